@@ -1,0 +1,1 @@
+"""ddelint: makes PyTorch code compile and export without data-dependent errors."""

@@ -1,0 +1,216 @@
+"""The nouns every room shares. Frozen, torch-free, and cheap to import."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Severity(StrEnum):
+    """How bad a finding is; only the console's colour and the order on GitHub depend on it."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
+class Applicability(StrEnum):
+    """What a fix may do to eager results (the words are ruff's)."""
+
+    SAFE = "safe"
+    """Eager results are the same, and both sides of every rewritten decision were run."""
+    UNSAFE = "unsafe"
+    """Narrows what the program accepts, needs a promise, or could not be run on both sides."""
+    DISPLAY = "display"
+    """For eyes only: never written."""
+
+
+class Claim(StrEnum):
+    """What a move says of itself; verification checks it. Members stand in the order of preference."""
+
+    EQUIVALENT = "equivalent"
+    GENERAL_PATH = "general path"
+    RESTRUCTURED = "restructured"
+    PROMISE = "promise"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """A stretch of a file: rows and columns count from 1, columns in characters, the end is exclusive."""
+
+    filename: str
+    row: int
+    column: int
+    end_row: int
+    end_column: int
+
+    def contains(self, other: Span) -> bool:
+        """True when `other` lies within this span of the same file."""
+        return (
+            self.filename == other.filename
+            and (self.row, self.column) <= (other.row, other.column)
+            and (other.end_row, other.end_column) <= (self.end_row, self.end_column)
+        )
+
+    def overlaps(self, other: Span) -> bool:
+        """True when the two spans share at least one character."""
+        return (
+            self.filename == other.filename
+            and (self.row, self.column) < (other.end_row, other.end_column)
+            and (other.row, other.column) < (self.end_row, self.end_column)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A number that only exists at run time, in the user's words.
+
+    `name` is what the user's code calls it at the question (`n`, `hit.shape[0]`), `expression` the source
+    that made it (`mask.sum().item()`), `created` where that stands, `torch_name` the compiler's word (`u0`).
+    Bounds are inclusive; None is unbounded.
+    """
+
+    name: str
+    expression: str
+    created: Span | None = None
+    torch_name: str = ""
+    lower: int | float | None = None
+    upper: int | float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One frame of the call stack at a question, outermost first in a Diagnostic."""
+
+    span: Span
+    function: str
+    inside: bool
+    """Whether the file lies under the given PATHs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Replace the text under `span` by `content`. An insertion has an empty span."""
+
+    span: Span
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What was run to trust a fix, and how it came out. None means: not run. Never true without a run."""
+
+    samples: int | None = None
+    both_sides: bool | None = None
+    eager_equal: bool | None = None
+    export: bool | None = None
+    strict: bool | None = None
+    compile: bool | None = None
+    backward: bool | None = None
+    devices: tuple[str, ...] | None = None
+    recompiles: int | None = None
+    parity: float | None = None
+    sides: tuple[int, int] | None = None
+    """How many samples took the (true, false) side of the rewritten decision."""
+    notes: tuple[str, ...] = ()
+    """What could not be run and why (`cuda not run: no device`), or what the reader should know."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A rewrite that mends one diagnostic; `edits` of one fix never overlap each other."""
+
+    applicability: Applicability
+    message: str
+    edits: tuple[Edit, ...]
+    move: str
+    claim: Claim
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A candidate that was tried and not kept."""
+
+    move: str
+    message: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding about one place."""
+
+    code: str
+    message: str
+    span: Span
+    severity: Severity = Severity.ERROR
+    origin: tuple[str, ...] = ("static",)
+    """`static`, `trace`, or both."""
+    expression: str = ""
+    """The undecidable question as the user would write it: `n > 4`."""
+    symbols: tuple[Symbol, ...] = ()
+    breadcrumbs: tuple[tuple[Span, str], ...] = ()
+    """From the sink back to the source: each step with its own sentence."""
+    frames: tuple[Frame, ...] = ()
+    asks: tuple[str, ...] = ()
+    """Which front ends ask: `export`, `strict`, `compile`."""
+    fix: Fix | None = None
+    fixed: bool = False
+    """Whether the fix has been written to disk."""
+    evidence: Evidence | None = None
+    refused: tuple[Refusal, ...] = ()
+    detail: str = ""
+    """More text, e.g. the user's own traceback for DDE002."""
+
+
+@dataclass(frozen=True, slots=True)
+class TypeFact:
+    """What one eager or fake run saw under a name (`idx`, `self.bias`)."""
+
+    kind: str
+    """tensor, int, float, bool, str, none, list, tuple, dict, module, symint, symfloat, symbool, callable, other."""
+    dtype: str = ""
+    """`float32`, `int64`, `bool` (tensors only)."""
+    shape: tuple[str, ...] | None = None
+    """Sizes as text: `4` known, `u0` unbacked, `s0` backed (tensors only)."""
+    requires_grad: bool = False
+    role: str = ""
+    """`parameter`, `buffer`, or empty."""
+    length: int | None = None
+    """Of a list, tuple or dict."""
+    element: TypeFact | None = None
+    """The type shared by all elements of a list or tuple, where they share one."""
+    value: str | None = None
+    """repr of a small constant: int, float, bool, str."""
+    python_type: str = ""
+    """The class's qualified name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One place where tracing needs a value that only exists at run time (what the tracer hands on).
+
+    `span` is the asking expression in the deepest frame under PATHs. `kind`:
+    truth    — the compiler needs a yes or no (`if n > 4`);
+    integer  — it needs a concrete int (`range(n)`, `int(t)`, a list index);
+    operator — an operator has no data-independent answer (`torch.equal`, `unbind` of an unknown size);
+    failure  — the path ended in an exception behind which a data-dependent value stands
+               ("not enough values to unpack", "unhashable type: SymInt");
+    other    — the failure is not data-dependent (DDE005).
+    """
+
+    span: Span
+    kind: str
+    expression: str
+    raw: str
+    symbols: tuple[Symbol, ...] = ()
+    frames: tuple[Frame, ...] = ()
+    asks: tuple[str, ...] = ()
+    answers: tuple[str, ...] = ()
+    operator: str = ""
+    """What asked inside the framework, as a dotted name where known: `aten.equal.default`, `torch.chunk`."""
+    detail: str = ""
+    """First line of torch's own error."""
+    types: Mapping[str, TypeFact] = field(default_factory=dict)
+    """Types of the names and attribute chains of the blamed function, as seen when it asked."""

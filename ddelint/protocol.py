@@ -1,0 +1,173 @@
+"""What the parent and its worker say to each other: requests and results, as frozen dataclasses.
+
+One session is one entry under one set of options. The worker loads the entry once, then answers each request in
+a fresh fork of itself, so nothing that user code does survives a request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ddelint.diagnostics import Question, Span, TypeFact
+
+Overlay = Mapping[str, str]
+"""Absolute filename → new text, loaded instead of what is on disk."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntrySpec:
+    """What to run. `entry`, `inputs` and `init` are names inside their files; None: as the file offers it."""
+
+    filename: str
+    entry: str | None = None
+    inputs_filename: str | None = None
+    inputs: str | None = None
+    init_filename: str | None = None
+    init: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOptions:
+    """Everything the worker must know about one entry."""
+
+    entry: EntrySpec
+    paths: tuple[str, ...]
+    """Absolute files and folders whose code is ours to blame and rewrite."""
+    targets: tuple[str, ...] = ("export", "compile")
+    """Of `export`, `strict`, `compile`."""
+    unbacked: str = "none"
+    """`none`, `all`, or `NAME.DIM,NAME.DIM` (NAME: the parameter's name in the entry's signature)."""
+    samples: int = 64
+    seed: int = 0
+    device: str = "auto"
+    timeout: float = 300.0
+    """Seconds for one request."""
+    memory: int = 8 * 2**30
+    """Bytes of resident memory that one request may add."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntryFailure:
+    """Why an entry could not be run in eager (DDE002).
+
+    kind: missing, raised, exit, timeout, memory, signal, no-torch, bad-inputs.
+    """
+
+    kind: str
+    message: str
+    span: Span | None = None
+    traceback: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EntryInfo:
+    """The entry as found: `label` is what the console calls it (`model.py:Model, inputs from make_inputs(seed)`)."""
+
+    label: str
+    parameters: tuple[str, ...]
+    requires_grad: bool
+    seeded: bool
+    torch_version: str
+    devices: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The answer to `open`."""
+
+    info: EntryInfo | None
+    failure: EntryFailure | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TraceResult:
+    """All questions of one program: in the order in which a first run meets them."""
+
+    questions: tuple[Question, ...]
+    runs: int
+    open_pairs: int = 0
+    """(site, answer) pairs that the budget left unexplored."""
+    open_sites: tuple[Span, ...] = ()
+    failure: EntryFailure | None = None
+    """The worker could not trace at all (time, memory, a crash)."""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A truth-valued expression of the original source whose taken side is recorded while the original runs."""
+
+    key: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """One difference between the original in eager and a rewritten program."""
+
+    sample: str
+    """Which input: `seed 3`, `mask all false`."""
+    declared: bool
+    """Whether the input came from the user (make_inputs), not from our variations."""
+    where: str
+    """eager, traced path, export, strict, compile, backward, cuda."""
+    aspect: str
+    """value, dtype, shape, type, exception, mutation, gradient, random state, ..."""
+    expected: str
+    got: str
+    narrower: bool = False
+    """The original returned and the rewritten program raised on an input of our own making."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Eager against eager, and the path that tracing picks, run in eager, against eager."""
+
+    samples: int
+    declared: int
+    equal: bool
+    sides: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """Decision key → how many samples took the (true, false) side in the original."""
+    mismatches: tuple[Mismatch, ...] = ()
+    failure: EntryFailure | None = None
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class TargetResult:
+    """One of export, strict, compile (and compile on a device)."""
+
+    target: str
+    device: str
+    ok: bool
+    questions: tuple[Question, ...] = ()
+    """Where it failed, mapped to the user's source."""
+    error: str = ""
+    replayed: int = 0
+    skipped: int = 0
+    """Samples whose static shapes the traced program does not accept by design."""
+    mismatches: tuple[Mismatch, ...] = ()
+    graphs: int | None = None
+    recompiles: int | None = None
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Compilation:
+    """The program as a whole through every target."""
+
+    results: tuple[TargetResult, ...]
+    backward: bool | None = None
+    mismatches: tuple[Mismatch, ...] = ()
+    failure: EntryFailure | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Types:
+    """Types seen in one eager run of the original: (filename, qualified function name) → name → type."""
+
+    functions: Mapping[str, Mapping[str, TypeFact]] = field(default_factory=dict)
+    """Keyed by `filename::qualname`."""
+    failure: EntryFailure | None = None

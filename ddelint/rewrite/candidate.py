@@ -1,0 +1,74 @@
+"""What a move offers for a site, and what it may know when it does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from ddelint.diagnostics import Claim, Diagnostic, Edit, Span, TypeFact
+from ddelint.sites import Site
+from ddelint.source import SourceFile
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """A name that a rewrite needs: `import MODULE` (name empty) or `from MODULE import NAME`."""
+
+    module: str
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A rewrite that might mend a site. `edits` are against the current text of their files."""
+
+    move: str
+    claim: Claim
+    message: str
+    """One sentence a reviewer would write; what the fix does and why eager keeps its results."""
+    edits: tuple[Edit, ...]
+    imports: tuple[Import, ...] = ()
+    """Added once, in the file's own style, to the file of the first edit."""
+    notes: tuple[str, ...] = ()
+    """What the reader should know: another exception type, a cost, another order of random draws."""
+    decisions: tuple[Span, ...] = ()
+    """Tests of the current text whose two sides must both be run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a move may ask about a site."""
+
+    site: Site
+    diagnostic: Diagnostic
+    kind: str
+    """The question's kind: truth, integer, operator, failure; `static` where only the static pass found it."""
+    types: Mapping[str, TypeFact] = field(default_factory=dict)
+    """Names and attribute chains of the function the site stands in, as a run saw them (may be empty)."""
+    read: Callable[[str], SourceFile] | None = None
+    """Other files of the overlay, by absolute name (None: only this file is at hand)."""
+    detail: str = ""
+    operator: str = ""
+
+    def type_of(self, text: str) -> TypeFact | None:
+        """The type of a name or attribute chain written as `text`, where a run saw it."""
+        return self.types.get(text)
+
+
+Propose = Callable[[Context], Iterator[Candidate]]
+"""A move: yields candidates, best first; yields nothing where it does not apply."""
+
+MOVES: dict[str, Propose] = {}
+"""Every move by its name in rules/*.toml."""
+
+
+def move(name: str) -> Callable[[Propose], Propose]:
+    """Register a move under `name`. Raises ValueError for a second one of the same name."""
+
+    def register(propose: Propose) -> Propose:
+        if name in MOVES:
+            raise ValueError(f"two moves are called {name}")
+        MOVES[name] = propose
+        return propose
+
+    return register

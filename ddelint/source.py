@@ -1,0 +1,155 @@
+"""One file: its bytes, text, line index and syntax tree, and where a node stands in it."""
+
+from __future__ import annotations
+
+import ast
+import io
+import tokenize
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+
+from ddelint.diagnostics import Edit, Span
+
+
+class SourceError(Exception):
+    """A file that cannot be read as Python; `span` says where, the message says why."""
+
+    def __init__(self, message: str, span: Span) -> None:
+        super().__init__(message)
+        self.span = span
+
+
+class SourceFile:
+    """A Python file with exact positions.
+
+    `text` keeps the file's own newlines (`\\r\\n` stays), so that text → bytes gives the same bytes back.
+    Rows and columns count from 1, columns in characters.
+    """
+
+    def __init__(self, filename: str, text: str, encoding: str = "utf-8") -> None:
+        self.filename = filename
+        self.text = text
+        self.encoding = encoding
+
+    @classmethod
+    def read(cls, path: Path) -> SourceFile:
+        """Read and decode `path` (PEP 263 cookie or BOM respected).
+
+        Raises SourceError when it isn't decodable, OSError when it cannot be read.
+        """
+        return cls.from_bytes(str(path), path.read_bytes())
+
+    @classmethod
+    def from_bytes(cls, filename: str, data: bytes) -> SourceFile:
+        """Decode `data` as Python does. Raises SourceError when that fails."""
+        try:
+            encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+            return cls(filename, data.decode(encoding), encoding)
+        except (SyntaxError, UnicodeDecodeError, LookupError) as error:
+            row = data.count(b"\n", 0, getattr(error, "start", 0)) + 1
+            raise SourceError(f"cannot decode the file: {error}", Span(filename, row, 1, row, 2)) from error
+
+    def encode(self, text: str | None = None) -> bytes:
+        """The bytes of `text` (default: this file's) in the file's own encoding, its BOM included."""
+        return (self.text if text is None else text).encode(self.encoding)
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """Lines with their line ends, split as Python's tokenizer does (`\\n`, `\\r\\n`, `\\r` only)."""
+        return io.StringIO(self.text, newline="").readlines()
+
+    @cached_property
+    def newline(self) -> str:
+        """The line end that the file uses first; `\\n` where it has none."""
+        for line in self.lines:
+            for ending in ("\r\n", "\n", "\r"):
+                if line.endswith(ending):
+                    return ending
+        return "\n"
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        """The syntax tree. Raises SourceError where the file does not parse."""
+        try:
+            return ast.parse(self.text, self.filename)
+        except SyntaxError as error:
+            row, column = error.lineno or 1, error.offset or 1
+            end_row, end_column = error.end_lineno or row, error.end_offset or column + 1
+            if (end_row, end_column) <= (row, column):
+                end_row, end_column = row, column + 1
+            raise SourceError(str(error.msg), Span(self.filename, row, column, end_row, end_column)) from error
+        except (ValueError, RecursionError, MemoryError) as error:
+            raise SourceError(str(error) or type(error).__name__, Span(self.filename, 1, 1, 1, 2)) from error
+
+    @cached_property
+    def parents(self) -> dict[ast.AST, ast.AST]:
+        """Each node's parent."""
+        return {child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)}
+
+    def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
+        """From the node's parent up to the module."""
+        while (parent := self.parents.get(node)) is not None:
+            yield parent
+            node = parent
+
+    def column(self, row: int, byte_offset: int) -> int:
+        """The column (characters, from 1) of a UTF-8 byte offset (from 0), as `ast` and code objects count."""
+        line = self.lines[row - 1] if 0 < row <= len(self.lines) else ""
+        if line.isascii():
+            return byte_offset + 1
+        return len(line.encode()[:byte_offset].decode(errors="replace")) + 1
+
+    def span(self, node: ast.AST) -> Span:
+        """The node's own span (decorators not included)."""
+        row, end_row = node.lineno, node.end_lineno  # type: ignore[attr-defined]
+        return Span(
+            self.filename,
+            row,
+            self.column(row, node.col_offset),  # type: ignore[attr-defined]
+            end_row,
+            self.column(end_row, node.end_col_offset),  # type: ignore[attr-defined]
+        )
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        starts = [0]
+        for line in self.lines:
+            starts.append(starts[-1] + len(line))
+        return starts
+
+    def offset(self, row: int, column: int) -> int:
+        """Characters from the start of the text to (row, column); past the end it is clamped to the text's end."""
+        return min(self._line_starts[min(row, len(self._line_starts)) - 1] + column - 1, len(self.text))
+
+    def segment(self, where: Span | ast.AST) -> str:
+        """The text under a span or node, as it stands in the file."""
+        span = where if isinstance(where, Span) else self.span(where)
+        return self.text[self.offset(span.row, span.column) : self.offset(span.end_row, span.end_column)]
+
+    def indentation(self, node: ast.AST) -> str:
+        """The white space before the first statement on the node's line."""
+        line = self.lines[node.lineno - 1]  # type: ignore[attr-defined]
+        return line[: len(line) - len(line.lstrip())]
+
+    def at(self, span: Span) -> ast.expr | ast.stmt | None:
+        """The smallest expression or statement that covers `span` exactly, or else the smallest that contains it."""
+        best: ast.expr | ast.stmt | None = None
+        for node in ast.walk(self.tree):
+            if not isinstance(node, (ast.expr, ast.stmt)) or not self.span(node).contains(span):
+                continue
+            if best is None or self.span(best).contains(self.span(node)):
+                best = node
+        return best
+
+    def apply(self, edits: Sequence[Edit]) -> str:
+        """The text after `edits` (all of this file). Raises ValueError where two of them overlap."""
+        pieces: list[str] = []
+        done = 0
+        for edit in sorted(edits, key=lambda e: (e.span.row, e.span.column, e.span.end_row, e.span.end_column)):
+            start = self.offset(edit.span.row, edit.span.column)
+            if start < done:
+                raise ValueError(f"edits overlap at {edit.span.row}:{edit.span.column}")
+            pieces += [self.text[done:start], edit.content]
+            done = self.offset(edit.span.end_row, edit.span.end_column)
+        return "".join(pieces) + self.text[done:]
