@@ -69,9 +69,10 @@ class Site:
 
 def locate(source: SourceFile, span: Span) -> Site | None:
     """The site at `span`, or None where the file has no expression there."""
-    node = source.at(span)
-    if node is None:
+    found = source.at(span)
+    if found is None:
         return None
+    node: ast.expr | ast.stmt = found
     chain: list[ast.AST] = [node, *source.ancestors(node)]
     statement = next(n for n in chain if isinstance(n, ast.stmt))
     function = next((n for n in chain if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))), None)
