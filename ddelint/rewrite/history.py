@@ -1,0 +1,147 @@
+"""The texts of a search: every change with its position, so that one can be taken back and spans mapped home."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ddelint.diagnostics import Edit, Span
+from ddelint.source import SourceFile
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """`old` at character `start` of the text before became `new`; `step` numbers the fix it belongs to."""
+
+    filename: str
+    start: int
+    old: str
+    new: str
+    step: int
+
+    @property
+    def growth(self) -> int:
+        """Characters that the change added (negative: removed)."""
+        return len(self.new) - len(self.old)
+
+
+class History:
+    """A set of files and the changes made to them, in order. Immutable: every method gives a new one."""
+
+    def __init__(self, originals: Mapping[str, SourceFile], changes: Sequence[Change] = ()) -> None:
+        self._originals = originals
+        self.changes = tuple(changes)
+        self._current: dict[str, SourceFile] = {}
+
+    def current(self, filename: str) -> SourceFile:
+        """The file as it is after all changes. Raises KeyError for a file that is not part of the search."""
+        if filename not in self._current:
+            original = self._originals[filename]
+            text = original.text
+            for change in self.changes:
+                if change.filename == filename:
+                    text = text[: change.start] + change.new + text[change.start + len(change.old) :]
+            self._current[filename] = (
+                original if text == original.text else SourceFile(filename, text, original.encoding)
+            )
+        return self._current[filename]
+
+    def original(self, filename: str) -> SourceFile:
+        """The file as it was on disk."""
+        return self._originals[filename]
+
+    @property
+    def overlay(self) -> dict[str, str]:
+        """New text of every file that differs from the disk."""
+        names = sorted({change.filename for change in self.changes})
+        return {
+            name: self.current(name).text for name in names if self.current(name).text != self._originals[name].text
+        }
+
+    def add(self, edits: Sequence[Edit], step: int) -> History:
+        """The history after `edits` (spans on the current texts; none overlap)."""
+        added: list[Change] = []
+        for edit in sorted(edits, key=lambda e: (e.span.filename, e.span.row, e.span.column), reverse=True):
+            source = self.current(edit.span.filename)
+            start = source.offset(edit.span.row, edit.span.column)
+            added.append(Change(source.filename, start, source.segment(edit.span), edit.content, step))
+        return History(self._originals, (*self.changes, *added))
+
+    def without(self, step: int) -> History | None:
+        """The history in which `step` never happened; None where a later change rests on it."""
+        changes: tuple[Change, ...] | None = self.changes
+        while changes is not None:
+            index = next((i for i in reversed(range(len(changes))) if changes[i].step == step), None)
+            if index is None:
+                return History(self._originals, changes)
+            changes = _remove(changes, index)
+        return None
+
+    def home(self, span: Span) -> Span:
+        """A span of the current text, on the original text (inside new text: the place it replaced)."""
+        if span.filename not in self._originals or not any(c.filename == span.filename for c in self.changes):
+            return span
+        now, then = self.current(span.filename), self._originals[span.filename]
+        start = self._back(span.filename, now.offset(span.row, span.column), at_end=False)
+        end = max(start, self._back(span.filename, now.offset(span.end_row, span.end_column), at_end=True))
+        row, column = _position(then, start)
+        end_row, end_column = _position(then, end)
+        return Span(span.filename, row, column, end_row, end_column)
+
+    def _back(self, filename: str, offset: int, *, at_end: bool) -> int:
+        for change in reversed(self.changes):
+            if change.filename != filename:
+                continue
+            if offset >= change.start + len(change.new):
+                offset -= change.growth
+            elif offset > change.start:
+                offset = change.start + (len(change.old) if at_end else 0)
+        return offset
+
+    def touched(self, step: int) -> tuple[Span, ...]:
+        """Where the changes of `step` stand in the current texts."""
+        spans = []
+        for index, change in enumerate(self.changes):
+            if change.step != step:
+                continue
+            start, end = change.start, change.start + len(change.new)
+            for later in self.changes[index + 1 :]:
+                if later.filename != change.filename:
+                    continue
+                if later.start + len(later.old) <= start:
+                    start, end = start + later.growth, end + later.growth
+                elif later.start < end:
+                    end = max(end + later.growth, start)
+            source = self.current(change.filename)
+            spans.append(Span(change.filename, *_position(source, start), *_position(source, end)))
+        return tuple(spans)
+
+
+def _remove(changes: tuple[Change, ...], index: int) -> tuple[Change, ...] | None:
+    gone = changes[index]
+    kept = list(changes[:index])
+    start, end = gone.start, gone.start + len(gone.new)
+    for later in changes[index + 1 :]:
+        if later.filename != gone.filename:
+            kept.append(later)
+        elif later.start + len(later.old) <= start and (later.start, later.old) != (start, ""):
+            kept.append(later)
+            start, end = start + later.growth, end + later.growth
+        elif later.start >= end:
+            kept.append(Change(later.filename, later.start - gone.growth, later.old, later.new, later.step))
+        else:
+            return None
+    return tuple(kept)
+
+
+def _position(source: SourceFile, offset: int) -> tuple[int, int]:
+    """(row, column) of a character offset."""
+    before = source.text[:offset]
+    row = 1
+    done = 0
+    for line in source.lines:
+        if done + len(line) > offset:
+            break
+        done += len(line)
+        row += 1
+    return row, len(before) - done + 1

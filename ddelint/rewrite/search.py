@@ -1,0 +1,557 @@
+"""Propose, retrace, verify, keep or try the next, until nothing asks any more.
+
+The search mends one site, traces again and takes the next, since a site often shows only after an earlier one is
+mended. It runs in two phases: first with safe fixes alone (what `--fix` writes), then going on with unsafe ones
+(`--unsafe-fixes`). At the end each fix is taken back alone, and what proves unneeded goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from ddelint.catalog import rule
+from ddelint.diagnostics import (
+    Applicability,
+    Claim,
+    Diagnostic,
+    Evidence,
+    Fix,
+    Question,
+    Refusal,
+    Span,
+    TypeFact,
+)
+from ddelint.protocol import Comparison, Compilation, Decision, Mismatch, Overlay, TraceResult
+from ddelint.rewrite import engine
+from ddelint.rewrite.candidate import MOVES, Candidate, Context
+from ddelint.rewrite.history import History
+from ddelint.rewrite.moves import load_moves
+from ddelint.sites import locate
+from ddelint.source import SourceError, SourceFile
+
+QUICK_SAMPLES = 16
+"""Inputs for deciding on a candidate; the final program is run on all samples."""
+MOST_STEPS = 40
+MOST_RESTARTS = 6
+_CLAIM_RANK = {claim: rank for rank, claim in enumerate(Claim)}
+
+
+class Prover(Protocol):
+    """What the search asks of a worker session (ddelint.trace.session.Session)."""
+
+    def trace(self, overlay: Overlay) -> TraceResult: ...
+
+    def compare(self, overlay: Overlay, decisions: tuple[Decision, ...], samples: int, quick: bool) -> Comparison: ...
+
+    def compile(self, overlay: Overlay, targets: tuple[str, ...], samples: int, backend: str) -> Compilation: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What makes two questions of two versions of a text the same."""
+
+    filename: str
+    function: str
+    text: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A kept fix."""
+
+    number: int
+    key: Key
+    diagnostic: Diagnostic
+    """With its span on the original text."""
+    candidate: Candidate
+    decisions: tuple[Decision, ...]
+    applicability: Applicability
+    reasons: tuple[str, ...]
+    """Why it is not safe."""
+    sides: tuple[int, int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the search came to."""
+
+    diagnostics: tuple[Diagnostic, ...]
+    safe: Overlay
+    """New text of the files after the safe fixes."""
+    everything: Overlay
+    """New text of the files after all fixes."""
+    compilation: Compilation | None
+    comparison: Comparison | None
+    trace: TraceResult
+
+
+@dataclass
+class _State:
+    """One phase's running state."""
+
+    history: History
+    steps: list[Step] = field(default_factory=list)
+    given_up: dict[Key, Diagnostic] = field(default_factory=dict)
+    others: dict[Key, Diagnostic] = field(default_factory=dict)
+    """What stops export or compile and is not data-dependent: named, not chased."""
+    compilation: Compilation | None = None
+
+
+class Search:
+    """The search over one entry. `diagnose` turns a question on a current text into a diagnostic there."""
+
+    def __init__(
+        self,
+        prover: Prover,
+        originals: Mapping[str, SourceFile],
+        targets: tuple[str, ...],
+        *,
+        samples: int,
+        diagnose: Callable[[Question, SourceFile], Diagnostic],
+        types: Mapping[str, Mapping[str, TypeFact]],
+        wanted: Callable[[str], bool] = lambda code: True,
+        progress: Callable[[str], None] = lambda text: None,
+    ) -> None:
+        self._prover = prover
+        self._originals = originals
+        self._targets = targets
+        self._samples = samples
+        self._diagnose = diagnose
+        self._types = types
+        self._wanted = wanted
+        self._progress = progress
+        self._banned: dict[tuple[Key, str, str], str] = {}
+        self._traces: dict[tuple[tuple[str, str], ...], TraceResult] = {}
+        self._numbers = 0
+        load_moves()
+
+    # ------------------------------------------------------------------ the whole search
+
+    def run(self) -> Outcome:
+        """Search to a fixpoint, in both phases; restart without a fix that the final run refutes."""
+        first = self._trace(History(self._originals))
+        if first.failure is not None:
+            return Outcome((), {}, {}, None, None, first)
+        for _ in range(MOST_RESTARTS):
+            safe = self._phase(_State(History(self._originals)), allow_unsafe=False)
+            everything = safe
+            if safe.given_up:
+                everything = self._phase(
+                    _State(safe.history, list(safe.steps), {}, dict(safe.others)), allow_unsafe=True
+                )
+            everything = self._minimise(everything)
+            kept = {step.number for step in everything.steps}
+            for step in safe.steps:
+                if step.number not in kept:
+                    safe = _dropped(safe, step)
+            comparison = self._compare(everything, self._samples, quick=False) if everything.steps else None
+            guilty = self._guilty(everything, comparison)
+            if guilty is not None:
+                self._ban(guilty[0], guilty[1])
+                continue
+            if not everything.given_up:
+                compilation = self._prover.compile(
+                    everything.history.overlay, self._targets, self._samples, "inductor"
+                )
+                everything = replace_compilation(everything, compilation)
+                guilty = self._guilty_in_compiled(everything, compilation)
+                if guilty is not None:
+                    self._ban(guilty[0], guilty[1])
+                    continue
+            break
+        else:
+            safe = everything = self._phase(_State(History(self._originals)), allow_unsafe=False, mend=False)
+            comparison = None
+        return Outcome(
+            self._diagnostics(everything, safe, comparison),
+            safe.history.overlay,
+            everything.history.overlay,
+            everything.compilation,
+            comparison,
+            first,
+        )
+
+    def _phase(self, state: _State, *, allow_unsafe: bool, mend: bool = True) -> _State:
+        """Mend one question after the other until none is left that can be mended."""
+        for _ in range(MOST_STEPS):
+            question = self._next_question(state)
+            if question is None:
+                return state
+            source = state.history.current(question.span.filename)
+            key = _key(source, question)
+            diagnostic = self._diagnose(question, source)
+            self._progress(f"{diagnostic.code} {question.expression}")
+            refused: list[Refusal] = []
+            step_history = (
+                self._mend(state, question, key, diagnostic, allow_unsafe, refused)
+                if mend and self._wanted(diagnostic.code)
+                else None
+            )
+            if step_history is None:
+                home = replace(diagnostic, span=state.history.home(diagnostic.span), refused=tuple(refused))
+                state.given_up[key] = home
+            else:
+                state.history, step = step_history
+                state.steps.append(replace(step, diagnostic=replace(step.diagnostic, refused=tuple(refused))))
+        return state
+
+    def _next_question(self, state: _State) -> Question | None:
+        traced = self._trace(state.history)
+        questions = [q for q in traced.questions if q.span.filename in self._originals]
+        for question in questions:
+            if question.kind == "other":
+                self._note_other(state, question)
+        asking = [q for q in questions if q.kind != "other"]
+        for question in asking:
+            if self._key(state, question) not in state.given_up:
+                return question
+        if asking or traced.failure is not None:
+            return None
+        return self._next_compiled_question(state)
+
+    def _next_compiled_question(self, state: _State) -> Question | None:
+        """What only the front ends themselves ask, once the fake run asks nothing any more."""
+        compilation = self._prover.compile(state.history.overlay, self._targets, QUICK_SAMPLES, "eager")
+        state.compilation = compilation
+        for result in compilation.results:
+            for question in result.questions:
+                if question.span.filename not in self._originals:
+                    continue
+                if question.kind == "other":
+                    self._note_other(state, question)
+                elif self._key(state, question) not in state.given_up:
+                    return question
+        return None
+
+    def _note_other(self, state: _State, question: Question) -> None:
+        key = self._key(state, question)
+        diagnostic = self._diagnose(question, state.history.current(question.span.filename))
+        state.others.setdefault(key, replace(diagnostic, span=state.history.home(diagnostic.span)))
+
+    # ------------------------------------------------------------------ one question
+
+    def _mend(
+        self,
+        state: _State,
+        question: Question,
+        key: Key,
+        diagnostic: Diagnostic,
+        allow_unsafe: bool,
+        refused: list[Refusal],
+    ) -> tuple[History, Step] | None:
+        seen: set[tuple[object, ...]] = set()
+        for candidate in self._candidates(state.history, question, diagnostic):
+            if candidate.edits in seen:
+                continue
+            seen.add(candidate.edits)
+            reason = self._banned.get((key, candidate.move, candidate.message))
+            kept = None
+            if reason is None:
+                kept, reason = self._try(state, question, key, diagnostic, candidate, allow_unsafe)
+            if kept is not None:
+                return kept
+            refused.append(Refusal(candidate.move, candidate.message, reason))
+        return None
+
+    def _candidates(self, history: History, question: Question, diagnostic: Diagnostic) -> Iterator[Candidate]:
+        """The candidates of every move that the rule lists: by claim, then in the rule's order."""
+        source = history.current(question.span.filename)
+        site = locate(source, question.span)
+        if site is None:
+            return
+        function = site.function.name if site.function is not None else ""
+        context = Context(
+            site=site,
+            diagnostic=diagnostic,
+            kind=question.kind,
+            types={**self._eager_types(source.filename, function), **question.types},
+            read=history.current,
+            detail=question.detail,
+            operator=question.operator,
+        )
+        found = [candidate for name in rule(diagnostic.code).moves if name in MOVES for candidate in MOVES[name](context)]
+        yield from sorted(found, key=lambda candidate: _CLAIM_RANK[candidate.claim])
+
+    def _eager_types(self, filename: str, function: str) -> Mapping[str, TypeFact]:
+        for key, types in self._types.items():
+            name, _, qualified = key.partition("::")
+            if name == filename and qualified.rpartition(".")[2] == function:
+                return types
+        return {}
+
+    def _try(
+        self,
+        state: _State,
+        question: Question,
+        key: Key,
+        diagnostic: Diagnostic,
+        candidate: Candidate,
+        allow_unsafe: bool,
+    ) -> tuple[tuple[History, Step] | None, str]:
+        """Apply, retrace, compare. Gives the new history and step, or None and the reason."""
+        if candidate.claim is Claim.PROMISE and not allow_unsafe:
+            return None, "needs a promise (--unsafe-fixes)"
+        self._numbers += 1
+        number = self._numbers
+        try:
+            history = self._apply(state.history, candidate, number)
+        except (engine.EngineError, SourceError, ValueError) as error:
+            return None, f"cannot be applied: {error}"
+        open_reason = self._still_asks(state, history, question, key, number)
+        if open_reason:
+            return None, open_reason
+        decisions = tuple(
+            Decision(f"{number}.{index}", state.history.home(span)) for index, span in enumerate(candidate.decisions)
+        )
+        before = tuple(decision for step in state.steps for decision in step.decisions)
+        comparison = self._prover.compare(history.overlay, before + decisions, QUICK_SAMPLES, True)
+        if comparison.failure is not None:
+            return None, f"could not be run: {comparison.failure.message}"
+        refuted = _refutation(comparison, candidate.claim)
+        if refuted:
+            return None, refuted
+        if any(_unreached(comparison, decision) for decision in decisions):
+            # a few inputs did not show both sides: try all of them before calling the fix unsafe
+            comparison = self._prover.compare(history.overlay, before + decisions, self._samples, False)
+            refuted = _refutation(comparison, candidate.claim)
+            if refuted:
+                return None, refuted
+        reasons = _doubts(comparison, candidate, decisions, state)
+        applicability = Applicability.UNSAFE if reasons else Applicability.SAFE
+        if reasons and not allow_unsafe:
+            return None, f"not safe: {'; '.join(reasons)}"
+        home = replace(diagnostic, span=state.history.home(diagnostic.span))
+        sides = comparison.sides.get(decisions[0].key) if decisions else None
+        step = Step(number, key, home, candidate, decisions, applicability, tuple(reasons), sides)
+        return (history, step), ""
+
+    def _apply(self, history: History, candidate: Candidate, number: int) -> History:
+        changed = history.add(candidate.edits, number)
+        filename = candidate.edits[0].span.filename
+        imports = engine.import_edits(changed.current(filename), candidate.imports)
+        if imports:
+            changed = changed.add(imports, number)
+        for name in {edit.span.filename for edit in candidate.edits}:
+            _ = changed.current(name).tree
+        return changed
+
+    def _still_asks(self, state: _State, history: History, question: Question, key: Key, number: int) -> str:
+        """Why the candidate does not clear the question; empty where it does."""
+        traced = self._trace(history)
+        if traced.failure is not None:
+            return f"could not be traced: {traced.failure.message}"
+        asking = [q for q in traced.questions if q.kind != "other" and q.span.filename in self._originals]
+        before = [q for q in self._trace(state.history).questions if q.kind != "other"]
+        known = [self._key(state, q) for q in before if q.span.filename in self._originals]
+        now = [_key(history.current(q.span.filename), q) for q in asking]
+        if now.count(key) >= max(1, known.count(key)):
+            return f"the compiler still asks `{question.expression}`"
+        touched = history.touched(number)
+        for new, new_key in zip(asking, now):
+            if new_key not in known and any(span.contains(new.span) for span in touched):
+                return f"the rewritten code asks `{new.expression}`"
+        if question.kind not in ("other",) and "export" not in question.asks and not asking:
+            compilation = self._prover.compile(history.overlay, question.asks, 0, "eager")
+            for result in compilation.results:
+                for left in result.questions:
+                    if left.span.filename in self._originals and _key(history.current(left.span.filename), left) == key:
+                        return f"{result.target} still asks `{question.expression}`"
+                    if any(span.contains(left.span) for span in touched):
+                        return f"{result.target} does not take the rewritten code: {left.detail or left.expression}"
+        return ""
+
+    # ------------------------------------------------------------------ the end
+
+    def _minimise(self, state: _State) -> _State:
+        """Take back each fix alone; what nobody misses goes."""
+        if len(state.steps) < 2 or state.given_up:
+            return state
+        for step in list(state.steps):
+            history = state.history.without(step.number)
+            if history is None:
+                continue
+            traced = self._trace(history)
+            if traced.failure is not None or any(
+                q.kind != "other" and q.span.filename in self._originals for q in traced.questions
+            ):
+                continue
+            compilation = self._prover.compile(history.overlay, self._targets, QUICK_SAMPLES, "eager")
+            if compilation.failure is None and all(r.ok and not r.mismatches for r in compilation.results):
+                self._progress(f"not needed: {step.candidate.message}")
+                state = _dropped(state, step)
+        return state
+
+    def _guilty(self, state: _State, comparison: Comparison | None) -> tuple[Step, str] | None:
+        """The step that makes an eager result differ, where one does."""
+        if comparison is None or not state.steps:
+            return None
+        strictest = min((step.candidate.claim for step in state.steps), key=lambda claim: -_CLAIM_RANK[claim])
+        reason = _refutation(comparison, strictest)
+        if not reason:
+            return None
+        for step in reversed(state.steps):
+            history = state.history.without(step.number)
+            if history is None:
+                continue
+            rest = _State(history, [s for s in state.steps if s is not step])
+            if not _refutation(self._compare(rest, self._samples, quick=False), strictest):
+                return step, reason
+        return state.steps[-1], reason
+
+    def _guilty_in_compiled(self, state: _State, compilation: Compilation) -> tuple[Step, str] | None:
+        """Where compiled code differs from eager, the fix that most likely chose the wrong path."""
+        mismatches = [m for result in compilation.results for m in result.mismatches] + list(compilation.mismatches)
+        if not mismatches or not state.steps:
+            return None
+        order = (Claim.GENERAL_PATH, Claim.RESTRUCTURED, Claim.PROMISE)
+        for claim in order:
+            for step in reversed(state.steps):
+                if step.candidate.claim is claim and not (
+                    claim is Claim.PROMISE and all("raise" in m.aspect or m.aspect == "exception" for m in mismatches)
+                ):
+                    return step, _describe(mismatches[0])
+        return None
+
+    def _ban(self, step: Step, reason: str) -> None:
+        self._banned[(step.key, step.candidate.move, step.candidate.message)] = reason
+
+    def _compare(self, state: _State, samples: int, *, quick: bool) -> Comparison:
+        decisions = tuple(decision for step in state.steps for decision in step.decisions)
+        return self._prover.compare(state.history.overlay, decisions, samples, quick)
+
+    def _trace(self, history: History) -> TraceResult:
+        key = tuple(sorted(history.overlay.items()))
+        if key not in self._traces:
+            self._traces[key] = self._prover.trace(history.overlay)
+        return self._traces[key]
+
+    def _key(self, state: _State, question: Question) -> Key:
+        return _key(state.history.current(question.span.filename), question)
+
+    def _diagnostics(self, state: _State, safe: _State, comparison: Comparison | None) -> tuple[Diagnostic, ...]:
+        """One diagnostic a site, on the original text, with the fix and what was run to trust it."""
+        safe_numbers = {step.number for step in safe.steps}
+        refusals = {key: diagnostic.refused for key, diagnostic in safe.given_up.items()}
+        found: dict[tuple[Span, str], Diagnostic] = {}
+        for step in state.steps:
+            is_safe = step.number in safe_numbers and step.applicability is Applicability.SAFE
+            diagnostic = replace(
+                step.diagnostic,
+                fix=Fix(
+                    applicability=Applicability.SAFE if is_safe else Applicability.UNSAFE,
+                    message="; ".join((step.candidate.message, *step.candidate.notes)),
+                    edits=engine.fix_edits(state.history, step.number),
+                    move=step.candidate.move,
+                    claim=step.candidate.claim,
+                ),
+                evidence=_evidence(step, comparison, state.compilation if not state.given_up else None, state),
+                refused=step.diagnostic.refused or refusals.get(step.key, ()),
+            )
+            found.setdefault((diagnostic.span, diagnostic.code), diagnostic)
+        for diagnostic in (*state.given_up.values(), *state.others.values()):
+            found.setdefault((diagnostic.span, diagnostic.code), diagnostic)
+        return tuple(sorted(found.values(), key=lambda d: (d.span, d.code)))
+
+
+def replace_compilation(state: _State, compilation: Compilation) -> _State:
+    """The state with its final compilation."""
+    return _State(state.history, state.steps, state.given_up, state.others, compilation)
+
+
+def _dropped(state: _State, step: Step) -> _State:
+    history = state.history.without(step.number)
+    if history is None:
+        return state
+    return _State(
+        history, [s for s in state.steps if s.number != step.number], state.given_up, state.others, state.compilation
+    )
+
+
+def _key(source: SourceFile, question: Question) -> Key:
+    site = locate(source, question.span)
+    function = site.function.name if site is not None and site.function is not None else ""
+    text = source.segment(site.span if site is not None else question.span)
+    return Key(source.filename, function, " ".join(text.split()), question.kind)
+
+
+def _unreached(comparison: Comparison, decision: Decision) -> bool:
+    true, false = comparison.sides.get(decision.key, (0, 0))
+    return not (true and false)
+
+
+def _refutation(comparison: Comparison, claim: Claim) -> str:
+    """Why the rewritten program is not the same program; empty where nothing speaks against it."""
+    for mismatch in comparison.mismatches:
+        if mismatch.aspect == "random state":
+            continue
+        if mismatch.narrower and not mismatch.declared:
+            continue
+        if mismatch.aspect in ("exception", "message") and not mismatch.declared:
+            continue
+        return _describe(mismatch)
+    return "" if comparison.equal else "eager results differ"
+
+
+def _doubts(comparison: Comparison, candidate: Candidate, decisions: Sequence[Decision], state: _State) -> list[str]:
+    """What keeps a fix from being safe."""
+    doubts = []
+    if candidate.claim is Claim.PROMISE:
+        doubts.append("it is a promise about the values")
+    if any(_unreached(comparison, decision) for decision in decisions):
+        doubts.append("no input reached both sides")
+    known = {reason for step in state.steps for reason in step.reasons}
+    for mismatch in comparison.mismatches:
+        if mismatch.narrower or mismatch.aspect in ("exception", "message"):
+            reason = f"on an input of our own making ({mismatch.sample}): {_describe(mismatch)}"
+            if reason not in known:
+                doubts.append(reason)
+                break
+    return doubts
+
+
+def _describe(mismatch: Mismatch) -> str:
+    return (
+        f"{mismatch.where}, {mismatch.sample}: {mismatch.aspect} differs "
+        f"(expected {mismatch.expected}, got {mismatch.got})"
+    )
+
+
+def _evidence(
+    step: Step, comparison: Comparison | None, compilation: Compilation | None, state: _State
+) -> Evidence | None:
+    if comparison is None:
+        return None
+    sides = comparison.sides.get(step.decisions[0].key) if step.decisions else None
+    outcome: dict[str, bool] = {}
+    notes = list(step.reasons)
+    devices: list[str] = []
+    recompiles: int | None = None
+    if compilation is not None:
+        for result in compilation.results:
+            passed = result.ok and not result.mismatches
+            outcome[result.target] = outcome.get(result.target, True) and passed
+            if result.target == "compile":
+                devices.append(result.device)
+                recompiles = max(recompiles or 0, result.recompiles or 0)
+            if not passed:
+                notes.append(f"{result.target}: {result.error or _describe(result.mismatches[0])}")
+        notes += compilation.notes
+    elif state.given_up:
+        left = min(state.given_up.values(), key=lambda diagnostic: diagnostic.span)
+        notes.append(f"export and compile not run: {left.code} at line {left.span.row} is still open")
+    return Evidence(
+        samples=comparison.samples,
+        both_sides=bool(sides[0] and sides[1]) if sides is not None else None,
+        eager_equal=comparison.equal,
+        export=outcome.get("export"),
+        strict=outcome.get("strict"),
+        compile=outcome.get("compile"),
+        backward=compilation.backward if compilation is not None else None,
+        devices=tuple(dict.fromkeys(devices)) or None,
+        recompiles=recompiles,
+        sides=sides,
+        notes=tuple(dict.fromkeys(notes)),
+    )
