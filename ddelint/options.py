@@ -1,0 +1,157 @@
+"""What one call was asked to do: the command line merged over the configuration. Frozen, and cheap to import."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import PurePath
+
+DEFAULT_TARGETS = ("export", "compile")
+TARGETS = ("export", "strict", "compile")
+DEVICES = ("auto", "cpu", "cuda")
+CACHE_FOLDER = ".ddelint_cache"
+
+
+class Mode(StrEnum):
+    """Which passes run."""
+
+    DEFAULT = "default"
+    """Static, plus trace where a file offers an entry."""
+    STATIC = "static"
+    """Nothing of the user's code is executed."""
+    TRACE = "trace"
+    """As default, but a call without any entry is an error."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntryOption:
+    """An entry somebody named: on the command line (`name` empty) or under `[tool.ddelint.entries]`.
+
+    `entry`, `inputs` and `init` read `FILE.py:NAME` or `NAME`; a FILE from the configuration is absolute, one
+    from the command line is as typed (relative to the working directory). None: as the file offers it.
+    """
+
+    name: str = ""
+    entry: str | None = None
+    inputs: str | None = None
+    init: str | None = None
+    unbacked: str | None = None
+    """`none`, `all` or `NAME.DIM,…`; None: what the call as a whole says."""
+
+
+@dataclass(frozen=True, slots=True)
+class PerFileIgnore:
+    """Codes (prefixes) that don't count in files matching `pattern`, a glob relative to the project's root."""
+
+    pattern: str
+    codes: tuple[str, ...]
+
+    def applies(self, filename: str, root: str) -> bool:
+        """Whether `filename` (absolute, or relative to the working directory) matches the pattern."""
+        path = PurePath(filename)
+        if root and path.is_absolute() and path.is_relative_to(root):
+            path = path.relative_to(root)
+        return matches(path, self.pattern)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckOptions:
+    """Everything `check` and `verify` must know. Paths in it are absolute unless said otherwise."""
+
+    mode: Mode = Mode.DEFAULT
+    fix: bool = False
+    """Write the fixes."""
+    unsafe_fixes: bool = False
+    """Take unsafe fixes, too (with `fix`: write them; with `diff`: show them)."""
+    diff: bool = False
+    """Compute the diff of what would be written; write nothing."""
+    entry: EntryOption | None = None
+    """From `--entry`, `--inputs`, `--init`; None where none of them was given."""
+    entries: tuple[EntryOption, ...] = ()
+    """From the configuration; they count only where `entry` is None."""
+    targets: tuple[str, ...] = DEFAULT_TARGETS
+    unbacked: str = "none"
+    samples: int = 64
+    seed: int = 0
+    device: str = "auto"
+    python: str | None = None
+    """The interpreter that traces; None: this one."""
+    timeout: float = 300.0
+    """Seconds for one entry."""
+    memory: int = 8 * 2**30
+    """Bytes that one request to the worker may add."""
+    select: tuple[str, ...] = ("DDE",)
+    extend_select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    per_file_ignores: tuple[PerFileIgnore, ...] = ()
+    assume_compiled: bool = False
+    """The static pass treats every function as compiled, not only what `forward` or a decorator reaches."""
+    exclude: tuple[str, ...] = ()
+    """Patterns on top of the default exclusions, gitignore syntax, relative to `root`."""
+    default_excludes: bool = True
+    """Whether `exclude` comes on top of the default exclusions or instead of them."""
+    force_exclude: bool = False
+    respect_gitignore: bool = True
+    cache: bool = True
+    cache_folder: str = CACHE_FOLDER
+    """Absolute once resolved by the configuration."""
+    jobs: int = 1
+    root: str = ""
+    """The folder of the configuration file, else the working directory."""
+    stdin: bytes | None = None
+    """The source given on standard input (PATH `-`)."""
+    stdin_filename: str | None = None
+    """The name that `stdin` goes by; with it, and no other path, nothing is read from disk or written."""
+    verbose: int = 0
+    quiet: bool = False
+
+    def selects(self, code: str, filename: str = "") -> bool:
+        """Whether findings of `code` in `filename` count: of two prefixes that match, the longer decides.
+
+        A tie goes to `ignore`. The rules about the run itself (DDE001, DDE002) obey like all others.
+        """
+        chosen = max((len(p) for p in (*self.select, *self.extend_select) if code.startswith(p)), default=-1)
+        ignored = max((len(p) for p in self.ignore if code.startswith(p)), default=-1)
+        if chosen < 0 or ignored >= chosen:
+            return False
+        return not any(
+            code.startswith(prefix)
+            for entry in self.per_file_ignores
+            if entry.applies(filename, self.root)
+            for prefix in entry.codes
+        )
+
+
+def matches(path: PurePath, pattern: str) -> bool:
+    """Whether a relative path matches a glob: `tests/*`, `*.py`, `**/generated/**`, `__init__.py`.
+
+    A pattern without a slash is held against each part of the path, one with a slash against the path from
+    its root; `*` crosses folders only as `**`.
+    """
+    import re
+
+    text = path.as_posix()
+    expression = re.compile(glob_expression(pattern.strip("/")))
+    if "/" not in pattern.strip("/"):
+        return any(expression.fullmatch(part) for part in path.parts)
+    return expression.fullmatch(text) is not None or expression.match(text + "/") is not None
+
+
+def glob_expression(pattern: str) -> str:
+    """The regular expression of a glob whose `*` and `?` stay within one folder and whose `**` does not."""
+    import re
+
+    out = ""
+    position = 0
+    while position < len(pattern):
+        if pattern.startswith("**/", position):
+            out += "(?:.*/)?"
+            position += 3
+        elif pattern.startswith("**", position):
+            out += ".*"
+            position += 2
+        else:
+            character = pattern[position]
+            out += {"*": "[^/]*", "?": "[^/]"}.get(character, re.escape(character))
+            position += 1
+    return out

@@ -1,0 +1,39 @@
+"""The unified diff of a rewrite, as `git apply` and `patch -p0` read it."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from pathlib import Path
+
+
+def shown_path(filename: str, folder: Path | None = None) -> str:
+    """`filename` relative to the working directory (or `folder`) where it lies under it, else as it is."""
+    if not os.path.isabs(filename):
+        return Path(filename).as_posix()
+    try:
+        return Path(filename).relative_to(folder or Path.cwd()).as_posix()
+    except (ValueError, OSError):
+        return Path(filename).as_posix()
+
+
+def unified_diff(filename: str, before: str, after: str, context: int = 3) -> str:
+    """The diff from `before` to `after`; empty where they are equal.
+
+    Lines end as the file's own lines do; a last line without an end is marked as diff does.
+    """
+    name = shown_path(filename)
+    lines = []
+    for line in difflib.unified_diff(_lines(before), _lines(after), name, name, n=context):
+        if line.endswith("\n"):
+            lines.append(line)
+        elif line.startswith(("---", "+++", "@@")):
+            lines.append(line + "\n")
+        else:
+            lines.append(line + "\n\\ No newline at end of file\n")
+    return "".join(lines)
+
+
+def _lines(text: str) -> list[str]:
+    parts = text.split("\n")
+    return [part + "\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])

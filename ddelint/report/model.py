@@ -1,0 +1,108 @@
+"""What a call found, as every report reads it, and how a long call tells what it is doing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from ddelint.diagnostics import Applicability, Diagnostic
+from ddelint.protocol import Comparison, Compilation, EntryFailure
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The outcome of `check`."""
+
+    diagnostics: tuple[Diagnostic, ...] = ()
+    """All findings, those already mended on disk (`fixed`) included. Spans and edits count in `texts`."""
+    texts: Mapping[str, str] = field(default_factory=dict)
+    """Filename → the text that spans refer to, for code frames; a file not in it is read from disk."""
+    diffs: Mapping[str, str] = field(default_factory=dict)
+    """Filename → unified diff of what `--diff` would write (made by `report.diff.unified_diff`)."""
+    rewritten: Mapping[str, str] = field(default_factory=dict)
+    """Filename → new text, for files that were (or with `--diff` would be) written; standard input's, too."""
+    files_checked: int = 0
+    entries: tuple[str, ...] = ()
+    """Which entries were run: `model.py:Model, inputs from make_inputs(seed)`."""
+    notes: tuple[str, ...] = ()
+    """For standard error, one line each."""
+    warnings: tuple[str, ...] = ()
+    """For standard error, one line each, behind `ddelint: warning:`."""
+    errors: tuple[str, ...] = ()
+    """What kept the tool itself from doing its work; any makes the exit code 2."""
+
+    @property
+    def remaining(self) -> tuple[Diagnostic, ...]:
+        """Findings that are still there, in the order of file, place and code."""
+        return tuple(sorted((d for d in self.diagnostics if not d.fixed), key=lambda d: (d.span, d.code, d.message)))
+
+    @property
+    def fixed(self) -> tuple[Diagnostic, ...]:
+        """Findings that a rewrite of this call has mended."""
+        return tuple(d for d in self.diagnostics if d.fixed)
+
+    def fixable(self, applicability: Applicability) -> int:
+        """How many remaining findings have a fix of exactly this applicability."""
+        return sum(d.fix is not None and d.fix.applicability is applicability for d in self.remaining)
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """The outcome of `verify` for one entry; what was not run is None."""
+
+    label: str
+    failure: EntryFailure | None = None
+    comparison: Comparison | None = None
+    compilation: Compilation | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether the entry ran and every target agreed with eager."""
+        if self.failure is not None:
+            return False
+        if self.comparison is not None and (self.comparison.failure or not self.comparison.equal):
+            return False
+        compiled = self.compilation
+        if compiled is None:
+            return True
+        if compiled.failure is not None or compiled.backward is False or compiled.mismatches:
+            return False
+        return all(result.ok and not result.mismatches for result in compiled.results)
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyReport:
+    """The outcome of `verify`."""
+
+    verifications: tuple[Verification, ...] = ()
+    texts: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+
+
+class Progress(Protocol):
+    """Where a long call says what it is doing. All of it goes to standard error, none of it to standard output."""
+
+    def stage(self, text: str) -> None:
+        """What is being done now, in a few words (`tracing model.py:Model`); replaces the stage before."""
+
+    def note(self, text: str) -> None:
+        """A line that stays, at once (`running model.py:Model, inputs from make_inputs(seed)`); silent with `-q`."""
+
+    def debug(self, text: str) -> None:
+        """A line that stays, shown with `-v` only."""
+
+
+class Silence:
+    """Progress that says nothing."""
+
+    def stage(self, text: str) -> None:
+        """Nothing."""
+
+    def note(self, text: str) -> None:
+        """Nothing."""
+
+    def debug(self, text: str) -> None:
+        """Nothing."""
