@@ -1,0 +1,56 @@
+"""Changes can be taken back alone, and spans find their way home."""
+
+from ddelint.diagnostics import Edit, Span
+from ddelint.rewrite.history import History
+from ddelint.source import SourceFile
+
+TEXT = "a = 1\nb = 2\nc = 3\n"
+
+
+def history() -> History:
+    return History({"f.py": SourceFile("f.py", TEXT)})
+
+
+def replace(row: int, column: int, end_column: int, content: str) -> Edit:
+    return Edit(Span("f.py", row, column, row, end_column), content)
+
+
+def test_a_change_alone_can_be_taken_back() -> None:
+    first = history().add([replace(1, 5, 6, "100")], 1)
+    both = first.add([replace(3, 5, 6, "300")], 2)
+    assert both.current("f.py").text == "a = 100\nb = 2\nc = 300\n"
+    without = both.without(1)
+    assert without is not None
+    assert without.current("f.py").text == "a = 1\nb = 2\nc = 300\n"
+
+
+def test_a_change_that_another_rests_on_stays() -> None:
+    both = history().add([replace(1, 5, 6, "f(1)")], 1).add([replace(1, 7, 8, "x")], 2)
+    assert both.current("f.py").text == "a = f(x)\nb = 2\nc = 3\n"
+    assert both.without(1) is None
+    assert both.without(2) is not None
+
+
+def test_inserted_lines_shift_spans_and_home_undoes_it() -> None:
+    grown = history().add([replace(1, 1, 1, "import torch\n")], 1)
+    assert grown.home(Span("f.py", 3, 1, 3, 6)) == Span("f.py", 2, 1, 2, 6)
+    assert grown.home(Span("f.py", 1, 1, 1, 7)) == Span("f.py", 1, 1, 1, 1)
+
+
+def test_touched_follows_later_growth() -> None:
+    both = history().add([replace(3, 5, 6, "33")], 1).add([replace(1, 1, 1, "# note\n")], 2)
+    assert both.touched(1) == (Span("f.py", 4, 5, 4, 7),)
+
+
+def test_several_edits_of_one_step_refer_to_the_same_text() -> None:
+    changed = history().add([replace(1, 5, 6, "10"), replace(1, 1, 2, "aa"), replace(2, 5, 6, "20")], 1)
+    assert changed.current("f.py").text == "aa = 10\nb = 20\nc = 3\n"
+    undone = changed.without(1)
+    assert undone is not None
+    assert undone.current("f.py").text == TEXT
+
+
+def test_overlay_holds_only_what_differs() -> None:
+    assert history().overlay == {}
+    assert history().add([replace(1, 5, 6, "1")], 1).overlay == {}
+    assert list(history().add([replace(1, 5, 6, "2")], 1).overlay) == ["f.py"]
