@@ -193,10 +193,11 @@ class Question:
 
     `span` is the asking expression in the deepest frame under PATHs. `kind`:
     truth    — the compiler needs a yes or no (`if n > 4`);
-    integer  — it needs a concrete int (`range(n)`, `int(t)`, a list index);
+    integer  — it needs a concrete int or float (`range(n)`, `int(t)`, a list index);
     operator — an operator has no data-independent answer (`torch.equal`, `unbind` of an unknown size);
     failure  — the path ended in an exception behind which a data-dependent value stands
                ("not enough values to unpack", "unhashable type: SymInt");
+    specialized — a size that was declared dynamic was silently replaced by its example value (`int(x.shape[-1] / 2)`);
     other    — the failure is not data-dependent (DDE005).
     """
 

@@ -1,0 +1,98 @@
+"""What a live value is, as a TypeFact. Runs in the worker, under eager and under fake tensors alike."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Any
+
+import torch
+
+from ddelint.diagnostics import TypeFact
+
+_LONGEST_CONSTANT = 80
+"""Characters of a constant's repr that are worth keeping."""
+_MOST_ELEMENTS = 64
+"""Elements of a list that are looked at to find their common type."""
+
+
+def describe_value(value: Any, *, role: str = "") -> TypeFact:
+    """The type of `value`: dtype and sizes of a tensor, length and common element of a list, value of a small constant.
+
+    `role` is `parameter` or `buffer` where the caller knows it from the owner; a `torch.nn.Parameter` says so itself.
+    Never asks a symbolic size anything, never runs user code (no property, no `__repr__` of a user's class).
+    """
+    return _describe(value, role, deep=True)
+
+
+def _describe(value: Any, role: str, deep: bool) -> TypeFact:
+    kind = type(value)
+    python_type = f"{kind.__module__}.{kind.__qualname__}" if kind.__module__ != "builtins" else kind.__qualname__
+    if isinstance(value, torch.Tensor):
+        return TypeFact(
+            kind="tensor",
+            dtype=str(value.dtype).removeprefix("torch."),
+            shape=tensor_sizes(value),
+            requires_grad=bool(value.requires_grad),
+            role=role or ("parameter" if isinstance(value, torch.nn.Parameter) else ""),
+            python_type="torch.nn.Parameter" if isinstance(value, torch.nn.Parameter) else "torch.Tensor",
+        )
+    if value is None or kind in (bool, int, float, str):
+        text = repr(value) if kind is not str or len(value) <= _LONGEST_CONSTANT else ""
+        return TypeFact(
+            kind="none" if value is None else kind.__name__,
+            value=text if 0 < len(text) <= _LONGEST_CONSTANT else None,
+            python_type=python_type,
+        )
+    for symbolic, name in ((torch.SymInt, "symint"), (torch.SymFloat, "symfloat"), (torch.SymBool, "symbool")):
+        if isinstance(value, symbolic):
+            return TypeFact(kind=name, python_type=f"torch.{symbolic.__name__}")
+    if isinstance(value, (list, tuple)):
+        items = list(islice(list.__iter__(value) if isinstance(value, list) else tuple.__iter__(value), _MOST_ELEMENTS))
+        return TypeFact(
+            kind="list" if isinstance(value, list) else "tuple",
+            length=list.__len__(value) if isinstance(value, list) else tuple.__len__(value),
+            element=_element(items) if deep else None,
+            python_type=python_type,
+        )
+    if isinstance(value, dict):
+        return TypeFact(kind="dict", length=dict.__len__(value), python_type=python_type)
+    if isinstance(value, torch.nn.Module):
+        length = len(value) if type(value) in (torch.nn.ModuleList, torch.nn.Sequential, torch.nn.ModuleDict) else None
+        return TypeFact(kind="module", length=length, python_type=python_type)
+    if isinstance(value, bool | int | float | str):
+        base = next(b for b in (bool, int, float, str) if isinstance(value, b))
+        return TypeFact(kind=base.__name__, python_type=python_type)
+    return TypeFact(kind="callable" if callable(value) else "other", python_type=python_type)
+
+
+def tensor_sizes(value: torch.Tensor) -> tuple[str, ...] | None:
+    """The sizes of a tensor as text (`4`, `u0`); None where the layout has none to give (nested tensors)."""
+    try:
+        return tuple(str(size) for size in value.shape)
+    except (RuntimeError, NotImplementedError):
+        return None
+
+
+def _element(items: list[Any]) -> TypeFact | None:
+    """The type that all elements share; sizes, values and roles in which they differ are left out."""
+    facts = [_describe(item, "", deep=False) for item in items if item is not None]
+    if not facts:
+        return None
+    first = facts[0]
+    if any((fact.kind, fact.dtype) != (first.kind, first.dtype) for fact in facts):
+        return None
+    same_rank = first.shape is not None and all(
+        fact.shape is not None and len(fact.shape) == len(first.shape) for fact in facts
+    )
+    shape = None
+    if same_rank:
+        columns = zip(*(fact.shape or () for fact in facts))
+        shape = tuple(sizes[0] if len(set(sizes)) == 1 else "?" for sizes in columns)
+    return TypeFact(
+        kind=first.kind,
+        dtype=first.dtype,
+        shape=shape,
+        requires_grad=any(fact.requires_grad for fact in facts),
+        role=first.role if all(fact.role == first.role for fact in facts) else "",
+        python_type=first.python_type if all(fact.python_type == first.python_type for fact in facts) else "",
+    )
