@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePath
@@ -10,6 +11,12 @@ DEFAULT_TARGETS = ("export", "compile")
 TARGETS = ("export", "strict", "compile")
 DEVICES = ("auto", "cpu", "cuda")
 CACHE_FOLDER = ".ddelint_cache"
+DEFAULT_EXCLUDES = (
+    ".bzr", ".ddelint_cache", ".direnv", ".eggs", ".git", ".hg", ".ipynb_checkpoints", ".mypy_cache", ".nox",
+    ".pytest_cache", ".ruff_cache", ".svn", ".tox", ".venv", ".vscode", "__pycache__", "__pypackages__", "_build",
+    "build", "dist", "node_modules", "site-packages", "venv",
+)  # fmt: skip
+"""What a folder's walk leaves out, as other Python linters do."""
 
 
 class Mode(StrEnum):
@@ -24,11 +31,31 @@ class Mode(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Reference:
+    """`FILE.py:NAME` taken apart; either half may be missing."""
+
+    filename: str | None
+    name: str | None
+
+    @classmethod
+    def parse(cls, text: str) -> Reference:
+        """Read `FILE.py:NAME`, `FILE.py` or `NAME`. Raises ValueError where NAME is not a (dotted) name."""
+        head, colon, name = text.rpartition(":")
+        if not colon or not head.endswith(".py"):
+            if text.endswith(".py"):
+                return cls(text, None)
+            head, name = "", text
+        if not all(part.isidentifier() for part in name.split(".")):
+            raise ValueError(f"`{text}` is neither FILE.py:NAME nor NAME")
+        return cls(head or None, name)
+
+
+@dataclass(frozen=True, slots=True)
 class EntryOption:
     """An entry somebody named: on the command line (`name` empty) or under `[tool.ddelint.entries]`.
 
-    `entry`, `inputs` and `init` read `FILE.py:NAME` or `NAME`; a FILE from the configuration is absolute, one
-    from the command line is as typed (relative to the working directory). None: as the file offers it.
+    `entry`, `inputs` and `init` read `FILE.py:NAME`, `FILE.py` or `NAME` (see Reference), FILE made absolute.
+    None: as the file offers it.
     """
 
     name: str = ""
@@ -86,10 +113,8 @@ class CheckOptions:
     per_file_ignores: tuple[PerFileIgnore, ...] = ()
     assume_compiled: bool = False
     """The static pass treats every function as compiled, not only what `forward` or a decorator reaches."""
-    exclude: tuple[str, ...] = ()
-    """Patterns on top of the default exclusions, gitignore syntax, relative to `root`."""
-    default_excludes: bool = True
-    """Whether `exclude` comes on top of the default exclusions or instead of them."""
+    exclude: tuple[str, ...] = DEFAULT_EXCLUDES
+    """Patterns in gitignore syntax, relative to `root`."""
     force_exclude: bool = False
     respect_gitignore: bool = True
     cache: bool = True
@@ -128,8 +153,6 @@ def matches(path: PurePath, pattern: str) -> bool:
     A pattern without a slash is held against each part of the path, one with a slash against the path from
     its root; `*` crosses folders only as `**`.
     """
-    import re
-
     text = path.as_posix()
     expression = re.compile(glob_expression(pattern.strip("/")))
     if "/" not in pattern.strip("/"):
@@ -139,8 +162,6 @@ def matches(path: PurePath, pattern: str) -> bool:
 
 def glob_expression(pattern: str) -> str:
     """The regular expression of a glob whose `*` and `?` stay within one folder and whose `**` does not."""
-    import re
-
     out = ""
     position = 0
     while position < len(pattern):

@@ -1,0 +1,316 @@
+"""The configuration file: `[tool.ddelint]` in pyproject.toml, or ddelint.toml, whichever is nearest."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from ddelint import catalog
+from ddelint.options import (
+    CACHE_FOLDER,
+    DEFAULT_EXCLUDES,
+    DEVICES,
+    TARGETS,
+    CheckOptions,
+    EntryOption,
+    PerFileIgnore,
+    Reference,
+)
+
+OWN_FILE = "ddelint.toml"
+SHARED_FILE = "pyproject.toml"
+_UNBACKED = re.compile(r"none|all|\w+\.\d+(,\s*\w+\.\d+)*")
+
+
+class ConfigError(Exception):
+    """A setting (from a file or the command line) that cannot be used; the message is one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """A configuration file as read: its settings under the names of `CheckOptions`."""
+
+    path: Path | None
+    root: Path
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    extend_exclude: tuple[str, ...] = ()
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """` (did you mean …?)` for the nearest known word, or nothing."""
+    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f" (did you mean `{near[0]}`?)" if near else ""
+
+
+def code_prefixes(texts: Iterable[str], where: str) -> tuple[str, ...]:
+    """Check rule codes, prefixes of codes, rule names and `ALL`; return codes and prefixes.
+
+    Raises ConfigError naming `where` for anything that matches no rule.
+    """
+    codes = [path.stem for path in sorted(catalog.rules_folder().glob("DDE*.toml"))]
+    found: list[str] = []
+    for text in texts:
+        word = text.strip()
+        if word.upper() == "ALL":
+            found.append("DDE")
+        elif word and any(code.startswith(word.upper()) for code in codes):
+            found.append(word.upper())
+        else:
+            by_name = {rule.name: code for code, rule in catalog.rules().items()}
+            if word.lower() not in by_name:
+                raise ConfigError(f"{where}: no rule matches `{word}`{suggestion(word, [*codes, *by_name])}")
+            found.append(by_name[word.lower()])
+    return tuple(dict.fromkeys(found))
+
+
+def targets(texts: Iterable[str], where: str) -> tuple[str, ...]:
+    """Check a list of targets. Raises ConfigError for an unknown one or an empty list."""
+    chosen = tuple(dict.fromkeys(text.strip() for text in texts if text.strip()))
+    for text in chosen:
+        if text not in TARGETS:
+            raise ConfigError(f"{where}: unknown target `{text}`{suggestion(text, TARGETS)}")
+    if not chosen:
+        raise ConfigError(f"{where}: no target given, choose from {', '.join(TARGETS)}")
+    return tuple(target for target in TARGETS if target in chosen)
+
+
+def unbacked(text: str, where: str) -> str:
+    """Check `none`, `all` or `NAME.DIM,…`; blanks are dropped. Raises ConfigError for anything else."""
+    if not _UNBACKED.fullmatch(text.strip()):
+        raise ConfigError(f"{where}: `{text}` is neither `none`, `all` nor NAME.DIM,…")
+    return text.replace(" ", "")
+
+
+def nearest(folder: Path) -> Path | None:
+    """The configuration file that holds for `folder`: the first one found on the way up to the root."""
+    for place in (folder, *folder.parents):
+        own, shared = place / OWN_FILE, place / SHARED_FILE
+        if own.is_file():
+            return own
+        if shared.is_file() and b"ddelint" in shared.read_bytes() and "ddelint" in _parse(shared).get("tool", {}):
+            return shared
+    return None
+
+
+def load(path: Path) -> Config:
+    """Read one configuration file. Raises ConfigError where it, or any key in it, cannot be used."""
+    table = _parse(path)
+    if path.name == SHARED_FILE:
+        table = table.get("tool", {}).get("ddelint", {})
+    root = path.resolve().parent
+    settings: dict[str, Any] = {}
+    extend_exclude: tuple[str, ...] = ()
+    for key, value in table.items():
+        where = f"{path.name}: `{key}`"
+        if key not in _KEYS:
+            raise ConfigError(f"{path}: unknown key `{key}`{suggestion(key, _KEYS)}")
+        read = _KEYS[key](value, where, root)
+        if key == "extend-exclude":
+            extend_exclude = read
+        else:
+            settings["targets" if key == "target" else key.replace("-", "_")] = read
+    return Config(path, root, settings, extend_exclude)
+
+
+def discover(folder: Path) -> Config:
+    """The nearest configuration for `folder`, or an empty one rooted there."""
+    path = nearest(folder)
+    return load(path) if path is not None else Config(None, folder)
+
+
+def resolve(config: Config, overrides: Mapping[str, Any], extend_exclude: tuple[str, ...] = ()) -> CheckOptions:
+    """The command line's `overrides` (None: not given) over the file's settings over the defaults.
+
+    A `select` on the command line starts afresh; without it, its `ignore` and `extend_select` add to the file's.
+    """
+    given = {name: value for name, value in overrides.items() if value is not None}
+    settings = {**config.settings, **given}
+    for name in ("ignore", "extend_select"):
+        before = () if "select" in given else config.settings.get(name, ())
+        settings[name] = (*before, *given.get(name, ()))
+    exclude = (*settings.get("exclude", DEFAULT_EXCLUDES), *config.extend_exclude, *extend_exclude)
+    settings["exclude"] = tuple(dict.fromkeys(exclude))
+    options = replace(CheckOptions(root=str(config.root), cache_folder=str(config.root / CACHE_FOLDER)), **settings)
+    if "jobs" not in settings:
+        options = replace(options, jobs=os.cpu_count() or 1)
+    return options
+
+
+def to_toml(options: CheckOptions, source: Path | None) -> str:
+    """The resolved configuration as a ddelint.toml that would have the same effect."""
+    lines = [f"# from {source}" if source else "# no configuration file: these are the defaults"]
+    values: dict[str, object] = {
+        "select": options.select,
+        "extend-select": options.extend_select,
+        "ignore": options.ignore,
+        "exclude": options.exclude,
+        "force-exclude": options.force_exclude,
+        "respect-gitignore": options.respect_gitignore,
+        "assume-compiled": options.assume_compiled,
+        "target": options.targets,
+        "unbacked": options.unbacked,
+        "samples": options.samples,
+        "seed": options.seed,
+        "device": options.device,
+        "timeout": options.timeout,
+    }
+    if options.python is not None:
+        values["python"] = options.python
+    lines += [f"{key} = {_toml(value)}" for key, value in values.items()]
+    lines += ["", "[per-file-ignores]"]
+    lines += [f"{_toml(entry.pattern)} = {_toml(entry.codes)}" for entry in options.per_file_ignores]
+    for entry in options.entries:
+        lines += ["", f"[entries.{_toml(entry.name)}]"]
+        for key in ("entry", "inputs", "init", "unbacked"):
+            if (value := getattr(entry, key)) is not None:
+                lines.append(f"{key} = {_toml(value)}")
+    return "\n".join(lines) + "\n"
+
+
+def _toml(value: object) -> str:
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return str(value)
+        case tuple():
+            return "[" + ", ".join(_toml(item) for item in value) + "]"
+    escaped = str(value).replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + re.sub(r"[\x00-\x1f\x7f]", lambda match: f"\\u{ord(match[0]):04x}", escaped) + '"'
+
+
+def _parse(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"{path}: {error}") from error
+
+
+Reader = Callable[[Any, str, Path], Any]
+
+
+def _strings(value: Any, where: str, root: Path) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise ConfigError(f"{where} must be a list of strings")
+    return tuple(value)
+
+
+def _codes(value: Any, where: str, root: Path) -> tuple[str, ...]:
+    return code_prefixes(_strings(value, where, root), where)
+
+
+def _targets(value: Any, where: str, root: Path) -> tuple[str, ...]:
+    return targets([value] if isinstance(value, str) else _strings(value, where, root), where)
+
+
+def _unbacked(value: Any, where: str, root: Path) -> str:
+    if isinstance(value, list):
+        value = ",".join(_strings(value, where, root))
+    if not isinstance(value, str):
+        raise ConfigError(f"{where} must be a string")
+    return unbacked(value, where)
+
+
+def _boolean(value: Any, where: str, root: Path) -> bool:
+    if not isinstance(value, bool):
+        raise ConfigError(f"{where} must be true or false")
+    return value
+
+
+def _integer(least: int) -> Reader:
+    def read(value: Any, where: str, root: Path) -> int:
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            raise ConfigError(f"{where} must be an integer of at least {least}")
+        return value
+
+    return read
+
+
+def _seconds(value: Any, where: str, root: Path) -> float:
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or value <= 0:
+        raise ConfigError(f"{where} must be a number of seconds above 0")
+    return float(value)
+
+
+def _device(value: Any, where: str, root: Path) -> str:
+    if value not in DEVICES:
+        raise ConfigError(f"{where} must be one of {', '.join(DEVICES)}")
+    return str(value)
+
+
+def _interpreter(value: Any, where: str, root: Path) -> str:
+    if not isinstance(value, str):
+        raise ConfigError(f"{where} must be a string")
+    return str(root / value) if os.sep in value else value
+
+
+def _per_file_ignores(value: Any, where: str, root: Path) -> tuple[PerFileIgnore, ...]:
+    if not isinstance(value, dict):
+        raise ConfigError(f"{where} must be a table of pattern = [codes]")
+    return tuple(PerFileIgnore(pattern, _codes(codes, f"{where}.{pattern}", root)) for pattern, codes in value.items())
+
+
+def _entries(value: Any, where: str, root: Path) -> tuple[EntryOption, ...]:
+    if not isinstance(value, dict):
+        raise ConfigError(f"{where} must be a table of name = {{ entry = …, inputs = … }}")
+    return tuple(_entry(name, table, f"{where}.{name}", root) for name, table in value.items())
+
+
+def _entry(name: str, table: Any, where: str, root: Path) -> EntryOption:
+    if not isinstance(table, dict):
+        raise ConfigError(f"{where} must be a table")
+    known = ("entry", "inputs", "init", "unbacked")
+    read: dict[str, str] = {}
+    for key, value in table.items():
+        if key not in known:
+            raise ConfigError(f"{where}: unknown key `{key}`{suggestion(key, known)}")
+        if key == "unbacked":
+            read[key] = _unbacked(value, f"{where}.{key}", root)
+        elif not isinstance(value, str):
+            raise ConfigError(f"{where}.{key} must be a string")
+        else:
+            read[key] = absolute_reference(value, f"{where}.{key}", root)
+    if "entry" not in read:
+        raise ConfigError(f"{where} needs `entry`")
+    if Reference.parse(read["entry"]).filename is None:
+        raise ConfigError(f"{where}.entry must say its file: FILE.py:NAME")
+    return EntryOption(name=name, **read)
+
+
+def absolute_reference(text: str, where: str, root: Path) -> str:
+    """`text` with its file made absolute. Raises ConfigError where it cannot be read."""
+    try:
+        reference = Reference.parse(text)
+    except ValueError as error:
+        raise ConfigError(f"{where}: {error}") from error
+    if reference.filename is None:
+        return text
+    path = str(root / reference.filename)
+    return f"{path}:{reference.name}" if reference.name else path
+
+
+_KEYS: dict[str, Reader] = {
+    "select": _codes,
+    "ignore": _codes,
+    "extend-select": _codes,
+    "per-file-ignores": _per_file_ignores,
+    "exclude": _strings,
+    "extend-exclude": _strings,
+    "force-exclude": _boolean,
+    "respect-gitignore": _boolean,
+    "target": _targets,
+    "unbacked": _unbacked,
+    "samples": _integer(1),
+    "seed": _integer(0),
+    "device": _device,
+    "timeout": _seconds,
+    "entries": _entries,
+    "python": _interpreter,
+    "assume-compiled": _boolean,
+}

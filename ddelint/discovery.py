@@ -1,0 +1,243 @@
+"""Which files a call is about (as git would list them), and the cache of what the static pass found in them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ddelint import catalog
+from ddelint.diagnostics import Diagnostic
+from ddelint.options import CheckOptions
+from ddelint.version import VERSION
+from ddelint.wire import from_wire, to_wire
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+STDIN = "-"
+
+
+class DiscoveryError(Exception):
+    """A path that cannot be used; the message is one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Discovered:
+    """The files of a call: absolute, without duplicates, sorted within each given path."""
+
+    files: tuple[Path, ...]
+    warnings: tuple[str, ...] = ()
+
+
+def python_files(paths: Sequence[str], options: CheckOptions) -> Discovered:
+    """The Python files under `paths`: a file as given, a folder walked without what git or `exclude` leaves out.
+
+    A file given by name is taken whatever it is called, and although it is excluded, unless `force_exclude`.
+    Links to folders are not followed. Raises DiscoveryError for a path that does not exist.
+    """
+    found: dict[Path, None] = {}
+    warnings: list[str] = []
+    for text in paths:
+        path = Path(os.path.abspath(text))
+        if not path.exists():
+            raise DiscoveryError(f"no such file or folder: {text}")
+        if path.is_dir():
+            before = len(found)
+            rules = _Exclusions.above(path, options)
+            found.update(dict.fromkeys(_walk(path, rules, options)))
+            if len(found) == before:
+                warnings.append(f"no Python files found under {text}")
+        elif not (options.force_exclude and _Exclusions.above(path, options).leave_out(path, folder=False)):
+            found[path] = None
+    return Discovered(tuple(found), tuple(warnings))
+
+
+def _walk(folder: Path, rules: _Exclusions, options: CheckOptions) -> Iterator[Path]:
+    rules = rules.entering(folder) if options.respect_gitignore else rules
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError as error:
+        raise DiscoveryError(f"cannot read {folder}: {error.strerror}") from error
+    for entry in entries:
+        is_folder = entry.is_dir(follow_symlinks=False)
+        if not is_folder and not (entry.name.endswith(".py") and entry.is_file()):
+            continue
+        path = folder / entry.name
+        if rules.leave_out(path, is_folder):
+            continue
+        if is_folder:
+            yield from _walk(path, rules, options)
+        else:
+            yield path
+
+
+@dataclass(frozen=True, slots=True)
+class _Exclusions:
+    """What is left out: the configured patterns, and ignore files from the repository's root inwards."""
+
+    configured: tuple[Path, GitIgnoreSpec] | None
+    ignore_files: tuple[tuple[Path, GitIgnoreSpec], ...]
+
+    @classmethod
+    def above(cls, path: Path, options: CheckOptions) -> _Exclusions:
+        """What holds at `path`, before its own ignore file.
+
+        Without `force_exclude`, whatever would leave out `path` itself does not count: it was asked for.
+        """
+        root = Path(options.root) if options.root and path.is_relative_to(options.root) else path.parent
+        configured = (root, _specification(tuple(options.exclude)))
+        ignore_files: list[tuple[Path, GitIgnoreSpec]] = []
+        repository = _repository(path) if options.respect_gitignore else None
+        if repository is not None:
+            ignore_files += _ignore_file(repository, repository / ".git" / "info" / "exclude")
+            for folder in reversed([p for p in path.parents if p.is_relative_to(repository)]):
+                ignore_files += _ignore_file(folder, folder / ".gitignore")
+        if options.force_exclude:
+            return cls(configured, tuple(ignore_files))
+        folder = path.is_dir()
+        return cls(
+            None if _verdict(configured, path, folder) else configured,
+            tuple(spec for spec in ignore_files if not _verdict(spec, path, folder)),
+        )
+
+    def entering(self, folder: Path) -> _Exclusions:
+        """The same with the ignore file of `folder`, where it has one."""
+        own = _ignore_file(folder, folder / ".gitignore")
+        return _Exclusions(self.configured, (*self.ignore_files, *own)) if own else self
+
+    def leave_out(self, path: Path, folder: bool) -> bool:
+        """Whether `path` is left out; the innermost ignore file that has a word on it decides."""
+        if self.configured is not None and _verdict(self.configured, path, folder):
+            return True
+        for spec in reversed(self.ignore_files):
+            verdict = _verdict(spec, path, folder)
+            if verdict is not None:
+                return verdict
+        return False
+
+
+def _verdict(spec: tuple[Path, GitIgnoreSpec], path: Path, folder: bool) -> bool | None:
+    base, patterns = spec
+    if not path.is_relative_to(base) or path == base:
+        return None
+    return patterns.check_file(path.relative_to(base).as_posix() + ("/" if folder else "")).include
+
+
+def _ignore_file(base: Path, path: Path) -> list[tuple[Path, GitIgnoreSpec]]:
+    try:
+        lines = path.read_text("utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
+    return [(base, _specification(tuple(lines)))]
+
+
+@cache
+def _specification(lines: tuple[str, ...]) -> GitIgnoreSpec:
+    from pathspec import GitIgnoreSpec  # a file given by name doesn't pay for it
+
+    return GitIgnoreSpec.from_lines(lines)
+
+
+def _repository(path: Path) -> Path | None:
+    return next((folder for folder in (path, *path.parents) if (folder / ".git").exists()), None)
+
+
+class Cache:
+    """What the static pass found, by the content it looked at: findings are kept, not only clean files.
+
+    A hit needs the same name, bytes, `salt`, rules and code of ddelint, and Python version. Nothing here raises
+    because the disk is full or read-only: a cache that does not work is a miss.
+    """
+
+    def __init__(self, folder: str | Path, salt: str = "", enabled: bool = True) -> None:
+        """`salt`: whatever else the findings depend on (options of the static pass)."""
+        self.folder = Path(folder) / VERSION
+        self.enabled = enabled
+        self._salt = salt
+
+    def get(self, filename: str, data: bytes) -> tuple[Diagnostic, ...] | None:
+        """The findings stored for `data` under `filename`; None where there are none stored."""
+        if not self.enabled:
+            return None
+        try:
+            stored = json.loads(self._place(filename, data).read_bytes())
+            return tuple(from_wire(Diagnostic, item) for item in stored)
+        except (OSError, ValueError, TypeError, KeyError, AttributeError):
+            return None
+
+    def put(self, filename: str, data: bytes, findings: Sequence[Diagnostic]) -> None:
+        """Store the findings for `data` under `filename`, whole or not at all."""
+        if not self.enabled:
+            return
+        place = self._place(filename, data)
+        with suppress(OSError):
+            if not place.parent.is_dir():
+                place.parent.mkdir(parents=True, exist_ok=True)
+                _mark(self.folder.parent)
+            write_atomically(place, json.dumps([to_wire(item) for item in findings]).encode())
+
+    def _place(self, filename: str, data: bytes) -> Path:
+        key = hashlib.blake2b(digest_size=20)
+        for part in (_fingerprint().encode(), self._salt.encode(), filename.encode(errors="surrogateescape"), data):
+            key.update(len(part).to_bytes(8, "little"))
+            key.update(part)
+        name = key.hexdigest()
+        return self.folder / name[:2] / f"{name[2:]}.json"
+
+
+def clean(folder: str | Path) -> bool:
+    """Drop the cache in `folder`; False where there was none, or where the folder is not a cache of ours."""
+    folder = Path(folder)
+    if not (folder / "CACHEDIR.TAG").is_file():
+        return False
+    shutil.rmtree(folder)
+    return True
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Replace the content of `path` in one step, keeping its permissions. Raises OSError where that fails."""
+    path = path.resolve()  # a link stays a link
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        if path.exists():
+            shutil.copymode(path, name)
+        else:
+            os.chmod(name, 0o666 & ~_umask())
+        os.replace(name, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(name)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _mark(folder: Path) -> None:
+    """Tell git and backup tools what the folder is."""
+    (folder / ".gitignore").write_text("*\n")
+    (folder / "CACHEDIR.TAG").write_text("Signature: 8a477f597d28d172789f06886806bc55\n# made by ddelint\n")
+
+
+@cache
+def _fingerprint() -> str:
+    """Changes when Python, the rules or the static pass change, in a checkout without a new version, too."""
+    package = Path(__file__).parent
+    watched = [*catalog.rules_folder().glob("*.toml"), *package.glob("*.py"), *(package / "static").rglob("*.py")]
+    stamps = sorted((str(path), path.stat().st_mtime_ns, path.stat().st_size) for path in watched)
+    return json.dumps([VERSION, sys.version_info[:3], stamps])
