@@ -50,6 +50,11 @@ class Rule:
     documentation: Documentation
 
     @property
+    def refutable(self) -> bool:
+        """Whether a trace that runs the place and is not asked there proves a static finding wrong."""
+        return self.severity is Severity.ERROR and set(self.found_by) == set(_PASSES)
+
+    @property
     def url(self) -> str:
         """The rule's page in the documentation."""
         return f"{DOCS_URL}{self.code}/"

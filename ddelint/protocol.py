@@ -170,4 +170,6 @@ class Types:
 
     functions: Mapping[str, Mapping[str, TypeFact]] = field(default_factory=dict)
     """Keyed by `filename::qualname`."""
+    rows: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Filename → rows that ran, of files under the given PATHs."""
     failure: EntryFailure | None = None

@@ -112,7 +112,7 @@ class Search:
         samples: int,
         diagnose: Callable[[Question, SourceFile], Diagnostic],
         types: Mapping[str, Mapping[str, TypeFact]],
-        wanted: Callable[[str], bool] = lambda code: True,
+        wanted: Callable[[Diagnostic], bool] = lambda diagnostic: True,
         progress: Callable[[str], None] = lambda text: None,
     ) -> None:
         self._prover = prover
@@ -153,9 +153,7 @@ class Search:
                 self._ban(guilty[0], guilty[1])
                 continue
             if not everything.given_up:
-                compilation = self._prover.compile(
-                    everything.history.overlay, self._targets, self._samples, "inductor"
-                )
+                compilation = self._prover.compile(everything.history.overlay, self._targets, self._samples, "inductor")
                 everything = replace_compilation(everything, compilation)
                 guilty = self._guilty_in_compiled(everything, compilation)
                 if guilty is not None:
@@ -187,7 +185,7 @@ class Search:
             refused: list[Refusal] = []
             step_history = (
                 self._mend(state, question, key, diagnostic, allow_unsafe, refused)
-                if mend and self._wanted(diagnostic.code)
+                if mend and self._wanted(replace(diagnostic, span=state.history.home(diagnostic.span)))
                 else None
             )
             if step_history is None:
@@ -272,7 +270,9 @@ class Search:
             detail=question.detail,
             operator=question.operator,
         )
-        found = [candidate for name in rule(diagnostic.code).moves if name in MOVES for candidate in MOVES[name](context)]
+        found = [
+            candidate for name in rule(diagnostic.code).moves if name in MOVES for candidate in MOVES[name](context)
+        ]
         yield from sorted(found, key=lambda candidate: _CLAIM_RANK[candidate.claim])
 
     def _eager_types(self, filename: str, function: str) -> Mapping[str, TypeFact]:

@@ -1,0 +1,93 @@
+"""A question of the tracer, told as a diagnostic. Runs in the parent: no torch."""
+
+from __future__ import annotations
+
+import ast
+
+from ddelint.catalog import rule
+from ddelint.classification import reported_span, rule_for
+from ddelint.diagnostics import Diagnostic, Question, Span
+from ddelint.protocol import EntryFailure
+from ddelint.sites import Site, locate
+from ddelint.source import SourceFile
+
+_CODE_OF_KIND = {"other": "DDE005", "specialized": "DDE404"}
+_MISSING_FAKE = ("no fake impl", "fake impl registered", "meta kernel", "UnsupportedOperator", "no Meta")
+_PENDING = ("ending unbacked symbol",)
+
+
+def diagnose(question: Question, source: SourceFile) -> Diagnostic:
+    """The diagnostic for `question`, on the text that it was asked of."""
+    site = locate(source, question.span)
+    code = _code(question, site)
+    span = question.span
+    if site is not None:
+        span = reported_span(site, code) if question.kind == "truth" else site.span
+    expression = question.expression or (source.segment(span) if site is not None else question.raw)
+    if question.kind == "truth" and site is not None and span != question.span:
+        expression = " ".join(source.segment(span).split())
+    if question.kind == "other":
+        expression = question.detail or expression
+    return Diagnostic(
+        code=code,
+        message=rule(code).message.format(expression=expression),
+        span=span,
+        severity=rule(code).severity,
+        origin=("trace",),
+        expression=expression,
+        symbols=question.symbols,
+        frames=question.frames,
+        asks=question.asks,
+        detail=question.detail,
+    )
+
+
+def entry_failed(failure: EntryFailure, source: SourceFile) -> Diagnostic:
+    """DDE002 for an entry that could not be run in eager."""
+    span = failure.span
+    if span is None or span.filename != source.filename:
+        first = source.tree.body[0] if source.tree.body else None
+        span = source.span(first) if first is not None else None
+    if span is None:
+        span = Span(source.filename, 1, 1, 1, 2)
+    entry_rule = rule("DDE002")
+    return Diagnostic(
+        code="DDE002",
+        message=failure.message,
+        span=span,
+        severity=entry_rule.severity,
+        origin=("trace",),
+        detail=failure.traceback,
+    )
+
+
+def _code(question: Question, site: Site | None) -> str:
+    if question.kind in _CODE_OF_KIND:
+        return _CODE_OF_KIND[question.kind]
+    if any(text in question.detail for text in _PENDING):
+        return "DDE803"
+    if question.kind == "operator" and any(text in question.detail for text in _MISSING_FAKE):
+        return "DDE801"
+    if site is None:
+        return "DDE101" if question.kind == "truth" else "DDE206"
+    return rule_for(
+        site,
+        _value_kind(question, site),
+        question=question.kind,
+        operator=question.operator,
+        symbols=question.symbols,
+    )
+
+
+def _value_kind(question: Question, site: Site) -> str:
+    """What the question is about: a tensor itself, a dimension, or a number read from data."""
+    text = " ".join(site.source.segment(site.span).split())
+    fact = question.types.get(text)
+    if fact is not None and fact.kind == "tensor":
+        return "tensor"
+    if any(symbol.created == question.span or symbol.created == site.span for symbol in question.symbols):
+        made_here = isinstance(site.node, ast.Call) and text.endswith((".item()", ".tolist()"))
+        return "number" if made_here else "tensor"
+    if any(".shape[" in symbol.name or ".size(" in symbol.name for symbol in question.symbols):
+        return "size"
+    return "number"
