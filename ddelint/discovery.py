@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from ddelint import catalog
 from ddelint.diagnostics import Diagnostic
+from ddelint.files import write_atomically
 from ddelint.options import CheckOptions
 from ddelint.version import VERSION
 from ddelint.wire import from_wire, to_wire
@@ -104,10 +104,10 @@ class _Exclusions:
                 ignore_files += _ignore_file(folder, folder / ".gitignore")
         if options.force_exclude:
             return cls(configured, tuple(ignore_files))
-        folder = path.is_dir()
+        is_folder = path.is_dir()
         return cls(
-            None if _verdict(configured, path, folder) else configured,
-            tuple(spec for spec in ignore_files if not _verdict(spec, path, folder)),
+            None if _verdict(configured, path, is_folder) else configured,
+            tuple(spec for spec in ignore_files if not _verdict(spec, path, is_folder)),
         )
 
     def entering(self, folder: Path) -> _Exclusions:
@@ -202,30 +202,6 @@ def clean(folder: str | Path) -> bool:
         return False
     shutil.rmtree(folder)
     return True
-
-
-def write_atomically(path: Path, data: bytes) -> None:
-    """Replace the content of `path` in one step, keeping its permissions. Raises OSError where that fails."""
-    path = path.resolve()  # a link stays a link
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        if path.exists():
-            shutil.copymode(path, name)
-        else:
-            os.chmod(name, 0o666 & ~_umask())
-        os.replace(name, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(name)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _mark(folder: Path) -> None:

@@ -1,0 +1,278 @@
+"""The `full` format: what a person reads."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+
+from ddelint import catalog
+from ddelint.diagnostics import Applicability, Diagnostic, Edit, Evidence, Fix, Frame, Severity, Span, Symbol
+from ddelint.report.diff import shown_path
+from ddelint.report.frame import Mark, render
+from ddelint.report.model import Report
+from ddelint.report.sources import Sources
+from ddelint.report.style import TAB, Style, bounds, wrapped
+from ddelint.source import SourceFile
+
+SECTION = 12
+"""Columns before the text of a section."""
+FIX_LINES = 12
+DETAIL_LINES = 24
+CRUMBS = 4
+
+_FRONT_ENDS = {"export": "export", "strict": "strict export", "compile": "torch.compile"}
+
+
+def render_report(report: Report, style: Style, unsafe_fixes: bool, command: str, quiet: bool = False) -> Iterator[str]:
+    """The report's lines, without line ends. `command` is the call that would write the fixes, without its flags."""
+    sources = Sources(report.texts)
+    for diagnostic in report.remaining:
+        for line in render_diagnostic(diagnostic, sources, style, unsafe_fixes):
+            yield style.spell(line)
+        yield ""
+    if not quiet:
+        yield from map(style.spell, summary(report, style, unsafe_fixes, command))
+
+
+def header(diagnostic: Diagnostic, style: Style, unsafe_fixes: bool) -> str:
+    """`path:row:column CODE [*] name: message`."""
+    span = diagnostic.span
+    place = style.paint(shown_path(span.filename), "path") + f":{span.row}:{span.column}"
+    code = style.paint(diagnostic.code, diagnostic.severity.value)
+    star = f" [{style.paint('*', 'good')}]" if is_fixable(diagnostic, unsafe_fixes) else ""
+    return f"{place} {code}{star} {style.paint(rule_name(diagnostic.code), 'bold')}: {diagnostic.message}"
+
+
+def is_fixable(diagnostic: Diagnostic, unsafe_fixes: bool) -> bool:
+    """Whether `--fix` (with `--unsafe-fixes`, where given) would mend it."""
+    fix = diagnostic.fix
+    if fix is None or not fix.edits:
+        return False
+    return fix.applicability is Applicability.SAFE or (unsafe_fixes and fix.applicability is Applicability.UNSAFE)
+
+
+def rule_name(code: str) -> str:
+    """The rule's name; the code itself where the catalogue has no such rule."""
+    try:
+        return catalog.rule(code).name
+    except KeyError:
+        return code
+
+
+def render_diagnostic(diagnostic: Diagnostic, sources: Sources, style: Style, unsafe_fixes: bool) -> Iterator[str]:
+    """One finding: header, code frame, sections."""
+    yield header(diagnostic, style, unsafe_fixes)
+    marks = _marks(diagnostic)
+    for filename in dict.fromkeys((diagnostic.span.filename, *(mark.span.filename for mark in marks))):
+        here = [mark for mark in marks if mark.span.filename == filename]
+        rows = render(sources.lines(filename), here, style, diagnostic.severity.value)
+        if filename != diagnostic.span.filename and rows:
+            yield "      " + style.paint(f"{shown_path(filename)}:{here[0].span.row}", "dim")
+        yield from rows
+    for title, lines in _sections(diagnostic, sources, style):
+        for number, line in enumerate(lines):
+            label = style.paint(f"{title:<{SECTION - 2}}", "section") if number == 0 else " " * (SECTION - 2)
+            yield f"  {label}{line}".rstrip()
+
+
+def _marks(diagnostic: Diagnostic) -> list[Mark]:
+    labels: dict[Span, str] = {}
+    born: dict[Span, list[Symbol]] = {}
+    for symbol in diagnostic.symbols:
+        if symbol.created is not None:
+            born.setdefault(symbol.created, []).append(symbol)
+    for span, symbols in born.items():
+        labels[span] = _birth(symbols)
+    for span, sentence in diagnostic.breadcrumbs[:CRUMBS]:
+        labels.setdefault(span, sentence)
+    own = labels.pop(diagnostic.span, "")
+    return [Mark(diagnostic.span, own, asks=True), *(Mark(span, label) for span, label in labels.items())]
+
+
+def _birth(symbols: Sequence[Symbol]) -> str:
+    names = list(dict.fromkeys(f"`{symbol.name}`" for symbol in symbols))
+    known = [bounds(symbol.name, symbol.lower, symbol.upper) for symbol in symbols]
+    facts = ", ".join(dict.fromkeys(text for text in known if text))
+    return f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} born here" + (f" ({facts})" if facts else "")
+
+
+def _sections(diagnostic: Diagnostic, sources: Sources, style: Style) -> Iterator[tuple[str, list[str]]]:
+    room = max(style.width - SECTION, 20)
+    if diagnostic.asks:
+        yield "asks", wrapped(", ".join(_FRONT_ENDS.get(name, name) for name in diagnostic.asks), room)
+    for title, text in _stack(diagnostic, style.verbose):
+        yield title, wrapped(text, room)
+    for symbol in diagnostic.symbols:
+        if symbol.created is None and symbol.expression and symbol.expression != symbol.name:
+            facts = bounds(symbol.name, symbol.lower, symbol.upper)
+            yield "where", wrapped(f"`{symbol.name}` = `{symbol.expression}`" + (f" ({facts})" if facts else ""), room)
+    if diagnostic.fix is not None:
+        yield "fix", _fix(diagnostic.fix, diagnostic.span.filename, sources, style, room)
+    elif diagnostic.refused:
+        count = len(diagnostic.refused)
+        tried = "1 rewrite was" if count == 1 else f"{count} rewrites were"
+        more = "" if style.verbose else " (-v says why)"
+        yield "fix", wrapped(f"none: {tried} tried and refused{more}", room)
+    if diagnostic.evidence is not None and (words := evidence_words(diagnostic.evidence)):
+        yield "evidence", wrapped(" · ".join(words), room)
+    if style.verbose:
+        for refusal in diagnostic.refused:
+            yield "refused", wrapped(f"{refusal.move}: {refusal.message}: {refusal.reason}", room)
+    if diagnostic.detail:
+        yield "detail", _detail(diagnostic.detail, style.verbose)
+
+
+def _stack(diagnostic: Diagnostic, verbose: bool) -> Iterator[tuple[str, str]]:
+    """The way to the question: what called the blamed line, and what it called that is not the user's to change."""
+    frames = diagnostic.frames
+    blamed = max((at for at, frame in enumerate(frames) if _is_blamed(frame, diagnostic.span)), default=len(frames))
+    callers = frames[:blamed] if verbose else [frame for frame in frames[:blamed] if frame.inside]
+    if callers:
+        yield "called", " → ".join(_frame(frame) for frame in callers)
+    deeper = frames[blamed + 1 :]
+    if deeper:
+        yield "inside", " → ".join(_frame(frame) for frame in (deeper if verbose else deeper[-1:]))
+
+
+def _is_blamed(frame: Frame, span: Span) -> bool:
+    return frame.span.filename == span.filename and frame.span.row <= span.row <= frame.span.end_row
+
+
+def _frame(frame: Frame) -> str:
+    return f"{shown_path(frame.span.filename)}:{frame.span.row} in {frame.function}"
+
+
+def _fix(fix: Fix, filename: str, sources: Sources, style: Style, room: int) -> list[str]:
+    words = {Applicability.DISPLAY: "by hand"}.get(fix.applicability, fix.applicability.value)
+    color = {Applicability.SAFE: "good", Applicability.UNSAFE: "warning"}.get(fix.applicability, "info")
+    first, *rest = wrapped(f"{words}: {fix.message}", room)
+    lines = [style.paint(words, color) + first[len(words) :], *rest]
+    for name in dict.fromkeys(edit.span.filename for edit in fix.edits):
+        source = sources.get(name)
+        if source is None:
+            continue
+        if name != filename:
+            lines.append(style.paint(shown_path(name), "dim"))
+        shown = [
+            style.paint(line, "added" if line.startswith("+") else "removed")
+            for line in changed_lines(source, [edit for edit in fix.edits if edit.span.filename == name])
+        ]
+        if len(shown) > FIX_LINES and not style.verbose:
+            kept = FIX_LINES - 1
+            shown = [*shown[:kept], style.paint(f"… {len(shown) - kept} more lines: --diff shows them", "dim")]
+        lines += shown
+    return lines
+
+
+def changed_lines(source: SourceFile, edits: Sequence[Edit]) -> list[str]:
+    """What `edits` take away (`- …`) and put in its place (`+ …`), each stretch without its common indentation."""
+    out: list[str] = []
+    for group in _by_lines(edits):
+        first, last = group[0].span.row, max(edit.span.end_row for edit in group)
+        around = Span(source.filename, first, 1, last + 1, 1)
+        before, start = source.segment(around), source.offset(first, 1)
+        pieces, done = [], 0
+        for edit in group:
+            begin = source.offset(edit.span.row, edit.span.column) - start
+            pieces += [before[done:begin], edit.content]
+            done = max(done, source.offset(edit.span.end_row, edit.span.end_column) - start)
+        out += _changed("".join([*pieces, before[done:]]).splitlines(), before.splitlines())
+    return out
+
+
+def _by_lines(edits: Sequence[Edit]) -> list[list[Edit]]:
+    """The edits in the order of their places; those that share a line are together."""
+    groups: list[list[Edit]] = []
+    last = 0
+    for edit in sorted(edits, key=lambda edit: edit.span):
+        if groups and edit.span.row <= last:
+            groups[-1].append(edit)
+        else:
+            groups.append([edit])
+        last = max(last, edit.span.end_row)
+    return groups
+
+
+def _changed(new: list[str], old: list[str]) -> list[str]:
+    out: list[str] = []
+    for tag, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag == "equal":
+            continue
+        removed, added = old[a:b], new[c:d]
+        indent = min((len(line) - len(line.lstrip()) for line in removed + added if line.strip()), default=0)
+        out += [f"- {line[indent:].expandtabs(TAB)}".rstrip() for line in removed if line.strip()]
+        out += [f"+ {line[indent:].expandtabs(TAB)}".rstrip() for line in added if line.strip()]
+    return out
+
+
+def evidence_words(evidence: Evidence) -> list[str]:
+    """What was run and how it came out, a few words each; nothing about what was not run but its notes."""
+    words: list[str] = []
+    if evidence.samples is not None:
+        text = "1 input" if evidence.samples == 1 else f"{evidence.samples} inputs"
+        if evidence.sides is not None:
+            text += ", both sides" if evidence.both_sides else ", one side only"
+            text += f" ({evidence.sides[0]} true, {evidence.sides[1]} false)"
+        elif evidence.both_sides is not None:
+            text += ", both sides" if evidence.both_sides else ", one side only"
+        words.append(text)
+    if evidence.eager_equal is not None:
+        words.append("eager equal" if evidence.eager_equal else "eager differs")
+    for name, value in (
+        ("export", evidence.export),
+        ("strict export", evidence.strict),
+        ("fullgraph", evidence.compile),
+        ("backward", evidence.backward),
+    ):
+        if value is not None:
+            words.append(f"{name} {'ok' if value else 'fails'}")
+    if evidence.devices:
+        words.append(f"on {', '.join(evidence.devices)}")
+    if evidence.recompiles is not None:
+        words.append(
+            {0: "no recompiles", 1: "1 recompile"}.get(evidence.recompiles, f"{evidence.recompiles} recompiles")
+        )
+    if evidence.parity is not None:
+        words.append(f"{evidence.parity:.2f}x the time of backed")
+    return [*words, *evidence.notes]
+
+
+def _detail(text: str, verbose: bool) -> list[str]:
+    lines = text.rstrip().expandtabs(TAB).splitlines()
+    if len(lines) > DETAIL_LINES and not verbose:
+        half = DETAIL_LINES // 2
+        lines = [*lines[:half], f"… {len(lines) - 2 * half} lines left out (-v shows them)", *lines[-half:]]
+    return lines
+
+
+def summary(report: Report, style: Style, unsafe_fixes: bool, command: str) -> Iterator[str]:
+    """The closing lines."""
+    remaining, fixed = report.remaining, report.fixed
+    if fixed:
+        files = len({diagnostic.span.filename for diagnostic in fixed})
+        yield f"Fixed {_count(fixed)} in {_plural(files, 'file')}."
+    if not remaining:
+        if not fixed and not report.errors:
+            yield style.paint("All checks passed!", "good")
+        return
+    files = len({diagnostic.span.filename for diagnostic in remaining})
+    text = f"{_count(remaining)} {'remain ' if fixed else ''}in {_plural(files, 'file')}"
+    safe, unsafe = report.fixable(Applicability.SAFE), report.fixable(Applicability.UNSAFE)
+    ready = safe + unsafe if unsafe_fixes else safe
+    if ready:
+        flags = "--fix --unsafe-fixes" if unsafe_fixes else "--fix"
+        text += f", {ready} fixable: `{command} {flags}`"
+    if unsafe and not unsafe_fixes:
+        text += f" ({unsafe} more with --unsafe-fixes)" if ready else f", {unsafe} fixable with --fix --unsafe-fixes"
+    yield text
+
+
+def _count(diagnostics: Sequence[Diagnostic]) -> str:
+    """`5 errors`, or `3 errors, 2 warnings` where they are mixed."""
+    by_severity = [(s, sum(d.severity is s for d in diagnostics)) for s in Severity]
+    words = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+    return ", ".join(_plural(count, words[severity]) for severity, count in by_severity if count)
+
+
+def _plural(count: int, word: str) -> str:
+    return f"{count} {word}" if count == 1 else f"{count} {word}s"

@@ -1,0 +1,107 @@
+"""Colour, width and alphabet of the place that a report goes to."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+
+TAB = 4
+"""Columns to the next tab stop in a code frame."""
+
+_SGR = {
+    "bold": "1",
+    "dim": "2",
+    "path": "1",
+    "error": "1;31",
+    "warning": "1;33",
+    "info": "1;36",
+    "born": "36",
+    "gutter": "2",
+    "section": "1;34",
+    "added": "32",
+    "removed": "31",
+    "good": "32",
+    "bad": "31",
+}
+_ASCII = str.maketrans(
+    {"│": "|", "━": "^", "─": "-", "⋮": ":", "≤": "<=", "·": ";", "…": "...", "×": "x", "→": "->", "←": "<-", "’": "'"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How to write: `color` (ANSI), `unicode` (or plain ASCII marks), `width` in columns, `verbose`."""
+
+    color: bool = False
+    unicode: bool = True
+    width: int = 120
+    verbose: bool = False
+
+    def paint(self, text: str, name: str) -> str:
+        """`text` in the colours of `name`, or as it is where there are no colours."""
+        return f"\x1b[{_SGR[name]}m{text}\x1b[0m" if self.color and text else text
+
+    def spell(self, text: str) -> str:
+        """`text` in the alphabet at hand; ours and the user's characters that it lacks are replaced."""
+        if self.unicode:
+            return text
+        return text.translate(_ASCII).encode("ascii", "backslashreplace").decode()
+
+
+def width_of(text: str) -> int:
+    """Columns that `text` takes on a terminal (no tabs in it)."""
+    if text.isascii():
+        return len(text)
+    return sum(_width(character) for character in text)
+
+
+def _width(character: str) -> int:
+    if unicodedata.combining(character) or unicodedata.category(character) in {"Mn", "Me", "Cf"}:
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def columns(line: str) -> tuple[str, list[int]]:
+    """A source line as shown (tabs expanded, control characters made visible), and where each character starts.
+
+    The list has one entry more than the line has characters: the last is the width of the whole.
+    """
+    shown: list[str] = []
+    starts: list[int] = []
+    at = 0
+    for character in line:
+        starts.append(at)
+        if character == "\t":
+            piece = " " * (TAB - at % TAB)
+        elif unicodedata.category(character) == "Cc":
+            piece = "\N{REPLACEMENT CHARACTER}"
+        else:
+            piece = character
+        shown.append(piece)
+        at += width_of(piece)
+    return "".join(shown), [*starts, at]
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """`text` broken between words into lines of at most `width` columns; a longer word stands alone."""
+    lines: list[str] = []
+    line = ""
+    for word in text.split(" "):
+        if line and width_of(line) + 1 + width_of(word) > width:
+            lines.append(line)
+            line = word
+        else:
+            line = f"{line} {word}" if line else word
+    return [*lines, line]
+
+
+def bounds(name: str, lower: int | float | None, upper: int | float | None) -> str:
+    """`0 ≤ n ≤ 64`, or as much of it as is known; a limit that only says `it fits an int64` counts as none."""
+    huge = 2**62
+    low = f"{lower:g} ≤ " if isinstance(lower, float) else f"{lower} ≤ " if lower is not None else ""
+    high = f" ≤ {upper:g}" if isinstance(upper, float) else f" ≤ {upper}" if upper is not None else ""
+    if lower is None or lower <= -huge:
+        low = ""
+    if upper is None or upper >= huge:
+        high = ""
+    return f"{low}{name}{high}" if low or high else ""
