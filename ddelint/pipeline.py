@@ -21,6 +21,7 @@ from ddelint.source import SourceError, SourceFile
 from ddelint.trace.offers import static_offer
 
 if TYPE_CHECKING:
+    from ddelint.rewrite.history import History
     from ddelint.rewrite.search import Outcome
     from ddelint.trace.session import Session, Worker
 
@@ -76,8 +77,8 @@ class _Run:
     sources: Sources
     static: list[Diagnostic] = field(default_factory=list)
     traced: list[Diagnostic] = field(default_factory=list)
-    safe: dict[str, str] = field(default_factory=dict)
-    everything: dict[str, str] = field(default_factory=dict)
+    history: History | None = None
+    """The files after the fixes that the options allow, entry after entry."""
     entries: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -323,6 +324,7 @@ def _search(session: Session, run: _Run) -> None:
             options.selects(diagnostic.code, diagnostic.span.filename) and not ignored(diagnostic)
         ),
         progress=run.progress.stage,
+        start=run.history,
     )
     outcome = search.run()
     if outcome.trace.failure is not None:
@@ -332,8 +334,7 @@ def _search(session: Session, run: _Run) -> None:
         run.executed.update({name: frozenset(rows) for name, rows in types.rows.items()})
     run.traced += outcome.diagnostics
     run.traced += _budget(outcome)
-    run.safe.update(outcome.safe)
-    run.everything.update(outcome.everything)
+    run.history = outcome.everything if options.unsafe_fixes else outcome.safe
 
 
 def _suppressed(run: _Run) -> Callable[[Diagnostic], bool]:
@@ -365,7 +366,7 @@ def _report(run: _Run, *, files: int) -> Report:
     findings = merge(static, run.traced)
     findings = _apply_suppressions(findings, run)
     findings = [d for d in findings if options.selects(d.code, d.span.filename)]
-    written = dict(run.everything if options.unsafe_fixes else run.safe)
+    written = dict(run.history.overlay) if run.history is not None else {}
     written = _with_static_fixes(written, findings, run)
     rewritten: dict[str, str] = {}
     diffs: dict[str, str] = {}
@@ -379,7 +380,10 @@ def _report(run: _Run, *, files: int) -> Report:
         _write(rewritten, run)
         allowed = {Applicability.SAFE} | ({Applicability.UNSAFE} if options.unsafe_fixes else set())
         findings = [
-            replace(d, fixed=True) if d.fix is not None and d.fix.applicability in allowed else d for d in findings
+            replace(d, fixed=True)
+            if d.fix is not None and d.fix.applicability in allowed and d.span.filename in rewritten
+            else d
+            for d in findings
         ]
     return Report(
         diagnostics=tuple(findings),

@@ -88,6 +88,23 @@ class History:
         end_row, end_column = _position(then, end)
         return Span(span.filename, row, column, end_row, end_column)
 
+    def forward(self, span: Span) -> Span:
+        """A span of the original text, on the current text (inside replaced text: the whole replacement)."""
+        if not any(change.filename == span.filename for change in self.changes):
+            return span
+        then, now = self._originals[span.filename], self.current(span.filename)
+        start, end = then.offset(span.row, span.column), then.offset(span.end_row, span.end_column)
+        for change in self.changes:
+            if change.filename != span.filename:
+                continue
+            old_end = change.start + len(change.old)
+            if old_end <= start:
+                start, end = start + change.growth, end + change.growth
+            elif change.start < end:
+                start = min(start, change.start)
+                end = max(end, old_end) + change.growth
+        return Span(span.filename, *_position(now, start), *_position(now, max(start, end)))
+
     def _back(self, filename: str, offset: int, *, at_end: bool) -> int:
         for change in reversed(self.changes):
             if change.filename != filename:

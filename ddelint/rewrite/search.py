@@ -79,10 +79,10 @@ class Outcome:
     """What the search came to."""
 
     diagnostics: tuple[Diagnostic, ...]
-    safe: Overlay
-    """New text of the files after the safe fixes."""
-    everything: Overlay
-    """New text of the files after all fixes."""
+    safe: History
+    """The files after the safe fixes."""
+    everything: History
+    """The files after all fixes."""
     compilation: Compilation | None
     comparison: Comparison | None
     trace: TraceResult
@@ -114,6 +114,7 @@ class Search:
         types: Mapping[str, Mapping[str, TypeFact]],
         wanted: Callable[[Diagnostic], bool] = lambda diagnostic: True,
         progress: Callable[[str], None] = lambda text: None,
+        start: History | None = None,
     ) -> None:
         self._prover = prover
         self._originals = originals
@@ -125,18 +126,19 @@ class Search:
         self._progress = progress
         self._banned: dict[tuple[Key, str, str], str] = {}
         self._traces: dict[tuple[tuple[str, str], ...], TraceResult] = {}
-        self._numbers = 0
+        self._start = start if start is not None else History(originals)
+        self._numbers = max((change.step for change in self._start.changes), default=0)
         load_moves()
 
     # ------------------------------------------------------------------ the whole search
 
     def run(self) -> Outcome:
         """Search to a fixpoint, in both phases; restart without a fix that the final run refutes."""
-        first = self._trace(History(self._originals))
+        first = self._trace(self._start)
         if first.failure is not None:
-            return Outcome((), {}, {}, None, None, first)
+            return Outcome((), self._start, self._start, None, None, first)
         for _ in range(MOST_RESTARTS):
-            safe = self._phase(_State(History(self._originals)), allow_unsafe=False)
+            safe = self._phase(_State(self._start), allow_unsafe=False)
             everything = safe
             if safe.given_up:
                 everything = self._phase(
@@ -161,12 +163,12 @@ class Search:
                     continue
             break
         else:
-            safe = everything = self._phase(_State(History(self._originals)), allow_unsafe=False, mend=False)
+            safe = everything = self._phase(_State(self._start), allow_unsafe=False, mend=False)
             comparison = None
         return Outcome(
             self._diagnostics(everything, safe, comparison),
-            safe.history.overlay,
-            everything.history.overlay,
+            safe.history,
+            everything.history,
             everything.compilation,
             comparison,
             first,

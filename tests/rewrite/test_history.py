@@ -54,3 +54,9 @@ def test_overlay_holds_only_what_differs() -> None:
     assert history().overlay == {}
     assert history().add([replace(1, 5, 6, "1")], 1).overlay == {}
     assert list(history().add([replace(1, 5, 6, "2")], 1).overlay) == ["f.py"]
+
+
+def test_forward_is_the_other_way() -> None:
+    grown = history().add([replace(1, 1, 1, "import torch\n"), replace(2, 5, 6, "22")], 1)
+    assert grown.forward(Span("f.py", 3, 1, 3, 6)) == Span("f.py", 4, 1, 4, 6)
+    assert grown.forward(Span("f.py", 2, 5, 2, 6)) == Span("f.py", 3, 5, 3, 7)
