@@ -1,0 +1,37 @@
+"""Two passes, one place, one diagnostic."""
+
+from dataclasses import replace
+
+from ddelint.diagnostics import Diagnostic, Span, Symbol
+from ddelint.merge import merge
+
+STATIC = Diagnostic(
+    "DDE101",
+    "the compiler must answer `n > 4` while tracing",
+    Span("m.py", 5, 8, 5, 13),
+    breadcrumbs=((Span("m.py", 4, 5, 4, 20), "`n` is read from `mask`"),),
+    symbols=(Symbol("n", "mask.sum().item()"),),
+)
+TRACED = replace(STATIC, origin=("trace",), breadcrumbs=(), symbols=(), asks=("export",))
+
+
+def test_one_place_is_one_diagnostic() -> None:
+    (found,) = merge([STATIC], [TRACED])
+    assert found.origin == ("static", "trace")
+    assert found.breadcrumbs == STATIC.breadcrumbs
+    assert found.symbols == STATIC.symbols
+    assert found.asks == ("export",)
+
+
+def test_a_static_span_inside_a_traced_one_is_the_same_place() -> None:
+    wide = replace(TRACED, code="DDE105", span=Span("m.py", 5, 8, 5, 30))
+    (found,) = merge([STATIC], [wide])
+    assert found.code == "DDE105"
+
+
+def test_other_places_stay_apart_and_in_order() -> None:
+    later = replace(TRACED, span=Span("m.py", 9, 8, 9, 13))
+    elsewhere = replace(TRACED, span=replace(TRACED.span, filename="other.py"))
+    found = merge([STATIC], [elsewhere, later])
+    assert [(d.span.filename, d.span.row) for d in found] == [("m.py", 5), ("m.py", 9), ("other.py", 5)]
+    assert [d.origin for d in found] == [("static",), ("trace",), ("trace",)]
