@@ -1,0 +1,197 @@
+"""Imports in the file's own style, edits between two texts, atomic writing."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+from ddelint.diagnostics import Claim, Edit, Span
+from ddelint.rewrite import engine
+from ddelint.rewrite.candidate import Candidate, Import
+from ddelint.rewrite.history import History
+from ddelint.source import SourceFile
+
+SHAPES = "torch.fx.experimental.symbolic_shapes"
+GUARD = Import(SHAPES, "guard_or_false")
+TORCH = Import("torch")
+
+
+def with_imports(text: str, *imports: Import) -> str:
+    source = SourceFile("m.py", text)
+    return source.apply(engine.import_edits(source, imports))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("import torch\nx = 1\n", f"import torch\nfrom {SHAPES} import guard_or_false\nx = 1\n"),
+        ("import torch as t\nx = 1\n", f"import torch as t\nfrom {SHAPES} import guard_or_false\nx = 1\n"),
+        ("import torch\r\nx = 1\r\n", f"import torch\r\nfrom {SHAPES} import guard_or_false\r\nx = 1\r\n"),
+        ("import torch", f"import torch\nfrom {SHAPES} import guard_or_false"),
+        (
+            "import torch\nfrom torch import nn\nfrom torch.utils import data\n",
+            f"import torch\nfrom torch import nn\nfrom {SHAPES} import guard_or_false\nfrom torch.utils import data\n",
+        ),
+        (
+            f"import torch\nfrom {SHAPES} import sym_eq\n",
+            f"import torch\nfrom {SHAPES} import sym_eq, guard_or_false\n",
+        ),
+        (
+            f"from {SHAPES} import (\n    sym_eq,\n    guard_int,\n)\n",
+            f"from {SHAPES} import (\n    sym_eq,\n    guard_int,\n    guard_or_false,\n)\n",
+        ),
+        (
+            f"from {SHAPES} import guard_or_false\n",
+            f"from {SHAPES} import guard_or_false\n",
+        ),
+        (
+            '"""Doc."""\nfrom __future__ import annotations\nx = 1\n',
+            f'"""Doc."""\nfrom __future__ import annotations\n\nfrom {SHAPES} import guard_or_false\nx = 1\n',
+        ),
+        ('"""Doc."""\n\nx = 1\n', f'"""Doc."""\n\nfrom {SHAPES} import guard_or_false\n\nx = 1\n'),
+        ("x = 1\n", f"from {SHAPES} import guard_or_false\n\nx = 1\n"),
+        (
+            "import os\nif ok():\n    import torch\n",
+            f"import os\nif ok():\n    import torch\n    from {SHAPES} import guard_or_false\n",
+        ),
+        (
+            "import torch\ntry:\n    import torch.cuda\nexcept ImportError:\n    pass\n",
+            f"import torch\nfrom {SHAPES} import guard_or_false\n"
+            "try:\n    import torch.cuda\nexcept ImportError:\n    pass\n",
+        ),
+    ],
+)
+def test_a_name_joins_the_imports_in_the_style_of_the_file(before: str, after: str) -> None:
+    assert with_imports(before, GUARD) == after
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("import torch\n", "import torch\n"),
+        ("import torch.nn as nn\n", "import torch.nn as nn\nimport torch\n"),
+        ("import torch.nn\n", "import torch.nn\n"),
+        ("import torch as t\n", "import torch as t\n"),
+        ("import os\nfrom torch import nn\n", "import os\nimport torch\nfrom torch import nn\n"),
+    ],
+)
+def test_torch_is_imported_where_it_is_missing(before: str, after: str) -> None:
+    assert with_imports(before, TORCH) == after
+
+
+def test_two_missing_names_share_a_line() -> None:
+    text = with_imports("import torch\n", Import(SHAPES, "guard_or_true"), GUARD, GUARD)
+    assert text == f"import torch\nfrom {SHAPES} import guard_or_false, guard_or_true\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def guard_or_false(x):\n    return x\n",
+        "guard_or_false = bool\n",
+        "from mine import guard_or_false\n",
+        "import mine as guard_or_false\n",
+        "try:\n    from mine import guard_or_false\nexcept ImportError:\n    pass\n",
+    ],
+)
+def test_a_name_that_means_something_else_is_refused(text: str) -> None:
+    with pytest.raises(engine.EngineError):
+        with_imports(text, GUARD)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("import torch\n", "torch"),
+        ("import torch as th\n", "th"),
+        ("import torch.nn\n", "torch"),
+        ("import torch.nn as nn\n", None),
+        ("from torch import nn\n", None),
+        ("if True:\n    import torch\n", "torch"),
+        ("if TYPE_CHECKING:\n    import torch\n", None),
+    ],
+)
+def test_torch_name(text: str, name: str | None) -> None:
+    assert engine.torch_name(SourceFile("m.py", text)) == name
+
+
+def test_apply_adds_the_import_once_and_keeps_the_rest() -> None:
+    source = SourceFile("m.py", "import torch\r\n\r\ndef f(n):  # keep\r\n\tif n == 0:\r\n\t\treturn 1\r\n")
+    candidate = Candidate(
+        move="m",
+        claim=Claim.GENERAL_PATH,
+        message="",
+        edits=(Edit(Span("m.py", 4, 5, 4, 11), "guard_or_false(n == 0)"),),
+        imports=(GUARD,),
+    )
+    after = engine.apply({"m.py": source}, candidate)["m.py"]
+    assert after == (
+        f"import torch\r\nfrom {SHAPES} import guard_or_false\r\n\r\n"
+        "def f(n):  # keep\r\n\tif guard_or_false(n == 0):\r\n\t\treturn 1\r\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "contents"),
+    [
+        ("a = int(x)\nb = 2\n", "a = x.item()\nb = 2\n", ["x.item()"]),
+        ("a\nb\nc\n", "a\nb\nnew\nc\n", ["new\n"]),
+        ("a\nb\nc\n", "a\nc\n", [""]),
+        ("a\r\nb\r\n", "a\r\nbee\r\n", ["bee"]),
+        ("a", "a\nb", ["\nb"]),
+        ("", "a\n", ["a\n"]),
+        ("same\n", "same\n", []),
+        ("one\ntwo\nthree\n", "ONE\ntwo\nTHREE\n", ["ONE", "THREE"]),
+    ],
+)
+def test_minimal_edits_lead_from_one_text_to_the_other(before: str, after: str, contents: list[str]) -> None:
+    source = SourceFile("m.py", before)
+    edits = engine.minimal_edits(source, after)
+    assert source.apply(edits) == after
+    assert [edit.content for edit in edits] == contents
+
+
+def test_the_edits_of_a_step_stand_on_the_original_text() -> None:
+    source = SourceFile("m.py", "import torch\na = 1\nb = 2\n")
+    history = History({"m.py": source})
+    history = history.add([Edit(Span("m.py", 2, 5, 2, 6), "11"), Edit(Span("m.py", 2, 1, 2, 1), "import os\n")], 1)
+    history = history.add([Edit(Span("m.py", 4, 5, 4, 6), "22")], 2)
+    assert source.apply(engine.fix_edits(history, 2)) == "import torch\na = 1\nb = 22\n"
+    assert source.apply(engine.fix_edits(history, 1)) == "import torch\nimport os\na = 11\nb = 2\n"
+    with_guard = source.apply(engine.fix_edits(history, 2, (GUARD,)))
+    assert with_guard == f"import torch\nfrom {SHAPES} import guard_or_false\na = 1\nb = 22\n"
+
+
+def test_writing_keeps_the_mode_and_follows_a_link(tmp_path: Path) -> None:
+    target = tmp_path / "real.py"
+    target.write_bytes(b"old\n")
+    target.chmod(0o750)
+    link = tmp_path / "link.py"
+    try:
+        link.symlink_to(target)
+    except OSError:
+        link = target
+    engine.write_atomically(link, b"new\r\n")
+    assert target.read_bytes() == b"new\r\n"
+    if sys.platform != "win32":
+        assert stat.S_IMODE(target.stat().st_mode) == 0o750
+        assert link.is_symlink()
+    assert sorted(os.listdir(tmp_path)) == ["link.py", "real.py"]
+
+
+def test_a_failed_write_leaves_the_file_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "m.py"
+    target.write_bytes(b"old\n")
+
+    def refuse(source: str, destination: object) -> None:
+        raise OSError("no")
+
+    monkeypatch.setattr(os, "replace", refuse)
+    with pytest.raises(OSError, match="no"):
+        engine.write_atomically(target, b"new\n")
+    assert target.read_bytes() == b"old\n"
+    assert os.listdir(tmp_path) == ["m.py"]
