@@ -69,6 +69,18 @@ def code_prefixes(texts: Iterable[str], where: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
+def known_rule(text: str) -> catalog.Rule:
+    """The rule with this code or name. Raises ConfigError, with the nearest one, where there is none."""
+    try:
+        return catalog.rule(text.upper())
+    except KeyError:
+        by_name = {rule.name: rule for rule in catalog.rules().values()}
+        if text.lower() in by_name:
+            return by_name[text.lower()]
+        near = suggestion(text.upper(), catalog.rules()) or suggestion(text.lower(), by_name)
+        raise ConfigError(f"there is no rule `{text}`{near}") from None
+
+
 def targets(texts: Iterable[str], where: str) -> tuple[str, ...]:
     """Check a list of targets. Raises ConfigError for an unknown one or an empty list."""
     chosen = tuple(dict.fromkeys(text.strip() for text in texts if text.strip()))

@@ -253,7 +253,8 @@ def summary(report: Report, style: Style, unsafe_fixes: bool, command: str) -> I
         yield f"Fixed {_count(fixed)} in {_plural(files, 'file')}."
     if not remaining:
         if not fixed and not report.errors:
-            yield style.paint("All checks passed!", "good")
+            ran = f" Ran {', '.join(report.entries)}." if report.entries else ""
+            yield style.paint("All checks passed!", "good") + ran
         return
     files = len({diagnostic.span.filename for diagnostic in remaining})
     text = f"{_count(remaining)} {'remain ' if fixed else ''}in {_plural(files, 'file')}"

@@ -23,6 +23,8 @@ class Report:
     rewritten: Mapping[str, str] = field(default_factory=dict)
     """Filename → new text, for files that were (or with `--diff` would be) written; standard input's, too."""
     files_checked: int = 0
+    entries: tuple[str, ...] = ()
+    """Which entries were run: `model.py:Model, inputs from make_inputs(seed)`."""
     notes: tuple[str, ...] = ()
     """For standard error, one line each."""
     warnings: tuple[str, ...] = ()

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import unicodedata
 from dataclasses import dataclass
+from typing import TextIO
 
 TAB = 4
 """Columns to the next tab stop in a code frame."""
+
+PLAIN_WIDTH = 120
+"""Columns of a pipe or file, and at most of a terminal."""
 
 _SGR = {
     "bold": "1",
@@ -34,7 +40,7 @@ class Style:
 
     color: bool = False
     unicode: bool = True
-    width: int = 120
+    width: int = PLAIN_WIDTH
     verbose: bool = False
 
     def paint(self, text: str, name: str) -> str:
@@ -105,3 +111,31 @@ def bounds(name: str, lower: int | float | None, upper: int | float | None) -> s
     if upper is None or upper >= huge:
         high = ""
     return f"{low}{name}{high}" if low or high else ""
+
+
+def for_stream(stream: TextIO | None, color: str, verbose: bool = False) -> Style:
+    """The style of a stream (None: a file, plain and in UTF-8); `color` is auto, always or never.
+
+    FORCE_COLOR and NO_COLOR decide where `color` is auto, then whether the stream is a terminal.
+    """
+    if stream is None:
+        return Style(color == "always", True, PLAIN_WIDTH, verbose)
+    terminal = stream.isatty()
+    if color == "auto":
+        painted = terminal and os.environ.get("TERM") != "dumb"
+        if os.environ.get("NO_COLOR"):
+            painted = False
+        elif os.environ.get("FORCE_COLOR"):
+            painted = True
+    else:
+        painted = color == "always"
+    width = min(shutil.get_terminal_size((PLAIN_WIDTH, 24)).columns, PLAIN_WIDTH) if terminal else PLAIN_WIDTH
+    return Style(painted, _can_spell(stream), max(width, 40), verbose)
+
+
+def _can_spell(stream: TextIO) -> bool:
+    try:
+        "│━─⋮≤·…→".encode(stream.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True

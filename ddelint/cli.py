@@ -1,0 +1,465 @@
+"""Commands and options; no logic. Whatever is heavy is imported by the command that needs it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+import click
+
+from ddelint.options import CACHE_FOLDER, DEVICES, CheckOptions, EntryOption, Mode, Reference
+from ddelint.version import VERSION
+
+if TYPE_CHECKING:
+    from ddelint.config import Config
+    from ddelint.report.model import Report
+
+FOUND_NOTHING, FOUND_SOMETHING, COULD_NOT_WORK = 0, 1, 2
+FORMATS = ("full", "concise", "json", "github")
+STDIN = "-"
+_SIZES = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class Commands(click.Group):
+    """The command group: `check` where no command is named; every error one line and exit code 2."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put `check` before arguments that name no command."""
+        if args and args[0] not in self.commands and args[0] not in {"-h", "--help", "-V", "--version"}:
+            args = ["check", *args]
+        return super().parse_args(ctx, args)
+
+    def main(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Run and exit with 0, 1 or 2; no traceback of ours is ever shown unless asked for."""
+        kwargs["standalone_mode"] = False
+        verbose = bool(os.environ.get("DDELINT_DEBUG"))
+        try:
+            result = super().main(*args, **kwargs)
+            sys.stdout.flush()
+            sys.exit(result if isinstance(result, int) else FOUND_NOTHING)
+        except BrokenPipeError:  # the reader has seen enough
+            _abandon_stdout()
+            sys.exit(FOUND_SOMETHING)
+        except click.exceptions.NoArgsIsHelpError as error:
+            click.echo(error.format_message(), err=True)
+        except click.ClickException as error:
+            _complain(error.format_message())
+        except (click.Abort, KeyboardInterrupt):
+            _complain("interrupted")
+        except Exception as error:  # the promise to the user: one line, and exit code 2
+            if verbose:
+                raise
+            expected = type(error).__name__ in {"ConfigError", "DiscoveryError", "CatalogError"}
+            if expected:
+                _complain(str(error))
+            else:
+                _complain(f"{type(error).__name__}: {error} (a bug in ddelint; DDELINT_DEBUG=1 shows where)")
+        sys.exit(COULD_NOT_WORK)
+
+
+def _complain(message: str) -> None:
+    text = " ".join(line.strip() for line in message.strip().splitlines() if line.strip())
+    click.echo(f"ddelint: error: {text}", err=True)
+
+
+def _abandon_stdout() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+class Size(click.ParamType):  # type: ignore[type-arg]  # generic in newer releases only
+    """Bytes: `500M`, `8G`, `8589934592`."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number of bytes."""
+        if isinstance(value, int):
+            return value
+        match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?", value.strip().lower())
+        if match is None or float(match[1]) <= 0:
+            self.fail(f"`{value}` is not a size such as 500M or 8G", param, ctx)
+        return int(float(match[1]) * _SIZES[match[2]])
+
+
+@click.group(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    epilog="`ddelint PATH…` is short for `ddelint check PATH…`.",
+    no_args_is_help=True,
+)
+@click.version_option(VERSION, "-V", "--version", prog_name="ddelint", message="%(prog)s %(version)s")
+def main() -> None:
+    """Find, explain and fix data-dependent errors in PyTorch code."""
+
+
+def _comma_separated(
+    ctx: click.Context, param: click.Parameter, values: Sequence[str] | None
+) -> tuple[str, ...] | None:
+    """A repeatable option whose values may also be joined by commas; None where it was not given."""
+    if not values:
+        return None
+    return tuple(part.strip() for value in values for part in value.split(",") if part.strip())
+
+
+def _options(*decorators: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    def decorate(command: Command) -> Command:
+        for decorator in reversed(decorators):
+            command = decorator(command)
+        return command
+
+    return decorate
+
+
+entry_options = _options(
+    click.option("--entry", metavar="FILE.py:NAME", help="What to run: a module class, an instance or a function."),
+    click.option("--inputs", metavar="FILE.py:NAME", help="What gives its arguments: a callable or a tuple."),
+    click.option("--init", metavar="FILE.py:NAME", help="Arguments for the class's constructor."),
+    click.option(
+        "--target", "target", multiple=True, callback=_comma_separated, metavar="export,strict,compile",
+        help="What must work afterwards.  [default: export,compile]",
+    ),
+    click.option("--unbacked", metavar="NAME.DIM,…", help="Input dimensions to treat as unbacked; or `all`, `none`."),
+    click.option("--samples", type=click.IntRange(min=1), help="Input sets that verification draws.  [default: 64]"),
+    click.option("--seed", type=click.IntRange(min=0), help="Where the input sets start from.  [default: 0]"),
+    click.option("--device", type=click.Choice(DEVICES), help="Where compiled output is verified.  [default: auto]"),
+    click.option("--python", metavar="PATH", help="The interpreter whose torch does the tracing.  [default: this one]"),
+    click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
+                 help="For one entry.  [default: 300]"),
+    click.option("--memory", type=Size(), metavar="SIZE", help="What tracing may take.  [default: 8G]"),
+)  # fmt: skip
+config_options = _options(
+    click.option("--config", "config_file", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
+                 help="Take the configuration from this file."),
+    click.option("--isolated", is_flag=True, help="Ignore configuration files."),
+)  # fmt: skip
+selection_options = _options(
+    click.option("--select", multiple=True, callback=_comma_separated, metavar="CODES",
+                 help="Rules to report; prefixes count (DDE1)."),
+    click.option("--ignore", multiple=True, callback=_comma_separated, metavar="CODES", help="Rules not to report."),
+    click.option("--extend-select", multiple=True, callback=_comma_separated, metavar="CODES",
+                 help="Rules to report on top."),
+    click.option("--assume-compiled", is_flag=True, default=None,
+                 help="Look at every function, not only at those that something compiles."),
+    click.option("--exclude", multiple=True, metavar="PATTERN", help="Leave out, instead of the default exclusions."),
+    click.option("--extend-exclude", multiple=True, metavar="PATTERN", help="Leave out, too."),
+    click.option("--force-exclude", is_flag=True, default=None, help="Leave out files given by name, too."),
+    click.option("--respect-gitignore/--no-respect-gitignore", default=None,
+                 help="Skip what git ignores.  [default: yes]"),
+)  # fmt: skip
+output_options = _options(
+    click.option("-o", "--output-file", type=click.Path(dir_okay=False), metavar="FILE",
+                 help="Write the report there."),
+    click.option("--exit-zero", is_flag=True, help="Exit with 0 although something was found."),
+    click.option("-q", "--quiet", is_flag=True, help="Print findings and nothing else."),
+    click.option("-v", "--verbose", count=True, help="Print more: refused fixes, whole stacks, what is being done."),
+    click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True),
+)  # fmt: skip
+
+
+@main.command()
+@click.argument("paths", nargs=-1, metavar="PATH…")
+@click.option("--fix", is_flag=True, help="Write the safe fixes.")
+@click.option("--unsafe-fixes", is_flag=True, help="Take fixes, too, that narrow what is accepted or need a promise.")
+@click.option("--diff", is_flag=True, help="Print what --fix would change; write nothing.")
+@click.option("--static", "static", is_flag=True, help="Execute nothing: the static pass only.")
+@click.option("--trace", "trace", is_flag=True, help="Require an entry to trace.")
+@entry_options
+@selection_options
+@config_options
+@click.option("--output-format", type=click.Choice(FORMATS), default="full", show_default=True)
+@click.option("--statistics", is_flag=True, help="Count findings by rule instead of listing them.")
+@click.option("--no-cache", is_flag=True, help="Neither read nor write the cache.")
+@click.option("-j", "--jobs", type=click.IntRange(min=0), metavar="N", help="Processes at a time; 0: one a core.")
+@click.option("--stdin-filename", metavar="FILE", help="The name of what is read from standard input (PATH `-`).")
+@output_options
+def check(paths: tuple[str, ...], **given: Any) -> int:
+    """Find data-dependent errors under PATH…; with --fix, mend them."""
+    if not paths:
+        raise click.UsageError("no path given: ddelint check PATH…")
+    options = _check_options(paths, given)
+    from ddelint.pipeline import run_check
+
+    with _progress(options) as progress:
+        report = run_check(paths, options, progress)
+    for note in () if options.quiet else report.notes:
+        click.echo(note, err=True)
+    _warn(report.warnings)
+    written = options.fix and not options.diff
+    unsafe = options.unsafe_fixes
+    text = _diff_text(report, given) if options.diff else _report_text(report, paths, given)
+    if options.stdin is not None and written:
+        name = next(iter(report.rewritten), None)
+        source = report.rewritten[name].encode() if name is not None else options.stdin
+        _write_bytes(source)
+        click.echo(text, err=True, nl=False)
+    else:
+        _emit(text, given["output_file"])
+    if options.diff and not options.quiet:
+        _summarise_diff(report, unsafe)
+    for error in report.errors:
+        _complain(error)
+    if report.errors:
+        return COULD_NOT_WORK
+    found = bool(report.diffs) if options.diff else bool(report.remaining)
+    return FOUND_SOMETHING if found and not given["exit_zero"] else FOUND_NOTHING
+
+
+@main.command()
+@click.argument("paths", nargs=-1, metavar="PATH…")
+@entry_options
+@config_options
+@click.option("--output-format", type=click.Choice(["full", "json"]), default="full", show_default=True)
+@output_options
+def verify(paths: tuple[str, ...], **given: Any) -> int:
+    """Compare eager with export, compile and the GPU; change nothing."""
+    if not paths:
+        raise click.UsageError("no path given: ddelint verify PATH --entry NAME")
+    options = _check_options(paths, {**given, "trace": True})
+    from ddelint.pipeline import run_verify
+    from ddelint.report import verification
+
+    with _progress(options) as progress:
+        report = run_verify(paths, options, progress)
+    for note in () if options.quiet else report.notes:
+        click.echo(note, err=True)
+    _warn(report.warnings)
+    if given["output_format"] == "json":
+        text = verification.render_json(report)
+    else:
+        style = _style(given)
+        text = "".join(f"{line}\n" for line in verification.render_text(report, style))
+    _emit(text, given["output_file"])
+    for error in report.errors:
+        _complain(error)
+    if report.errors:
+        return COULD_NOT_WORK
+    passed = all(v.passed for v in report.verifications)
+    return FOUND_NOTHING if passed or given["exit_zero"] else FOUND_SOMETHING
+
+
+@main.command()
+@click.argument("code", required=False)
+@click.option("--all", "every", is_flag=True, help="Show all rules.")
+@click.option("--output-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True)
+def rule(code: str | None, every: bool, output_format: str, color: str) -> None:
+    """Show one rule (its CODE or name), or list all."""
+    if (code is None) != every:
+        raise click.UsageError("give a rule's code or --all")
+    from ddelint import config
+    from ddelint.report import rules
+
+    if code is not None:
+        chosen = config.known_rule(code)
+        text = rules.render_json([chosen], one=True) if output_format == "json" else None
+        if text is None:
+            text = rules.render_page(chosen, _style({"color": color, "output_file": None, "verbose": 0}))
+        _emit(text, None)
+        return
+    from ddelint import catalog
+
+    everything = list(catalog.rules().values())
+    _emit(rules.render_json(everything) if output_format == "json" else rules.render_list(everything), None)
+
+
+@main.command(name="config")
+@click.argument("path", default=".", type=click.Path(exists=True))
+@config_options
+def show_config(path: str, config_file: str | None, isolated: bool) -> None:
+    """Print the configuration that holds for PATH, as TOML."""
+    from ddelint import config
+
+    found = _config([path], config_file, isolated)
+    _emit(config.to_toml(config.resolve(found, {}), found.path), None)
+
+
+@main.command()
+@click.argument("path", default=".", type=click.Path(exists=True))
+@config_options
+def clean(path: str, config_file: str | None, isolated: bool) -> None:
+    """Drop the cache."""
+    from ddelint import discovery
+
+    folder = _config([path], config_file, isolated).root / CACHE_FOLDER
+    if discovery.clean(folder):
+        click.echo(f"removed {folder}", err=True)
+    else:
+        click.echo(f"no cache at {folder}", err=True)
+
+
+def _config(paths: Sequence[str], config_file: str | None, isolated: bool) -> Config:
+    """The configuration that holds for what all `paths` have in common."""
+    from ddelint import config
+
+    if config_file is not None:
+        return config.load(Path(config_file))
+    folders = [Path(path).absolute() for path in paths if path != STDIN] or [Path.cwd()]
+    common = Path(os.path.commonpath([str(path if path.is_dir() else path.parent) for path in folders]))
+    return config.Config(None, Path.cwd()) if isolated else config.discover(common)
+
+
+def _check_options(paths: Sequence[str], given: dict[str, Any]) -> CheckOptions:
+    """The call's options over its configuration. Raises ConfigError or UsageError where they make no sense."""
+    from ddelint import config
+
+    if given.get("static") and given.get("trace"):
+        raise click.UsageError("--static and --trace exclude each other")
+    if given.get("static") and (given["entry"] or given["inputs"] or given["init"]):
+        raise click.UsageError("--static executes nothing: it takes no --entry, --inputs or --init")
+    from_stdin = STDIN in paths
+    if from_stdin and len(paths) > 1:
+        raise click.UsageError("`-` (standard input) is the only PATH where it is given")
+    if given.get("stdin_filename") and not from_stdin:
+        raise click.UsageError("--stdin-filename needs the PATH `-`")
+    for path in paths:
+        if path != STDIN and not os.path.exists(path):
+            raise click.UsageError(f"no such file or folder: {path}")
+    anchor = [given["stdin_filename"] or "."] if from_stdin else paths
+    found = _config(anchor, given["config_file"], given["isolated"])
+    references = {name: _reference(name, given[name]) for name in ("entry", "inputs", "init")}
+    entry = EntryOption(entry=references["entry"], inputs=references["inputs"], init=references["init"])
+    jobs = given.get("jobs")
+    overrides: dict[str, Any] = {
+        "mode": Mode.STATIC if given.get("static") else Mode.TRACE if given.get("trace") else Mode.DEFAULT,
+        "fix": given.get("fix"),
+        "unsafe_fixes": given.get("unsafe_fixes"),
+        "diff": given.get("diff"),
+        "entry": entry if any(references.values()) else None,
+        "targets": config.targets(given["target"], "--target") if given["target"] is not None else None,
+        "unbacked": config.unbacked(given["unbacked"], "--unbacked") if given["unbacked"] is not None else None,
+        "samples": given["samples"],
+        "seed": given["seed"],
+        "device": given["device"],
+        "python": given["python"],
+        "timeout": given["timeout"],
+        "memory": given["memory"],
+        **{
+            name: config.code_prefixes(given[name], f"--{name.replace('_', '-')}") if given.get(name) else None
+            for name in ("select", "ignore", "extend_select")
+        },
+        "assume_compiled": given.get("assume_compiled"),
+        "exclude": given.get("exclude") or None,
+        "force_exclude": given.get("force_exclude"),
+        "respect_gitignore": given.get("respect_gitignore"),
+        "cache": False if given.get("no_cache") else None,
+        "jobs": (jobs or os.cpu_count() or 1) if jobs is not None else None,
+        "stdin": sys.stdin.buffer.read() if from_stdin else None,
+        "stdin_filename": (given["stdin_filename"] or STDIN) if from_stdin else None,
+        "verbose": given["verbose"],
+        "quiet": given["quiet"],
+    }
+    return config.resolve(found, overrides, tuple(given.get("extend_exclude") or ()))
+
+
+def _reference(option: str, text: str | None) -> str | None:
+    """FILE.py:NAME with FILE absolute. Raises ConfigError or UsageError where there is no such file."""
+    if text is None:
+        return None
+    from ddelint import config
+
+    absolute = config.absolute_reference(text, f"--{option}", Path.cwd())
+    filename = Reference.parse(absolute).filename
+    if filename is not None and not os.path.isfile(filename):
+        raise click.UsageError(f"--{option}: no such file: {Reference.parse(text).filename}")
+    return absolute
+
+
+def _report_text(report: Report, paths: Sequence[str], given: dict[str, Any]) -> str:
+    """The report in the format asked for."""
+    from ddelint.report import concise, console, github, json_, statistics
+
+    unsafe, output_format = given["unsafe_fixes"], given["output_format"]
+    if given["statistics"]:
+        if output_format == "json":
+            return statistics.render_json(report, unsafe)
+        return _joined(statistics.render_text(report, unsafe))
+    match output_format:
+        case "json":
+            return json_.render_report(report)
+        case "github":
+            return _joined(github.render_report(report))
+        case "concise":
+            lines = list(concise.render_report(report, unsafe))
+            style = _style(given)
+            closing = [] if given["quiet"] else list(console.summary(report, style, unsafe, _command(given, paths)))
+            return _joined(style.spell(line) for line in [*lines, *closing])
+    style = _style(given)
+    return _joined(console.render_report(report, style, unsafe, _command(given, paths), given["quiet"]))
+
+
+def _diff_text(report: Report, given: dict[str, Any]) -> str:
+    style = _style(given)
+    paints = {"-": "removed", "+": "added", "@": "info"}
+    lines = [line for name in sorted(report.diffs) for line in report.diffs[name].splitlines(keepends=True)]
+    if not style.color:
+        return "".join(lines)
+    return "".join(
+        style.paint(line.rstrip("\r\n"), paints[line[0]]) + line[len(line.rstrip("\r\n")) :]
+        if line[0] in paints
+        else line
+        for line in lines
+    )
+
+
+def _summarise_diff(report: Report, unsafe: bool) -> None:
+    count = len(report.diffs)
+    files = "1 file" if count == 1 else f"{count} files"
+    click.echo(f"Would change {files}." if count else "Nothing to change.", err=True)
+
+
+def _command(given: dict[str, Any], paths: Sequence[str]) -> str:
+    """The call as typed, without the flags that only say what to do with the result."""
+    dropped = {"--fix", "--unsafe-fixes", "--diff", "--exit-zero", "--statistics", "-q", "--quiet", "-v", "--verbose"}
+    typed = [word for word in sys.argv[1:] if word not in dropped]
+    if not set(paths) <= set(typed):  # called from Python, not from a shell
+        typed = list(paths)
+    if typed[:1] != ["check"]:
+        typed = ["check", *typed]
+    return shlex.join(["ddelint", *typed])
+
+
+def _joined(lines: Any) -> str:
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _warn(warnings: Sequence[str]) -> None:
+    for warning in warnings:
+        click.echo(f"ddelint: warning: {warning}", err=True)
+
+
+def _style(given: dict[str, Any]) -> Any:
+    from ddelint.report.style import for_stream
+
+    return for_stream(None if given["output_file"] else sys.stdout, given["color"], bool(given["verbose"]))
+
+
+def _emit(text: str, filename: str | None) -> None:
+    """Write the report to standard output, or to a file as a whole."""
+    if filename is None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return
+    from ddelint.files import write_atomically
+
+    try:
+        write_atomically(Path(filename), text.encode())
+    except OSError as error:
+        raise click.UsageError(f"cannot write {filename}: {error.strerror}") from error
+
+
+def _write_bytes(data: bytes) -> None:
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def _progress(options: CheckOptions) -> Any:
+    from ddelint.report.progress import progress
+
+    return progress(options.quiet, options.verbose)
