@@ -184,7 +184,7 @@ class Cache:
             if not place.parent.is_dir():
                 place.parent.mkdir(parents=True, exist_ok=True)
                 _mark(self.folder.parent)
-            write_atomically(place, json.dumps([to_wire(item) for item in findings]).encode())
+            write_atomically(place, json.dumps([to_wire(item) for item in findings]).encode(), durable=False)
 
     def _place(self, filename: str, data: bytes) -> Path:
         key = hashlib.blake2b(digest_size=20)

@@ -3,31 +3,38 @@
 from __future__ import annotations
 
 import os
-import shutil
+import stat
 import tempfile
 from contextlib import suppress
 from pathlib import Path
 
 
-def write_atomically(path: Path, data: bytes) -> None:
-    """Replace the content of `path` in one step, keeping its permissions. Raises OSError where that fails."""
-    path = path.resolve()  # a link stays a link
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+def write_atomically(path: Path, data: bytes, durable: bool = True) -> None:
+    """Replace the file at `path` by `data`: whole or not at all, its mode kept; a symlink's target is written.
+
+    Without `durable` a power cut may lose it. Raises OSError where the folder or the file cannot be written.
+    """
+    target = Path(os.path.realpath(path))
+    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
+    if mode is not None and not stat.S_ISREG(target.stat().st_mode):
+        target.write_bytes(data)  # /dev/stdout, a named pipe: nothing to replace
+        return
+    if mode is not None and not os.access(target, os.W_OK):
+        raise PermissionError(13, f"{path} is read-only")
+    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
-        if path.exists():
-            shutil.copymode(path, name)
-        else:
-            os.chmod(name, 0o666 & ~_umask())
-        os.replace(name, path)
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
+        if mode is None:
+            umask = os.umask(0)
+            os.umask(umask)
+            mode = 0o666 & ~umask
+        os.chmod(temporary, mode)
+        os.replace(temporary, target)
     except BaseException:
         with suppress(OSError):
-            os.unlink(name)
+            os.unlink(temporary)
         raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
