@@ -51,7 +51,7 @@ class SessionOptions:
 class EntryFailure:
     """Why an entry could not be run in eager (DDE002).
 
-    kind: missing, raised, exit, timeout, memory, signal, no-torch, bad-inputs.
+    kind: missing, raised, exit, timeout, memory, signal, no-torch, bad-inputs; internal is a failure of ddelint.
     """
 
     kind: str
@@ -70,6 +70,8 @@ class EntryInfo:
     seeded: bool
     torch_version: str
     devices: tuple[str, ...]
+    names: tuple[str, ...] = ()
+    """All entries of a file with `ddelint_entries()`; each can be opened by its name as EntrySpec.entry."""
 
 
 @dataclass(frozen=True, slots=True)

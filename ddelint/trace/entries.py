@@ -1,0 +1,702 @@
+"""What to run and with which inputs: finds the entry that a file offers, or the one that was asked for.
+
+Runs in the worker's forks only, since it executes the user's files.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import importlib
+import importlib.machinery
+import importlib.util
+import inspect
+import os
+import random
+import sys
+import types
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from ddelint import entry_api
+from ddelint.diagnostics import Span
+from ddelint.protocol import EntrySpec, SessionOptions
+from ddelint.trace import offers, registrations
+from ddelint.trace.entry import Arguments, Entry
+
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+class EntryProblem(Exception):
+    """The entry is not there or not usable as it was given. `kind` is one of EntryFailure's."""
+
+    def __init__(self, kind: str, message: str, span: Span | None = None) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+        self.span = span
+
+
+# ---------------------------------------------------------------------------- modules
+
+
+def package_root(path: Path) -> tuple[Path, str]:
+    """The folder to put on `sys.path` for a file or folder, and its dotted module name below that folder.
+
+    The root is the first ancestor without an `__init__.py`. A folder that is no package is its own root, without a
+    name.
+    """
+    if path.is_dir():
+        if not (path / "__init__.py").is_file():
+            return path, ""
+        folder, names = path.parent, [path.name]
+    else:
+        folder, names = path.parent, [] if path.name == "__init__.py" else [path.stem]
+    while (folder / "__init__.py").is_file():
+        names.insert(0, folder.name)
+        folder = folder.parent
+    return folder, ".".join(names)
+
+
+def prepare_path(options: SessionOptions) -> None:
+    """Put the files' folders first on `sys.path`, so that the copy under PATHs wins over an installed package."""
+    spec = options.entry
+    wanted: list[Path] = []
+    for path in options.paths:
+        root, _ = package_root(Path(path))
+        wanted.append(root)
+        source = root / "src"
+        if Path(path).is_dir() and source.is_dir() and not (source / "__init__.py").exists():
+            wanted.append(source)
+    for filename in (spec.filename, spec.inputs_filename, spec.init_filename):
+        if filename is not None:
+            wanted.append(package_root(Path(filename))[0])
+    for root in reversed(list(dict.fromkeys(wanted))):
+        text = str(root)
+        # site-packages itself may be a root: moved to the front it would hide the standard library's modules
+        if text in sys.path and not _is_shadowed(root, options.paths):
+            continue
+        sys.path.insert(0, text)
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
+    importlib.invalidate_caches()
+    for path in options.paths:
+        _forget_other_copies(Path(path))
+
+
+def _is_shadowed(root: Path, paths: Sequence[str]) -> bool:
+    """Whether a package of PATHs under `root` would be imported from another folder."""
+    for path in paths:
+        parent, name = package_root(Path(path))
+        if parent != root or not name:
+            continue
+        found = importlib.machinery.PathFinder.find_spec(name.split(".")[0])
+        if found is None or found.origin is None or root not in Path(found.origin).parents:
+            return True
+    return False
+
+
+def _forget_other_copies(path: Path) -> None:
+    """Drop modules of the same package that were imported from elsewhere before."""
+    root, name = package_root(path)
+    top = name.split(".")[0]
+    module = sys.modules.get(top)
+    origin = getattr(module, "__file__", None)
+    if not top or not isinstance(origin, str) or root in Path(origin).parents or top == "torch":
+        return
+    for loaded in list(sys.modules):
+        if loaded == top or loaded.startswith(top + "."):
+            del sys.modules[loaded]
+
+
+def same_file(one: str | None, other: str) -> bool:
+    """Whether two names are the same file on disk."""
+    return one is not None and (one == other or os.path.realpath(one) == os.path.realpath(other))
+
+
+def import_file(filename: str, *, again: bool = False) -> ModuleType:
+    """Execute a file as a module (never as `__main__`); `again`: anew, even when it is loaded already.
+
+    A file inside a package is imported under its dotted name, so that relative imports work.
+    Whatever the file raises goes through.
+    """
+    path = Path(filename)
+    if not path.is_file():
+        raise EntryProblem("missing", f"{filename} is not a file")
+    _, name = package_root(path)
+    if "." in name or path.name == "__init__.py":
+        return _import_member(filename, name, again)
+    name = _free_name(path)
+    loaded = sys.modules.get(name)
+    if loaded is not None and not again and same_file(getattr(loaded, "__file__", None), filename):
+        return loaded
+    spec = importlib.util.find_spec(name) if not name.startswith("entry_") and loaded is None else None
+    if spec is None or not same_file(spec.origin, filename):
+        loader = importlib.machinery.SourceFileLoader(name, filename)
+        spec = _overlaid(importlib.util.spec_from_file_location(name, filename, loader=loader))
+    if spec is None or spec.loader is None:
+        raise EntryProblem("missing", f"{filename} cannot be loaded as a Python module")
+    registrations.forget(filename)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        if loaded is not None:
+            sys.modules[name] = loaded
+        else:
+            del sys.modules[name]
+        raise
+    return sys.modules.get(name, module)
+
+
+def _import_member(filename: str, name: str, again: bool) -> ModuleType:
+    if again and sys.modules.pop(name, None) is not None:
+        registrations.forget(filename)
+    module = importlib.import_module(name)
+    if not same_file(getattr(module, "__file__", None), filename):
+        raise EntryProblem("missing", f"{filename} is hidden by {getattr(module, '__file__', 'another module')}")
+    return module
+
+
+def _overlaid(spec: importlib.machinery.ModuleSpec | None) -> importlib.machinery.ModuleSpec | None:
+    """The spec with the loader of whoever replaces file contents on `sys.meta_path` (see overlay)."""
+    for finder in sys.meta_path:
+        replace = getattr(finder, "overlaid", None)
+        if replace is not None and spec is not None:
+            spec = replace(spec)
+    return spec
+
+
+def _free_name(path: Path) -> str:
+    """The module name that other files would import it by, or one that hides nothing else."""
+    name = path.stem
+    if name.isidentifier() and name not in sys.stdlib_module_names:
+        loaded = sys.modules.get(name)
+        if loaded is not None:
+            if same_file(getattr(loaded, "__file__", None), str(path)):
+                return name
+        else:
+            found = importlib.machinery.PathFinder.find_spec(name)
+            if found is None or same_file(found.origin, str(path)):
+                return name
+    return "entry_" + "".join(letter if letter.isalnum() and letter.isascii() else "_" for letter in name)
+
+
+# ---------------------------------------------------------------------------- programs and inputs
+
+
+@dataclass(frozen=True)
+class _Program:
+    """What to call: `build` makes a fresh one, `forward` is the function whose parameters count."""
+
+    name: str
+    build: Callable[[], Callable[..., Any]]
+    forward: Callable[..., Any]
+    bound: bool
+    """Whether `forward` has no `self` to skip."""
+    module: bool
+    """Whether it is an nn.Module."""
+
+
+@dataclass(frozen=True)
+class _Inputs:
+    name: str
+    give: Callable[[int], Arguments]
+    seeded: bool
+
+
+class Loader:
+    """Loads one entry, again and again: after each overlay, and when a program cannot be copied."""
+
+    def __init__(self, options: SessionOptions) -> None:
+        self._options = options
+        self._spec: EntrySpec = options.entry
+
+    def load(self, *, again: bool = False) -> Entry:
+        """The entry; `again`: its files are executed anew. Raises EntryProblem, or what the user's code raises."""
+        spec = self._spec
+        seed_everything(self._options.seed)
+        module = import_file(spec.filename, again=again)
+        offered = self._offered_entry(module)
+        if offered is not None:
+            return offered
+        convention = _convention(module) if spec.entry is None and spec.inputs is None else None
+        if convention is None and spec.entry is None and spec.inputs is None:
+            raise EntryProblem(
+                "missing",
+                f"{spec.filename} offers no entry; {_what_is_there(module)}. Name one with --entry, or define "
+                f"{offers.CONVENTIONS}",
+            )
+        program = self._program(module, again, convention[0] if convention else None)
+        inputs = self._inputs(module, again, program, convention[1] if convention else None)
+        return self._entry(module, program, inputs, None)
+
+    def warm(self) -> None:
+        """Execute the entry's files once, so that what they import is loaded before the forks."""
+        seed_everything(self._options.seed)
+        spec = self._spec
+        for filename in dict.fromkeys((spec.filename, spec.inputs_filename, spec.init_filename)):
+            if filename is not None:
+                import_file(filename)
+
+    def entry_names(self) -> tuple[str, ...]:
+        """The names of all entries that `ddelint_entries()` gives (empty: the file has no such function)."""
+        listed = getattr(import_file(self._spec.filename), offers.ENTRIES, None)
+        return tuple(_entry_name(entry, index) for index, entry in enumerate(_listed(listed))) if listed else ()
+
+    # ------------------------------------------------------------------ what the file offers
+
+    def _offered_entry(self, module: ModuleType) -> Entry | None:
+        """One of `ddelint_entries()`, where it counts: nothing else was asked for, or its name was."""
+        listed = getattr(module, offers.ENTRIES, None)
+        wanted = self._spec.entry
+        if listed is None or self._spec.inputs is not None or (wanted and _find(module, wanted) is not None):
+            return None
+        entries = _listed(listed)
+        if not entries:
+            raise EntryProblem("missing", f"{offers.ENTRIES}() of {module.__file__} gives no entry")
+        for index, entry in enumerate(entries):
+            if wanted in (None, _entry_name(entry, index)):
+                break
+        else:
+            return None
+
+        def again() -> Any:
+            fresh = import_file(self._spec.filename, again=True)
+            return _listed(getattr(fresh, offers.ENTRIES))[index].program
+
+        name = _entry_name(entry, index)
+        program = self._made(name, entry.program, again, _constructor_arguments(entry.init, f"{name}'s init"))
+        inputs = self._inputs_from(entry.inputs, f"{offers.ENTRIES}()")
+        return self._entry(module, program, inputs, entry.unbacked)
+
+    def _program(self, module: ModuleType, again: bool, conventional: str | None) -> _Program:
+        spec = self._spec
+        wanted = spec.entry or conventional
+        names = (wanted,) if wanted else (offers.MODEL_CLASS, offers.FUNCTION, offers.INSTANCE)
+        for name in names:
+            found = _find(module, name)
+            if found is not None:
+                return self._made(name, found, functools.partial(self._anew, name), self._init(module, again))
+        if wanted:
+            raise EntryProblem("missing", f"{spec.filename} has no `{wanted}`; {_what_is_there(module)}")
+        raise EntryProblem(
+            "missing",
+            f"{spec.filename} does not say which program the inputs are for: give --entry; {_what_is_there(module)}",
+        )
+
+    def _anew(self, name: str) -> Any:
+        seed_everything(self._options.seed)
+        return _find(import_file(self._spec.filename, again=True), name)
+
+    def _init(self, module: ModuleType, again: bool) -> Callable[[], Arguments]:
+        spec = self._spec
+        if spec.init is None:
+            source = getattr(module, offers.GET_INIT_INPUTS, ())
+            return _constructor_arguments(source, f"{offers.GET_INIT_INPUTS}()")
+        place = module
+        if spec.init_filename is not None and not same_file(spec.init_filename, spec.filename):
+            place = import_file(spec.init_filename, again=again)
+        source = _find(place, spec.init)
+        if source is None:
+            raise EntryProblem("missing", f"{place.__file__} has no `{spec.init}` (--init); {_what_is_there(place)}")
+        return _constructor_arguments(source, spec.init)
+
+    def _made(self, name: str, found: Any, again: Callable[[], Any], init: Callable[[], Arguments]) -> _Program:
+        """How to build what was found: a class is instantiated, an instance copied, a function taken as it is."""
+        seed = self._options.seed
+        found = registrations.uncompiled(found)
+        if inspect.isclass(found):
+            _check_constructor(name, found, init)
+
+            def instantiate() -> Any:
+                seed_everything(seed)
+                args, kwargs = init()
+                return registrations.uncompiled(found(*args, **kwargs))
+
+            module = issubclass(found, torch.nn.Module)
+            call = getattr(found, "forward" if module else "__call__", None)
+            if call is None or isinstance(call, types.MethodWrapperType):
+                raise EntryProblem("missing", f"`{name}` is a class whose instances cannot be called")
+            return _Program(name, instantiate, call, bound=False, module=module)
+        if not callable(found):
+            kind = type(found).__name__
+            raise EntryProblem("missing", f"`{name}` is a {kind}: no nn.Module class, no instance, no function")
+        if not isinstance(found, torch.nn.Module):
+            return _Program(name, lambda: found, found, bound=True, module=False)
+        uncopiable = False
+
+        def duplicate() -> Any:
+            nonlocal uncopiable
+            if not uncopiable:
+                try:
+                    seed_everything(seed)
+                    return copy.deepcopy(found)
+                except Exception:
+                    # some modules refuse (non-leaf tensors, locks): executing the file again gives another one
+                    uncopiable = True
+            return registrations.uncompiled(again())
+
+        return _Program(name, duplicate, found.forward, bound=True, module=True)
+
+    def _inputs(self, module: ModuleType, again: bool, program: _Program, conventional: str | None) -> _Inputs:
+        spec = self._spec
+        if spec.inputs is not None:
+            place = module
+            if spec.inputs_filename is not None and not same_file(spec.inputs_filename, spec.filename):
+                place = import_file(spec.inputs_filename, again=again)
+            source = _find(place, spec.inputs)
+            if source is None:
+                raise EntryProblem(
+                    "missing", f"{place.__file__} has no `{spec.inputs}` (--inputs); {_what_is_there(place)}"
+                )
+            return self._inputs_from(source, spec.inputs)
+        makers = (offers.MAKE_INPUTS, offers.GET_INPUTS) if conventional is None else (conventional,)
+        for name in makers:
+            if callable(getattr(module, name, None)):
+                return self._inputs_from(getattr(module, name), name)
+        if conventional != offers.EXAMPLE_INPUTS and (hasattr(module, offers.ARGS) or hasattr(module, offers.KWARGS)):
+            args, kwargs = getattr(module, offers.ARGS, ()), getattr(module, offers.KWARGS, {})
+            if not isinstance(args, (tuple, list)) or not isinstance(kwargs, Mapping):
+                raise EntryProblem("bad-inputs", f"`{offers.ARGS}` must be a tuple and `{offers.KWARGS}` a dict")
+            return self._inputs_from((tuple(args), dict(kwargs)), f"{offers.ARGS} and {offers.KWARGS}")
+        example = _example_inputs(program)
+        if example is not None:
+            return self._inputs_from(
+                example if isinstance(example, (tuple, Mapping)) else (example,), offers.EXAMPLE_INPUTS
+            )
+        if not _required(program):
+            return self._inputs_from((), "nothing")
+        raise EntryProblem(
+            "missing", f"there are no inputs for `{program.name}`: give --inputs, or define {offers.MAKE_INPUTS}(seed)"
+        )
+
+    def _inputs_from(self, source: Any, name: str) -> _Inputs:
+        """Inputs from a callable (with or without a seed) or from plain values, which are copied for each call."""
+        if not callable(source) or isinstance(source, torch.Tensor):
+            arguments = as_arguments(source, name)
+
+            def copied(seed: int) -> Arguments:
+                seed_everything(seed)
+                copied_args, copied_kwargs = fresh_copy(arguments)
+                return copied_args, copied_kwargs
+
+            return _Inputs(name, copied, seeded=False)
+        how = _seed_parameter(source)
+        if how == "keyword":
+            name = f"{name}(seed)"
+        elif how is not None:
+            name = f"{name}({how})"
+        else:
+            name = f"{name}()"
+
+        def called(seed: int) -> Arguments:
+            seed_everything(seed)
+            if how is None:
+                value = source()
+            else:
+                value = source(seed=seed) if how == "keyword" else source(seed)
+            args, kwargs = fresh_copy(as_arguments(value, name))
+            return args, kwargs
+
+        return _Inputs(name, called, seeded=how is not None or _draws(called))
+
+    # ------------------------------------------------------------------ the whole
+
+    def _entry(
+        self,
+        module: ModuleType,
+        program: _Program,
+        inputs: _Inputs,
+        unbacked: Mapping[str | int, Sequence[int]] | None,
+    ) -> Entry:
+        once: list[Arguments] = []
+
+        def sample() -> Arguments:
+            if not once:
+                once.append(inputs.give(self._options.seed))
+            return once[0]
+
+        names = _parameter_names(program, sample)
+        marks: Any = unbacked if unbacked is not None else getattr(module, offers.UNBACKED, None)
+        dynamic: Any = getattr(module, offers.DYNAMIC, None)
+        return Entry(
+            label=f"{Path(self._spec.filename).name}:{program.name}, inputs from {inputs.name}",
+            filename=self._spec.filename,
+            build=program.build,
+            inputs=inputs.give,
+            seeded=inputs.seeded,
+            parameters=names,
+            unbacked=self._unbacked(marks, names, sample),
+            dynamic=_marks(dynamic, offers.DYNAMIC, names, sample) if dynamic else {},
+        )
+
+    def _unbacked(
+        self, marks: Any, names: tuple[str, ...], sample: Callable[[], Arguments]
+    ) -> Mapping[str, tuple[int, ...]]:
+        text = self._options.unbacked.strip()
+        if text in ("", "none"):
+            return _marks(marks, offers.UNBACKED, names, sample) if marks else {}
+        if text == "all":
+            tensors = {name: value for name, value in _named(names, sample()) if isinstance(value, torch.Tensor)}
+            return {name: tuple(range(value.dim())) for name, value in tensors.items() if value.dim()}
+        asked: dict[str | int, list[int]] = {}
+        for part in text.split(","):
+            name, _, dimension = part.strip().rpartition(".")
+            try:
+                asked.setdefault(name, []).append(int(dimension))
+            except ValueError:
+                raise EntryProblem("bad-inputs", f"--unbacked wants NAME.DIM, not `{part.strip()}`") from None
+        return _marks(asked, "--unbacked", names, sample)
+
+
+def run_eagerly(entry: Entry, seed: int, seeds: int) -> bool:
+    """Build and call the entry once; gives whether gradients can flow. Raises what the user's code raises.
+
+    Where the first inputs raise, others are tried (up to `seeds`): some are meant to.
+    """
+    first: Exception | None = None
+    for number in range(seed, seed + (seeds if entry.seeded else 1)):
+        program = entry.build()
+        args, kwargs = entry.inputs(number)
+        tensors = [leaf for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
+        if isinstance(program, torch.nn.Module):
+            tensors += list(program.parameters())
+        requires_grad = any(tensor.requires_grad for tensor in tensors)
+        try:
+            with torch.compiler.set_stance("force_eager"):
+                program(*args, **kwargs)
+            return requires_grad
+        except Exception as error:
+            first = first or error
+    assert first is not None
+    raise first
+
+
+def _listed(function: Any) -> list[entry_api.Entry]:
+    listed = function()
+    entries = [listed] if isinstance(listed, entry_api.Entry) else list(listed)
+    for entry in entries:
+        if not isinstance(entry, entry_api.Entry):
+            raise EntryProblem(
+                "bad-inputs", f"{offers.ENTRIES}() must return ddelint.Entry objects, not {type(entry).__name__}"
+            )
+    return entries
+
+
+def _entry_name(entry: entry_api.Entry, index: int) -> str:
+    return entry.name or getattr(entry.program, "__name__", None) or f"{type(entry.program).__name__}[{index}]"
+
+
+def _find(module: ModuleType, dotted: str) -> Any:
+    found: Any = module
+    for part in dotted.split("."):
+        found = getattr(found, part, None)
+        if found is None:
+            return None
+    return found
+
+
+def _what_is_there(module: ModuleType) -> str:
+    """The callables that the file itself defines, for an error message."""
+    own = [
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_")
+        and (inspect.isclass(value) or inspect.isfunction(value) or isinstance(value, torch.nn.Module))
+        and getattr(value, "__module__", module.__name__) in (module.__name__, type(value).__module__)
+    ]
+    return f"it defines {', '.join(own[:12])}" if own else "it defines no class and no function"
+
+
+def _convention(module: ModuleType) -> tuple[str, str] | None:
+    """The names of the program and of what gives its inputs, by the first convention that the file fulfils."""
+    has = vars(module).__contains__
+    if has(offers.GET_INPUTS) and has(offers.MODEL_CLASS):
+        return offers.MODEL_CLASS, offers.GET_INPUTS
+    if has(offers.MAKE_INPUTS):
+        for name in (offers.MODEL_CLASS, offers.FUNCTION):
+            if has(name):
+                return name, offers.MAKE_INPUTS
+    if has(offers.INSTANCE) and (has(offers.ARGS) or has(offers.KWARGS)):
+        return offers.INSTANCE, offers.ARGS
+    for name, value in vars(module).items():
+        if inspect.isclass(value) and value.__module__ == module.__name__ and _is_lightning(value):
+            return name, offers.EXAMPLE_INPUTS
+    return None
+
+
+def _is_lightning(found: Any) -> bool:
+    return any(base.__name__ == offers.LIGHTNING_BASE for base in found.__mro__[1:])
+
+
+def _example_inputs(program: _Program) -> Any:
+    """A Lightning module's example input; building it is the only way to see what the constructor set."""
+    if not program.module:
+        return None
+    return getattr(program.build(), offers.EXAMPLE_INPUTS, None)
+
+
+# ---------------------------------------------------------------------------- values
+
+
+def seed_everything(seed: int) -> None:
+    """Seed torch, random and, where it is loaded, numpy."""
+    torch.manual_seed(seed)
+    random.seed(seed)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and hasattr(numpy, "random"):
+        numpy.random.seed(seed % 2**32)
+
+
+def fresh_copy(value: Any) -> Any:
+    """A deep copy in which no tensor shares memory with the original; what cannot be copied is passed on."""
+    try:
+        return copy.deepcopy(value)
+    except Exception:
+        # tensors that are the result of an operation refuse deepcopy: give the same values as leaves
+        return pytree.tree_map(_copy_leaf, value)
+
+
+def _copy_leaf(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return value.detach().clone().requires_grad_(value.requires_grad)
+    try:
+        return copy.deepcopy(value)
+    except Exception:
+        return value
+
+
+def as_arguments(value: Any, name: str) -> Arguments:
+    """Positional and keyword arguments from what a user gives: a tuple, `(args, kwargs)`, a dict, or one tensor."""
+    match value:
+        case (tuple() | list() as args, dict() as kwargs) if all(isinstance(key, str) for key in kwargs):
+            return tuple(args), dict(kwargs)
+        case tuple() | list():
+            return tuple(value), {}
+        case Mapping() if all(isinstance(key, str) for key in value):
+            return (), dict(value)
+        case torch.Tensor():
+            return (value,), {}
+    raise EntryProblem(
+        "bad-inputs", f"{name} must give a tuple of arguments or (args, kwargs), not {type(value).__name__}"
+    )
+
+
+def _constructor_arguments(source: Any, name: str) -> Callable[[], Arguments]:
+    if callable(source):
+        return lambda: fresh_copy(as_arguments(source(), name))
+    arguments = as_arguments(source, name)
+    return lambda: fresh_copy(arguments)
+
+
+def _check_constructor(name: str, found: type, init: Callable[[], Arguments]) -> None:
+    """Say which constructor arguments are missing before the constructor does so in its own words."""
+    try:
+        signature = inspect.signature(found)
+    except (TypeError, ValueError):
+        return
+    args, kwargs = init()
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise EntryProblem("bad-inputs", f"`{name}` cannot be built: {error}; give --init") from None
+
+
+def _seed_parameter(function: Any) -> str | None:
+    """`keyword` where the callable takes `seed=`, the name of its one required parameter, or None."""
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return None
+    seed = parameters.get("seed")
+    if seed is not None:
+        return "seed" if seed.kind is inspect.Parameter.POSITIONAL_ONLY else "keyword"
+    required = [p for p in parameters.values() if p.kind in _POSITIONAL and p.default is inspect.Parameter.empty]
+    return required[0].name if len(required) == 1 else None
+
+
+def _draws(give: Callable[[int], Arguments]) -> bool:
+    """Whether the inputs depend on the global random state (which is seeded before each call)."""
+    give(0)
+    after = torch.get_rng_state(), random.getstate()
+    state = sys.modules["numpy"].random.get_state()[1].tolist() if "numpy" in sys.modules else None
+    seed_everything(0)
+    if not torch.equal(after[0], torch.get_rng_state()) or after[1] != random.getstate():
+        return True
+    return state is not None and state != sys.modules["numpy"].random.get_state()[1].tolist()
+
+
+def _signature(program: _Program) -> list[inspect.Parameter]:
+    try:
+        parameters = list(inspect.signature(program.forward).parameters.values())
+    except (TypeError, ValueError):
+        return []
+    return parameters if program.bound else parameters[1:]
+
+
+def _required(program: _Program) -> bool:
+    return any(
+        p.default is inspect.Parameter.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+        for p in _signature(program)
+    )
+
+
+def _parameter_names(program: _Program, sample: Callable[[], Arguments]) -> tuple[str, ...]:
+    """Names of all parameters; those behind `*args` are called `args_0`, `args_1`, those behind `**kwargs` by key."""
+    parameters = _signature(program)
+    if not parameters:
+        args, kwargs = sample()
+        return tuple(f"args_{index}" for index in range(len(args))) + tuple(kwargs)
+    names: list[str] = []
+    for parameter in parameters:
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            extra = len(sample()[0]) - len(names)
+            names += [f"{parameter.name}_{index}" for index in range(extra)]
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            names += [name for name in sample()[1] if name not in names]
+        else:
+            names.append(parameter.name)
+    return tuple(names)
+
+
+def _named(names: tuple[str, ...], arguments: Arguments) -> Iterator[tuple[str, Any]]:
+    args, kwargs = arguments
+    yield from zip(names, args)
+    yield from kwargs.items()
+
+
+def _marks(
+    marks: Any, what: str, names: tuple[str, ...], sample: Callable[[], Arguments]
+) -> Mapping[str, tuple[int, ...]]:
+    """`{name or position: dimensions}` checked against the entry's parameters and inputs."""
+    if not isinstance(marks, Mapping):
+        raise EntryProblem("bad-inputs", f"{what} must map a parameter to its dimensions")
+    values = dict(_named(names, sample()))
+    found: dict[str, tuple[int, ...]] = {}
+    for key, dimensions in marks.items():
+        if isinstance(key, int):
+            if not 0 <= key < len(names):
+                raise EntryProblem("bad-inputs", f"{what} names argument {key}, but there are {len(names)}")
+            key = names[key]
+        if key not in values:
+            known = ", ".join(values) or "none"
+            raise EntryProblem("bad-inputs", f"{what} names `{key}`, but the entry's arguments are: {known}")
+        value = values[key]
+        if not isinstance(value, torch.Tensor):
+            raise EntryProblem("bad-inputs", f"{what} names `{key}`, which is a {type(value).__name__}, not a tensor")
+        listed = [dimensions] if isinstance(dimensions, int) else list(dimensions)
+        for dimension in listed:
+            if not isinstance(dimension, int) or not -value.dim() <= dimension < value.dim():
+                raise EntryProblem(
+                    "bad-inputs", f"{what} names dimension {dimension} of `{key}`, which has {value.dim()} dimensions"
+                )
+        found[str(key)] = tuple(sorted({dimension % value.dim() for dimension in listed}))
+    return found

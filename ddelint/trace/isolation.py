@@ -1,0 +1,324 @@
+"""One forked process with limits: its messages, its time, its memory, and how it died.
+
+User code runs only in such processes. A child that hangs, crashes, exits or eats memory is killed with everything
+it started, and its parent gets a `Death` that says how it went.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import faulthandler
+import os
+import select
+import signal
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+POLL_SECONDS = 0.05
+"""How often a running child's memory is read."""
+_CAPTURE_LIMIT = 4 * 2**20
+"""Bytes of captured stderr beyond which the capture starts over, so that a flood does not fill the disk."""
+_TAIL_BYTES = 8192
+_DUMP_SIGNAL = getattr(signal, "SIGUSR1", None)
+_PR_SET_PDEATHSIG = 1
+_LINUX = sys.platform.startswith("linux")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Wall-clock seconds for one answer, and bytes of memory that the child may add to what it started with."""
+
+    timeout: float
+    memory: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Death:
+    """How a child ended instead of answering.
+
+    kind: exit, signal, timeout, memory. `output` is the end of what it wrote to stderr, where a traceback of its
+    Python frames stands when it crashed or was killed by us.
+    """
+
+    kind: str
+    message: str
+    output: str
+
+
+class Child:
+    """A forked process in a session of its own, and the socket to it. Use `start`."""
+
+    def __init__(self, pid: int, channel: socket.socket, capture: int) -> None:
+        self.pid = pid
+        self.channel = channel
+        self._capture = capture
+        self._buffer = b""
+        self._baseline = private_memory(pid)
+        self._status: int | None = None
+
+    @classmethod
+    def start(cls, run: Callable[[socket.socket], None]) -> Child:
+        """Fork; the child calls `run` with its end of the channel and ends when `run` returns."""
+        here, there = socket.socketpair()
+        with tempfile.TemporaryFile(prefix="ddelint-") as file:
+            capture = os.dup(file.fileno())
+        sys.stdout.flush()
+        sys.stderr.flush()
+        pid = os.fork()
+        if pid:
+            there.close()
+            return cls(pid, here, capture)
+        status = 70
+        try:
+            here.close()
+            _settle(capture)
+            run(there)
+            status = 0
+        except BaseException:
+            # the supervisor sees the exit status; the text helps whoever reads the capture
+            with contextlib.suppress(BaseException):
+                sys.excepthook(*sys.exc_info())
+        finally:
+            with contextlib.suppress(BaseException):
+                sys.stderr.flush()
+            os._exit(status)
+
+    def send(self, line: bytes) -> None:
+        """Write one message (without its newline). A dead child is noticed by `receive`, not here."""
+        with contextlib.suppress(OSError):
+            self.channel.sendall(line + b"\n")
+
+    def receive(self, limits: Limits, cancelled: Callable[[], bool] = lambda: False) -> bytes | Death:
+        """Wait for one line. On a broken limit, or when `cancelled()` turns true, everything is killed first."""
+        deadline = time.monotonic() + limits.timeout
+        while True:
+            line = self._line()
+            if line is not None:
+                return line
+            remaining = deadline - time.monotonic()
+            if remaining <= 0:
+                return self._killed("timeout", f"did not finish within {limits.timeout:g} seconds")
+            ready, _, _ = select.select([self.channel], [], [], min(POLL_SECONDS, remaining))
+            if ready:
+                with contextlib.suppress(OSError):
+                    received = self.channel.recv(2**20)
+                    if received:
+                        self._buffer += received
+                        continue
+                return self._ended()
+            if self._exited():
+                # what it managed to send may still be in the socket
+                while select.select([self.channel], [], [], 0)[0]:
+                    received = self.channel.recv(2**20)
+                    if not received:
+                        break
+                    self._buffer += received
+                return self._line() or self._ended()
+            if limits.memory is not None and self._added_memory() > limits.memory:
+                return self._killed("memory", f"took more than {_bytes(limits.memory)} of memory")
+            if cancelled():
+                return self._killed("cancelled", "was cancelled")
+            self._trim_capture()
+
+    def kill(self) -> None:
+        """End the child and everything it started; returns when it is gone."""
+        if self._status is None:
+            for pid in [*_descendants(self.pid), self.pid]:
+                _kill_group(pid)
+            self._reap(block=True)
+        self.channel.close()
+        if self._capture >= 0:
+            os.close(self._capture)
+            self._capture = -1
+
+    def tail(self) -> str:
+        """The last few kilobytes that the child wrote to stderr."""
+        try:
+            size = os.fstat(self._capture).st_size
+            return os.pread(self._capture, _TAIL_BYTES, max(0, size - _TAIL_BYTES)).decode(errors="replace")
+        except OSError:
+            return ""
+
+    def _line(self) -> bytes | None:
+        line, newline, rest = self._buffer.partition(b"\n")
+        if not newline:
+            return None
+        self._buffer = rest
+        return line
+
+    def _exited(self) -> bool:
+        """Whether it has ended; it stays a zombie, so that its process group keeps its number until `kill`."""
+        if self._status is not None:
+            return True
+        try:
+            return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+        except ChildProcessError:
+            return True
+
+    def _reap(self, *, block: bool) -> None:
+        try:
+            pid, status = os.waitpid(self.pid, 0 if block else os.WNOHANG)
+        except ChildProcessError:
+            self._status = -1
+            return
+        if pid:
+            self._status = status
+
+    def _killed(self, kind: str, message: str) -> Death:
+        self._dump_frames()
+        output = self.tail()
+        self.kill()
+        return Death(kind, message, output)
+
+    def _dump_frames(self) -> None:
+        """Have the child write its Python frames to its stderr (faulthandler does so even in a tight loop)."""
+        if _DUMP_SIGNAL is None or self._capture < 0:
+            return
+        before = os.fstat(self._capture).st_size
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, _DUMP_SIGNAL)
+        for _ in range(20):
+            select.select([], [], [], 0.01)
+            if self._exited():
+                return
+            now = os.fstat(self._capture).st_size
+            if now > before and now == _size_after_pause(self._capture):
+                return
+
+    def _ended(self) -> Death:
+        """The channel is closed: say how the process went."""
+        for _ in range(200):
+            if self._exited():
+                break
+            select.select([], [], [], 0.01)
+        output = self.tail()
+        if not self._exited():
+            # user code closed our descriptor and goes on
+            self.kill()
+            return Death("exit", "closed the channel to its supervisor", output)
+        for pid in _descendants(self.pid):
+            _kill_group(pid)
+        _kill_group(self.pid)
+        self._reap(block=True)
+        status = self._status or 0
+        self.kill()
+        if os.WIFSIGNALED(status):
+            number = os.WTERMSIG(status)
+            name = _signal_name(number)
+            hint = " (the system kills this way when memory runs out)" if name == "SIGKILL" else ""
+            return Death("signal", f"was killed by {name}{hint}", output)
+        return Death("exit", f"ended its process with exit code {os.waitstatus_to_exitcode(status)}", output)
+
+    def _added_memory(self) -> int:
+        total = private_memory(self.pid) - self._baseline
+        for pid in _descendants(self.pid):
+            total += private_memory(pid)
+        return total
+
+    def _trim_capture(self) -> None:
+        with contextlib.suppress(OSError):
+            if os.fstat(self._capture).st_size > _CAPTURE_LIMIT:
+                os.ftruncate(self._capture, 0)
+
+
+def _size_after_pause(descriptor: int) -> int:
+    """The file's size a moment later: a writer that has begun gets the time to finish."""
+    select.select([], [], [], 0.01)
+    return os.fstat(descriptor).st_size
+
+
+def private_memory(pid: int) -> int:
+    """Resident bytes that belong to the process (anonymous and shared memory, no mapped files); 0 when unknown."""
+    try:
+        with open(f"/proc/{pid}/status", "rb") as file:
+            total = 0
+            for line in file:
+                if line.startswith((b"RssAnon:", b"RssShmem:")):
+                    total += int(line.split()[1]) * 1024
+            return total
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def die_with_parent() -> None:
+    """Ask the kernel to kill this process when the one that forked it dies (Linux; elsewhere nothing happens)."""
+    if _LINUX:
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def limit_address_space(memory: int) -> None:
+    """Where there is no /proc to read, let the kernel refuse allocations beyond `memory` more bytes."""
+    if _LINUX:
+        return
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (memory + 2**33, resource.RLIM_INFINITY))
+
+
+def _settle(capture: int) -> None:
+    """In the child: a session of its own, no terminal, nothing on the parent's stdout."""
+    os.setsid()
+    die_with_parent()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD, signal.SIGPIPE):
+        signal.signal(number, signal.SIG_DFL if number != signal.SIGPIPE else signal.SIG_IGN)
+    if _LINUX:
+        # under memory pressure the kernel should take this process, not the user's session
+        with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+            file.write("1000")
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    os.dup2(nothing, 1)
+    os.set_inheritable(capture, False)
+    os.dup2(capture, 2)
+    with contextlib.suppress(ImportError, OSError):
+        import fcntl
+
+        fcntl.fcntl(2, fcntl.F_SETFL, fcntl.fcntl(2, fcntl.F_GETFL) | os.O_APPEND)
+    for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
+        stream = open(descriptor, "w" if descriptor else "r", buffering=1, closefd=False, errors="replace")  # noqa: SIM115
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
+    faulthandler.enable(2, all_threads=False)
+    if _DUMP_SIGNAL is not None:
+        faulthandler.register(_DUMP_SIGNAL, 2, all_threads=False, chain=False)
+
+
+def _kill_group(pid: int) -> None:
+    with contextlib.suppress(OSError):
+        if os.getpgid(pid) == pid:
+            os.killpg(pid, signal.SIGKILL)
+    with contextlib.suppress(OSError):
+        os.kill(pid, signal.SIGKILL)
+
+
+def _descendants(pid: int) -> Iterator[int]:
+    """All processes that descend from `pid`, deepest first (Linux; elsewhere none are found)."""
+    children: list[int] = []
+    with contextlib.suppress(OSError):
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{task}/children") as file:
+                children += [int(text) for text in file.read().split()]
+    for child in children:
+        yield from _descendants(child)
+        yield child
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _bytes(count: int) -> str:
+    for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if count >= size:
+            return f"{count / size:g} {unit}"
+    return f"{count} bytes"

@@ -1,0 +1,282 @@
+"""The parent's side of the worker: start it, open an entry, ask. Imports no torch."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from ddelint.protocol import (
+    Comparison,
+    Compilation,
+    Decision,
+    EntryFailure,
+    EntryInfo,
+    Overlay,
+    SessionOptions,
+    TraceResult,
+    Types,
+)
+from ddelint.wire import from_wire, to_wire
+
+T = TypeVar("T")
+
+_BOOTSTRAP = """\
+import sys
+if sys.version_info < (3, 11):
+    import json, os
+    text = "%s is Python %d.%d; tracing needs 3.11 or newer" % ((sys.executable,) + sys.version_info[:2])
+    failure = {"kind": "no-torch", "message": text, "span": None, "traceback": ""}
+    os.write(int(sys.argv[1]), json.dumps({"failure": failure}).encode() + b"\\n")
+else:
+    sys.path[:] = [entry for entry in sys.path if entry]
+    sys.path.append(sys.argv[2])
+    from ddelint.trace.worker import main
+    main(int(sys.argv[1]))
+"""
+"""Run by the chosen interpreter: makes this ddelint importable there (last on the path) and starts the template."""
+
+_ENVIRONMENT = {
+    # one thread each: forks of a process with threads are not safe, and entries run side by side
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "TORCHINDUCTOR_COMPILE_THREADS": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+    # `torch.cuda.is_available()` in a user's file must not make a CUDA context before the fork
+    "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
+    "OBJC_DISABLE_INITIALIZE_FORK_SAFETY": "YES",
+}
+_CLOSING_SECONDS = 5.0
+
+
+class Worker:
+    """One interpreter with torch loaded. Starts at once; `open` waits until it is ready. A context manager."""
+
+    def __init__(self, python: str | None = None) -> None:
+        """Start the worker under the interpreter `python` (default: this one). Never raises: `open` reports."""
+        self._python = python or sys.executable
+        self._lock = threading.Lock()
+        self._hello: dict[str, Any] | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._sessions: list[Session] = []
+        if not hasattr(os, "fork"):
+            self._hello = _failed("no-torch", "tracing needs a system with fork (Linux or macOS); use --static here")
+            return
+        self._errors = tempfile.TemporaryFile(prefix="ddelint-")  # noqa: SIM115
+        here, there = socket.socketpair()
+        self._channel = here
+        self._reader = here.makefile("rb")
+        package_parent = str(Path(__file__).resolve().parents[2])
+        try:
+            self._process = subprocess.Popen(
+                [self._python, "-c", _BOOTSTRAP, str(there.fileno()), package_parent],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=self._errors,
+                pass_fds=(there.fileno(),),
+                env={**os.environ, **_ENVIRONMENT},
+                start_new_session=True,
+            )
+        except OSError as error:
+            self._hello = _failed("no-torch", f"{self._python} cannot be started: {error.strerror or error}")
+        finally:
+            there.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def failure(self) -> EntryFailure | None:
+        """Why this worker can run nothing at all, or None. Waits until torch is loaded."""
+        hello = self._ready()
+        return from_wire(EntryFailure, hello["failure"]) if "failure" in hello else None
+
+    @property
+    def torch_version(self) -> str:
+        """The version of the worker's torch (empty where there is none). Waits until torch is loaded."""
+        return str(self._ready().get("torch", ""))
+
+    def open(self, options: SessionOptions) -> Session | EntryFailure:
+        """Load an entry and run it once in eager. The failure says why there is no session (DDE002)."""
+        if self.failure is not None:
+            return self.failure
+        here, there = socket.socketpair()
+        with self._lock, there:
+            try:
+                socket.send_fds(self._channel, [b"o"], [there.fileno()])
+            except OSError:
+                here.close()
+                return EntryFailure("signal", f"the worker died{self._last_words()}")
+        session = Session(here, options)
+        opened = session.start()
+        if opened is not None:
+            session.close()
+            return opened
+        self._sessions.append(session)
+        return session
+
+    def close(self) -> None:
+        """End the worker and every session. Calling it twice changes nothing."""
+        for session in self._sessions:
+            session.close()
+        self._sessions.clear()
+        process, self._process = self._process, None
+        if process is None:
+            return
+        self._reader.close()
+        self._channel.close()
+        try:
+            process.wait(_CLOSING_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        self._errors.close()
+
+    def _ready(self) -> dict[str, Any]:
+        with self._lock:
+            if self._hello is None:
+                line = self._reader.readline()
+                if line:
+                    self._hello = json.loads(line)
+                else:
+                    self._hello = _failed("no-torch", f"{self._python} could not start the worker{self._last_words()}")
+            return self._hello
+
+    def _last_words(self) -> str:
+        with contextlib.suppress(OSError, ValueError):
+            self._errors.seek(0)
+            lines = self._errors.read().decode(errors="replace").strip().splitlines()
+            if lines:
+                return f": {lines[-1]}"
+        return ""
+
+
+class Session:
+    """One loaded entry. Each request runs in a fresh process; results say in `failure` why one could not."""
+
+    def __init__(self, channel: socket.socket, options: SessionOptions) -> None:
+        self.options = options
+        self._channel = channel
+        self._reader = channel.makefile("rb")
+        self._info: EntryInfo | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def info(self) -> EntryInfo:
+        """The entry as found."""
+        assert self._info is not None, "the session was not started"
+        return self._info
+
+    def start(self) -> EntryFailure | None:
+        """Have the worker load the entry (Worker.open does this)."""
+        reply = self._ask("open", {"options": to_wire(self.options)})
+        if "failure" in reply:
+            return from_wire(EntryFailure, reply["failure"])
+        self._info = from_wire(EntryInfo, reply["result"])
+        return None
+
+    def trace(self, overlay: Overlay) -> TraceResult:
+        """All questions of the program, with `overlay` in effect."""
+        reply = self._ask("trace", {"overlay": dict(overlay)})
+        return _result(TraceResult, reply, TraceResult(questions=(), runs=0))
+
+    def compare(
+        self,
+        overlay: Overlay,
+        decisions: tuple[Decision, ...],
+        samples: int,
+        quick: bool,
+        *,
+        fresh: bool | None = None,
+    ) -> Comparison:
+        """The original against the program under `overlay`, in eager.
+
+        `fresh` loads the rewritten files by importing them anew instead of swapping functions in place; by default
+        the full comparison does and the quick one doesn't.
+        """
+        reply = self._ask(
+            "compare",
+            {
+                "overlay": dict(overlay),
+                "decisions": to_wire(decisions),
+                "samples": samples,
+                "quick": quick,
+                "fresh": not quick if fresh is None else fresh,
+            },
+        )
+        return _result(Comparison, reply, Comparison(samples=0, declared=0, equal=False))
+
+    def compile(
+        self,
+        overlay: Overlay,
+        targets: tuple[str, ...],
+        samples: int,
+        backend: str,
+        *,
+        fresh: bool | None = None,
+    ) -> Compilation:
+        """The program under `overlay` through every target, against the original in eager.
+
+        `fresh` as in `compare`; by default the run with Inductor is fresh and others are not.
+        """
+        reply = self._ask(
+            "compile",
+            {
+                "overlay": dict(overlay),
+                "targets": list(targets),
+                "samples": samples,
+                "backend": backend,
+                "fresh": backend == "inductor" if fresh is None else fresh,
+            },
+        )
+        return _result(Compilation, reply, Compilation(results=()))
+
+    def types(self, functions: Collection[str] = ()) -> Types:
+        """Types seen in eager runs of the original, of `functions` (`filename::qualname`; empty: of all)."""
+        return _result(Types, self._ask("types", {"functions": sorted(functions)}), Types())
+
+    def close(self) -> None:
+        """End the session's processes. Calling it twice changes nothing."""
+        with contextlib.suppress(OSError):
+            self._channel.shutdown(socket.SHUT_RDWR)
+        self._reader.close()
+        self._channel.close()
+
+    def _ask(self, method: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        with self._lock:
+            try:
+                self._channel.sendall(json.dumps({"method": method, **arguments}).encode() + b"\n")
+                line = self._reader.readline()
+            except (OSError, ValueError):
+                line = b""
+        if not line:
+            return _failed("signal", "the session's process is gone")
+        reply: dict[str, Any] = json.loads(line)
+        return reply
+
+
+def _result(kind: type[T], reply: Mapping[str, Any], empty: T) -> T:
+    if "failure" in reply:
+        failure = from_wire(EntryFailure, reply["failure"])
+        return replace(empty, failure=failure)  # type: ignore[type-var]
+    return from_wire(kind, reply["result"])
+
+
+def _failed(kind: str, message: str) -> dict[str, Any]:
+    return {"failure": to_wire(EntryFailure(kind, message))}

@@ -1,0 +1,409 @@
+"""The worker's processes: a template with torch loaded, a keeper for each session, a zygote that holds the entry.
+
+    parent ──► template ──fork──► keeper ──fork──► zygote ──fork──► one process for each request
+
+The template and the keepers never run user code, so they outlive whatever it does. The zygote imports the entry's
+files once and forks for each request; what a request does to its process dies with it. Messages are JSON lines on
+socket pairs of their own; user code has no way to our stdout.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import json
+import os
+import select
+import signal
+import socket
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ddelint.protocol import Decision, EntryFailure, EntryInfo, SessionOptions
+from ddelint.trace import failures
+from ddelint.trace.isolation import Child, Death, Limits, die_with_parent, limit_address_space
+from ddelint.wire import from_wire, to_wire
+
+OLDEST_TORCH = (2, 11)
+PRELOADED = (
+    "torch._dynamo",
+    "torch.export",
+    "torch.export._trace",
+    "torch.fx.experimental.symbolic_shapes",
+    "torch._subclasses.fake_tensor",
+    "torch._inductor.compile_fx",
+    "torch._inductor.codegen.cpp",
+    "torch._functorch.aot_autograd",
+    "sympy",
+)
+"""What tracing and compiling import sooner or later; a release that has moved one of these just loads it later."""
+SLACK_SECONDS = 30.0
+"""What a keeper grants its zygote beyond the request's own time, for killing and reporting."""
+_EAGER_SEEDS = 8
+"""Seeds tried before an entry counts as failing in eager: some inputs are meant to raise."""
+
+
+def main(descriptor: int) -> None:
+    """The template: load torch, say so, then fork a keeper for each session that the parent opens."""
+    channel = socket.socket(fileno=descriptor)
+    failure = _preload()
+    if failure is not None:
+        _send(channel, {"failure": to_wire(failure)})
+        return
+    import torch
+
+    _send(channel, {"torch": str(torch.__version__), "python": sys.version.split()[0]})
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    while True:
+        _, descriptors, _, _ = socket.recv_fds(channel, 1, 1)
+        if not descriptors:
+            return
+        (session,) = descriptors
+        if os.fork() == 0:
+            status = 1
+            try:
+                channel.close()
+                die_with_parent()
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                _Keeper(socket.socket(fileno=session)).serve()
+                status = 0
+            finally:
+                os._exit(status)
+        os.close(session)
+
+
+def _preload() -> EntryFailure | None:
+    try:
+        import torch
+    except ImportError as error:
+        return EntryFailure(
+            "no-torch",
+            f"torch cannot be imported by {sys.executable} ({error}): install ddelint[trace] there, "
+            "choose another interpreter with --python, or use --static",
+        )
+    version = tuple(int(part) for part in str(torch.__version__).split("+")[0].split(".")[:2])
+    if version < OLDEST_TORCH:
+        wanted = ".".join(map(str, OLDEST_TORCH))
+        return EntryFailure(
+            "no-torch",
+            f"{sys.executable} has torch {torch.__version__}; tracing needs {wanted} or newer (ddelint[trace])",
+        )
+    torch.set_num_threads(1)
+    for name in PRELOADED:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    gc.collect()
+    return None
+
+
+# ---------------------------------------------------------------------------- keeper
+
+
+class _Keeper:
+    """Stands between the parent and one zygote: enforces limits on it, reports its death, starts another."""
+
+    def __init__(self, channel: socket.socket) -> None:
+        self._channel = channel
+        self._reader = channel.makefile("rb")
+        self._zygote: Child | None = None
+        self._cold = False
+        self._options: SessionOptions | None = None
+
+    def serve(self) -> None:
+        """Answer the parent until it closes the session."""
+        try:
+            for line in self._reader:
+                request = json.loads(line)
+                if request["method"] == "open":
+                    self._options = from_wire(SessionOptions, request["options"])
+                    reply = self._open()
+                else:
+                    reply = self._forward(line.rstrip(b"\n"))
+                _send(self._channel, reply)
+        finally:
+            if self._zygote is not None:
+                self._zygote.kill()
+
+    def _open(self) -> dict[str, Any]:
+        """Start a zygote and wait until it has the entry. The reply carries `result` (EntryInfo) or `failure`."""
+        options = self._options
+        assert options is not None
+        cold = self._cold
+        zygote = Child.start(lambda channel: _Zygote(channel, options, cold).serve())
+        self._zygote = zygote
+        reply = self._receive(Limits(options.timeout, options.memory))
+        if reply.get("cold"):
+            zygote.kill()
+            self._cold = True
+            return self._open()
+        if "failure" not in reply:
+            reply = self._receive(Limits(options.timeout + SLACK_SECONDS))
+        if "failure" in reply and self._zygote is not None:
+            self._zygote.kill()
+            self._zygote = None
+        return reply
+
+    def _forward(self, line: bytes) -> dict[str, Any]:
+        options = self._options
+        assert options is not None
+        if self._zygote is None:
+            opened = self._open()
+            if "failure" in opened:
+                return opened
+        assert self._zygote is not None
+        self._zygote.send(line)
+        return self._receive(Limits(options.timeout + SLACK_SECONDS))
+
+    def _receive(self, limits: Limits) -> dict[str, Any]:
+        assert self._zygote is not None
+        assert self._options is not None
+        answer = self._zygote.receive(limits, self._parent_is_gone)
+        if isinstance(answer, Death):
+            self._zygote = None
+            options = self._options
+            return {"failure": to_wire(failures.from_death(answer, options.paths, options.entry.filename))}
+        reply: dict[str, Any] = json.loads(answer)
+        return reply
+
+    def _parent_is_gone(self) -> bool:
+        if not select.select([self._channel], [], [], 0)[0]:
+            return False
+        try:
+            return self._channel.recv(1, socket.MSG_PEEK) == b""
+        except OSError:
+            return True
+
+
+# ---------------------------------------------------------------------------- zygote
+
+
+class _Zygote:
+    """Holds the imported entry; forks for each request. `cold`: imports nothing itself, each fork does."""
+
+    def __init__(self, channel: socket.socket, options: SessionOptions, cold: bool) -> None:
+        self._channel = channel
+        self._options = options
+        self._cold = cold
+
+    def serve(self) -> None:
+        """Import, report what was found, answer requests until the keeper closes the channel."""
+        if not self._cold:
+            failure = self._import()
+            if failure is not None:
+                _send(self._channel, {"failure": to_wire(failure)})
+                return
+            if _uses_cuda():
+                # a fork cannot use a CUDA context that its parent made
+                _send(self._channel, {"cold": True})
+                return
+        _send(self._channel, {"imported": True})
+        _send(self._channel, self._fork({"method": "open"}))
+        with self._channel.makefile("rb") as reader:
+            for line in reader:
+                _send(self._channel, self._fork(json.loads(line)))
+
+    def _import(self) -> EntryFailure | None:
+        from ddelint.trace import entries
+
+        options = self._options
+        sys.dont_write_bytecode = True
+        limit_address_space(options.memory)
+        sys.argv = [options.entry.filename]
+        try:
+            _prepare(options)
+            entries.Loader(options).warm()
+        except entries.EntryProblem as problem:
+            return EntryFailure(problem.kind, problem.message, problem.span)
+        except BaseException as error:
+            return failures.from_exception(error, options.paths, options.entry.filename)
+        return None
+
+    def _fork(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Answer one request in a process of its own."""
+        options = self._options
+        child = Child.start(lambda channel: self._answer(channel, request))
+        try:
+            answer = child.receive(Limits(options.timeout, options.memory), self._keeper_is_gone)
+        finally:
+            child.kill()
+        if isinstance(answer, Death):
+            return {"failure": to_wire(failures.from_death(answer, options.paths, options.entry.filename))}
+        reply: dict[str, Any] = json.loads(answer)
+        return reply
+
+    def _keeper_is_gone(self) -> bool:
+        if not select.select([self._channel], [], [], 0)[0]:
+            return False
+        try:
+            return self._channel.recv(1, socket.MSG_PEEK) == b""
+        except OSError:
+            return True
+
+    def _answer(self, channel: socket.socket, request: dict[str, Any]) -> None:
+        owner = os.getpid()
+        self._channel.close()
+        failure: EntryFailure | None = None
+        if self._cold:
+            failure = self._import()
+        reply = {"failure": to_wire(failure)} if failure is not None else _handle(self._options, request)
+        if os.getpid() == owner:
+            _send(channel, reply)
+
+
+def _prepare(options: SessionOptions) -> None:
+    from ddelint.trace import entries, registrations
+
+    registrations.watch()
+    entries.prepare_path(options)
+
+
+def _uses_cuda() -> bool:
+    """Whether this process has opened the device (then its forks cannot)."""
+    import torch
+
+    if torch.cuda.is_initialized():
+        return True
+    with contextlib.suppress(OSError):
+        for name in os.listdir("/proc/self/fd"):
+            with contextlib.suppress(OSError):
+                if os.readlink(f"/proc/self/fd/{name}").startswith("/dev/nvidia-uvm"):
+                    return True
+    return False
+
+
+# ---------------------------------------------------------------------------- requests, each in its own fork
+
+
+def _handle(options: SessionOptions, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Run one request: `result` holds what the method gives, `failure` why it could not."""
+    from ddelint.trace import entries
+
+    method: Callable[[SessionOptions, Mapping[str, Any]], object] = _METHODS[request["method"]]
+    try:
+        return {"result": to_wire(method(options, request))}
+    except entries.EntryProblem as problem:
+        return {"failure": to_wire(EntryFailure(problem.kind, problem.message, problem.span))}
+    except _Internal as error:
+        return {"failure": to_wire(failures.internal(error.__cause__ or error))}
+    except BaseException as error:
+        return {"failure": to_wire(failures.from_exception(error, options.paths, options.entry.filename))}
+
+
+class _Internal(Exception):
+    """Wraps an exception of our own engine, so that it isn't taken for the user's."""
+
+
+@contextlib.contextmanager
+def _engine() -> Any:
+    """What is raised inside is ours to mend, not the user's, unless the user's code ended the process."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, MemoryError) or getattr(error, _USERS, False):
+            raise
+        raise _Internal from error
+
+
+_USERS = "_ddelint_users"
+"""Set on exceptions that the user's code raised while the engine had it loaded again."""
+
+
+def _open(options: SessionOptions, request: Mapping[str, Any]) -> EntryInfo:
+    import torch
+
+    from ddelint.trace import entries
+
+    loader = entries.Loader(options)
+    entry = loader.load()
+    requires_grad = entries.run_eagerly(entry, options.seed, _EAGER_SEEDS)
+    devices = ("cpu", "cuda") if options.device != "cpu" and torch.cuda.is_available() else ("cpu",)
+    return EntryInfo(
+        label=entry.label,
+        parameters=entry.parameters,
+        requires_grad=requires_grad,
+        seeded=entry.seeded,
+        torch_version=str(torch.__version__),
+        devices=devices,
+        names=loader.entry_names(),
+    )
+
+
+def _loaded(options: SessionOptions, request: Mapping[str, Any]) -> Any:
+    """The entry with the request's overlay in effect."""
+    from ddelint.trace import entries, overlay
+
+    try:
+        texts = request["overlay"]
+        if texts:
+            overlay.install(texts, fresh=request.get("fresh", False))
+        return entries.Loader(options).load(again=bool(texts))
+    except Exception as error:
+        with contextlib.suppress(AttributeError):
+            setattr(error, _USERS, True)
+        raise
+
+
+def _trace(options: SessionOptions, request: Mapping[str, Any]) -> object:
+    entry = _loaded(options, request)
+    with _engine():
+        from ddelint.trace.explorer import trace_entry
+
+        return trace_entry(entry, options.paths, options)
+
+
+def _compare(options: SessionOptions, request: Mapping[str, Any]) -> object:
+    from ddelint.trace import entries
+
+    original = entries.Loader(options).load()
+    decisions = from_wire(tuple[Decision, ...], request["decisions"])
+    with _engine():
+        from ddelint.verify.eager import compare
+
+        return compare(
+            original,
+            lambda: _loaded(options, request),
+            decisions,
+            options,
+            request["samples"],
+            request["quick"],
+        )
+
+
+def _compile(options: SessionOptions, request: Mapping[str, Any]) -> object:
+    from ddelint.trace import entries
+
+    original = entries.Loader(options).load()
+    with _engine():
+        from ddelint.verify.compiled import compile_targets
+
+        return compile_targets(
+            original,
+            lambda: _loaded(options, request),
+            tuple(request["targets"]),
+            options,
+            request["samples"],
+            request["backend"],
+        )
+
+
+def _types(options: SessionOptions, request: Mapping[str, Any]) -> object:
+    from ddelint.trace import entries, types
+
+    entry = entries.Loader(options).load()
+    return types.record(entry, options.paths, options.seed, frozenset(request["functions"]))
+
+
+_METHODS: dict[str, Callable[[SessionOptions, Mapping[str, Any]], object]] = {
+    "open": _open,
+    "trace": _trace,
+    "compare": _compare,
+    "compile": _compile,
+    "types": _types,
+}
+
+
+def _send(channel: socket.socket, message: Mapping[str, Any]) -> None:
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        channel.sendall(json.dumps(message).encode() + b"\n")
