@@ -1,0 +1,55 @@
+"""What the control-flow moves know about operators, read once from rules/rewriting.toml."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from ddelint.catalog import CatalogError, rules_folder
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """The tables of rewriting.toml; each field is described there."""
+
+    checks: Mapping[str, str]
+    reductions: frozenset[str]
+    boolean: frozenset[str]
+    integer: frozenset[str]
+    numbers: frozenset[str]
+    questions: frozenset[str]
+    static: frozenset[str]
+    random: frozenset[str]
+    impure: frozenset[str]
+    unsafe_gradients: frozenset[str]
+    functional: Mapping[str, str]
+    elementwise: frozenset[str]
+    listings: frozenset[str]
+
+
+@cache
+def knowledge() -> Knowledge:
+    """The tables. Raises CatalogError where the file doesn't say what it must."""
+    try:
+        table: dict[str, Any] = tomllib.loads((rules_folder() / "rewriting.toml").read_text("utf-8"))
+        types, purity, groups = table["types"], table["purity"], table["groups"]
+        return Knowledge(
+            checks=dict(table["checks"]["by_exception"]),
+            reductions=frozenset(types["reductions"]),
+            boolean=frozenset(types["boolean"]),
+            integer=frozenset(types["integer"]),
+            numbers=frozenset(types["numbers"]),
+            questions=frozenset(types["questions"]),
+            static=frozenset(types["static"]),
+            random=frozenset(purity["random"]),
+            impure=frozenset(purity["impure"]),
+            unsafe_gradients=frozenset(table["gradients"]["unsafe"]),
+            functional=dict(table["in_place"]["functional"]),
+            elementwise=frozenset(groups["elementwise"]),
+            listings=frozenset(groups["listings"]),
+        )
+    except (OSError, tomllib.TOMLDecodeError, KeyError, TypeError) as error:
+        raise CatalogError(f"rewriting.toml: {error!r}") from error
