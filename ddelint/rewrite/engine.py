@@ -338,7 +338,7 @@ _WORD = re.compile(r"\w")
 
 
 def _shared(old: str, new: str) -> tuple[int, int]:
-    """How many characters two texts share at the front and at the back, never cutting a word, brackets or a line end in two."""
+    """How many characters two texts share in front and behind; no word, line end or pair of brackets is cut."""
     limit = min(len(old), len(new))
     front = 0
     while front < limit and old[front] == new[front]:
