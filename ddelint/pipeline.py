@@ -378,16 +378,11 @@ def _report(run: _Run, *, files: int) -> Report:
         diffs[filename] = unified_diff(filename, before.text, text)
     if options.fix:
         _write(rewritten, run)
-        allowed = {Applicability.SAFE} | ({Applicability.UNSAFE} if options.unsafe_fixes else set())
-        findings = [
-            replace(d, fixed=True)
-            if d.fix is not None and d.fix.applicability in allowed and d.span.filename in rewritten
-            else d
-            for d in findings
-        ]
+        findings = _after_writing(findings, rewritten, run)
+    shown = sorted({d.span.filename for d in findings if d.span.filename in run.sources})
     return Report(
         diagnostics=tuple(findings),
-        texts={name: run.sources[name].text for name in {d.span.filename for d in findings} if name in run.sources},
+        texts={name: rewritten[name] if options.fix and name in rewritten else run.sources[name].text for name in shown},
         diffs=diffs,
         rewritten=rewritten,
         files_checked=files,
@@ -395,6 +390,52 @@ def _report(run: _Run, *, files: int) -> Report:
         notes=tuple(run.notes),
         warnings=tuple(run.warnings),
         errors=tuple(run.errors),
+    )
+
+
+def _after_writing(findings: Sequence[Diagnostic], rewritten: Mapping[str, str], run: _Run) -> list[Diagnostic]:
+    """Fixed findings marked as such; the others with their positions in the new text."""
+    allowed = {Applicability.SAFE} | ({Applicability.UNSAFE} if run.options.unsafe_fixes else set())
+    told: list[Diagnostic] = []
+    for finding in findings:
+        if finding.span.filename not in rewritten:
+            told.append(finding)
+        elif finding.fix is not None and finding.fix.applicability in allowed:
+            told.append(replace(finding, fixed=True))
+        elif finding.origin != ("static",):
+            told.append(_moved(finding, run))
+    for filename, text in rewritten.items():
+        source = SourceFile(filename, text, run.sources[filename].encoding)
+        known = [finding.span for finding in told if not finding.fixed and finding.span.filename == filename]
+        again = suppressions.apply(source, list(_static_findings(source, run)))
+        told += [
+            new
+            for new in again
+            if run.options.selects(new.code, filename)
+            and not rule(new.code).refutable
+            and not any(new.span.overlaps(span) for span in known)
+        ]
+    return told
+
+
+def _moved(finding: Diagnostic, run: _Run) -> Diagnostic:
+    """A finding of the original text, told of the text that was written."""
+    if run.history is None:
+        return finding
+    forward = run.history.forward
+    fix = finding.fix
+    if fix is not None:
+        fix = replace(fix, edits=tuple(replace(edit, span=forward(edit.span)) for edit in fix.edits))
+    return replace(
+        finding,
+        span=forward(finding.span),
+        symbols=tuple(
+            replace(symbol, created=forward(symbol.created)) if symbol.created is not None else symbol
+            for symbol in finding.symbols
+        ),
+        breadcrumbs=tuple((forward(span), text) for span, text in finding.breadcrumbs),
+        frames=tuple(replace(frame, span=forward(frame.span)) for frame in finding.frames),
+        fix=fix,
     )
 
 

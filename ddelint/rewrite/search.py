@@ -445,7 +445,7 @@ class Search:
                 fix=Fix(
                     applicability=Applicability.SAFE if is_safe else Applicability.UNSAFE,
                     message="; ".join((step.candidate.message, *step.candidate.notes)),
-                    edits=engine.fix_edits(state.history, step.number),
+                    edits=engine.fix_edits(state.history, step.number, step.candidate.imports),
                     move=step.candidate.move,
                     claim=step.candidate.claim,
                 ),
