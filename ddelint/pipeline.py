@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -114,7 +115,7 @@ def run_verify(paths: Sequence[str], options: CheckOptions, progress: Progress) 
             if isinstance(opened, EntryFailure):
                 verifications.append(Verification(_label(spec), failure=opened))
                 continue
-            with opened as session:
+            with closing(opened) as session:
                 progress.note(f"running {session.info.label}")
                 comparison = session.compare({}, (), options.samples, False)
                 compilation = session.compile({}, options.targets, options.samples, "inductor")
@@ -198,7 +199,7 @@ def _trace_entries(paths: Sequence[str], readable: Sequence[SourceFile], run: _R
             run.progress.stage(f"loading {_label(spec)}")
             opened = worker.open(_session_options(spec, paths, options))
             if not isinstance(opened, EntryFailure):
-                with opened as session:
+                with closing(opened) as session:
                     _search(session, run)
             elif opened.kind == "no-torch":
                 if required:
@@ -379,10 +380,11 @@ def _report(run: _Run, *, files: int) -> Report:
     if options.fix:
         _write(rewritten, run)
         findings = _after_writing(findings, rewritten, run)
+    written_now = rewritten if options.fix else {}
     shown = sorted({d.span.filename for d in findings if d.span.filename in run.sources})
     return Report(
         diagnostics=tuple(findings),
-        texts={name: rewritten[name] if options.fix and name in rewritten else run.sources[name].text for name in shown},
+        texts={name: written_now.get(name, run.sources[name].text) for name in shown},
         diffs=diffs,
         rewritten=rewritten,
         files_checked=files,

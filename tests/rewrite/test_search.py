@@ -1,0 +1,186 @@
+"""The search, with a prover that judges texts by what stands in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from ddelint.diagnostics import Applicability, Claim, Diagnostic, Edit, Question, Span
+from ddelint.protocol import Comparison, Compilation, Decision, Mismatch, Overlay, TargetResult, TraceResult
+from ddelint.rewrite.candidate import MOVES, Candidate, Context
+from ddelint.rewrite.moves import load_moves
+from ddelint.rewrite.search import Outcome, Search
+from ddelint.source import SourceFile
+from ddelint.trace.diagnose import diagnose
+
+NAME = "program.py"
+TEXT = """import torch
+
+
+def forward(x, n, m):
+    if n > 4:
+        x = x + 1
+    if m > 5:
+        x = x + 2
+    return x
+"""
+SHORTCUT = "shortcut_in_eager"
+MERGE = "where_merge"
+PROMISE = "promise"
+
+
+class Prover:
+    """Asks wherever an `if` tests a bare comparison; a text with WRONG in it gives another result in eager."""
+
+    def __init__(self) -> None:
+        self.compiled_wrong: set[str] = set()
+        self.one_sided = False
+        self.traces = 0
+
+    def trace(self, overlay: Overlay) -> TraceResult:
+        self.traces += 1
+        questions = []
+        for row, line in enumerate(overlay.get(NAME, TEXT).splitlines(), start=1):
+            stripped = line.strip()
+            if stripped.startswith("if ") and stripped[3:6] in ("n >", "m >"):
+                column = line.index("if ") + 4
+                span = Span(NAME, row, column, row, column + 5)
+                questions.append(Question(span, "truth", stripped[3:-1], "u0 > 4", asks=("export",)))
+        return TraceResult(tuple(questions), runs=1)
+
+    def compare(self, overlay: Overlay, decisions: tuple[Decision, ...], samples: int, quick: bool) -> Comparison:
+        text = overlay.get(NAME, TEXT)
+        sides = {decision.key: (3, 0 if self.one_sided else 2) for decision in decisions}
+        if "WRONG" in text:
+            bad = Mismatch("seed 0", True, "eager", "value", "1.0", "2.0")
+            return Comparison(samples, samples, False, sides, (bad,))
+        if "RAISES" in text:
+            narrower = Mismatch("all zeros", False, "eager", "exception", "a result", "RuntimeError", narrower=True)
+            return Comparison(samples, samples, True, sides, (narrower,))
+        return Comparison(samples, samples, True, sides)
+
+    def compile(self, overlay: Overlay, targets: tuple[str, ...], samples: int, backend: str) -> Compilation:
+        text = overlay.get(NAME, TEXT)
+        mismatches = tuple(
+            Mismatch("seed 1", True, "export", "value", "1", "2") for word in self.compiled_wrong if word in text
+        )
+        return Compilation(tuple(TargetResult(t, "cpu", True, mismatches=mismatches) for t in targets))
+
+
+def replacing(move: str, claim: Claim, template: str) -> object:
+    """A move that replaces the asking test by `template`."""
+
+    def propose(context: Context) -> Iterator[Candidate]:
+        span = context.site.span
+        test = context.site.source.segment(span)
+        yield Candidate(move, claim, f"{move} of {test}", (Edit(span, template.format(test=test)),), decisions=(span,))
+
+    return propose
+
+
+@pytest.fixture
+def moves(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """No move but those that a test sets."""
+    load_moves()
+    for name in list(MOVES):
+        monkeypatch.delitem(MOVES, name)
+    return monkeypatch
+
+
+def search(prover: Prover, **options: object) -> Outcome:
+    source = SourceFile(NAME, TEXT)
+    return Search(
+        prover,
+        {NAME: source},
+        ("export",),
+        samples=8,
+        diagnose=diagnose,
+        types={},
+        **options,  # type: ignore[arg-type]
+    ).run()
+
+
+def by_row(outcome: Outcome) -> dict[int, Diagnostic]:
+    return {diagnostic.span.row: diagnostic for diagnostic in outcome.diagnostics}
+
+
+def test_every_site_is_mended_and_told_on_the_original_text(moves: pytest.MonkeyPatch) -> None:
+    moves.setitem(MOVES, SHORTCUT, replacing(SHORTCUT, Claim.GENERAL_PATH, "not compiling and {test}"))
+    outcome = search(Prover())
+    assert "if not compiling and n > 4:" in outcome.safe.current(NAME).text
+    assert "if not compiling and m > 5:" in outcome.safe.current(NAME).text
+    found = by_row(outcome)
+    assert sorted(found) == [5, 7]
+    fix = found[7].fix
+    assert fix is not None
+    assert fix.applicability is Applicability.SAFE
+    assert SourceFile(NAME, TEXT).apply(fix.edits).splitlines()[6] == "    if not compiling and m > 5:"
+    evidence = found[5].evidence
+    assert evidence is not None
+    assert (evidence.eager_equal, evidence.both_sides, evidence.export, evidence.strict) == (True, True, True, None)
+
+
+def test_a_rewrite_with_another_result_is_never_offered(moves: pytest.MonkeyPatch) -> None:
+    moves.setitem(MOVES, SHORTCUT, replacing(SHORTCUT, Claim.GENERAL_PATH, "WRONG and {test}"))
+    outcome = search(Prover())
+    assert outcome.everything.overlay == {}
+    diagnostic = by_row(outcome)[5]
+    assert diagnostic.fix is None
+    assert "value differs" in diagnostic.refused[0].reason
+
+
+def test_a_rewrite_that_still_asks_is_refused(moves: pytest.MonkeyPatch) -> None:
+    moves.setitem(MOVES, SHORTCUT, replacing(SHORTCUT, Claim.GENERAL_PATH, "{test}  "))
+    diagnostic = by_row(search(Prover()))[5]
+    assert diagnostic.fix is None
+    assert "still asks" in diagnostic.refused[0].reason
+
+
+def test_a_side_never_reached_makes_it_unsafe(moves: pytest.MonkeyPatch) -> None:
+    moves.setitem(MOVES, SHORTCUT, replacing(SHORTCUT, Claim.GENERAL_PATH, "not compiling and {test}"))
+    prover = Prover()
+    prover.one_sided = True
+    outcome = search(prover)
+    assert outcome.safe.overlay == {}
+    assert outcome.everything.overlay
+    fix = by_row(outcome)[5].fix
+    assert fix is not None
+    assert fix.applicability is Applicability.UNSAFE
+
+
+def test_a_promise_is_unsafe_and_comes_last(moves: pytest.MonkeyPatch) -> None:
+    moves.setitem(MOVES, PROMISE, replacing(PROMISE, Claim.PROMISE, "promised({test})"))
+    moves.setitem(MOVES, MERGE, replacing(MERGE, Claim.RESTRUCTURED, "merged({test})"))
+    assert "promised" not in search(Prover()).everything.current(NAME).text
+    moves.setitem(MOVES, MERGE, replacing(MERGE, Claim.RESTRUCTURED, "WRONG({test})"))
+    outcome = search(Prover())
+    assert outcome.safe.overlay == {}
+    assert "promised(n > 4)" in outcome.everything.current(NAME).text
+
+
+def test_narrower_on_our_own_inputs_is_unsafe(moves: pytest.MonkeyPatch) -> None:
+    moves.setitem(MOVES, MERGE, replacing(MERGE, Claim.RESTRUCTURED, "RAISES({test})"))
+    outcome = search(Prover())
+    assert outcome.safe.overlay == {}
+    fix = by_row(outcome)[5].fix
+    assert fix is not None
+    assert fix.applicability is Applicability.UNSAFE
+
+
+def test_a_path_that_compiles_to_another_result_is_taken_back(moves: pytest.MonkeyPatch) -> None:
+    moves.setitem(MOVES, SHORTCUT, replacing(SHORTCUT, Claim.GENERAL_PATH, "not compiling and {test}"))
+    moves.setitem(MOVES, MERGE, replacing(MERGE, Claim.RESTRUCTURED, "merged({test})"))
+    prover = Prover()
+    prover.compiled_wrong = {"not compiling and m"}
+    text = search(prover).everything.current(NAME).text
+    assert "merged(m > 5)" in text
+    assert "not compiling and n > 4" in text
+
+
+def test_what_is_not_wanted_stays(moves: pytest.MonkeyPatch) -> None:
+    moves.setitem(MOVES, SHORTCUT, replacing(SHORTCUT, Claim.GENERAL_PATH, "not compiling and {test}"))
+    outcome = search(Prover(), wanted=lambda diagnostic: diagnostic.span.row != 5)
+    text = outcome.everything.current(NAME).text
+    assert "if n > 4:" in text
+    assert "not compiling and m > 5" in text
