@@ -11,7 +11,7 @@ from ddelint.report.diff import shown_path
 from ddelint.report.frame import Mark, render
 from ddelint.report.model import Report
 from ddelint.report.sources import Sources
-from ddelint.report.style import TAB, Style, bounds, wrapped
+from ddelint.report.style import TAB, Style, bounds, words, wrapped
 from ddelint.source import SourceFile
 
 SECTION = 12
@@ -99,39 +99,39 @@ def _birth(symbols: Sequence[Symbol]) -> str:
 def _sections(diagnostic: Diagnostic, sources: Sources, style: Style) -> Iterator[tuple[str, list[str]]]:
     room = max(style.width - SECTION, 20)
     if diagnostic.asks:
-        yield "asks", wrapped(", ".join(_FRONT_ENDS.get(name, name) for name in diagnostic.asks), room)
-    for title, text in _stack(diagnostic, style.verbose):
-        yield title, wrapped(text, room)
+        yield "asks", wrapped([_FRONT_ENDS.get(name, name) for name in diagnostic.asks], room, ", ")
+    for title, places in _stack(diagnostic, style.verbose):
+        yield title, wrapped(places, room, " → ")
     for symbol in diagnostic.symbols:
         if symbol.created is None and symbol.expression and symbol.expression != symbol.name:
             facts = bounds(symbol.name, symbol.lower, symbol.upper)
-            yield "where", wrapped(f"`{symbol.name}` = `{symbol.expression}`" + (f" ({facts})" if facts else ""), room)
+            yield "where", words(f"`{symbol.name}` = `{symbol.expression}`" + (f" ({facts})" if facts else ""), room)
     if diagnostic.fix is not None:
         yield "fix", _fix(diagnostic.fix, diagnostic.span.filename, sources, style, room)
     elif diagnostic.refused:
         count = len(diagnostic.refused)
         tried = "1 rewrite was" if count == 1 else f"{count} rewrites were"
         more = "" if style.verbose else " (-v says why)"
-        yield "fix", wrapped(f"none: {tried} tried and refused{more}", room)
-    if diagnostic.evidence is not None and (words := evidence_words(diagnostic.evidence)):
-        yield "evidence", wrapped(" · ".join(words), room)
+        yield "fix", words(f"none: {tried} tried and refused{more}", room)
+    if diagnostic.evidence is not None and (run := evidence_words(diagnostic.evidence)):
+        yield "evidence", wrapped(run, room, " · ")
     if style.verbose:
         for refusal in diagnostic.refused:
-            yield "refused", wrapped(f"{refusal.move}: {refusal.message}: {refusal.reason}", room)
+            yield "refused", words(f"{refusal.move}: {refusal.message}: {refusal.reason}", room)
     if diagnostic.detail:
         yield "detail", _detail(diagnostic.detail, style.verbose)
 
 
-def _stack(diagnostic: Diagnostic, verbose: bool) -> Iterator[tuple[str, str]]:
+def _stack(diagnostic: Diagnostic, verbose: bool) -> Iterator[tuple[str, list[str]]]:
     """The way to the question: what called the blamed line, and what it called that is not the user's to change."""
     frames = diagnostic.frames
     blamed = max((at for at, frame in enumerate(frames) if _is_blamed(frame, diagnostic.span)), default=len(frames))
     callers = frames[:blamed] if verbose else [frame for frame in frames[:blamed] if frame.inside]
     if callers:
-        yield "called", " → ".join(_frame(frame) for frame in callers)
+        yield "called", [_frame(frame) for frame in callers]
     deeper = frames[blamed + 1 :]
     if deeper:
-        yield "inside", " → ".join(_frame(frame) for frame in (deeper if verbose else deeper[-1:]))
+        yield "inside", [_frame(frame) for frame in (deeper if verbose else deeper[-1:])]
 
 
 def _is_blamed(frame: Frame, span: Span) -> bool:
@@ -143,10 +143,10 @@ def _frame(frame: Frame) -> str:
 
 
 def _fix(fix: Fix, filename: str, sources: Sources, style: Style, room: int) -> list[str]:
-    words = {Applicability.DISPLAY: "by hand"}.get(fix.applicability, fix.applicability.value)
+    level = {Applicability.DISPLAY: "by hand"}.get(fix.applicability, fix.applicability.value)
     color = {Applicability.SAFE: "good", Applicability.UNSAFE: "warning"}.get(fix.applicability, "info")
-    first, *rest = wrapped(f"{words}: {fix.message}", room)
-    lines = [style.paint(words, color) + first[len(words) :], *rest]
+    first, *rest = words(f"{level}: {fix.message}", room)
+    lines = [style.paint(level, color) + first[len(level) :], *rest]
     for name in dict.fromkeys(edit.span.filename for edit in fix.edits):
         source = sources.get(name)
         if source is None:
@@ -207,7 +207,7 @@ def _changed(new: list[str], old: list[str]) -> list[str]:
 
 def evidence_words(evidence: Evidence) -> list[str]:
     """What was run and how it came out, a few words each; nothing about what was not run but its notes."""
-    words: list[str] = []
+    run: list[str] = []
     if evidence.samples is not None:
         text = "1 input" if evidence.samples == 1 else f"{evidence.samples} inputs"
         if evidence.sides is not None:
@@ -215,9 +215,9 @@ def evidence_words(evidence: Evidence) -> list[str]:
             text += f" ({evidence.sides[0]} true, {evidence.sides[1]} false)"
         elif evidence.both_sides is not None:
             text += ", both sides" if evidence.both_sides else ", one side only"
-        words.append(text)
+        run.append(text)
     if evidence.eager_equal is not None:
-        words.append("eager equal" if evidence.eager_equal else "eager differs")
+        run.append("eager equal" if evidence.eager_equal else "eager differs")
     for name, value in (
         ("export", evidence.export),
         ("strict export", evidence.strict),
@@ -225,16 +225,14 @@ def evidence_words(evidence: Evidence) -> list[str]:
         ("backward", evidence.backward),
     ):
         if value is not None:
-            words.append(f"{name} {'ok' if value else 'fails'}")
+            run.append(f"{name} {'ok' if value else 'fails'}")
     if evidence.devices:
-        words.append(f"on {', '.join(evidence.devices)}")
+        run.append(f"on {', '.join(evidence.devices)}")
     if evidence.recompiles is not None:
-        words.append(
-            {0: "no recompiles", 1: "1 recompile"}.get(evidence.recompiles, f"{evidence.recompiles} recompiles")
-        )
+        run.append({0: "no recompiles", 1: "1 recompile"}.get(evidence.recompiles, f"{evidence.recompiles} recompiles"))
     if evidence.parity is not None:
-        words.append(f"{evidence.parity:.2f}x the time of backed")
-    return [*words, *evidence.notes]
+        run.append(f"{evidence.parity:.2f}x the time of backed")
+    return [*run, *evidence.notes]
 
 
 def _detail(text: str, verbose: bool) -> list[str]:
@@ -257,7 +255,7 @@ def summary(report: Report, style: Style, unsafe_fixes: bool, command: str) -> I
             yield style.paint("All checks passed!", "good") + ran
         return
     files = len({diagnostic.span.filename for diagnostic in remaining})
-    text = f"{_count(remaining)} {'remain ' if fixed else ''}in {_plural(files, 'file')}"
+    text = f"{_count(remaining)} {'left ' if fixed else ''}in {_plural(files, 'file')}"
     safe, unsafe = report.fixable(Applicability.SAFE), report.fixable(Applicability.UNSAFE)
     ready = safe + unsafe if unsafe_fixes else safe
     if ready:
@@ -271,8 +269,8 @@ def summary(report: Report, style: Style, unsafe_fixes: bool, command: str) -> I
 def _count(diagnostics: Sequence[Diagnostic]) -> str:
     """`5 errors`, or `3 errors, 2 warnings` where they are mixed."""
     by_severity = [(s, sum(d.severity is s for d in diagnostics)) for s in Severity]
-    words = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
-    return ", ".join(_plural(count, words[severity]) for severity, count in by_severity if count)
+    names = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+    return ", ".join(_plural(count, names[severity]) for severity, count in by_severity if count)
 
 
 def _plural(count: int, word: str) -> str:

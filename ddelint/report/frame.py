@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ddelint.diagnostics import Span
-from ddelint.report.style import Style, columns, width_of, wrapped
+from ddelint.report.style import Style, columns, width_of, words
 
 LONGEST_SPAN = 5
 """Rows of one underlined stretch that are shown in full; of a longer one the middle is left out."""
@@ -53,8 +53,8 @@ def _rows(lines: Sequence[str], marks: Sequence[Mark]) -> list[int]:
             rows |= {first, first + 1, last}
         else:
             rows |= set(range(first, last + 1))
-        if mark.asks and last < len(lines) and lines[last].strip():
-            rows.add(last + 1)  # what the question decides usually stands on the next line
+        if mark.asks and last < len(lines) and lines[last - 1].rstrip().endswith(":") and lines[last].strip():
+            rows.add(last + 1)  # what the question decides
     return sorted(row for row in rows if 1 <= row <= len(lines))
 
 
@@ -115,6 +115,6 @@ def _underline(
         return [f"{edge} {line}"]
     if end + 1 + width_of(label) <= room:
         return [f"{edge} {line} {style.paint(label, paint)}"]
-    pieces = wrapped(label, room)
+    pieces = words(label, room)
     indent = max(0, min(begin, room - max(map(width_of, pieces))))
     return [f"{edge} {line}", *(f"{edge} {' ' * indent}{style.paint(piece, paint)}" for piece in pieces)]

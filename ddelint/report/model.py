@@ -58,17 +58,15 @@ class Verification:
 
     @property
     def passed(self) -> bool:
-        """Whether the entry ran and every target agreed with eager."""
-        if self.failure is not None:
+        """Whether the entry ran and every target agreed with eager; what was not run never passes."""
+        if self.failure is not None or self.comparison is None or self.compilation is None:
             return False
-        if self.comparison is not None and (self.comparison.failure or not self.comparison.equal):
+        if self.comparison.failure is not None or not self.comparison.equal:
             return False
         compiled = self.compilation
-        if compiled is None:
-            return True
         if compiled.failure is not None or compiled.backward is False or compiled.mismatches:
             return False
-        return all(result.ok and not result.mismatches for result in compiled.results)
+        return bool(compiled.results) and all(result.ok and not result.mismatches for result in compiled.results)
 
 
 @dataclass(frozen=True, slots=True)

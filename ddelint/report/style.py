@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
@@ -88,17 +89,28 @@ def columns(line: str) -> tuple[str, list[int]]:
     return "".join(shown), [*starts, at]
 
 
-def wrapped(text: str, width: int) -> list[str]:
-    """`text` broken between words into lines of at most `width` columns; a longer word stands alone."""
+def wrapped(pieces: Sequence[str], width: int, joint: str) -> list[str]:
+    """`pieces` joined by `joint`, broken behind a joint into lines of at most `width` columns.
+
+    A piece that is longer by itself is broken between its words.
+    """
     lines: list[str] = []
     line = ""
-    for word in text.split(" "):
-        if line and width_of(line) + 1 + width_of(word) > width:
-            lines.append(line)
-            line = word
-        else:
-            line = f"{line} {word}" if line else word
-    return [*lines, line]
+    for number, piece in enumerate(pieces):
+        text = piece + joint if number + 1 < len(pieces) else piece
+        if line and width_of(line + text.rstrip()) > width:
+            lines.append(line.rstrip())
+            line = ""
+        line += text
+        if joint != " " and width_of(line.rstrip()) > width:
+            *whole, line = words(line, width)
+            lines += whole
+    return [*lines, line.rstrip()]
+
+
+def words(text: str, width: int) -> list[str]:
+    """`text` broken between words into lines of at most `width` columns; a longer word stands alone."""
+    return wrapped(text.split(" "), width, " ")
 
 
 def bounds(name: str, lower: int | float | None, upper: int | float | None) -> str:

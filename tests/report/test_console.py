@@ -1,0 +1,197 @@
+"""The `full` format, as a whole: each snapshot is what a person would read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from handmade import MODEL, span_of
+
+from ddelint.diagnostics import Applicability, Claim, Diagnostic, Edit, Evidence, Fix, Severity, Span, Symbol
+from ddelint.report import console
+from ddelint.report.model import Report
+from ddelint.report.sources import Sources
+from ddelint.report.style import Style
+
+PLAIN = Style()
+Snapshot = Callable[[str, str], None]
+
+
+def rendered(*diagnostics: Diagnostic, style: Style = PLAIN, unsafe: bool = False, text: str = MODEL) -> str:
+    report = Report(diagnostics, texts={"model.py": text}, files_checked=1)
+    return "".join(f"{line}\n" for line in console.render_report(report, style, unsafe, "ddelint check model.py"))
+
+
+def test_everything_that_is_known_is_shown(snapshot: Snapshot, emptiness: Diagnostic) -> None:
+    snapshot("emptiness", rendered(emptiness))
+
+
+def test_a_finding_without_a_fix_says_so(snapshot: Snapshot, refused: Diagnostic) -> None:
+    snapshot("refused", rendered(refused))
+
+
+def test_verbose_gives_reasons_and_whole_stacks(snapshot: Snapshot, refused: Diagnostic) -> None:
+    snapshot("refused_verbose", rendered(refused, style=Style(verbose=True)))
+
+
+def test_the_users_traceback_is_shown(snapshot: Snapshot, crash: Diagnostic) -> None:
+    snapshot("crash", rendered(crash))
+
+
+def test_breadcrumbs_lead_from_the_sink_to_the_source(snapshot: Snapshot, crumbs: Diagnostic) -> None:
+    snapshot("crumbs", rendered(crumbs))
+
+
+def test_several_findings_and_the_closing_line(
+    snapshot: Snapshot, emptiness: Diagnostic, refused: Diagnostic, crash: Diagnostic, crumbs: Diagnostic
+) -> None:
+    snapshot("several", rendered(refused, crumbs, emptiness, crash))
+
+
+def test_plain_ascii_where_the_terminal_has_nothing_else(snapshot: Snapshot, emptiness: Diagnostic) -> None:
+    text = rendered(emptiness, style=Style(unicode=False))
+    assert text.isascii()
+    snapshot("emptiness_ascii", text)
+
+
+def test_colours_come_as_ansi(snapshot: Snapshot, emptiness: Diagnostic) -> None:
+    snapshot("emptiness_color", rendered(emptiness, style=Style(color=True)))
+
+
+def test_a_narrow_terminal_is_never_overrun(snapshot: Snapshot, emptiness: Diagnostic, refused: Diagnostic) -> None:
+    text = rendered(emptiness, refused, style=Style(width=60))
+    code = ("            - ", "            + ")  # never broken: it is there to be copied
+    lines = [line for line in text.splitlines() if line.startswith("  ") and not line.startswith(code)]
+    assert max(map(len, lines)) <= 60
+    snapshot("narrow", text)
+
+
+def test_a_long_line_is_cut_around_the_question() -> None:
+    text = "x = 1 + " + "a" * 200 + " + mask.sum().item() + " + "b" * 200 + "\n"
+    at = text.index("mask") + 1
+    span = Span("model.py", 1, at, 1, at + len("mask.sum().item()"))
+    shown = rendered(Diagnostic("DDE101", "m", span), style=Style(width=80), text=text).splitlines()
+    line, underline = shown[1], shown[2]
+    assert len(line) <= 80
+    assert line[underline.index("━") : underline.rindex("━") + 1] == "mask.sum().item()"
+
+
+@pytest.mark.parametrize("before", ["\t", "\t\t", "名前 = ", "é = ", "e\N{COMBINING ACUTE ACCENT} = ", "'👩' and "])
+def test_the_underline_stands_under_what_it_means(before: str) -> None:
+    from rich.cells import cell_len
+
+    text = f"{before}f(mask.any())\n"
+    at = text.index("mask") + 1
+    shown = rendered(Diagnostic("DDE105", "m", Span("model.py", 1, at, 1, at + len("mask.any()"))), text=text)
+    line, underline = shown.splitlines()[1:3]
+    assert "\t" not in line
+    assert cell_len(line[: line.index("mask")]) == underline.index("━")
+    assert underline.count("━") == len("mask.any()")
+
+
+def test_a_stretch_of_many_lines_is_elided_in_the_middle() -> None:
+    text = "f(\n" + "".join(f"    {number},\n" for number in range(20)) + ")\n"
+    shown = rendered(Diagnostic("DDE101", "m", Span("model.py", 1, 1, 22, 2)), text=text)
+    assert "⋮" in shown
+    assert len(shown.splitlines()) < 14
+
+
+@pytest.mark.parametrize(
+    "span", [Span("model.py", 999, 1, 999, 4), Span("model.py", 1, 500, 1, 520), Span("gone.py", 3, 1, 3, 2)]
+)
+def test_a_place_that_is_not_there_any_more_does_no_harm(span: Span) -> None:
+    shown = rendered(Diagnostic("DDE101", "the message", span))
+    assert shown.startswith(f"{span.filename}:{span.row}:{span.column} DDE101 branch-on-value: the message\n")
+
+
+def test_an_empty_file_can_have_a_finding() -> None:
+    assert "DDE001" in rendered(Diagnostic("DDE001", "m", Span("model.py", 1, 1, 1, 2)), text="")
+
+
+def test_a_symbol_made_in_another_file_is_shown_there() -> None:
+    text = "def count(mask):\n    return mask.sum().item()\n"
+    created = span_of("mask.sum().item()", "mask.sum().item()", "counts.py", text)
+    finding = Diagnostic(
+        "DDE101", "m", span_of("if n > 4", "n > 4"), symbols=(Symbol("n", "mask.sum().item()", created, lower=0),)
+    )
+    report = Report((finding,), texts={"model.py": MODEL, "counts.py": text})
+    shown = "\n".join(console.render_report(report, Style(), False, ""))
+    assert "counts.py:2" in shown
+    assert "`n` is born here (0 ≤ n)" in shown
+
+
+def test_birth_and_question_on_one_line_get_an_underline_each() -> None:
+    text = "if mask.sum().item() > 4:\n    pass\n"
+    finding = Diagnostic(
+        "DDE101",
+        "m",
+        Span("model.py", 1, 4, 1, 25),
+        symbols=(Symbol("n", "mask.sum().item()", Span("model.py", 1, 4, 1, 21), lower=0),),
+    )
+    lines = rendered(finding, text=text).splitlines()
+    assert lines[2].count("━") == 21
+    assert lines[3].count("─") == 17
+    assert lines[3].endswith("`n` is born here (0 ≤ n)")
+
+
+def test_more_of_a_long_fix_is_left_to_the_diff() -> None:
+    edit = Edit(Span("model.py", 3, 1, 3, 1), "".join(f"a{number} = {number}\n" for number in range(30)))
+    fix = Fix(Applicability.SAFE, "many lines", (edit,), "m", Claim.EQUIVALENT)
+    shown = rendered(Diagnostic("DDE101", "m", span_of("if n > 4", "n > 4"), fix=fix))
+    assert "… 19 more lines: --diff shows them" in shown
+    assert "a29" in rendered(
+        Diagnostic("DDE101", "m", span_of("if n > 4", "n > 4"), fix=fix), style=Style(verbose=True)
+    )
+
+
+@pytest.mark.parametrize(
+    ("evidence", "words"),
+    [
+        (Evidence(), []),
+        (Evidence(samples=1), ["1 input"]),
+        (Evidence(samples=8, both_sides=False, sides=(8, 0)), ["8 inputs, one side only (8 true, 0 false)"]),
+        (Evidence(samples=8, both_sides=True), ["8 inputs, both sides"]),
+        (Evidence(eager_equal=False, export=False, strict=True), ["eager differs", "export fails", "strict export ok"]),
+        (Evidence(compile=True, devices=("cpu", "cuda")), ["fullgraph ok", "on cpu, cuda"]),
+        (Evidence(recompiles=0, parity=1.014), ["no recompiles", "1.01x the time of backed"]),
+        (Evidence(recompiles=1), ["1 recompile"]),
+    ],
+)
+def test_evidence_says_only_what_was_run(evidence: Evidence, words: list[str]) -> None:
+    assert console.evidence_words(evidence) == words
+
+
+def closing(*diagnostics: Diagnostic, unsafe: bool = False) -> str:
+    return "\n".join(console.summary(Report(diagnostics), Style(), unsafe, "ddelint check model.py"))
+
+
+def test_the_closing_line_counts(emptiness: Diagnostic, refused: Diagnostic, crumbs: Diagnostic) -> None:
+    assert closing() == "All checks passed!"
+    assert closing(refused) == "1 error in 1 file"
+    assert closing(emptiness, refused) == "2 errors in 1 file, 1 fixable: `ddelint check model.py --fix`"
+    assert closing(emptiness, crumbs) == (
+        "1 error, 1 warning in 1 file, 1 fixable: `ddelint check model.py --fix` (1 more with --unsafe-fixes)"
+    )
+    assert closing(emptiness, crumbs, unsafe=True).endswith("2 fixable: `ddelint check model.py --fix --unsafe-fixes`")
+    assert closing(crumbs) == "1 warning in 1 file, 1 fixable with --fix --unsafe-fixes"
+    elsewhere = replace(refused, span=replace(refused.span, filename="other.py"), severity=Severity.INFO)
+    assert closing(refused, elsewhere) == "1 error, 1 note in 2 files"
+
+
+def test_the_closing_line_tells_what_was_fixed(emptiness: Diagnostic, refused: Diagnostic) -> None:
+    mended = replace(emptiness, fixed=True)
+    assert closing(mended) == "Fixed 1 error in 1 file."
+    assert closing(mended, refused) == "Fixed 1 error in 1 file.\n1 error left in 1 file"
+
+
+def test_findings_come_in_the_order_of_their_places(emptiness: Diagnostic, refused: Diagnostic) -> None:
+    assert rendered(refused, emptiness) == rendered(emptiness, refused)
+
+
+def test_changed_lines_are_those_of_the_edits() -> None:
+    source = Sources({"a.py": "a = 1\nif a:\n    b = 2\n    c = 3\nd = 4\n"}).get("a.py")
+    assert source is not None
+    edits = [Edit(Span("a.py", 3, 9, 3, 10), "5"), Edit(Span("a.py", 4, 9, 4, 10), "6\n    e = 7")]
+    assert console.changed_lines(source, edits) == ["- b = 2", "+ b = 5", "- c = 3", "+ c = 6", "+ e = 7"]
+    assert console.changed_lines(source, [Edit(Span("a.py", 5, 1, 6, 1), "")]) == ["- d = 4"]
