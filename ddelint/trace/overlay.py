@@ -8,6 +8,7 @@ loads the new text. Either way imports, tracebacks and `inspect` see the new tex
 from __future__ import annotations
 
 import ast
+import functools
 import gc
 import importlib.abc
 import importlib.machinery
@@ -28,8 +29,21 @@ _IMPORTS = (ast.Import, ast.ImportFrom)
 _CAPTURING_DECORATORS = ("jit", "njit", "script", "autotune", "heuristics")
 """Decorators that read the source or the code when the file is executed: swapping comes too late for these."""
 
+_real = functools.cache(os.path.realpath)
 _texts: dict[str, str] = {}
 """What is in effect: real path → text."""
+_remembered: list[FunctionType] = []
+
+
+def remember() -> None:
+    """Note the functions that exist now and leave them, with all other objects, out of later collections.
+
+    Forks of this process then find the functions to swap without walking over every object.
+    """
+    _remembered[:] = (found for found in gc.get_objects() if type(found) is FunctionType)
+    _loaded_modules({})
+    gc.collect()
+    gc.freeze()
 
 
 def install(overlay: Mapping[str, str], *, fresh: bool = False) -> str:
@@ -46,14 +60,14 @@ def install(overlay: Mapping[str, str], *, fresh: bool = False) -> str:
     loaded = _loaded_modules(changed)
     for filename, text in changed.items():
         new = ast.parse(text, filename)
-        for module in loaded.get(os.path.realpath(filename), ()):
+        for module in loaded.get(_real(filename), ()):
             plan = None if fresh else _plan(filename, _text_of(filename), text, new, module)
             if plan is None:
                 fresh = True
             else:
                 plans.append(plan)
     if not fresh:
-        functions = _live_functions({os.path.realpath(name) for name in changed})
+        functions = _live_functions({_real(name) for name in changed})
         fresh = not all(plan.match(functions) for plan in plans)
     _register(changed)
     if fresh:
@@ -69,7 +83,7 @@ def install(overlay: Mapping[str, str], *, fresh: bool = False) -> str:
 
 def _text_of(filename: str) -> str:
     """The text in effect: an earlier overlay's, or the disk's (decoded as Python does, newlines kept)."""
-    known = _texts.get(os.path.realpath(filename))
+    known = _texts.get(_real(filename))
     if known is not None:
         return known
     try:
@@ -83,10 +97,10 @@ def _text_of(filename: str) -> str:
 
 def _register(changed: Mapping[str, str]) -> None:
     for filename, text in changed.items():
-        real = os.path.realpath(filename)
+        real = _real(filename)
         _texts[real] = text
         lines = [line + "\n" for line in text.splitlines()]
-        for name in {filename, real} | {known for known in linecache.cache if os.path.realpath(known) == real}:
+        for name in {filename, real} | {known for known in linecache.cache if _real(known) == real}:
             # without a modification time `linecache.checkcache` leaves the entry alone
             linecache.cache[name] = (len(text), None, lines, name)
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
@@ -97,14 +111,14 @@ class _Loader(importlib.machinery.SourceFileLoader):
     """Loads the overlay's text; never a bytecode cache."""
 
     def get_data(self, path: str) -> bytes:
-        text = _texts.get(os.path.realpath(path))
+        text = _texts.get(_real(path))
         return super().get_data(path) if text is None else text.encode()
 
     def get_source(self, fullname: str) -> str:
-        return _texts[os.path.realpath(self.path)]
+        return _texts[_real(self.path)]
 
     def get_code(self, fullname: str) -> CodeType:
-        text = _texts[os.path.realpath(self.path)]
+        text = _texts[_real(self.path)]
         code: CodeType = compile(text, self.path, "exec", dont_inherit=True)
         return code
 
@@ -121,7 +135,7 @@ class _Finder(importlib.abc.MetaPathFinder):
 
     def overlaid(self, spec: importlib.machinery.ModuleSpec) -> importlib.machinery.ModuleSpec:
         """The spec, loading the overlay's text where its file has one."""
-        if spec.origin is not None and os.path.realpath(spec.origin) in _texts:
+        if spec.origin is not None and _real(spec.origin) in _texts:
             spec.loader = _Loader(spec.name, spec.origin)
             spec.cached = None
         return spec
@@ -152,10 +166,10 @@ class _Plan:
 
     def match(self, functions: Sequence[FunctionType]) -> bool:
         """Find the new code of every live function; False where one has none."""
-        real = os.path.realpath(self.filename)
+        real = _real(self.filename)
         for function in functions:
             code = function.__code__
-            if os.path.realpath(code.co_filename) != real:
+            if _real(code.co_filename) != real:
                 continue
             lines = self.order.get(code.co_qualname, [])
             codes = self.new.get(code.co_qualname, [])
@@ -369,28 +383,24 @@ class _Hollow(ast.NodeTransformer):
 
 
 def _live_functions(filenames: set[str]) -> list[FunctionType]:
-    real: dict[str, bool] = {}
-    found = []
-    for candidate in gc.get_objects():
-        if type(candidate) is FunctionType:
-            name = candidate.__code__.co_filename
-            if name not in real:
-                real[name] = os.path.realpath(name) in filenames
-            if real[name]:
-                found.append(candidate)
-    return found
+    """Functions whose code comes from one of the files (real paths)."""
+    found: dict[int, FunctionType] = {}
+    for candidate in (*_remembered, *gc.get_objects()):
+        if type(candidate) is FunctionType and _real(candidate.__code__.co_filename) in filenames:
+            found[id(candidate)] = candidate
+    return list(found.values())
 
 
 # ---------------------------------------------------------------------------- fresh
 
 
 def _loaded_modules(changed: Mapping[str, str]) -> dict[str, list[ModuleType]]:
-    wanted = {os.path.realpath(name) for name in changed}
+    wanted = {_real(name) for name in changed}
     found: dict[str, list[ModuleType]] = {}
     for module in list(sys.modules.values()):
         filename = getattr(module, "__file__", None) if isinstance(module, ModuleType) else None
-        if isinstance(filename, str) and os.path.realpath(filename) in wanted:
-            found.setdefault(os.path.realpath(filename), []).append(module)
+        if isinstance(filename, str) and _real(filename) in wanted:
+            found.setdefault(_real(filename), []).append(module)
     return found
 
 

@@ -1,0 +1,64 @@
+"""A tiny program sent once through everything, so that what torch sets up on first use is there before the forks."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from ddelint.protocol import EntrySpec, SessionOptions
+from ddelint.trace.entry import Arguments, Entry
+
+
+class _Program(torch.nn.Module):
+    """Asks one question, makes an unknown size, and uses common layers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = torch.nn.Linear(4, 4)
+
+    def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        if mask.sum().item() > 2:
+            x = x + 1
+        rows: torch.Tensor = torch.relu(self.linear(x))[mask]
+        return rows.sum(0)
+
+
+class _Traceable(_Program):
+    def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        rows: torch.Tensor = torch.relu(self.linear(x))[mask]
+        return rows.sum(0)
+
+
+def rehearse() -> None:
+    """Trace, export and compile the program. What fails here fails again where it matters, and is reported there."""
+    for step in (_trace, _export, _compile):
+        with contextlib.suppress(Exception):
+            step()
+    torch.manual_seed(0)
+
+
+def _arguments(seed: int) -> Arguments:
+    return (torch.zeros(4, 4), torch.tensor([True, False, True, True])), {}
+
+
+def _trace() -> None:
+    from ddelint.trace.explorer import trace_entry
+
+    entry = Entry("rehearsal", __file__, _Program, _arguments, False, ("x", "mask"))
+    trace_entry(entry, (__file__,), SessionOptions(EntrySpec(__file__), (__file__,)))
+
+
+def _export() -> None:
+    torch.export.export(_Traceable(), _arguments(0)[0], strict=False)
+
+
+def _compile() -> None:
+    from torch import _dynamo
+
+    with _dynamo.config.patch(capture_scalar_outputs=True, capture_dynamic_output_shape_ops=True):
+        compiled: Callable[..., Any] = torch.compile(_Traceable(), backend="eager", fullgraph=True)
+        compiled(*_arguments(0)[0])
+    _dynamo.reset()
