@@ -233,6 +233,8 @@ class Outcome:
     """The exception type's name; empty where the call returned."""
     arguments: Any = None
     """The arguments after the call."""
+    buffers: dict[str, Any] = field(default_factory=dict)
+    """The module's buffers after the call."""
 
 
 def call(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Outcome:
@@ -287,43 +289,49 @@ def difference(expected: Any, got: Any, relative: float = 1e-4, absolute: float 
     return "" if expected == got else f"value: {expected!r} became {got!r}"
 
 
-def eager_differences(original: Program, rewritten: Program, seeds: int) -> list[str]:
-    """Calls of both on the same inputs: values, exception types, and what happened to the arguments and buffers."""
+def run(program: Program, seed: int) -> Outcome:
+    """One eager call of a fresh build."""
     import torch
 
+    built = program.build()
+    outcome = call(built, program.inputs(seed))
+    if isinstance(built, torch.nn.Module):
+        outcome.buffers = dict(built.named_buffers())
+    return outcome
+
+
+def eager_differences(expected: Sequence[Outcome], rewritten: Program) -> list[str]:
+    """Calls on the same inputs: values, exception types, and what happened to the arguments and buffers."""
     found = []
-    for seed in range(seeds):
-        first, second = original.build(), rewritten.build()
-        expected, got = call(first, original.inputs(seed)), call(second, rewritten.inputs(seed))
-        text = ""
-        if expected.error != got.error:
-            text = f"exception: {expected.error or 'none'} became {got.error or 'none'}"
-        text = (
-            text or difference(expected.value, got.value, 1e-5, 1e-6) or difference(expected.arguments, got.arguments)
-        )
-        if not text and isinstance(first, torch.nn.Module) and isinstance(second, torch.nn.Module):
-            text = difference(dict(first.named_buffers()), dict(second.named_buffers()))
+    for seed, first in enumerate(expected):
+        second = run(rewritten, seed)
+        if first.error != second.error:
+            text = f"exception: {first.error or 'none'} became {second.error or 'none'}"
+        else:
+            text = difference(first.value, second.value, 1e-5, 1e-6)
+            text = text or difference(first.arguments, second.arguments) or difference(first.buffers, second.buffers)
         if text:
             found.append(f"seed {seed}: {text}")
     return found
 
 
-def replay(verdict: TargetVerdict, original: Program, run: Callable[[int], Any], seeds: int, static: bool) -> None:
+def replay(
+    verdict: TargetVerdict, expected: Sequence[Outcome], program: Program, traced: Callable[[int], Any], static: bool
+) -> None:
     """Compare a traced program with the original in eager, seed by seed."""
     import torch
 
     def shapes(seed: int) -> list[Any]:
-        return [tuple(a.shape) if isinstance(a, torch.Tensor) else None for a in original.inputs(seed)]
+        return [tuple(a.shape) if isinstance(a, torch.Tensor) else None for a in program.inputs(seed)]
 
-    for seed in range(seeds):
+    for seed, first in enumerate(expected):
         if static and shapes(seed) != shapes(0):
             continue
-        expected = call(original.build(), original.inputs(seed))
-        got = call(lambda seed=seed: run(seed), ())
-        if got.error:
-            if not expected.error:
+        second = call(lambda seed=seed: traced(seed), ())
+        if second.error:
+            if not first.error:
                 verdict.raised.append(seed)
-        elif expected.error or difference(expected.value, got.value):
+        elif first.error or difference(first.value, second.value):
             verdict.mismatched.append(seed)
 
 
@@ -333,7 +341,7 @@ def describe(error: BaseException) -> str:
     return f"{type(error).__name__}: {lines[0][:200] if lines else ''}"
 
 
-def judge_export(original: Program, program: Program, strict: bool, seeds: int) -> TargetVerdict:
+def judge_export(expected: Sequence[Outcome], program: Program, strict: bool) -> TargetVerdict:
     """torch.export, replayed."""
     import torch
 
@@ -345,11 +353,11 @@ def judge_export(original: Program, program: Program, strict: bool, seeds: int) 
         return TargetVerdict(False, describe(error))
     verdict = TargetVerdict(True)
     module = exported.module()
-    replay(verdict, original, lambda seed: module(*program.inputs(seed)), seeds, static=not program.dynamic)
+    replay(verdict, expected, program, lambda seed: module(*program.inputs(seed)), static=not program.dynamic)
     return verdict
 
 
-def judge_compile(original: Program, program: Program, derived: bool, seeds: int, backend: str) -> TargetVerdict:
+def judge_compile(expected: Sequence[Outcome], program: Program, derived: bool, backend: str) -> TargetVerdict:
     """torch.compile(fullgraph=True), replayed; the graphs are counted."""
     import torch
     import torch._dynamo as dynamo
@@ -387,7 +395,7 @@ def judge_compile(original: Program, program: Program, derived: bool, seeds: int
     except Exception as error:
         return TargetVerdict(False, describe(error))
     verdict = TargetVerdict(True)
-    replay(verdict, original, lambda seed: compiled(*prepared(seed)), seeds, static=False)
+    replay(verdict, expected, program, lambda seed: compiled(*prepared(seed)), static=False)
     verdict.graphs = graphs
     return verdict
 
@@ -397,19 +405,24 @@ def judge(request: Mapping[str, Any]) -> Verdict:
     import torch
 
     torch.set_num_threads(1)
-    original, program = Program(Path(request["original"])), Program(Path(request["rewritten"]))
+    rewritten = request["original"] != request["rewritten"]
+    program = Program(Path(request["original"]))
+    seeds = max(request["seeds"], request["eager_seeds"] if rewritten else 0)
+    expected = [run(program, seed) for seed in range(seeds)]
     verdict = Verdict()
-    if request["original"] != request["rewritten"]:
-        verdict.eager_differences = eager_differences(original, program, request["eager_seeds"])
+    if rewritten:  # loaded late: it may register the original's custom operators again
+        program = Program(Path(request["rewritten"]))
+        verdict.eager_differences = eager_differences(expected, program)
+    expected = expected[: request["seeds"]]
     zero_dim = any(isinstance(a, torch.Tensor) and a.dim() == 0 for a in program.inputs(0))
     for target in request["targets"]:
         if target == "derived" and not zero_dim:
             continue
         if target in ("export", "strict"):
-            verdict.targets[target] = judge_export(original, program, target == "strict", request["seeds"])
+            verdict.targets[target] = judge_export(expected, program, target == "strict")
         else:
             derived = target == "derived"
-            verdict.targets[target] = judge_compile(original, program, derived, request["seeds"], request["backend"])
+            verdict.targets[target] = judge_compile(expected, program, derived, request["backend"])
     return verdict
 
 
