@@ -495,13 +495,54 @@ def asks_compiling(node: ast.AST) -> bool:
     )
 
 
+def comments_in(source: SourceFile, span: Span) -> list[str]:
+    """The texts of the comments that begin inside `span`, in order."""
+    if "#" not in source.segment(span):
+        return []
+    first, last = source.offset(span.row, span.column), source.offset(span.end_row, span.end_column)
+    return [
+        token.string
+        for token in tokenize.generate_tokens(io.StringIO(source.text, newline="").readline)
+        if token.type == tokenize.COMMENT and first <= source.offset(token.start[0], token.start[1] + 1) < last
+    ]
+
+
 def has_comment(source: SourceFile, span: Span) -> bool:
     """Whether a comment begins inside `span`."""
-    if "#" not in source.segment(span):
-        return False
-    first, last = source.offset(span.row, span.column), source.offset(span.end_row, span.end_column)
-    return any(
-        first <= source.offset(token.start[0], token.start[1] + 1) < last
-        for token in tokenize.generate_tokens(io.StringIO(source.text, newline="").readline)
-        if token.type == tokenize.COMMENT
-    )
+    return bool(comments_in(source, span))
+
+
+LONGEST_LINE = 110
+
+
+def laid_out(lines: Sequence[str], depth: int, unit: str) -> list[str]:
+    """Built lines, with a call that ends a line too long for `depth` columns of indentation put on several lines."""
+    result: list[str] = []
+    for line in lines:
+        stripped = line.lstrip()
+        own = line[: len(line) - len(stripped)]
+        call = _last_call(stripped) if depth + len(line.expandtabs(4)) > LONGEST_LINE and "\n" not in line else None
+        if call is None or not call.args:
+            result.append(line)
+            continue
+        head = stripped[: call.args[0].col_offset]
+        arguments = [ast.get_source_segment(stripped, node) or "" for node in (*call.args, *call.keywords)]
+        result += [own + head.rstrip("( ") + "(", *(f"{own}{unit}{argument}," for argument in arguments), own + ")"]
+    return result
+
+
+def _last_call(line: str) -> ast.Call | None:
+    """The call that is the whole value of an assignment or return."""
+    try:
+        statement = ast.parse(f"def f():\n {line}").body[0].body[0]  # type: ignore[attr-defined]
+    except SyntaxError:
+        return None
+    ast.increment_lineno(statement, -1)
+    value = getattr(statement, "value", None)
+    if not isinstance(value, ast.Call) or any(isinstance(argument, ast.Starred) for argument in value.args):
+        return None
+    for node in ast.walk(statement):
+        if hasattr(node, "col_offset"):
+            node.col_offset -= 1
+            node.end_col_offset -= 1  # type: ignore[attr-defined]
+    return value

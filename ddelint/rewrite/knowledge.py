@@ -24,7 +24,7 @@ class Knowledge:
     static: frozenset[str]
     random: frozenset[str]
     impure: frozenset[str]
-    unsafe_gradients: frozenset[str]
+    unsafe_gradients: Mapping[str, float]
     functional: Mapping[str, str]
     elementwise: frozenset[str]
     listings: frozenset[str]
@@ -46,7 +46,7 @@ def knowledge() -> Knowledge:
             static=frozenset(types["static"]),
             random=frozenset(purity["random"]),
             impure=frozenset(purity["impure"]),
-            unsafe_gradients=frozenset(table["gradients"]["unsafe"]),
+            unsafe_gradients=dict(table["gradients"]["unsafe"]),
             functional=dict(table["in_place"]["functional"]),
             elementwise=frozenset(groups["elementwise"]),
             listings=frozenset(groups["listings"]),
