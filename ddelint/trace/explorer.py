@@ -1,0 +1,685 @@
+"""All sides of every question of one program, in few runs.
+
+The unit of coverage is a pair (site, answer), not a path: a loop that asks one question 256 times is covered by two
+answers. A run follows a plan (the answers that lead to an uncovered pair) and then answers with whatever is new.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import logging
+import random
+import re
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import sympy
+import torch
+from torch.utils import _pytree as pytree
+
+from ddelint.diagnostics import Question, Span, Symbol
+from ddelint.protocol import EntryFailure, SessionOptions, TraceResult
+from ddelint.trace import naming, provenance, torch_internals
+from ddelint.trace.entry import Entry
+from ddelint.trace.observer import Answer, Inquiry, Observer
+from ddelint.trace.provenance import Blame, Expression, Paths, Sources
+
+_LONGEST_EXPRESSION = 72
+"""Characters up to which a question is shown as its source says it."""
+_INTEGERS = (2, 0, 1, 3)
+"""Small numbers to go on with where an integer is demanded: a general one first, then none at all."""
+_INDICES = (1, 0, 2)
+_DATA_DEPENDENT = re.compile(
+    r"\bSym(Int|Float|Bool)\b|data[- ]dependent|\bunbacked\b|(?<![\w.])z?u[f]?\d+(?!\w)", re.IGNORECASE
+)
+"""What torch's and Python's errors say where a symbol turned up that they cannot take."""
+_UNPACKED = re.compile(
+    r"not enough values to unpack \(expected (?:at least )?(\d+)|too many values to unpack \(expected (\d+)"
+)
+_MISSING_FAKE = re.compile(r"no fake impl|fake impl registered|no Meta", re.IGNORECASE)
+_OPERATOR_NAME = re.compile(r"\b(\w+(?:\.|::)\w+(?:\.\w+)?)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How much exploring is enough."""
+
+    runs: int = 24
+    seconds: float = 120.0
+    asks_of_a_site: int = 400
+    """In one run; from then on each ask gets the other answer."""
+    asks_in_while: int = 4
+    """The same for a site in a `while` loop, which may never end by itself."""
+    asks: int = 20_000
+    """In one run, all sites together."""
+
+
+class _BudgetSpent(BaseException):
+    """Ends a run from within a question; no `except Exception` of the user's stops it."""
+
+
+Key = tuple[Any, ...]
+
+
+@dataclass
+class _Site:
+    """One place that asks in one way."""
+
+    key: Key
+    kind: str
+    answers: list[Answer]
+    """The answers to cover, the preferred one first."""
+    question: int
+    """Index of its question."""
+    limit: int
+    """Asks in one run after which the answer flips."""
+    way: list[tuple[Key, Answer]]
+    """The answers of the run that first met it..."""
+    way_length: int
+    """... of which this many came before."""
+    covered: set[Answer] = field(default_factory=set)
+    tried: dict[Answer, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Birth:
+    """Where a symbol was made."""
+
+    expression: Expression | None
+    operator: str
+    name: str = ""
+
+
+@dataclass
+class _Run:
+    """What one run met."""
+
+    plan: list[tuple[Key, Answer]]
+    asked: list[tuple[Key, Answer]] = field(default_factory=list)
+    counts: dict[Key, int] = field(default_factory=dict)
+    births: dict[sympy.Symbol, _Birth] = field(default_factory=dict)
+    error: BaseException | None = None
+    on_plan: bool = True
+    completed: bool = False
+
+
+def trace_entry(entry: Entry, paths: tuple[str, ...], options: SessionOptions) -> TraceResult:
+    """Trace every side of every data-dependent question of `entry`; blame code under `paths` (absolute).
+
+    Returns one question for each asking expression, in the order of first meeting; `open_pairs` counts what the budget
+    left. Exceptions of the program are findings or nothing, never raised; TorchInternalsMissing becomes a failure.
+    """
+    started = time.monotonic()
+    budget = Budget(seconds=max(1.0, min(Budget().seconds, options.timeout * 0.6)))
+    try:
+        explorer = Explorer(entry, paths, budget, options.seed)
+        explorer.explore()
+    except torch_internals.TorchInternalsMissing as error:
+        return TraceResult((), 0, failure=EntryFailure("no-torch", str(error)))
+    return replace(explorer.result(), seconds=time.monotonic() - started)
+
+
+class Explorer:
+    """The oracle of all runs of one entry, and the keeper of what they met."""
+
+    def __init__(self, entry: Entry, paths: tuple[str, ...], budget: Budget | None = None, seed: int = 0) -> None:
+        self._entry = entry
+        self._paths = Paths(paths)
+        self._budget = budget or Budget()
+        self._seed = seed
+        self._sources = Sources()
+        self._sites: dict[Key, _Site] = {}
+        self._questions: list[Question] = []
+        self._by_span: dict[tuple[Span, str], int] = {}
+        self._run = _Run([])
+        self._runs = 0
+        self._deadline = time.monotonic() + self._budget.seconds
+        self._ends: list[tuple[tuple[Any, ...] | None, Question | None]] = []
+        self._any_completed = False
+
+    # --- the loop -----------------------------------------------------------------------------------------------
+
+    def explore(self) -> None:
+        """Run until every pair is covered or given up, or the budget is spent."""
+        program = _Program(self._entry, self._seed)
+        plan: list[tuple[Key, Answer]] | None = []
+        while plan is not None and self._runs < self._budget.runs and time.monotonic() < self._deadline:
+            self._runs += 1
+            self._run = _Run(plan)
+            program.run(self, self._run)
+            self._any_completed |= self._run.completed
+            if self._run.error is not None:
+                self._note_end(self._run.error)
+            plan = self._next_plan()
+
+    def result(self) -> TraceResult:
+        """What was found."""
+        self._judge_ends()
+        open_pairs = [(site, answer) for site in self._sites.values() for answer in self._open_answers(site)]
+        spans = dict.fromkeys(self._questions[site.question].span for site, _ in open_pairs)
+        return TraceResult(tuple(self._questions), self._runs, len(open_pairs), tuple(spans))
+
+    def _open_answers(self, site: _Site) -> list[Answer]:
+        if site.kind == "integer":  # one number is enough to go on; others are tried while there is budget
+            return [] if site.covered else site.answers[:1]
+        return [a for a in site.answers if a not in site.covered and site.tried.get(a, 0) < 2]
+
+    def _next_plan(self) -> list[tuple[Key, Answer]] | None:
+        """The answers that lead to an uncovered pair; both sides of truth questions before other integers."""
+        for kinds in (("truth", "operator"), ("integer",)):
+            for site in self._sites.values():
+                if site.kind not in kinds:
+                    continue
+                for answer in site.answers:
+                    if answer not in site.covered and site.tried.get(answer, 0) < 2:
+                        site.tried[answer] = site.tried.get(answer, 0) + 1
+                        return [*site.way[: site.way_length], (site.key, answer)]
+        return None
+
+    # --- the oracle -----------------------------------------------------------------------------------------------
+
+    def answer(self, observer: Observer, inquiry: Inquiry) -> Answer | None:
+        """Answer by plan, then by what is new, then by preference. None where torch itself or Dynamo would handle it."""
+        who = self._blame()
+        if who is None or any(torch_internals.tolerates_undecidable(p.code) for p in who.stack[who.last_user + 1 :]):
+            return None
+        site = self._site(observer, inquiry, who)
+        answer = self._choose(site, observer, inquiry)
+        self._run.asked.append((site.key, answer))
+        site.covered.add(answer)
+        self._covered(site, answer)
+        return answer
+
+    def born(self, observer: Observer, symbol: sympy.Symbol) -> None:
+        """Remember the expression that made `symbol`."""
+        who = self._blame()
+        if who is None:
+            return
+        operator = ""
+        for place in who.stack[who.last_user + 1 :]:
+            operator = operator or torch_internals.operator_in(place.frame.f_locals, place.code.co_name)
+        self._run.births[symbol] = _Birth(provenance.expression_at(who.place, self._sources), operator)
+
+    def specialized(self, observer: Observer, symbol: sympy.Symbol, expression: sympy.Basic, value: Any) -> None:
+        """A finding of its own."""
+        who = self._blame()
+        if who is None:
+            return
+        inquiry = Inquiry("specialized", expression, f"{symbol} was specialized: {expression} became {value}")
+        self._add(self._question(observer, inquiry, who, []))
+
+    def decided(self, observer: Observer, expression: sympy.Basic, answer: bool) -> None:
+        """The same question at another place of the user's: undecidable as well, once the first place is mended."""
+        who = self._blame()
+        if who is None or not who.inside or not who.direct:
+            return
+        inquiry = Inquiry("truth", expression, torch_internals.undecidable_text(observer, expression, expression))
+        key = ("truth", *who.key)
+        if key in self._sites:
+            return
+        span = provenance.expression_at(who.place, self._sources).span
+        if (span, "implied") not in self._by_span and any(q.span == span for q in self._questions):
+            return
+        text = "true" if answer else "false"
+        index = self._add(self._question(observer, inquiry, who, [text]))
+        self._by_span[span, "implied"] = index
+        self._questions[index] = _with_answers(self._questions[index], [text])
+
+    def _blame(self) -> Blame | None:
+        return provenance.blame(provenance.live_stack(_call.__code__), self._paths)
+
+    def _site(self, observer: Observer, inquiry: Inquiry, who: Blame) -> _Site:
+        key: Key = (inquiry.kind, *who.key)
+        site = self._sites.get(key)
+        if site is None:
+            expression = provenance.expression_at(who.place, self._sources)
+            last = provenance.expression_at(who.stack[who.last_user], self._sources)
+            answers = self._answers(observer, inquiry, last if who.torch_frame is None else None)
+            question = self._add(self._question(observer, inquiry, who, []))
+            in_while = _in_while(expression) or (last is not expression and _in_while(last))
+            limit = self._budget.asks_in_while if in_while else self._budget.asks_of_a_site
+            asked = self._run.asked
+            site = self._sites[key] = _Site(key, inquiry.kind, answers, question, limit, asked, len(asked))
+        return site
+
+    def _answers(self, observer: Observer, inquiry: Inquiry, asking: Expression | None) -> list[Answer]:
+        if inquiry.kind != "integer" or inquiry.expression is None:
+            first = _preferred(asking)
+            return [first, not first]
+        if not inquiry.expression.is_integer:
+            return [1.5, 0.5]
+        wanted: tuple[int, ...] = _INDICES if asking and isinstance(asking.node, ast.Subscript) else _INTEGERS
+        return list(_possible(observer, inquiry.expression, wanted))[:2]
+
+    def _choose(self, site: _Site, observer: Observer, inquiry: Inquiry) -> Answer:
+        run = self._run
+        at = len(run.asked)
+        if at >= self._budget.asks or time.monotonic() > self._deadline:
+            raise _BudgetSpent
+        count = run.counts[site.key] = run.counts.get(site.key, 0) + 1
+        if run.on_plan and at < len(run.plan):
+            key, answer = run.plan[at]
+            if key == site.key:
+                return self._valid(answer, observer, inquiry)
+            run.on_plan = False
+        new = next((answer for answer in site.answers if answer not in site.covered), None)
+        if new is not None:
+            return self._valid(new, observer, inquiry)
+        default = site.answers[0]
+        if count > site.limit and len(site.answers) > 1:
+            default = site.answers[(count - site.limit) % 2]
+        return self._valid(default, observer, inquiry)
+
+    def _valid(self, answer: Answer, observer: Observer, inquiry: Inquiry) -> Answer:
+        """An integer must fit what is known of this very symbol."""
+        if inquiry.kind != "integer" or inquiry.expression is None or not inquiry.expression.is_integer:
+            return answer
+        return next(iter(_possible(observer, inquiry.expression, (int(answer), *_INTEGERS))))
+
+    def _covered(self, site: _Site, answer: Answer) -> None:
+        text = str(answer).lower() if isinstance(answer, bool) else str(answer)
+        question = self._questions[site.question]
+        self._questions[site.question] = _with_answers(question, [text])
+
+    # --- questions --------------------------------------------------------------------------------------------------
+
+    def _add(self, question: Question) -> int:
+        """One question for each expression and nature; returns its index."""
+        nature = question.kind if question.kind in ("specialized", "other") else "asks"
+        index = self._by_span.setdefault((question.span, nature), len(self._questions))
+        if index == len(self._questions):
+            self._questions.append(question)
+        return index
+
+    def _question(self, observer: Observer, inquiry: Inquiry, who: Blame, answers: list[str]) -> Question:
+        return observer.silently(lambda: self._describe(observer, inquiry, who, answers))
+
+    def _describe(self, observer: Observer, inquiry: Inquiry, who: Blame, answers: list[str]) -> Question:
+        place = who.place
+        expression = provenance.expression_at(place, self._sources)
+        values = naming.visible_values(place, provenance.function_of(place, self._sources))
+        named = naming.names_in(values)
+        symbols = self._symbols(observer, inquiry.expression, named)
+        operator = inquiry.operator or self._operator(who)
+        direct = who.direct and not operator
+        return Question(
+            span=expression.span,
+            kind=inquiry.kind,
+            expression=self._expression(inquiry, expression, named, direct),
+            raw="" if inquiry.expression is None else str(inquiry.expression),
+            symbols=tuple(symbols),
+            frames=provenance.frames_of(who, self._paths, self._sources),
+            asks=("export",),
+            answers=tuple(answers),
+            operator=operator,
+            detail=inquiry.detail,
+            types=naming.types_of(values),
+        )
+
+    def _expression(self, inquiry: Inquiry, asking: Expression, named: naming.Named, direct: bool) -> str:
+        text = asking.text
+        short = 0 < len(text) <= _LONGEST_EXPRESSION and isinstance(asking.node, ast.expr)
+        if short and (direct or inquiry.expression is None or inquiry.kind != "truth"):
+            return text
+        if inquiry.expression is None:
+            return text[:_LONGEST_EXPRESSION]
+        births = {symbol: name for symbol, birth in self._run.births.items() if (name := _birth_name(birth))}
+        return naming.written(inquiry.expression, named, births)
+
+    def _symbols(self, observer: Observer, expression: sympy.Basic | None, named: naming.Named) -> Iterator[Symbol]:
+        if expression is None:
+            return
+        free = [s for s in expression.free_symbols if torch_internals.is_unbacked(s) or s in self._run.births]
+        for symbol in sorted(free, key=lambda s: (len(str(s)), str(s))):
+            birth = self._run.births.get(symbol)
+            lower, upper = torch_internals.symbol_bounds(observer, symbol)
+            written = birth.expression.text if birth and birth.expression else ""
+            yield Symbol(
+                name=naming.name_of(symbol, named) or (_birth_name(birth) if birth else "") or str(symbol),
+                expression=written or (birth.name if birth else ""),
+                created=birth.expression.span if birth and birth.expression else None,
+                torch_name=str(symbol),
+                lower=lower,
+                upper=upper,
+            )
+
+    def _operator(self, who: Blame) -> str:
+        """What the user called, where a call of the user's entered torch; else the operator that torch was at."""
+        last = who.stack[who.last_user]
+        if provenance.instruction_name(last).startswith("CALL"):
+            name = provenance.called_by(provenance.expression_at(last, self._sources), last)
+            if name and not name.endswith((".item", ".__bool__", ".__len__", ".__int__", ".__float__", ".__index__")):
+                return name
+        for place in who.stack[who.last_user + 1 :]:
+            name = torch_internals.operator_in(place.frame.f_locals, place.code.co_name)
+            if name:
+                return name
+        if who.torch_frame is not None:
+            place = who.stack[who.torch_frame]
+            return f"{place.frame.f_globals.get('__name__', 'torch')}.{place.code.co_qualname}"
+        return ""
+
+    # --- how runs end -----------------------------------------------------------------------------------------------
+
+    def _note_end(self, error: BaseException) -> None:
+        """A run that ended in an exception: a finding now, perhaps one later, or none."""
+        if isinstance(error, _BudgetSpent):
+            return
+        chain = _chain(error)
+        for root in reversed(chain):
+            who = self._raised(error, root)
+            kind, operator = _nature(root, by_user=who is not None and _raised_by_user(who))
+            if who is not None and kind:
+                self._add(self._end_question(root, who, kind, operator))
+                return
+        who = self._raised(error, error)
+        if who is None:
+            return
+        by_user = _raised_by_user(who)
+        question = self._end_question(error, who, "other", "")
+        if not self._run.asked:
+            self._add(question)
+        elif not by_user:
+            self._ends.append(((type(error), question.span), question))
+        else:
+            self._ends.append((None, None))
+        self._widen(error)
+
+    def _widen(self, error: BaseException) -> None:
+        """`a, b, c = pieces` after pieces were answered to be two: try three."""
+        match = _UNPACKED.search(str(error))
+        wanted = int(next(group for group in match.groups() if group)) if match else None
+        for key, _ in reversed(self._run.asked):
+            site = self._sites[key]
+            if site.kind == "integer" and wanted is not None and wanted not in site.answers:
+                site.answers.append(wanted)
+                return
+
+    def _judge_ends(self) -> None:
+        """A failure that ended every run, whatever the answers, does not come from the answers."""
+        failures = {end for end, _ in self._ends if end is not None}
+        if not self._any_completed and len(failures) == 1 and len(self._ends) > 1 and None not in dict(self._ends):
+            question = self._ends[0][1]
+            if question is not None:
+                self._add(question)
+
+    def _raised(self, error: BaseException, root: BaseException) -> Blame | None:
+        return provenance.blame(provenance.raised_stack(error, root, _call.__code__), self._paths)
+
+    def _end_question(self, error: BaseException, who: Blame, kind: str, operator: str) -> Question:
+        expression = getattr(error, "cond", None)
+        if isinstance(error, torch_internals.Undecidable) and isinstance(expression, sympy.Basic):
+            kind = "truth" if expression.is_Relational or expression.is_Boolean else "integer"
+        else:
+            expression = None
+        detail = f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')}"
+        if kind == "failure" and not operator:
+            operator = self._operator(who)
+        inquiry = Inquiry(kind, expression, detail, operator)
+        return self._question(self._observer, inquiry, who, [])
+
+    def started(self, observer: Observer, input_names: Mapping[sympy.Symbol, _Birth]) -> None:
+        """A run begins on `observer`; its input sizes have these names."""
+        self._observer = observer
+        self._run.births.update(input_names)
+
+
+def _with_answers(question: Question, answers: list[str]) -> Question:
+    return replace(question, answers=tuple(dict.fromkeys((*question.answers, *answers))))
+
+
+def _birth_name(birth: _Birth) -> str:
+    """A symbol's name by its origin: the call that read it, or the size of what an operator returned."""
+    if birth.name or birth.expression is None:
+        return birth.name
+    text = birth.expression.text
+    if not text or len(text) > _LONGEST_EXPRESSION:
+        return ""
+    if not isinstance(birth.expression.node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript)):
+        text = f"({text})"
+    value = birth.operator in ("", "aten._local_scalar_dense.default", "aten.item.default")
+    return text if value else f"{text}.shape[0]"
+
+
+def _possible(observer: Observer, expression: sympy.Basic, wanted: tuple[int, ...]) -> Iterator[int]:
+    """Those of `wanted` that lie within what is known of `expression`, else its nearest bound."""
+    lower, upper = torch_internals.bounds(observer, expression)
+    seen = set()
+    for number in wanted:
+        if (lower is None or number >= lower) and (upper is None or number <= upper) and number not in seen:
+            seen.add(number)
+            yield number
+    if not seen:
+        yield int(lower if lower is not None else upper if upper is not None else 2)
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    """The error and what stands behind it, outermost first."""
+    chain: list[BaseException] = []
+    current: BaseException | None = error
+    while current is not None and current not in chain:
+        chain.append(current)
+        current = current.__cause__ or current.__context__
+    return chain
+
+
+def _raised_by_user(who: Blame) -> bool:
+    """Whether a `raise` statement outside of torch ended the path: its text may name symbols, and proves nothing."""
+    last = who.stack[-1]
+    return not provenance.is_torch(last.code.co_filename) and provenance.instruction_name(last) in (
+        "RAISE_VARARGS",
+        "RERAISE",
+    )
+
+
+def _nature(error: BaseException, *, by_user: bool) -> tuple[str, str]:
+    """(kind, operator) of an exception that a data-dependent value stands behind; ("", "") for any other."""
+    operator = torch_internals.value_operator(error) or torch_internals.unknown_operator(error)
+    if operator:
+        return "operator", operator
+    text = str(error)
+    if _MISSING_FAKE.search(text):
+        match = _OPERATOR_NAME.search(text)
+        return "operator", match.group(1).replace("::", ".") if match else ""
+    if isinstance(error, torch_internals.Undecidable) or (not by_user and _DATA_DEPENDENT.search(text)):
+        return "failure", ""
+    return "", ""
+
+
+def _preferred(asking: Expression | None) -> bool:
+    """The answer that goes on: into a loop's body, past an early exit, through an assertion."""
+    if asking is None or asking.source is None or asking.node is None:
+        return True
+    wanted, child = True, asking.node
+    for parent in asking.source.ancestors(asking.node):
+        match parent:
+            case ast.UnaryOp(op=ast.Not()):
+                wanted = not wanted
+            case ast.BoolOp():
+                pass
+            case ast.If(test=test, body=body, orelse=orelse) if test is child:
+                if _leaves(body):
+                    return not wanted
+                return wanted if orelse and _leaves(orelse) else wanted
+            case _:
+                return wanted
+        child = parent  # type: ignore[assignment]
+    return wanted
+
+
+def _leaves(body: list[ast.stmt]) -> bool:
+    return bool(body) and isinstance(body[-1], (ast.Raise, ast.Return, ast.Continue, ast.Break))
+
+
+def _in_while(expression: Expression) -> bool:
+    if expression.source is None or expression.node is None:
+        return False
+    for parent in expression.source.ancestors(expression.node):
+        if isinstance(parent, ast.While):
+            return True
+        if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            return False
+    return False
+
+
+def _call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The program starts below this frame: provenance cuts stacks here."""
+    return function(*args, **kwargs)
+
+
+class _Program:
+    """An entry that can be run under fake tensors again and again, each time from the same state."""
+
+    def __init__(self, entry: Entry, seed: int) -> None:
+        self._entry = entry
+        self._function = entry.build()
+        self._args, self._kwargs = entry.inputs(seed)
+        self._seed = seed
+        self._mode: Any = None
+
+    def run(self, explorer: Explorer, run: _Run) -> None:
+        """One run; how it ended is written into `run`."""
+        observer = Observer(explorer)
+        if self._mode is None:
+            self._mode = torch_internals.fake_mode(observer)
+        else:
+            torch_internals.renew(self._mode, observer)
+        function_mode = _function_mode(observer, explorer)
+        with _same_randomness(), _quiet(), _restored(_modules(self._function)):
+            try:
+                args, kwargs, names = self._fake_inputs(observer)
+                explorer.started(observer, names)
+                _fakeify_state(self._mode, self._function)
+                with torch_internals.surroundings(self._mode), function_mode:
+                    _call(self._function, args, kwargs)
+                run.completed = True
+            except _BudgetSpent as error:
+                run.error = error
+            except (Exception, SystemExit) as error:
+                run.error = error
+
+    def _fake_inputs(self, observer: Observer) -> tuple[tuple[Any, ...], dict[str, Any], dict[sympy.Symbol, _Birth]]:
+        named = dict(zip(self._entry.parameters, self._args)) | self._kwargs
+        fakes: dict[str, Any] = {}
+        births: dict[sympy.Symbol, _Birth] = {}
+        for name, value in named.items():
+            unbacked = self._entry.unbacked.get(name, ())
+            dynamic = tuple(d for d in self._entry.dynamic.get(name, ()) if d not in unbacked)
+            fakes[name] = self._fake(value, name, unbacked, dynamic)
+            if (unbacked or dynamic) and isinstance(fakes[name], torch.Tensor):
+                for dimension, size in enumerate(fakes[name].shape):
+                    symbol = torch_internals.expression_of(size)
+                    if symbol is not None and symbol.is_Symbol:
+                        births[symbol] = _Birth(None, "", f"{name}.shape[{dimension}]")
+                        if not torch_internals.is_unbacked(symbol):
+                            observer.declared.add(symbol)
+        named_positions = list(dict(zip(self._entry.parameters, self._args)))
+        args = tuple(fakes[name] for name in named_positions)
+        args += tuple(self._fake(value, "", (), ()) for value in self._args[len(named_positions) :])
+        return args, {name: fakes[name] for name in self._kwargs}, births
+
+    def _fake(self, value: Any, name: str, unbacked: tuple[int, ...], dynamic: tuple[int, ...]) -> Any:
+        if isinstance(value, torch.Tensor):
+            return torch_internals.fakeify(self._mode, value, name, unbacked=unbacked, dynamic=dynamic)
+        return pytree.tree_map_only(torch.Tensor, lambda t: torch_internals.fakeify(self._mode, t), value)
+
+
+def _function_mode(observer: Observer, explorer: Explorer) -> Any:
+    """Export's non-strict `__torch_function__` mode; an operator that answers yes or no is asked of the oracle."""
+
+    class Handler(torch_internals.function_mode()):  # type: ignore[misc]
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            try:
+                return super().__torch_function__(func, types, args, kwargs)
+            except RuntimeError as error:
+                operator = torch_internals.value_operator(error)
+                name = getattr(func, "__name__", "")
+                if not operator or name not in operator.split(".") or not torch_internals.answers_with_truth(error):
+                    raise
+                inquiry = Inquiry("operator", None, f"{type(error).__name__}: {operator}", operator)
+                answer = explorer.answer(observer, inquiry)
+                if answer is None:
+                    raise
+                return answer
+
+    return Handler()
+
+
+def _modules(function: Callable[..., Any]) -> list[torch.nn.Module]:
+    owner = function if isinstance(function, torch.nn.Module) else getattr(function, "__self__", None)
+    return list(owner.modules()) if isinstance(owner, torch.nn.Module) else []
+
+
+def _fakeify_state(mode: Any, function: Callable[..., Any]) -> None:
+    """Fake tensors in place of parameters and buffers, tied ones once. `_restored` puts the real ones back."""
+    for module in _modules(function):
+        for store in (module._parameters, module._buffers):
+            for name, tensor in store.items():
+                if isinstance(tensor, torch.Tensor) and not torch.nn.parameter.is_lazy(tensor):
+                    store[name] = torch_internals.fakeify(mode, tensor)
+
+
+@contextlib.contextmanager
+def _restored(modules: list[torch.nn.Module]) -> Iterator[None]:
+    """Undo what a run does to the attributes of modules, one level deep in their lists, dicts and sets."""
+    before = [(m.__dict__, {k: (v, _shallow(v)) for k, v in m.__dict__.items()}) for m in modules]
+    try:
+        yield
+    finally:
+        for attributes, saved in before:
+            attributes.clear()
+            for name, (value, copy) in saved.items():
+                attributes[name] = value
+                if copy is not None:
+                    _refill(value, copy)
+
+
+def _shallow(value: Any) -> Any:
+    return value.copy() if type(value) in _CONTAINERS else None
+
+
+def _refill(value: Any, copy: Any) -> None:
+    if isinstance(value, list):
+        value[:] = copy
+    else:
+        value.clear()
+        value.update(copy)
+
+
+_CONTAINERS = frozenset((list, dict, set, __import__("collections").OrderedDict))
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """No logs and no warnings: a path that cannot be is torch's to complain about, and ours to leave."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)
+
+
+@contextlib.contextmanager
+def _same_randomness() -> Iterator[None]:
+    """Each run draws the same random numbers, so that a plan leads where it led before."""
+    numpy = sys.modules.get("numpy")
+    states = (random.getstate(), torch.get_rng_state(), numpy.random.get_state() if numpy else None)
+    random.seed(0)
+    torch.manual_seed(0)
+    if numpy is not None:
+        numpy.random.seed(0)
+    try:
+        yield
+    finally:
+        random.setstate(states[0])
+        torch.set_rng_state(states[1])
+        if numpy is not None and states[2] is not None:
+            numpy.random.set_state(states[2])

@@ -1,0 +1,155 @@
+"""A ShapeEnv that lets an oracle answer what torch cannot, remembers where symbols are born, and sees specialization."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import sympy
+
+from ddelint.trace import torch_internals
+
+Answer = bool | int | float
+
+
+@dataclass(frozen=True, slots=True)
+class Inquiry:
+    """One thing that torch cannot know while tracing."""
+
+    kind: str
+    """`truth`, `integer`, or `operator` (an operator that answers yes or no), as in diagnostics.Question."""
+    expression: sympy.Basic | None
+    """None for an operator."""
+    detail: str
+    """First line of torch's own error."""
+    operator: str = ""
+
+
+class Oracle(Protocol):
+    """Who answers, and who is told."""
+
+    def answer(self, observer: Observer, inquiry: Inquiry) -> Answer | None:
+        """The answer to go on with; None lets torch's own error through."""
+
+    def born(self, observer: Observer, symbol: sympy.Symbol) -> None:
+        """`symbol` was made just now."""
+
+    def specialized(self, observer: Observer, symbol: sympy.Symbol, expression: sympy.Basic, value: Any) -> None:
+        """A size declared dynamic was fixed to its example value by evaluating `expression` to `value`."""
+
+    def decided(self, observer: Observer, expression: sympy.Basic, answer: bool) -> None:
+        """A question got an answer that only holds because of an earlier answer of the oracle's to the same question."""
+
+
+class Observer(torch_internals.ShapeEnv):  # type: ignore[misc, name-defined]
+    """Answers questions through its oracle and records each answer as a fact, so that later ones stay consistent."""
+
+    def __init__(self, oracle: Oracle) -> None:
+        super().__init__(**torch_internals.shape_env_settings())
+        self._oracle = oracle
+        self._silent = 0
+        self.declared: set[sympy.Symbol] = set()
+        """Symbols of input sizes that the user declared dynamic."""
+        self.assumed: dict[sympy.Basic, bool] = {}
+        """Truth questions that the oracle answered, and how."""
+
+    def silently(self, function: Callable[[], Any]) -> Any:
+        """Run `function` with the oracle asleep: questions raise, as in a plain ShapeEnv."""
+        self._silent += 1
+        try:
+            return function()
+        finally:
+            self._silent -= 1
+
+    def evaluate_expr(self, orig_expr: sympy.Basic, *args: Any, **kwargs: Any) -> sympy.Basic:
+        """As ShapeEnv's; tells the oracle when an answer of its own is what decides."""
+        result = super().evaluate_expr(orig_expr, *args, **kwargs)
+        if not self._silent and self.assumed and _is_truth(orig_expr) and _demands(args, kwargs):
+            for asked, sign in ((orig_expr, True), (sympy.Not(orig_expr), False)):
+                if asked in self.assumed and self.assumed[asked] == (bool(result) is sign):
+                    self._oracle.decided(self, orig_expr, bool(result))
+        return result
+
+    def _evaluate_expr(self, orig_expr: sympy.Basic, *args: Any, **kwargs: Any) -> sympy.Basic:
+        try:
+            result = super()._evaluate_expr(orig_expr, *args, **kwargs)
+        except torch_internals.Undecidable as error:
+            if self._silent:
+                raise
+            truth = _is_truth(orig_expr)
+            detail = next(iter(str(error).splitlines()), "")
+            answer = self._oracle.answer(self, Inquiry("truth" if truth else "integer", orig_expr, detail))
+            if answer is None:
+                raise
+            return self._assume(orig_expr, answer, truth)
+        if self.declared and not self._silent and _demands(args, kwargs):
+            self._look_for_specialization(orig_expr, result)
+        return result
+
+    def _assume(self, expression: sympy.Basic, answer: Answer, truth: bool) -> sympy.Basic:
+        result: sympy.Basic
+        if truth:
+            result = sympy.true if answer else sympy.false
+            fact = expression if answer else sympy.Not(expression)
+            self.assumed[expression] = bool(answer)
+        else:
+            result = sympy.Integer(answer) if expression.is_integer else sympy.Float(answer)
+            fact = sympy.Eq(expression, result)
+        if fact not in (sympy.true, sympy.false):
+            try:
+                self.silently(lambda: self.guard_or_defer_runtime_assert(fact, "assumed while exploring"))
+            except Exception:  # a fact that torch cannot digest narrows nothing, the answer still stands
+                pass
+        return result
+
+    def _look_for_specialization(self, expression: sympy.Basic, result: sympy.Basic) -> None:
+        burned = {s for s in self.declared if torch_internals.specialized_to(self, s) is not None}
+        if not _is_truth(expression) and not expression.is_number:
+            burned |= expression.free_symbols & self.declared
+        for symbol in sorted(burned, key=str):
+            self.declared.discard(symbol)
+            self._oracle.specialized(self, symbol, expression, result)
+
+    def _make_data_dependent_error(self, expr: sympy.Basic, unhinted_expr: sympy.Basic, **_: Any) -> RuntimeError:
+        return torch_internals.undecidable(self, expr, unhinted_expr)
+
+    def _get_user_frame(self) -> Any:
+        frame = inspect.currentframe()
+        while frame is not None and frame.f_code.co_filename == __file__:
+            frame = frame.f_back
+        skip = torch_internals.uninteresting_files()
+        while frame is not None and (frame.f_code.co_filename in skip or frame.f_code.co_filename == __file__):
+            frame = frame.f_back
+        return frame
+
+    def create_unbacked_symint(self, *args: Any, **kwargs: Any) -> Any:
+        """As ShapeEnv's, and the oracle is told."""
+        return self._tell(super().create_unbacked_symint(*args, **kwargs))
+
+    def create_unbacked_symfloat(self, *args: Any, **kwargs: Any) -> Any:
+        """As ShapeEnv's, and the oracle is told."""
+        return self._tell(super().create_unbacked_symfloat(*args, **kwargs))
+
+    def create_unbacked_symbool(self, *args: Any, **kwargs: Any) -> Any:
+        """As ShapeEnv's, and the oracle is told."""
+        return self._tell(super().create_unbacked_symbool(*args, **kwargs))
+
+    def _tell(self, value: Any) -> Any:
+        expression = torch_internals.expression_of(value)
+        for symbol in () if expression is None else expression.free_symbols:
+            self._oracle.born(self, symbol)
+        return value
+
+
+def _is_truth(expression: sympy.Basic) -> bool:
+    """Whether a question wants yes or no (sympy's symbols are Booleans, too)."""
+    return bool(expression.is_Relational or (expression.is_Boolean and not expression.is_Symbol))
+
+
+def _demands(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether an evaluation wants the truth, not just a safe guess (guard_or_false, size-oblivious tests)."""
+    oblivious = kwargs.get("size_oblivious", args[2] if len(args) > 2 else False)
+    fallback = kwargs.get("fallback_value", args[3] if len(args) > 3 else None)
+    return not oblivious and fallback is None

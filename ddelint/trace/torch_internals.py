@@ -1,0 +1,337 @@
+"""Every touch of torch's private API, each behind a function that says what a release lacks.
+
+Supported: torch 2.11 to 2.13 and later. Nothing else in the package imports a private torch name; a release that
+moved one fails here, by name, and the tests for this module say so before a user does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+import sympy
+import torch
+
+TORCH_FOLDER = os.path.realpath(os.path.dirname(torch.__file__)) + os.sep
+"""Where torch's own Python files lie, with a closing separator."""
+
+
+class TorchInternalsMissing(Exception):
+    """This release of torch lacks a private name that the tracer rests on."""
+
+    def __init__(self, name: str, torch_version: str = torch.__version__) -> None:
+        super().__init__(f"torch {torch_version} has no {name}; ddelint's tracer supports torch 2.11 and later")
+        self.name = name
+        self.torch_version = torch_version
+
+
+def private(module: str, name: str) -> Any:
+    """The object `name` of torch's module `module`. Raises TorchInternalsMissing where this release has none."""
+    try:
+        return getattr(import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise TorchInternalsMissing(f"{module}.{name}") from error
+
+
+def _accepted(function: Callable[..., Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Those settings that `function` has a parameter for: releases add and drop them."""
+    known = inspect.signature(function).parameters
+    return {name: value for name, value in settings.items() if name in known}
+
+
+# --- the shape environment ------------------------------------------------------------------------------------------
+
+ShapeEnv: Any = private("torch.fx.experimental.symbolic_shapes", "ShapeEnv")
+"""Base class of the observer. `_evaluate_expr`, `_make_data_dependent_error`, `_get_user_frame` are overridden there."""
+
+Undecidable: type[RuntimeError] = private("torch.fx.experimental.symbolic_shapes", "GuardOnDataDependentSymNode")
+"""What torch raises where a question about an unbacked symbol has no answer."""
+
+for _hook in (
+    "_evaluate_expr",
+    "evaluate_expr",
+    "_make_data_dependent_error",
+    "guard_or_defer_runtime_assert",
+    "create_unbacked_symint",
+    "create_unbacked_symfloat",
+    "create_unbacked_symbool",
+):
+    if not hasattr(ShapeEnv, _hook):
+        raise TorchInternalsMissing(f"ShapeEnv.{_hook}")
+
+
+def shape_env_settings() -> dict[str, Any]:
+    """Keyword arguments for a ShapeEnv that behaves as export's does (`assert` becomes a run-time assertion)."""
+    return _accepted(ShapeEnv._init, {"trace_asserts": True})
+
+
+def undecidable_text(env: Any, expression: sympy.Basic, unhinted: sympy.Basic) -> str:
+    """The first line of torch's own error, without the stacks that make the original slow."""
+    size_like = [str(s) for s in unhinted.free_symbols if s in getattr(env, "size_like", ())]
+    asked = "extract specialized integer from" if expression.is_integer else "guard on"
+    return (
+        f"Could not {asked} data-dependent expression {expression} (unhinted: {unhinted}).  "
+        f"(Size-like symbols: {', '.join(size_like) or 'none'})"
+    )
+
+
+def undecidable(env: Any, expression: sympy.Basic, unhinted: sympy.Basic) -> RuntimeError:
+    """A GuardOnDataDependentSymNode with `undecidable_text` as its message."""
+    parameters = len(inspect.signature(Undecidable.__init__).parameters) - 1
+    arguments: tuple[Any, ...] = (expression, undecidable_text(env, expression, unhinted))
+    return Undecidable(*arguments[-parameters:] if parameters < len(arguments) else arguments)
+
+
+def bounds(env: Any, expression: sympy.Basic) -> tuple[int | float | None, int | float | None]:
+    """The inclusive bounds that `env` knows of a number; None where there is none."""
+    try:
+        known = env.bound_sympy(expression)
+        return _finite(known.lower), _finite(known.upper)
+    except Exception:  # bounds are a courtesy: sympy has many ways to fail on odd expressions
+        return None, None
+
+
+def symbol_bounds(env: Any, symbol: sympy.Symbol) -> tuple[int | float | None, int | float | None]:
+    """The inclusive bounds of one symbol, as `ShapeEnv.var_to_range` has them; None where there is none."""
+    known = env.var_to_range.get(symbol)
+    return (None, None) if known is None else (_finite(known.lower), _finite(known.upper))
+
+
+def _finite(bound: Any) -> int | float | None:
+    if bound in (sympy.true, sympy.false):
+        return int(bool(bound))
+    if getattr(bound, "is_Integer", False):
+        number = int(bound)
+        return None if abs(number) >= 2**63 - 1 else number
+    if getattr(bound, "is_Float", False) or getattr(bound, "is_Rational", False):
+        number_ = float(bound)
+        return None if number_ in (float("inf"), float("-inf")) else number_
+    return None
+
+
+def expression_of(value: Any) -> sympy.Basic | None:
+    """The sympy expression behind a SymInt, SymFloat or SymBool; None for a plain number (or a nested size)."""
+    if not isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+        return None
+    try:
+        expression = value.node.expr
+    except (AttributeError, NotImplementedError):
+        return None
+    return expression if isinstance(expression, sympy.Basic) else None
+
+
+def is_unbacked(symbol: sympy.Symbol) -> bool:
+    """Whether a symbol stands for a number that only exists at run time (`u0`, `zuf0`)."""
+    return bool(private("torch.utils._sympy.symbol", "symbol_is_type")(symbol, _unbacked_kinds()))
+
+
+def _unbacked_kinds() -> tuple[Any, ...]:
+    kinds = private("torch.utils._sympy.symbol", "SymT")
+    return (kinds.UNBACKED_INT, kinds.UNBACKED_FLOAT)
+
+
+def replaced(env: Any, expression: sympy.Basic) -> sympy.Basic:
+    """`expression` in terms of the symbols that `env` still tells apart."""
+    return env.replace(expression)  # type: ignore[no-any-return]
+
+
+def specialized_to(env: Any, symbol: sympy.Symbol) -> int | None:
+    """The constant that `env` has put in place of `symbol`, where it did."""
+    target = env.replacements.get(symbol)
+    return int(target) if getattr(target, "is_Integer", False) else None
+
+
+# --- fake tensors ---------------------------------------------------------------------------------------------------
+
+FakeTensor: Any = private("torch._subclasses.fake_tensor", "FakeTensor")
+
+
+def fake_mode(env: Any) -> Any:
+    """A FakeTensorMode on `env`, as non-strict export makes it: real tensors that turn up become fake ones."""
+    kind = private("torch._subclasses.fake_tensor", "FakeTensorMode")
+    settings = {"shape_env": env, "allow_non_fake_inputs": True, "export": True}
+    return kind(**_accepted(kind.__init__, settings))
+
+
+def renew(mode: Any, env: Any) -> None:
+    """Give a mode another shape environment and a fresh memory of converted tensors.
+
+    One mode over all runs: a fake tensor that user code kept from an earlier run (a cache) still belongs to it.
+    """
+    mode.shape_env = env
+    mode.fake_tensor_converter = private("torch._subclasses.fake_tensor", "FakeTensorConverter")()
+
+
+def fakeify(
+    mode: Any, tensor: torch.Tensor, name: str = "", *, unbacked: Sequence[int] = (), dynamic: Sequence[int] = ()
+) -> torch.Tensor:
+    """A fake of `tensor`: static sizes except the dimensions in `unbacked` and `dynamic` (negative ones count back).
+
+    `name` is what the symbols' source is called. Tied tensors stay tied within one mode.
+    """
+    if not unbacked and not dynamic:
+        return mode.from_tensor(tensor, static_shapes=True)  # type: ignore[no-any-return]
+    shapes = "torch.fx.experimental.symbolic_shapes"
+    policy = private(shapes, "DimDynamic")
+    kinds = [policy.STATIC] * tensor.dim()
+    for dimension in dynamic:
+        kinds[dimension] = policy.DYNAMIC
+    for dimension in unbacked:
+        kinds[dimension] = policy.UNBACKED if hasattr(policy, "UNBACKED") else policy.SIZE_LIKE_UNBACKED
+    context = private(shapes, "StatelessSymbolicContext")(dynamic_sizes=kinds)
+    source = private("torch._dynamo.source", "LocalSource")(name)
+    return mode.from_tensor(tensor, source=source, symbolic_context=context)  # type: ignore[no-any-return]
+
+
+def value_operator(error: BaseException) -> str:
+    """The operator that has no data-independent answer (`aten.equal.default`), or "" for any other error."""
+    for name in ("DataDependentOutputException", "DynamicOutputShapeException"):
+        if isinstance(error, private("torch._subclasses.fake_tensor", name)):
+            return str(getattr(error, "func", ""))
+    return ""
+
+
+def unknown_operator(error: BaseException) -> str:
+    """The operator that has no fake kernel, or "" for any other error."""
+    if isinstance(error, private("torch._subclasses.fake_tensor", "UnsupportedOperatorException")):
+        return str(getattr(error, "func", ""))
+    return ""
+
+
+def answers_with_truth(error: BaseException) -> bool:
+    """Whether the operator behind `error` gives one Python bool, so that both its answers can be tried."""
+    schema = getattr(getattr(error, "func", None), "_schema", None)
+    returns = getattr(schema, "returns", ())
+    return len(returns) == 1 and str(returns[0].type) == "bool"
+
+
+def operator_in(frame_locals: Mapping[str, Any], function: str) -> str:
+    """The operator that a frame of torch's dispatcher is working on, or ""."""
+    if function in ("dispatch", "__torch_dispatch__", "_dispatch_impl", "_cached_dispatch_impl"):
+        name = "func"
+    elif function in ("__call__", "decompose", "handler"):
+        name = "self"
+    else:
+        return ""
+    found = frame_locals.get(name)
+    return str(found) if isinstance(found, private("torch._ops", "OpOverload")) else ""
+
+
+# --- the surroundings of a trace ------------------------------------------------------------------------------------
+
+
+def function_mode() -> Any:
+    """The class of export's non-strict `__torch_function__` mode, to be subclassed."""
+    return private("torch._export.non_strict_utils", "_NonStrictTorchFunctionHandler")
+
+
+@contextlib.contextmanager
+def compiling() -> Iterator[None]:
+    """`torch.compiler.is_compiling()` and `is_exporting()` are true inside, as under export."""
+    names = [n for n in ("_is_compiling_flag", "_is_exporting_flag") if hasattr(torch.compiler, n)]
+    if "_is_compiling_flag" not in names:
+        raise TorchInternalsMissing("torch.compiler._is_compiling_flag")
+    before = {name: getattr(torch.compiler, name) for name in names}
+    try:
+        for name in names:
+            setattr(torch.compiler, name, True)
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(torch.compiler, name, value)
+
+
+@contextlib.contextmanager
+def surroundings(mode: Any) -> Iterator[None]:
+    """All that export's non-strict tracing sets up around a program but its `__torch_function__` mode and the graph."""
+    context = private("torch._guards", "TracingContext")(mode)
+    patch = private("torch._dynamo", "config").patch
+    settings = vars(private("torch.export._trace", "DEFAULT_EXPORT_DYNAMO_CONFIG"))
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(private("torch._guards", "tracing")(context))
+        stack.enter_context(patch({**settings, "do_not_emit_runtime_asserts": False}))
+        stack.enter_context(mode)
+        stack.enter_context(private("torch._dispatch.python", "enable_python_dispatcher")())
+        with contextlib.suppress(TorchInternalsMissing):  # builtin max and min over symbols: only some releases
+            stack.enter_context(private("torch._export.non_strict_utils", "_override_builtin_ops")())
+        stack.enter_context(compiling())
+        stack.enter_context(_forgiving_swaps())
+        yield
+
+
+@contextlib.contextmanager
+def _forgiving_swaps() -> Iterator[None]:
+    """`module.to(dtype)` inside forward works on fake parameters, as it does on those that export makes.
+
+    `Module._apply` swaps fake parameters in place, which fails where anything else holds on to one of them.
+    """
+    swap = torch.utils.swap_tensors
+
+    def forgiving(first: torch.Tensor, second: torch.Tensor) -> None:
+        if not (isinstance(first, FakeTensor) and isinstance(second, FakeTensor)):
+            swap(first, second)
+        elif (first.dtype, first.device) != (second.dtype, second.device):
+            try:
+                swap(first, second)
+            except RuntimeError:
+                first.data = second.data
+
+    torch.utils.swap_tensors = forgiving
+    try:
+        yield
+    finally:
+        torch.utils.swap_tensors = swap
+
+
+def dynamo_stack() -> list[Any]:
+    """The user's frames (traceback.FrameSummary, outermost first) while Dynamo traces code symbolically."""
+    stack = private("torch._guards", "TracingContext").extract_stack()
+    return list(stack)
+
+
+def tolerates_undecidable(code: Any) -> bool:
+    """Whether a torch function itself handles Undecidable: then nobody is asked.
+
+    The shape environment and export's function mode only pass it on.
+    """
+    if code.co_filename.endswith(("symbolic_shapes.py", "non_strict_utils.py")):
+        return False
+    return "GuardOnDataDependentSymNode" in code.co_names + code.co_varnames + code.co_freevars
+
+
+def uninteresting_files() -> frozenset[str]:
+    """Torch's own files that its search for the user's frame passes over."""
+    return frozenset(private("torch.fx.experimental.symbolic_shapes", "uninteresting_files")())
+
+
+# --- for verification -------------------------------------------------------------------------------------------------
+
+
+def tracing_predicates() -> dict[str, Any]:
+    """The functions by which code asks how it is run, by name; those that this release has as Python functions.
+
+    One name may stand for several functions (`is_compiling` has two deprecated doubles): these get a number.
+    """
+    shapes = "torch.fx.experimental.symbolic_shapes"
+    places = [
+        ("torch.compiler", "is_compiling"),
+        ("torch._utils", "is_compiling"),
+        ("torch._dynamo.external_utils", "is_compiling"),
+        ("torch.compiler", "is_dynamo_compiling"),
+        ("torch.compiler", "is_exporting"),
+        (shapes, "guard_or_false"),
+        (shapes, "guard_or_true"),
+        (shapes, "statically_known_true"),
+        (shapes, "statically_known_false"),
+    ]
+    found: dict[str, Any] = {}
+    for module, name in places:
+        with contextlib.suppress(TorchInternalsMissing):
+            function = inspect.unwrap(private(module, name))
+            if inspect.isfunction(function) and function not in found.values():
+                found[name if name not in found else f"{name}#{len(found)}"] = function
+    return found
