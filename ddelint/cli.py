@@ -320,6 +320,9 @@ def _check_options(paths: Sequence[str], given: dict[str, Any]) -> CheckOptions:
     for path in paths:
         if path != STDIN and not os.path.exists(path):
             raise click.UsageError(f"no such file or folder: {path}")
+    output = given["output_file"]
+    if output is not None and not Path(output).absolute().parent.is_dir():
+        raise click.UsageError(f"cannot write {output}: no such folder")
     anchor = [given["stdin_filename"] or "."] if from_stdin else paths
     found = _config(anchor, given["config_file"], given["isolated"])
     references = {name: _reference(name, given[name]) for name in ("entry", "inputs", "init")}

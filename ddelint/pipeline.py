@@ -477,7 +477,7 @@ def _with_static_fixes(written: dict[str, str], findings: Sequence[Diagnostic], 
 
 
 def _write(rewritten: Mapping[str, str], run: _Run) -> None:
-    from ddelint.rewrite.engine import write_atomically
+    from ddelint.files import write_atomically
 
     for filename, text in rewritten.items():
         if run.options.stdin is not None:

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import ast
 import difflib
-import os
 import re
-import stat
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 
 from ddelint.diagnostics import Edit, Span
 from ddelint.rewrite.candidate import Candidate, Import
@@ -131,33 +127,6 @@ def minimal_edits(before: SourceFile, after: str) -> tuple[Edit, ...]:
         end = start + len(removed) - front - back
         edits.append(Edit(_span(before, start, end), added[front : len(added) - back]))
     return tuple(edits)
-
-
-def write_atomically(path: Path, data: bytes) -> None:
-    """Replace the file at `path` by `data`: whole or not at all, its mode kept; a symlink's target is written.
-
-    Raises OSError where the folder or the file cannot be written.
-    """
-    target = Path(os.path.realpath(path))
-    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
-    if mode is not None and not os.access(target, os.W_OK):
-        raise PermissionError(f"{path} is read-only")
-    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        if mode is None:
-            umask = os.umask(0)
-            os.umask(umask)
-            mode = 0o666 & ~umask
-        os.chmod(temporary, mode)
-        os.replace(temporary, target)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary)
-        raise
 
 
 # ---------------------------------------------------------------------- imports

@@ -1,11 +1,6 @@
-"""Imports in the file's own style, edits between two texts, atomic writing."""
+"""Imports in the file's own style, and edits between two texts."""
 
 from __future__ import annotations
-
-import os
-import stat
-import sys
-from pathlib import Path
 
 import pytest
 
@@ -164,34 +159,3 @@ def test_the_edits_of_a_step_stand_on_the_original_text() -> None:
     assert source.apply(engine.fix_edits(history, 1)) == "import torch\nimport os\na = 11\nb = 2\n"
     with_guard = source.apply(engine.fix_edits(history, 2, (GUARD,)))
     assert with_guard == f"import torch\nfrom {SHAPES} import guard_or_false\na = 1\nb = 22\n"
-
-
-def test_writing_keeps_the_mode_and_follows_a_link(tmp_path: Path) -> None:
-    target = tmp_path / "real.py"
-    target.write_bytes(b"old\n")
-    target.chmod(0o750)
-    link = tmp_path / "link.py"
-    try:
-        link.symlink_to(target)
-    except OSError:
-        link = target
-    engine.write_atomically(link, b"new\r\n")
-    assert target.read_bytes() == b"new\r\n"
-    if sys.platform != "win32":
-        assert stat.S_IMODE(target.stat().st_mode) == 0o750
-        assert link.is_symlink()
-    assert sorted(os.listdir(tmp_path)) == ["link.py", "real.py"]
-
-
-def test_a_failed_write_leaves_the_file_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    target = tmp_path / "m.py"
-    target.write_bytes(b"old\n")
-
-    def refuse(source: str, destination: object) -> None:
-        raise OSError("no")
-
-    monkeypatch.setattr(os, "replace", refuse)
-    with pytest.raises(OSError, match="no"):
-        engine.write_atomically(target, b"new\n")
-    assert target.read_bytes() == b"old\n"
-    assert os.listdir(tmp_path) == ["m.py"]

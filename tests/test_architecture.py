@@ -1,0 +1,146 @@
+"""Who may import whom, read off the syntax trees; and what a start of the program loads, measured in a fresh one."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import ddelint
+
+PACKAGE = Path(ddelint.__file__).parent
+ROOMS = ("static", "trace", "rewrite", "verify", "report")
+FRONT = {"cli", "__main__", "pipeline", "config", "discovery"}
+"""What stands before the rooms: no room may know of it."""
+MAY_IMPORT = {
+    "static": set(),
+    "trace": set(),
+    "rewrite": {"trace"},
+    "verify": {"trace"},
+    "report": set(),
+}
+"""Which other rooms a room may import; the nouns are everybody's."""
+WORKER_ENDS = {"ddelint.trace.worker"}
+"""The process that answers requests: it serves both tracing and verification, so it loads both when asked."""
+HEAVY = ("torch", "sympy", "numpy", "libcst", "rich")
+
+
+def modules() -> dict[str, Path]:
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def imports_of(name: str, path: Path, known: set[str], at_start_only: bool = False) -> Iterator[tuple[str, int]]:
+    """Every module that `path` imports, with its line; with `at_start_only`, those that its own import loads."""
+    for node in _statements(ast.parse(path.read_text("utf-8")), at_start_only):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name, node.lineno
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno}: relative import"
+            for alias in node.names:
+                full = f"{node.module}.{alias.name}"
+                yield (full if full in known else str(node.module)), node.lineno
+
+
+def _statements(tree: ast.AST, at_start_only: bool) -> Iterator[ast.AST]:
+    for node in ast.iter_child_nodes(tree):
+        if at_start_only and isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            continue
+        if at_start_only and isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            continue
+        yield node
+        yield from _statements(node, at_start_only)
+
+
+def room_of(name: str) -> str:
+    parts = name.split(".")
+    return parts[1] if len(parts) > 1 else ""
+
+
+def test_rooms_know_only_what_comes_before_them() -> None:
+    known = modules()
+    wrong = []
+    for name, path in known.items():
+        room = room_of(name)
+        if room in FRONT or name in WORKER_ENDS:
+            continue
+        for imported, line in imports_of(name, path, set(known)):
+            if not imported.startswith("ddelint"):
+                continue
+            other = room_of(imported)
+            allowed = {room, *MAY_IMPORT.get(room, set())} if room in ROOMS else set()
+            if other in FRONT or (other in ROOMS and other not in allowed):
+                wrong.append(f"{path.relative_to(PACKAGE)}:{line} imports {imported}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_there_are_no_cycles() -> None:
+    known = modules()
+    graph = {
+        name: {i for i, _ in imports_of(name, path, set(known), at_start_only=True) if i in known and i != name}
+        for name, path in known.items()
+    }
+    done: set[str] = set()
+
+    def visit(name: str, trail: tuple[str, ...]) -> None:
+        assert name not in trail, " → ".join((*trail[trail.index(name) :], name))
+        if name not in done:
+            for other in sorted(graph[name]):
+                visit(other, (*trail, name))
+            done.add(name)
+
+    for name in graph:
+        visit(name, ())
+
+
+def test_private_torch_is_touched_in_one_module_only() -> None:
+    known = modules()
+    wrong = [
+        f"{path.relative_to(PACKAGE)}:{line} imports {imported}"
+        for name, path in known.items()
+        if name != "ddelint.trace.torch_internals"
+        for imported, line in imports_of(name, path, set(known))
+        if imported.startswith(("torch._", "torch.fx.experimental"))
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def loaded_by(code: str) -> set[str]:
+    """Which heavy packages a fresh interpreter has loaded after `code`."""
+    program = f"{code}\nimport sys\nprint(*(n for n in {HEAVY!r} if n in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return set(done.stdout.splitlines()[-1].split()) if done.stdout.strip() else set()
+
+
+HELP = "from ddelint.cli import main\ntry:\n    main(['--help'], prog_name='ddelint')\nexcept SystemExit:\n    pass"
+
+
+def test_help_loads_nothing_heavy() -> None:
+    assert loaded_by(HELP) == set()
+
+
+@pytest.mark.parametrize("package", ["sympy", "libcst"])
+def test_the_check_above_can_fail(package: str) -> None:
+    assert package in loaded_by(f"import {package}\n{HELP}")
+
+
+def test_the_parents_modules_never_import_torch() -> None:
+    assert loaded_by("import ddelint.cli, ddelint.pipeline").isdisjoint({"torch", "sympy", "numpy"})
+
+
+def test_checking_a_clean_file_loads_nothing_heavy(tmp_path: Path) -> None:
+    (tmp_path / "plain.py").write_text("import torch\n\n\ndef double(x):\n    return x * 2\n")
+    code = (
+        "from ddelint.cli import main\ntry:\n"
+        f"    main(['check', '--static', '--no-cache', {str(tmp_path / 'plain.py')!r}], prog_name='ddelint')\n"
+        "except SystemExit as end:\n    assert end.code == 0, end.code"
+    )
+    assert loaded_by(code) == set()

@@ -1,0 +1,145 @@
+"""Which files a call is about, and the cache."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ddelint import discovery
+from ddelint.diagnostics import Applicability, Claim, Diagnostic, Edit, Fix, Severity, Span, Symbol
+from ddelint.discovery import Cache, DiscoveryError, python_files
+from ddelint.options import CheckOptions
+
+
+def make(root: Path, *names: str) -> None:
+    for name in names:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("")
+
+
+def found(root: Path, *paths: str, **settings: object) -> list[str]:
+    options = CheckOptions(root=str(root), **settings)  # type: ignore[arg-type]
+    files = python_files([str(root / path) for path in paths] or [str(root)], options).files
+    return [file.relative_to(root).as_posix() for file in files]
+
+
+def test_a_folder_is_walked_in_order(tmp_path: Path) -> None:
+    make(tmp_path, "b.py", "a/z.py", "a/a.py", "c.txt", "d.pyi", "venv/x.py", "a/__pycache__/y.py", ".venv/z.py")
+    assert found(tmp_path) == ["a/a.py", "a/z.py", "b.py"]
+
+
+def test_a_file_by_name_is_taken_whatever_it_is_called(tmp_path: Path) -> None:
+    make(tmp_path, "script", "build/x.py")
+    assert found(tmp_path, "script", "build/x.py", "script") == ["script", "build/x.py"]
+    assert found(tmp_path, "script", "build/x.py", force_exclude=True) == ["script"]
+
+
+def test_a_folder_by_name_is_walked_although_it_is_excluded(tmp_path: Path) -> None:
+    make(tmp_path, "build/x.py", "build/dist/y.py")
+    assert "build/x.py" in found(tmp_path, "build")
+    assert found(tmp_path, "build", force_exclude=True) == []
+
+
+def test_ignore_files_hold_as_in_git(tmp_path: Path) -> None:
+    make(
+        tmp_path,
+        ".git/HEAD", "top.py", "a/top.py", "gen/x.py", "gen/keep/y.py", "a/one.gen.py", "a/kept.gen.py", "a/b/local.py",
+        "a/b/c/local.py", "secret.py",
+    )  # fmt: skip
+    (tmp_path / ".gitignore").write_text("/top.py\ngen/\n*.gen.py\n")
+    (tmp_path / "a/.gitignore").write_text("!kept.gen.py\n")
+    (tmp_path / "a/b/.gitignore").write_text("local.py\n")
+    (tmp_path / ".git/info").mkdir()
+    (tmp_path / ".git/info/exclude").write_text("secret.py\n")
+    assert found(tmp_path) == ["a/kept.gen.py", "a/top.py"]
+    assert found(tmp_path, "a/b") == []
+    assert found(tmp_path, "gen") == ["gen/keep/y.py", "gen/x.py"]
+    assert found(tmp_path, "a", respect_gitignore=False) == [
+        "a/b/c/local.py", "a/b/local.py", "a/kept.gen.py", "a/one.gen.py", "a/top.py",
+    ]  # fmt: skip
+
+
+def test_configured_patterns_are_gitignore_patterns(tmp_path: Path) -> None:
+    make(tmp_path, "a/x.py", "b/a/x.py", "b/y_pb2.py", "b/z.py")
+    assert found(tmp_path, exclude=("/a", "*_pb2.py")) == ["b/a/x.py", "b/z.py"]
+
+
+def test_links_to_folders_are_not_followed(tmp_path: Path) -> None:
+    make(tmp_path, "a/x.py")
+    (tmp_path / "a/loop").symlink_to(tmp_path / "a", target_is_directory=True)
+    (tmp_path / "a/link.py").symlink_to(tmp_path / "a/x.py")
+    (tmp_path / "a/broken.py").symlink_to(tmp_path / "gone.py")
+    assert found(tmp_path) == ["a/link.py", "a/x.py"]
+
+
+def test_a_folder_without_python_is_a_warning(tmp_path: Path) -> None:
+    make(tmp_path, "a/x.txt")
+    outcome = python_files([str(tmp_path)], CheckOptions())
+    assert outcome.files == ()
+    assert outcome.warnings == (f"no Python files found under {tmp_path}",)
+
+
+def test_a_path_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(DiscoveryError, match=r"no such file or folder: .*gone"):
+        python_files([str(tmp_path / "gone")], CheckOptions())
+
+
+FINDING = Diagnostic(
+    "DDE101",
+    "message",
+    Span("a.py", 1, 2, 3, 4),
+    Severity.WARNING,
+    symbols=(Symbol("n", "t.item()", Span("a.py", 1, 1, 1, 2), "u0", 0, None),),
+    breadcrumbs=((Span("a.py", 1, 1, 1, 2), "born"),),
+    fix=Fix(Applicability.SAFE, "m", (Edit(Span("a.py", 1, 1, 1, 1), "x"),), "move", Claim.EQUIVALENT),
+)
+
+
+def test_findings_come_back_as_they_were(tmp_path: Path) -> None:
+    Cache(tmp_path / "cache").put("a.py", b"text", (FINDING,))
+    assert Cache(tmp_path / "cache").get("a.py", b"text") == (FINDING,)
+    Cache(tmp_path / "cache").put("a.py", b"clean", ())
+    assert Cache(tmp_path / "cache").get("a.py", b"clean") == ()
+
+
+def test_any_difference_is_a_miss(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Cache(tmp_path, "salt").put("a.py", b"text", (FINDING,))
+    assert Cache(tmp_path, "salt").get("a.py", b"text2") is None
+    assert Cache(tmp_path, "salt").get("b.py", b"text") is None
+    assert Cache(tmp_path, "pepper").get("a.py", b"text") is None
+    assert Cache(tmp_path, "salt", enabled=False).get("a.py", b"text") is None
+    monkeypatch.setattr(discovery, "_fingerprint", lambda: "another version")
+    assert Cache(tmp_path, "salt").get("a.py", b"text") is None
+
+
+def test_a_damaged_entry_is_a_miss(tmp_path: Path) -> None:
+    cache = Cache(tmp_path)
+    cache.put("a.py", b"text", (FINDING,))
+    (stored,) = tmp_path.rglob("*.json")
+    for damage in (b"", b"{", b"[1]", b'[{"code": 1, "unknown": 2}]', json.dumps({"a": 1}).encode()):
+        stored.write_bytes(damage)
+        assert cache.get("a.py", b"text") is None
+
+
+def test_a_cache_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    cache = Cache(tmp_path / "file")
+    cache.put("a.py", b"text", (FINDING,))
+    assert cache.get("a.py", b"text") is None
+
+
+def test_git_does_not_see_the_cache_and_clean_drops_it(tmp_path: Path) -> None:
+    folder = tmp_path / ".ddelint_cache"
+    assert not discovery.clean(folder)
+    Cache(folder).put("a.py", b"text", ())
+    assert (folder / ".gitignore").read_text() == "*\n"
+    assert discovery.clean(folder)
+    assert not folder.exists()
+
+
+def test_clean_leaves_folders_alone_that_are_no_cache(tmp_path: Path) -> None:
+    make(tmp_path, ".ddelint_cache/precious.py")
+    assert not discovery.clean(tmp_path / ".ddelint_cache")
+    assert (tmp_path / ".ddelint_cache/precious.py").exists()
