@@ -1,0 +1,296 @@
+"""One call of a program, and everything that can be seen of it: result, exception, effects, gradients, random draws."""
+
+from __future__ import annotations
+
+import contextlib
+import dis
+import os
+import random
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from ddelint.trace.entries import seed_everything
+from ddelint.trace.entry import Arguments
+from ddelint.verify.sameness import Constant, Freezer, Frozen, differences, kind_of, storage_address
+
+_TORCH = os.path.dirname(os.path.realpath(torch.__file__)) + os.sep
+_CLONED = 1 << 16
+"""Elements up to which a parameter is compared by value; above, its version counter tells."""
+_INTERNAL_ATTRIBUTES = frozenset(
+    ("_parameters", "_buffers", "_modules", "_non_persistent_buffers_set", "training", "call_super_init")
+)
+
+
+@dataclass(frozen=True)
+class Raised:
+    """An exception. `deliberate`: the user's own code raised it, by `raise` or `assert`."""
+
+    kind: str
+    message: str
+    deliberate: bool
+
+    def __str__(self) -> str:
+        line = self.message.strip().splitlines()[0] if self.message.strip() else ""
+        return f"{self.kind.rpartition('.')[2]}: {line[:160]}" if line else self.kind.rpartition(".")[2]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one call did."""
+
+    result: Frozen | None
+    error: Raised | None
+    arguments: Frozen
+    """The arguments as they were after the call."""
+    effects: Mapping[str, Frozen]
+    """Parameters, buffers and plain attributes of the module that the call changed, by their new value."""
+    random: int
+    """A digest of the states of the random generators after the call."""
+    gradients: Mapping[str, Frozen] | None
+    """None where no gradient was asked for, or none could flow."""
+    gradient_error: Raised | None
+    seconds: float
+
+    @property
+    def returned(self) -> bool:
+        """Whether the call ended without an exception."""
+        return self.error is None
+
+    @property
+    def state_changed(self) -> bool:
+        """Whether another call of the same instance may come out differently."""
+        return bool(self.effects)
+
+
+def run(
+    program: Callable[..., Any],
+    arguments: Arguments,
+    *,
+    module: torch.nn.Module | None = None,
+    seed: int = 0,
+    gradients: bool = False,
+) -> Outcome:
+    """Call `program`, with every generator seeded with `seed`, and keep what can be seen. Whatever it raises is caught.
+
+    `module` is whose state is watched (default: `program` itself, or the module that it is a method of).
+    `gradients`: a weighted sum of all floating-point results is differentiated.
+    """
+    if module is None:
+        module = module_of(program)
+    args, kwargs = arguments
+    watch = _Watch(module)
+    freezer = Freezer(_owners(module, arguments))
+    if module is not None:
+        module.zero_grad(set_to_none=True)
+    error: Raised | None = None
+    result: Any = None
+    seed_everything(seed)
+    started = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            result = program(*args, **kwargs)
+        except (Exception, SystemExit) as caught:
+            error = raised(caught)
+    seconds = time.perf_counter() - started
+    digest = random_digest()
+    frozen = freezer.freeze(result) if error is None else None
+    kept = freezer.freeze([list(args), kwargs])
+    effects = watch.changes(freezer)
+    found, gradient_error = None, None
+    if gradients and error is None:
+        found, gradient_error = _gradients(result, module, arguments)
+    return Outcome(frozen, error, kept, effects, digest, found, gradient_error, seconds)
+
+
+def module_of(program: Callable[..., Any]) -> torch.nn.Module | None:
+    """The module that is called, directly or as the owner of a method; None for a plain function."""
+    owner = program if isinstance(program, torch.nn.Module) else getattr(program, "__self__", None)
+    return owner if isinstance(owner, torch.nn.Module) else None
+
+
+def raised(error: BaseException) -> Raised:
+    """The exception's type and text, and whether user code raised it on purpose."""
+    try:
+        message = str(error)
+    except Exception:  # a broken __str__ is the user's
+        message = ""
+    return Raised(kind_of(error), message, _deliberate(error))
+
+
+def _deliberate(error: BaseException) -> bool:
+    trace = error.__traceback__
+    if trace is None:
+        return False
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    code = trace.tb_frame.f_code
+    if os.path.realpath(code.co_filename).startswith(_TORCH):
+        return False
+    name = next((i.opname for i in dis.get_instructions(code) if i.offset == trace.tb_lasti), "")
+    return name in ("RAISE_VARARGS", "RERAISE")
+
+
+def random_digest() -> int:
+    """Changes whenever torch's, Python's or numpy's generator moves."""
+    states: list[Any] = [torch.get_rng_state().numpy().tobytes(), random.getstate()]
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and hasattr(numpy, "random"):
+        state = numpy.random.get_state()
+        states.append((state[0], state[1].tobytes(), *state[2:]))
+    return hash(tuple(states))
+
+
+def _owners(module: torch.nn.Module | None, arguments: Arguments) -> dict[int, str]:
+    owners: dict[int, str] = {}
+    if module is not None:
+        for name, tensor in [*module.named_parameters(), *module.named_buffers()]:
+            address = storage_address(tensor)
+            if address is not None:
+                owners[address] = f"self.{name}"
+    for index, leaf in enumerate(pytree.tree_leaves(arguments)):
+        address = storage_address(leaf) if isinstance(leaf, torch.Tensor) else None
+        if address is not None:
+            owners[address] = f"argument {index + 1}"
+    return owners
+
+
+# ------------------------------------------------------------------------------------------------- state of a module
+
+
+class _Watch:
+    """The state of a module before a call."""
+
+    def __init__(self, module: torch.nn.Module | None) -> None:
+        self._module = module
+        self._tensors = {name: self._mark(tensor) for name, tensor in self._all_tensors()}
+        self._attributes = dict(self._all_attributes(Freezer()))
+
+    def changes(self, freezer: Freezer) -> dict[str, Frozen]:
+        """What differs now."""
+        changed: dict[str, Frozen] = {}
+        seen = set()
+        for name, tensor in self._all_tensors():
+            seen.add(name)
+            if name not in self._tensors or self._differs(tensor, self._tensors[name]):
+                changed[name] = freezer.freeze(tensor)
+        for name in self._tensors.keys() - seen:
+            changed[name] = Constant("gone", None)
+        after = dict(self._all_attributes(freezer))
+        for name, value in after.items():
+            before = self._attributes.get(name)
+            if before is None or next(differences(before, value), None) is not None:
+                changed[name] = value
+        for name in self._attributes.keys() - after.keys():
+            changed[name] = Constant("gone", None)
+        return changed
+
+    def _all_tensors(self) -> Iterator[tuple[str, torch.Tensor]]:
+        if self._module is not None:
+            for name, tensor in [*self._module.named_parameters(), *self._module.named_buffers()]:
+                if not torch.nn.parameter.is_lazy(tensor):
+                    yield name, tensor
+
+    def _all_attributes(self, freezer: Freezer) -> Iterator[tuple[str, Frozen]]:
+        """Plain data kept on the module and its parts: numbers, text, tensors, and lists and dicts of these."""
+        if self._module is None:
+            return
+        for prefix, module in self._module.named_modules():
+            for name, value in list(vars(module).items()):
+                if name in _INTERNAL_ATTRIBUTES or "_hooks" in name or not _is_plain(value):
+                    continue
+                yield f"{prefix}.{name}" if prefix else name, freezer.freeze(value)
+
+    def _mark(self, tensor: torch.Tensor) -> tuple[int, int, torch.Tensor | None]:
+        small = tensor.numel() <= _CLONED and not tensor.is_meta
+        return id(tensor), _version(tensor), tensor.detach().clone() if small else None
+
+    def _differs(self, tensor: torch.Tensor, mark: tuple[int, int, torch.Tensor | None]) -> bool:
+        identity, version, values = mark
+        if values is None:
+            return id(tensor) != identity or _version(tensor) != version
+        if (tensor.shape, tensor.dtype) != (values.shape, values.dtype):
+            return True
+        if id(tensor) == identity and _version(tensor) == version and tensor.layout is not torch.strided:
+            return False
+        with contextlib.suppress(RuntimeError, NotImplementedError):
+            same = torch.isclose(tensor.detach(), values, rtol=0, atol=0, equal_nan=True)
+            return not bool(same.all())
+        return id(tensor) != identity or _version(tensor) != version
+
+
+def _version(tensor: torch.Tensor) -> int:
+    try:
+        return int(tensor._version)
+    except RuntimeError:  # inference tensors keep no count
+        return 0
+
+
+def _is_plain(value: Any, depth: int = 0) -> bool:
+    if value is None or isinstance(value, (bool, int, float, str, torch.Tensor)):
+        return True
+    if depth > 3 or not isinstance(value, (list, tuple, dict)) or len(value) > 1000:
+        return False
+    parts = value.values() if isinstance(value, dict) else value
+    return all(_is_plain(part, depth + 1) for part in parts)
+
+
+# --------------------------------------------------------------------------------------------------------- gradients
+
+
+def _gradients(
+    result: Any, module: torch.nn.Module | None, arguments: Arguments
+) -> tuple[dict[str, Frozen] | None, Raised | None]:
+    """Gradients of a weighted sum of the results, by parameter and argument; no weight is like another, so that
+    results whose plain sum is constant (a softmax) still show their gradients."""
+    total: torch.Tensor | None = None
+    for tensor in _tensors_in(result):
+        if not tensor.requires_grad:
+            continue
+        try:
+            real = torch.view_as_real(tensor) if tensor.is_complex() else tensor
+            weights = torch.cos(torch.arange(real.numel(), dtype=torch.float64, device=real.device))
+            term = (real * weights.reshape(real.shape).to(real.dtype)).sum()
+            total = term if total is None else total + term.to(total.device)
+        except (RuntimeError, NotImplementedError):
+            continue
+    if total is None:
+        return None, None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            total.backward()
+        except Exception as caught:
+            return None, raised(caught)
+    freezer = Freezer()
+    found: dict[str, Frozen] = {}
+    for name, parameter in module.named_parameters() if module is not None else ():
+        if parameter.grad is not None:
+            found[f"self.{name}"] = freezer.freeze(parameter.grad)
+    for index, leaf in enumerate(pytree.tree_leaves(arguments)):
+        if isinstance(leaf, torch.Tensor) and leaf.is_leaf and leaf.grad is not None:
+            found[f"argument {index + 1}"] = freezer.freeze(leaf.grad)
+    return found, None
+
+
+def _tensors_in(value: Any, depth: int = 0) -> Iterator[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif depth < 6:
+        if isinstance(value, Mapping):
+            parts: Any = list(value.values())
+        elif isinstance(value, (list, tuple)):
+            parts = value
+        elif hasattr(value, "__dataclass_fields__") and not isinstance(value, type):
+            parts = list(vars(value).values()) if hasattr(value, "__dict__") else []
+        else:
+            parts = []
+        for part in parts:
+            yield from _tensors_in(part, depth + 1)

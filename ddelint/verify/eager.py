@@ -1,0 +1,307 @@
+"""The original against the rewritten program in eager, and the path that tracing picks against both."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ddelint.protocol import Comparison, Decision, EntryFailure, Mismatch, SessionOptions
+from ddelint.trace import failures
+from ddelint.trace.entry import Entry
+from ddelint.verify import traced_path
+from ddelint.verify.calls import Outcome, Raised, run
+from ddelint.verify.inputs import Sample, variations
+from ddelint.verify.recording import recording
+from ddelint.verify.sameness import EXACT, Constant, Difference, Frozen, Tolerance, differences
+
+QUICK = 12
+"""Inputs of a quick comparison, unless the caller asks for fewer."""
+_ALWAYS_TWICE = 4
+"""Inputs on which a program is called twice even though the first call changed nothing that can be seen."""
+_MOST_MISMATCHES = 12
+_QUICK_SECONDS, _FULL_SECONDS = 10.0, 60.0
+"""Time for running the original; the other runs take about as long each."""
+
+
+@dataclass
+class Reference:
+    """The original on one input."""
+
+    sample: Sample
+    calls: list[Outcome]
+    sides: Mapping[str, set[bool]] = field(default_factory=dict)
+    traced: list[Outcome] | None = None
+    """Along the path that tracing picks, where the original itself asks how it is run."""
+
+    @property
+    def first(self) -> Outcome:
+        """The first call."""
+        return self.calls[0]
+
+
+def compare(
+    original: Entry,
+    rewritten: Callable[[], Entry],
+    decisions: tuple[Decision, ...],
+    options: SessionOptions,
+    samples: int,
+    quick: bool,
+) -> Comparison:
+    """Run the original, then what `rewritten()` gives, on the same inputs, and tell the differences.
+
+    `rewritten` is called once, after all runs of the original. `equal`: no difference on declared inputs, and none in
+    results on ours where both returned. A difference in exceptions on inputs of our own making is only listed.
+    What the programs raise is caught; what `rewritten` raises goes through.
+    """
+    started = time.perf_counter()
+    count = max(1, min(samples, QUICK) if quick else samples)
+    limit = min(_QUICK_SECONDS if quick else _FULL_SECONDS, options.timeout / 5)
+    targets = options.targets
+    with recording(decisions) as recorder, traced_path.watched() as consultation:
+        references: list[Reference] = []
+        for sample in variations(original, count, options.seed):
+            if references and time.perf_counter() - started > limit:
+                break
+            recorder.take()
+            consultation.take()
+            reference = Reference(sample, run_sample(original, sample, twice=len(references) < _ALWAYS_TWICE))
+            reference.sides = recorder.take()
+            if consultation.take() and reference.first.returned:
+                with traced_path.assumed(targets):
+                    reference.traced = run_sample(original, sample, twice=False)
+                recorder.take()
+            references.append(reference)
+    stable = _is_stable(original, references)
+    program = rewritten()
+    found = list(_eager_mismatches(program, references, options, count))
+    mismatches = [mismatch for mismatch in found if mismatch.aspect != _RANDOM] or found
+    if any(mismatch.aspect != _RANDOM for mismatch in found) and not stable:
+        text = "the original does not give the same result twice for the same input and seed: nothing can be compared"
+        return _failed(EntryFailure("raised", text), references, started)
+    return Comparison(
+        samples=len(references),
+        declared=sum(reference.sample.declared for reference in references),
+        equal=not any(_breaks(mismatch) for mismatch in found),
+        sides=_count_sides(decisions, references),
+        mismatches=tuple(_worst(mismatches)),
+        seconds=time.perf_counter() - started,
+    )
+
+
+_RANDOM = "random state"
+
+
+def _failed(failure: EntryFailure, references: Sequence[Reference], started: float) -> Comparison:
+    declared = sum(reference.sample.declared for reference in references)
+    return Comparison(len(references), declared, False, failure=failure, seconds=time.perf_counter() - started)
+
+
+def _breaks(mismatch: Mismatch) -> bool:
+    """Whether a mismatch means that results differ (and not only what is raised on inputs of our own making)."""
+    if mismatch.aspect == _RANDOM:
+        return False
+    return mismatch.declared or mismatch.aspect not in ("exception", "message")
+
+
+def _worst(mismatches: Sequence[Mismatch]) -> list[Mismatch]:
+    """A few of each kind, declared inputs first, eager before the traced path."""
+    ranked = sorted(mismatches, key=lambda m: (m.aspect == _RANDOM, not m.declared, not _breaks(m), m.where != "eager"))
+    kept: list[Mismatch] = []
+    counts: dict[tuple[str, str, bool], int] = {}
+    for mismatch in ranked:
+        kind = (mismatch.where, mismatch.aspect, mismatch.declared)
+        counts[kind] = counts.get(kind, 0) + 1
+        if counts[kind] <= 2:
+            kept.append(mismatch)
+    return kept[:_MOST_MISMATCHES]
+
+
+def _count_sides(decisions: Sequence[Decision], references: Sequence[Reference]) -> dict[str, tuple[int, int]]:
+    taken = {
+        decision.key: [reference.sides.get(decision.key, set()) for reference in references] for decision in decisions
+    }
+    return {key: (sum(True in s for s in sides), sum(False in s for s in sides)) for key, sides in taken.items()}
+
+
+# --------------------------------------------------------------------------------------------------------------- runs
+
+
+def run_sample(entry: Entry, sample: Sample, *, twice: bool, gradients: bool = True) -> list[Outcome]:
+    """A fresh instance on fresh arguments, once or twice; a second time in any case where the first changed its state.
+
+    An entry that cannot be built or has no arguments for the sample gives one outcome with that exception.
+    """
+    try:
+        program = entry.build()
+    except (Exception, SystemExit) as error:
+        return [_not_run(failures_text(error))]
+    outcomes: list[Outcome] = []
+    for number in range(2):
+        if number and not (twice or outcomes[0].state_changed):
+            break
+        try:
+            arguments = sample.make()
+        except (Exception, SystemExit) as error:
+            return [*outcomes, _not_run(failures_text(error))]
+        outcomes.append(run(program, arguments, seed=number, gradients=gradients))
+        if not outcomes[-1].returned:
+            break
+    return outcomes
+
+
+def failures_text(error: BaseException) -> Raised:
+    """An exception before the program itself was called."""
+    from ddelint.verify.calls import raised
+
+    return raised(error)
+
+
+def _not_run(error: Raised) -> Outcome:
+    nothing = Constant("NoneType", None)
+    return Outcome(None, error, nothing, {}, 0, None, None, 0.0)
+
+
+def _is_stable(original: Entry, references: Sequence[Reference]) -> bool:
+    """Whether the original gives the same on the same input: it was run, so a second run says so."""
+    for reference in references:
+        if reference.first.returned:
+            again = run_sample(original, reference.sample, twice=False)
+            return not any(True for _ in outcome_differences(reference.first, again[0], EXACT))
+    return True
+
+
+# -------------------------------------------------------------------------------------------------------- comparisons
+
+
+def _eager_mismatches(
+    program: Entry, references: Sequence[Reference], options: SessionOptions, count: int
+) -> Iterator[Mismatch]:
+    samples = list(zip(references, variations(program, count, options.seed)))
+    with traced_path.watched() as consultation:
+        for number, (reference, sample) in enumerate(samples):
+            consultation.take()
+            outcomes = run_sample(program, sample, twice=number < _ALWAYS_TWICE)
+            consulted = consultation.take()
+            yield from mismatches(reference, outcomes, "eager")
+            if consulted and outcomes[0].returned:
+                with traced_path.assumed(options.targets):
+                    traced = run_sample(program, sample, twice=False)
+                yield from _traced_path_mismatches(reference, traced)
+
+
+def _traced_path_mismatches(reference: Reference, traced: Sequence[Outcome]) -> Iterator[Mismatch]:
+    if reference.traced is not None and any(True for _ in mismatches(reference, reference.traced, "traced path")):
+        return
+    yield from mismatches(reference, traced, "traced path")
+
+
+def mismatches(
+    reference: Reference, outcomes: Sequence[Outcome], where: str, tolerance: Tolerance = EXACT
+) -> Iterator[Mismatch]:
+    """How the calls of another program differ from those of the original on the same input."""
+    sample = reference.sample
+    for number, (expected, got) in enumerate(zip(reference.calls, outcomes)):
+        label = sample.label if number == 0 else f"{sample.label}, second call"
+        found = list(_call_mismatches(expected, got, where, tolerance, label, sample.declared))
+        yield from found
+        if any(mismatch.aspect != _RANDOM for mismatch in found):
+            return
+
+
+def _call_mismatches(
+    expected: Outcome, got: Outcome, where: str, tolerance: Tolerance, label: str, declared: bool
+) -> Iterator[Mismatch]:
+    def mismatch(aspect: str, one: str, other: str, narrower: bool = False) -> Mismatch:
+        return Mismatch(label, declared, where, aspect, one, other, narrower)
+
+    if expected.error is None and got.error is not None:
+        yield mismatch("exception", "a result", str(got.error), narrower=not declared)
+    elif expected.error is not None and got.error is None:
+        if where == "eager" or declared:
+            yield mismatch("exception", str(expected.error), "a result")
+    elif expected.error is not None and got.error is not None:
+        yield from _error_mismatches(expected.error, got.error, mismatch, where == "eager", declared)
+    else:
+        for found in outcome_differences(expected, got, tolerance, everything=where == "eager"):
+            yield mismatch(found.aspect, found.expected, found.got)
+        if where == "eager" and expected.random != got.random:
+            yield mismatch(_RANDOM, "the generator's state after the original", "another one")
+
+
+def _error_mismatches(
+    expected: Raised, got: Raised, mismatch: Callable[..., Mismatch], eager: bool, declared: bool
+) -> Iterator[Mismatch]:
+    """Exception types must agree; what torch itself raises on inputs of our own making binds nobody."""
+    if not eager or not (expected.deliberate or declared):
+        return
+    if expected.kind != got.kind:
+        yield mismatch("exception", str(expected), str(got))
+    elif expected.deliberate and expected.message != got.message:
+        yield mismatch("message", expected.message[:160], got.message[:160])
+
+
+def outcome_differences(
+    expected: Outcome, got: Outcome, tolerance: Tolerance, *, everything: bool = True
+) -> Iterator[Difference]:
+    """Differences of two calls that returned: results first, then effects, then gradients.
+
+    `everything`: what tracing need not keep counts, too (plain attributes, views, which results carry gradients).
+    """
+    if expected.result is None or got.result is None:
+        return
+    if not everything:
+        tolerance = Tolerance(tolerance.factor, tolerance.scaled, identity=False)
+    yield from differences(expected.result, got.result, tolerance)
+    for found in differences(expected.arguments, got.arguments, tolerance):
+        yield Difference("mutation", f"arguments{found.place}", found.expected, found.got)
+    yield from _effect_differences(expected.effects, got.effects, tolerance, everything)
+    yield from gradient_differences(expected, got, tolerance)
+
+
+def _effect_differences(
+    expected: Mapping[str, Frozen], got: Mapping[str, Frozen], tolerance: Tolerance, everything: bool
+) -> Iterator[Difference]:
+    for name in dict.fromkeys((*expected, *got)):
+        one, other = expected.get(name), got.get(name)
+        if one is None or other is None:
+            changed, unchanged = f"self.{name} changed", f"self.{name} unchanged"
+            if everything or _is_tensor(one or other):
+                yield Difference("mutation", name, *((unchanged, changed) if one is None else (changed, unchanged)))
+            continue
+        for found in differences(one, other, tolerance):
+            yield Difference("mutation", name, f"self.{name}: {found.expected}", f"self.{name}: {found.got}")
+
+
+def _is_tensor(value: Frozen | None) -> bool:
+    return type(value).__name__ == "FrozenTensor"
+
+
+def gradient_differences(expected: Outcome, got: Outcome, tolerance: Tolerance) -> Iterator[Difference]:
+    """A gradient of nothing but zeros is as good as none."""
+    if expected.gradient_error is not None or got.gradient_error is not None:
+        if expected.gradient_error is None and got.gradient_error is not None:
+            yield Difference("gradient", "", "gradients", str(got.gradient_error))
+        return
+    if expected.gradients is None and got.gradients is None:
+        return
+    one, other = expected.gradients or {}, got.gradients or {}
+    for name in dict.fromkeys((*one, *other)):
+        first, second = one.get(name), other.get(name)
+        if first is None or second is None:
+            present = first if first is not None else second
+            if not _is_zero(present):
+                texts = (f"of {name}", f"none of {name}")
+                yield Difference("gradient", name, *(texts if second is None else texts[::-1]))
+            continue
+        for found in differences(first, second, tolerance):
+            yield Difference("gradient", name, f"of {name}: {found.expected}", f"of {name}: {found.got}")
+
+
+def _is_zero(value: Any) -> bool:
+    values = getattr(value, "values", None)
+    return values is not None and not bool(values.count_nonzero())
+
+
+__all__ = ["Reference", "compare", "failures", "mismatches", "run_sample"]
