@@ -5,16 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from ddelint.protocol import Comparison, Decision, EntryFailure, Mismatch, SessionOptions
-from ddelint.trace import failures
 from ddelint.trace.entry import Entry
 from ddelint.verify import traced_path
-from ddelint.verify.calls import Outcome, Raised, run
+from ddelint.verify.calls import Outcome, Raised, raised, run
 from ddelint.verify.inputs import Sample, variations
 from ddelint.verify.recording import recording
-from ddelint.verify.sameness import EXACT, Constant, Difference, Frozen, Tolerance, differences
+from ddelint.verify.sameness import EXACT, Constant, Difference, Frozen, FrozenTensor, Tolerance, differences
 
 QUICK = 12
 """Inputs of a quick comparison, unless the caller asks for fewer."""
@@ -136,7 +134,7 @@ def run_sample(entry: Entry, sample: Sample, *, twice: bool, gradients: bool = T
     try:
         program = entry.build()
     except (Exception, SystemExit) as error:
-        return [_not_run(failures_text(error))]
+        return [_not_run(raised(error))]
     outcomes: list[Outcome] = []
     for number in range(2):
         if number and not (twice or outcomes[0].state_changed):
@@ -144,18 +142,11 @@ def run_sample(entry: Entry, sample: Sample, *, twice: bool, gradients: bool = T
         try:
             arguments = sample.make()
         except (Exception, SystemExit) as error:
-            return [*outcomes, _not_run(failures_text(error))]
+            return [*outcomes, _not_run(raised(error))]
         outcomes.append(run(program, arguments, seed=number, gradients=gradients))
         if not outcomes[-1].returned:
             break
     return outcomes
-
-
-def failures_text(error: BaseException) -> Raised:
-    """An exception before the program itself was called."""
-    from ddelint.verify.calls import raised
-
-    return raised(error)
 
 
 def _not_run(error: Raised) -> Outcome:
@@ -267,15 +258,11 @@ def _effect_differences(
         one, other = expected.get(name), got.get(name)
         if one is None or other is None:
             changed, unchanged = f"self.{name} changed", f"self.{name} unchanged"
-            if everything or _is_tensor(one or other):
+            if everything or isinstance(one or other, FrozenTensor):
                 yield Difference("mutation", name, *((unchanged, changed) if one is None else (changed, unchanged)))
             continue
         for found in differences(one, other, tolerance):
             yield Difference("mutation", name, f"self.{name}: {found.expected}", f"self.{name}: {found.got}")
-
-
-def _is_tensor(value: Frozen | None) -> bool:
-    return type(value).__name__ == "FrozenTensor"
 
 
 def gradient_differences(expected: Outcome, got: Outcome, tolerance: Tolerance) -> Iterator[Difference]:
@@ -299,9 +286,5 @@ def gradient_differences(expected: Outcome, got: Outcome, tolerance: Tolerance) 
             yield Difference("gradient", name, f"of {name}: {found.expected}", f"of {name}: {found.got}")
 
 
-def _is_zero(value: Any) -> bool:
-    values = getattr(value, "values", None)
-    return values is not None and not bool(values.count_nonzero())
-
-
-__all__ = ["Reference", "compare", "failures", "mismatches", "run_sample"]
+def _is_zero(value: Frozen | None) -> bool:
+    return isinstance(value, FrozenTensor) and value.values is not None and not bool(value.values.count_nonzero())

@@ -162,7 +162,7 @@ def _name(path: Sequence[Any], parameters: Sequence[str]) -> str:
         return "arguments"
     position = getattr(path[1], "idx", None)
     if top == 0 and position is not None and position < len(parameters):
-        name = parameters[position]
+        name: str = parameters[position]
     else:
         name = str(getattr(path[1], "key", position))
     return name + str(pytree.keystr(tuple(path[2:])))

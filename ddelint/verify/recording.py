@@ -1,4 +1,4 @@
-"""Which side of a decision the original takes: its expression is wrapped, in the live functions, for as long as needed."""
+"""Which side of a decision is taken: its expression is wrapped in the live functions, and unwrapped at the end."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _instrumented(filename: str, decisions: Sequence[Decision]) -> tuple[dict[Co
             missing.append(decision.key)
             continue
         wanted.setdefault(_position(node), []).append(decision.key)
-    wrapped = _Wrapper(wanted).visit(tree)
+    wrapped: ast.Module = _Wrapper(wanted).visit(tree)  # type: ignore[assignment]
     try:
         recording_code = compile(wrapped, filename, "exec", dont_inherit=True)
     except (SyntaxError, ValueError):
