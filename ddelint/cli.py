@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 FOUND_NOTHING, FOUND_SOMETHING, COULD_NOT_WORK = 0, 1, 2
 FORMATS = ("full", "concise", "json", "github")
 STDIN = "-"
+_EXPECTED = {"ConfigError", "DiscoveryError", "CatalogError"}
+"""Errors of the user's making, by name: their modules are not loaded unless they are needed."""
 _SIZES = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -35,12 +38,11 @@ class Commands(click.Group):
             args = ["check", *args]
         return super().parse_args(ctx, args)
 
-    def main(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Run and exit with 0, 1 or 2; no traceback of ours is ever shown unless asked for."""
-        kwargs["standalone_mode"] = False
-        verbose = bool(os.environ.get("DDELINT_DEBUG"))
+    def main(self, args: Sequence[str] | None = None, *rest: Any, **kwargs: Any) -> NoReturn:
+        """Run and exit with 0, 1 or 2; a traceback of ours is shown with `-v` or DDELINT_DEBUG only."""
+        words = list(args) if args is not None else sys.argv[1:]
         try:
-            result = super().main(*args, **kwargs)
+            result = super().main(words, *rest, **{**kwargs, "standalone_mode": False})
             sys.stdout.flush()
             sys.exit(result if isinstance(result, int) else FOUND_NOTHING)
         except BrokenPipeError:  # the reader has seen enough
@@ -53,10 +55,9 @@ class Commands(click.Group):
         except (click.Abort, KeyboardInterrupt):
             _complain("interrupted")
         except Exception as error:  # the promise to the user: one line, and exit code 2
-            if verbose:
-                raise
-            expected = type(error).__name__ in {"ConfigError", "DiscoveryError", "CatalogError"}
-            if expected:
+            if os.environ.get("DDELINT_DEBUG") or not {"-v", "-vv", "--verbose"}.isdisjoint(words):
+                traceback.print_exc()
+            if type(error).__name__ in _EXPECTED:
                 _complain(str(error))
             else:
                 _complain(f"{type(error).__name__}: {error} (a bug in ddelint; DDELINT_DEBUG=1 shows where)")
@@ -445,7 +446,11 @@ def _style(given: dict[str, Any]) -> Any:
 def _emit(text: str, filename: str | None) -> None:
     """Write the report to standard output, or to a file as a whole."""
     if filename is None:
-        sys.stdout.write(text)
+        try:
+            sys.stdout.write(text)
+        except UnicodeEncodeError:
+            encoding = sys.stdout.encoding
+            sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
         sys.stdout.flush()
         return
     from ddelint.files import write_atomically

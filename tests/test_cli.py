@@ -234,8 +234,11 @@ def test_a_mistake_is_one_line_and_exit_code_2(run: Run, arguments: list[str], m
 def test_our_own_mistakes_are_one_line_too(run: Run, stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     stage.raises = ZeroDivisionError("division\nby zero")
     assert "ZeroDivisionError: division by zero (a bug in ddelint" in one_line_error(run("model.py"))
+    verbose = run("model.py", "-v")
+    assert verbose.exit_code == 2
+    assert verbose.stderr.startswith("Traceback")
     monkeypatch.setenv("DDELINT_DEBUG", "1")
-    assert isinstance(run("model.py").exception, ZeroDivisionError)
+    assert run("model.py").stderr.startswith("Traceback")
 
 
 def test_an_interrupted_call_exits_with_2(run: Run, stage: Stage) -> None:

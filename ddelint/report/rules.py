@@ -31,7 +31,7 @@ def _first_sentence(text: str) -> str:
 def render_json(rules: Sequence[Rule], one: bool = False) -> str:
     """An array of objects, or the object itself where `one` rule was asked for."""
     values = [_plain(rule) for rule in rules]
-    return json.dumps(values[0] if one else values, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(values[0] if one else values, indent=2) + "\n"
 
 
 def _plain(rule: Rule) -> dict[str, Any]:
