@@ -64,6 +64,8 @@ class ArmReader:
     choose: Callable[[str, Value, Value], str]
     predicates: Callable[[dict[str, str]], Predicates]
     allow_random: bool = False
+    local: frozenset[str] = frozenset()
+    """Names that live in the arm only: they keep their names."""
     _given: set[str] = field(default_factory=set)
 
     def read(self, body: Sequence[ast.stmt], suffix: str) -> Arm:
@@ -121,6 +123,10 @@ class ArmReader:
     def _give(
         self, name: str, value: Value, later: list[ast.stmt], arm: Arm, names: dict[str, str], suffix: str
     ) -> None:
+        if name in self.local:
+            arm.prelude.append(f"{name} = {value.text}")
+            arm.values.pop(name, None)
+            return
         if name in names_read(*later) or any(_subscripted(statement, name) for statement in later):
             fresh = self._fresh(f"{name}_{suffix}")
             arm.prelude.append(f"{fresh} = {value.text}")
@@ -153,6 +159,9 @@ class ArmReader:
                 self._give(name, one, later, arm, names, suffix)
             return
         text = self._value(value, names).text
+        if self.local.issuperset(plain):
+            arm.prelude.append(f"{', '.join(plain)} = {text}")
+            return
         fresh = [self._fresh(f"{name}_{suffix}") for name in plain]
         arm.prelude.append(f"{', '.join(fresh)} = {text}")
         for name, new in zip(plain, fresh):
@@ -173,7 +182,7 @@ class ArmReader:
             raise NotMergeable("an operator without a neutral operand")
         sign, place, neutral = OPERATORS[type(operator)]
         operand = self._value(value, names)
-        if name in arm.values or name in names_read(*later):
+        if name in self.local or name in arm.values or name in names_read(*later):
             before = arm.values.get(name, Value(name))
             if before.sign:
                 raise NotMergeable("two changes in place")
@@ -193,9 +202,10 @@ class ArmReader:
         source = self.context.site.source
         new = self._value(value, names)
         root = _root(place)
-        if isinstance(place, ast.Subscript) and root in names:
+        if isinstance(place, ast.Subscript) and (root in names or root in self.local):
             # the arm's own object: it may be changed
-            arm.prelude.append(f"{renamed_target(source.segment(place), root, names[root])} = {new.text}")
+            target = renamed_target(source.segment(place), root, names.get(root, root))
+            arm.prelude.append(f"{target} = {new.text}")
             return
         text = source.segment(place)
         if not is_pure(place) or any(ast.unparse(place.value) in ast.unparse(statement) for statement in later):
@@ -208,7 +218,7 @@ class ArmReader:
         self, owner: ast.expr, attr: str, call: ast.Call, later: list[ast.stmt], arm: Arm, names: dict[str, str]
     ) -> None:
         source = self.context.site.source
-        if isinstance(owner, ast.Name) and owner.id in names:
+        if isinstance(owner, ast.Name) and (owner.id in names or owner.id in self.local):
             changes = [(n, names[n.id]) for n in ast.walk(call) if isinstance(n, ast.Name) and n.id in names]
             arm.prelude.append(replaced(source, call, changes))
             return

@@ -181,10 +181,15 @@ def replaced(source: SourceFile, node: ast.expr | ast.stmt, changes: Iterable[tu
 
 
 def renamed(source: SourceFile, node: ast.expr, names: Mapping[str, str]) -> str:
-    """The text of `node` with names replaced. Names bound inside `node` (lambdas, comprehensions) must not clash."""
+    """The text of `node` with names replaced. Names bound inside `node` (lambdas, comprehensions) must not clash.
+
+    Raises ValueError where a name cannot be found in the text.
+    """
     changes = [
         (inner, names[inner.id]) for inner in ast.walk(node) if isinstance(inner, ast.Name) and inner.id in names
     ]
+    if any(source.segment(inner) != inner.id for inner, _ in changes if isinstance(inner, ast.Name)):
+        raise ValueError("a name whose place is not known")  # inside f-strings, before Python 3.12
     text = replaced(source, node, changes)
     return text if stands_alone(text) and not isinstance(node, (ast.Tuple, ast.GeneratorExp)) else f"({text})"
 

@@ -228,6 +228,13 @@ class Kinds:
 
 def is_torch(node: ast.expr) -> bool:
     """Whether a chain starts at torch or one of its usual module names (`torch.linalg`, `F`)."""
+    if not isinstance(node, (ast.Name, ast.Attribute)):
+        return False
+    inner: ast.expr = node
+    while isinstance(inner, ast.Attribute):
+        inner = inner.value
+    if not isinstance(inner, ast.Name):
+        return False
     text = ast.unparse(node)
     return text.split(".")[0] == "torch" or text in {"F", "functional", "nn.functional"}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ddelint.diagnostics import Claim, Edit, Span
@@ -35,7 +35,7 @@ from ddelint.rewrite.expressions import (
     torch_name,
     wrapped,
 )
-from ddelint.rewrite.kinds import Kind, Kinds
+from ddelint.rewrite.kinds import Kind, Kinds, is_torch
 from ddelint.rewrite.knowledge import knowledge
 from ddelint.rewrite.predicates import NotAPredicate, Predicates
 from ddelint.sites import Block, Role
@@ -72,8 +72,8 @@ def _candidates(context: Context, assumed: bool) -> Iterator[Candidate]:
         return
     for safe in (True, False):
         try:
-            yield from _Merge(context, statement, assumed, safe).candidates()
-        except (NotMergeable, NotAPredicate):
+            yield from Merge(context, statement, assumed, safe).candidates()
+        except (NotMergeable, NotAPredicate, ValueError):
             continue
 
 
@@ -91,14 +91,14 @@ def _candidate(context: Context, edits: Sequence[Edit], message: str, notes: tup
     )
 
 
-def device_of(context: Context, *nodes: ast.AST) -> str:
+def device_of(context: Context, *nodes: ast.AST, defined: Callable[[str], bool] = lambda name: True) -> str:
     """The text of the device of the first tensor that `nodes` read by name, as far as a run saw it."""
     for node in nodes:
         for inner in ast.walk(node):
             if isinstance(inner, (ast.Name, ast.Attribute)) and isinstance(inner.ctx, ast.Load):
                 text = ast.unparse(inner)
                 fact = context.type_of(text)
-                if fact is not None and fact.kind == "tensor":
+                if fact is not None and fact.kind == "tensor" and defined(text.split(".")[0]):
                     return f"{text}.device"
     return ""
 
@@ -182,10 +182,10 @@ def safe_text(context: Context, node: ast.expr, predicate: str, taken: bool, tex
                     changes.append((right, filled(right, 1)))
                     return
             case ast.Call(func=ast.Attribute(value=owner)) if called(inner) in unsafe:
-                if ast.unparse(owner).split(".")[0] != "torch" and kinds.of(owner) in (Kind.TENSOR, Kind.UNKNOWN):
+                if not is_torch(owner) and kinds.of(owner) in (Kind.TENSOR, Kind.UNKNOWN):
                     changes.append((owner, filled(owner, unsafe[called(inner)])))
                     return
-                if inner.args and ast.unparse(owner) in {"torch", torch}:
+                if inner.args and is_torch(owner):
                     changes.append((inner.args[0], filled(inner.args[0], unsafe[called(inner)])))
                     return
         for child in ast.iter_child_nodes(inner):
@@ -206,14 +206,15 @@ def safe_text(context: Context, node: ast.expr, predicate: str, taken: bool, tex
 
 
 @dataclass
-class _Merge:
+class Merge:
     """The merge of one `if` statement."""
 
     context: Context
     statement: ast.If
     assumed: bool
     safe: bool
-    condition_name: str = ""
+    whole: ast.stmt | None = None
+    """The loop that is masked, where the branch stands for a turn of it."""
     torch: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -289,6 +290,16 @@ class _Merge:
                 "while compiling, compute both values and choose with torch.where; eager keeps its branch",
             )
 
+    def masked(self, predicate: str, local: frozenset[str]) -> list[str]:
+        """The lines of the body with each value that outlives it chosen by `predicate`. Raises NotMergeable."""
+        reader = self.reader()
+        reader.local = local
+        then = reader.read(self.statement.body, "new")
+        if then.returned is not None:
+            raise NotMergeable("a return")
+        chosen = self._chosen_values(then, Arm())
+        return [*then.prelude, *(self._assignments(predicate, chosen) if chosen else [])]
+
     def _chosen_values(self, then: Arm, otherwise: Arm) -> list[tuple[str, Value, Value]]:
         chosen = []
         for target in dict.fromkeys((*then.values, *otherwise.values)):
@@ -296,7 +307,7 @@ class _Merge:
             if first is None or second is None:
                 present = first or second
                 assert present is not None
-                if not self._defined_before(target):
+                if not self.defined_before(target):
                     if not self._read_elsewhere(target):
                         continue
                     raise NotMergeable(f"{target} is not defined on one side")
@@ -331,12 +342,14 @@ class _Merge:
 
     def _read_elsewhere(self, target: str) -> bool:
         """Whether a name is read anywhere but in this statement."""
-        function, inside = self.context.site.function, set(ast.walk(self.statement))
+        function, inside = self.context.site.function, set(ast.walk(self.whole or self.statement))
         return function is None or any(
             isinstance(node, ast.Name) and node.id == target and node not in inside for node in ast.walk(function)
         )
 
-    def _defined_before(self, target: str) -> bool:
+    def defined_before(self, target: str, statement: ast.stmt | None = None) -> bool:
+        """Whether a name has a value when `statement` (default: the branch itself) begins."""
+        statement = statement or self.statement
         root = target.split(".")[0].split("[")[0]
         if not target.isidentifier():
             return True
@@ -349,7 +362,7 @@ class _Merge:
             for node in ast.walk(function)
             if isinstance(node, ast.Name)
             and isinstance(node.ctx, ast.Store)
-            and (node.lineno, node.col_offset) < (self.statement.lineno, self.statement.col_offset)
+            and (node.lineno, node.col_offset) < (statement.lineno, statement.col_offset)
         }
         return root in arguments | earlier
 
@@ -363,7 +376,7 @@ class _Merge:
         conflict = _conflicts(targets, once)
         named = repeated > 1 or len(predicate) > _LONG_TEST or (uses > 1 and _reads(predicate) & set(targets))
         if named and not predicate.isidentifier():
-            name = self.condition_name or fresh_name(self.source, "condition")
+            name = fresh_name(self.source, "condition")
             lines.append(f"{name} = {predicate}")
             once = self._pairs(name, chosen)
         if conflict:
@@ -510,7 +523,7 @@ class _Merge:
 class _Tail:
     """What a block returns after an early return was taken out of it: further early returns are folded in."""
 
-    merge: _Merge
+    merge: Merge
     rest: list[ast.stmt]
 
     def value(self) -> tuple[Arm, list[Edit]]:

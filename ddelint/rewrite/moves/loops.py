@@ -1,0 +1,394 @@
+"""Loops whose number of turns hangs on data: run to a bound that is known, and mask what would not have run."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ddelint.diagnostics import Claim, Edit
+from ddelint.rewrite.arms import NotMergeable
+from ddelint.rewrite.candidate import Candidate, Context, move
+from ddelint.rewrite.expressions import (
+    Binding,
+    asks_compiling,
+    begins_line,
+    called,
+    comments_in,
+    fresh_name,
+    indent_unit,
+    is_pure,
+    joined,
+    laid_out,
+    names_read,
+    names_written,
+    owns_lines,
+    parses,
+    targets_written,
+    text_of,
+    torch_name,
+)
+from ddelint.rewrite.kinds import Kind, Kinds, definition
+from ddelint.rewrite.knowledge import knowledge
+from ddelint.rewrite.moves.where import Merge, device_of
+from ddelint.rewrite.predicates import NotAPredicate
+from ddelint.sites import Role
+
+NAME = "masked_loop"
+_LEAVING = (ast.Break, ast.Continue, ast.Return, ast.Yield, ast.YieldFrom, ast.Raise, ast.Try, ast.With)
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """A loop `for index in range(start, stop)`, or the `while` that says the same."""
+
+    statement: ast.For | ast.While
+    index: str
+    start: str
+    stop: ast.expr
+    body: list[ast.stmt]
+
+
+@move(NAME)
+def masked_loop(context: Context) -> Iterator[Candidate]:
+    """`for i in range(int(n))` over `x[i]`: loop to `x.shape[0]`, changed names masked; a `break` becomes a mask."""
+    site = context.site
+    if site.role is Role.IF_TEST and isinstance(site.statement, ast.If):
+        yield from _leaving(context, site.statement)
+        return
+    loop = _counted(context)
+    if loop is None or not owns_lines(site.source, loop.statement):
+        return
+    if any(isinstance(node, _LEAVING) for statement in loop.body for node in ast.walk(statement)):
+        return
+    if _read_after(context, loop.index, loop.statement):
+        return
+    bound = _bound(context, loop)
+    if bound is None:
+        return
+    yield from _masked(context, loop, *bound)
+    yield from _summed(context, loop, *bound)
+
+
+def _counted(context: Context) -> _Counted | None:
+    statement = context.site.statement
+    match statement:
+        case ast.For(target=ast.Name(id=index), iter=ast.Call(func=ast.Name(id="range"), args=[stop], keywords=[])):
+            found = _Counted(statement, index, "", stop, statement.body)
+        case ast.For(target=ast.Name(id=index), iter=ast.Call(func=ast.Name(id="range"), args=[start, stop])):
+            found = _Counted(statement, index, context.site.source.segment(start), stop, statement.body)
+        case ast.While(test=ast.Compare(left=ast.Name(id=index), ops=[ast.Lt()], comparators=[stop])):
+            return _counting_while(context, statement, index, stop)
+        case _:
+            return None
+    if statement.orelse or index in names_written(*statement.body):
+        return None
+    return found
+
+
+def _counting_while(context: Context, statement: ast.While, index: str, stop: ast.expr) -> _Counted | None:
+    """`i = 0; while i < n: …; i += 1`."""
+    match statement.body[-1]:
+        case ast.AugAssign(target=ast.Name(id=name), op=ast.Add(), value=ast.Constant(value=1)) if name == index:
+            pass
+        case ast.Assign(
+            targets=[ast.Name(id=name)],
+            value=ast.BinOp(left=ast.Name(id=read), op=ast.Add(), right=ast.Constant(value=1)),
+        ) if name == index == read:
+            pass
+        case _:
+            return None
+    body = statement.body[:-1]
+    first = _value_before(context, index, statement)
+    if statement.orelse or not body or index in names_written(*body) or not isinstance(first, ast.Constant):
+        return None
+    if not isinstance(first.value, int):
+        return None
+    start = "" if first.value == 0 else str(first.value)
+    return _Counted(statement, index, start, stop, body)
+
+
+def _value_before(context: Context, name: str, statement: ast.stmt) -> ast.expr | None:
+    """The value of the last plain assignment to `name` before `statement` in the same block."""
+    parent = context.site.source.parents.get(statement)
+    for field in ("body", "orelse", "finalbody"):
+        block = getattr(parent, field, None)
+        if isinstance(block, list) and statement in block:
+            for earlier in reversed(block[: block.index(statement)]):
+                match earlier:
+                    case ast.Assign(targets=[ast.Name(id=target)], value=value) if target == name:
+                        return value
+                if name in names_written(earlier):
+                    return None
+    return None
+
+
+def _read_after(context: Context, name: str, statement: ast.stmt) -> bool:
+    function, inside = context.site.function, set(ast.walk(statement))
+    scope: ast.AST = function if function is not None else context.site.source.tree
+    return any(
+        isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load) and node not in inside
+        for node in ast.walk(scope)
+    )
+
+
+def _bound(context: Context, loop: _Counted) -> tuple[str, ast.expr | None] | None:
+    """The text of a number of turns that is never too small, and the tensor whose rows are read, where there is one."""
+    source, kinds = context.site.source, Kinds(context)
+    written = {name for statement in loop.body for name in names_written(statement)}
+    for statement in loop.body:
+        for node in ast.walk(statement):
+            if not isinstance(node, ast.Subscript) or not is_pure(node.value):
+                continue
+            position = _position(node.slice, loop.index)
+            if position is None or names_read(node.value) & written:
+                continue
+            kind = kinds.of(node.value)
+            fact = kinds.fact(node.value)
+            if fact is not None and fact.kind in {"list", "tuple"} and position == 0:
+                return f"len({source.segment(node.value)})", None
+            if kind not in (Kind.TENSOR, Kind.UNKNOWN):
+                continue
+            shape = kinds.shape(node.value)
+            if shape is not None and (position >= len(shape) or not shape[position].isdigit()):
+                continue
+            rows = node.value if position == 0 and isinstance(node.slice, ast.Name) else None
+            return f"{text_of(source, node.value, Binding.PRIMARY)}.shape[{position}]", rows
+    stated = _stated_bound(context, loop.stop)
+    return (stated, None) if stated else None
+
+
+def _position(index: ast.expr, name: str) -> int | None:
+    """The dimension that `name` alone indexes."""
+    parts = index.elts if isinstance(index, ast.Tuple) else [index]
+    for position, part in enumerate(parts):
+        match part:
+            case ast.Name(id=read) if read == name:
+                return position
+            case ast.Constant(value=int()) | ast.Slice() | ast.Name():
+                continue
+            case _:
+                return None
+    return None
+
+
+def _stated_bound(context: Context, stop: ast.expr) -> str | None:
+    """`K` of `n = min(…, K)` or of a `torch._check(n <= K)` before the loop."""
+    source, kinds = context.site.source, Kinds(context)
+    if not isinstance(stop, ast.Name):
+        return None
+
+    def constant(node: ast.expr) -> bool:
+        if isinstance(node, ast.Constant):
+            return isinstance(node.value, int)
+        fact = kinds.fact(node)
+        return fact is not None and fact.kind == "int"
+
+    defined = definition(context, stop.id)
+    if isinstance(defined, ast.Call) and called(defined) in {"min", "sym_min"}:
+        for argument in defined.args:
+            if constant(argument):
+                return source.segment(argument)
+    function = context.site.function
+    if function is None:
+        return None
+    for node in ast.walk(function):
+        match node:
+            case ast.Call(
+                args=[ast.Compare(left=ast.Name(id=name), ops=[ast.LtE() | ast.Lt()], comparators=[limit]), *_]
+            ):
+                earlier = node.lineno < context.site.statement.lineno
+                if name == stop.id and called(node) in set(knowledge().checks.values()) and constant(limit) and earlier:
+                    return source.segment(limit)
+    return None
+
+
+def _limit(context: Context, stop: ast.expr) -> tuple[str, bool]:
+    """The text of the number of turns without a cast, and whether it is a tensor."""
+    kinds = Kinds(context)
+    source = context.site.source
+    match stop:
+        case ast.Call(func=ast.Name(id="int"), args=[inner]):
+            text, tensor = _limit(context, inner)
+            return text, tensor or kinds.of(inner) is Kind.UNKNOWN
+        case ast.Call(func=ast.Attribute(attr="item", value=value), args=[]):
+            return text_of(source, value, Binding.BITWISE), True
+    return text_of(source, stop, Binding.BITWISE), kinds.of(stop) is Kind.TENSOR
+
+
+def _turn(context: Context, loop: _Counted) -> str:
+    """The text of `index < stop` as a tensor."""
+    torch = torch_name(context.site.source)[0]
+    text, tensor = _limit(context, loop.stop)
+    if tensor:
+        return f"{loop.index} < {text}"
+    device = device_of(context, *loop.body)
+    return f"{torch}.full((), {loop.index} < {text}, dtype={torch}.bool{f', device={device}' if device else ''})"
+
+
+def masked_turn(
+    context: Context, statement: ast.stmt, body: Sequence[ast.stmt], test: str, index: str = ""
+) -> list[str]:
+    """The lines of `body` with everything that outlives it chosen by `test`. Raises NotMergeable."""
+    branch = ast.copy_location(ast.If(test=ast.Constant(True), body=list(body), orelse=[]), statement)
+    merge = Merge(context, branch, context.diagnostic.code == "DDE105", safe=False, whole=statement)
+    local = frozenset(
+        name
+        for name in names_written(*body) - {index}
+        if not merge.defined_before(name) and not _read_after(context, name, statement) and _written_first(body, name)
+    )
+    return merge.masked(test, local)
+
+
+def _written_first(body: Sequence[ast.stmt], name: str) -> bool:
+    """Whether `name` is given a value before it is read, on the top level of `body`."""
+    for statement in body:
+        match statement:
+            case ast.Assign(targets=targets, value=value) | ast.AnnAssign(target=ast.Name() as targets, value=value):
+                if value is not None and name in names_read(value):
+                    return False
+                plain = targets if isinstance(targets, list) else [targets]
+                if any(isinstance(n, ast.Name) and n.id == name for t in plain for n in ast.walk(t)):
+                    return True
+        if name in names_read(statement) or name in names_written(statement):
+            return False
+    return False
+
+
+def _masked(context: Context, loop: _Counted, bound: str, rows: ast.expr | None) -> Iterator[Candidate]:
+    source = context.site.source
+    torch = torch_name(source)[0]
+    unit = indent_unit(source, loop.statement)
+    try:
+        inner = masked_turn(context, loop.statement, loop.body, _turn(context, loop), loop.index)
+    except (NotMergeable, NotAPredicate, ValueError):
+        return
+    text, tensor = _limit(context, loop.stop)
+    count = f"{text}.item()" if tensor and stands_as_primary(text) else f"({text}).item()" if tensor else text
+    lines = [
+        *comments_in(source, source.span(loop.statement)),
+        f"{torch}._check_index({count} <= {bound})",
+        f"for {loop.index} in range({loop.start + ', ' if loop.start else ''}{bound}):",
+        *(unit + line for line in inner),
+    ]
+    yield from _candidate(context, loop, lines, "loop to the known bound, and keep the old values in the turns beyond")
+
+
+def stands_as_primary(text: str) -> bool:
+    """Whether `.item()` can be appended to a text."""
+    node = ast.parse(text, mode="eval").body
+    return isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript)) or text.startswith("(")
+
+
+def _candidate(context: Context, loop: _Counted, lines: list[str], message: str) -> Iterator[Candidate]:
+    source = context.site.source
+    unit = indent_unit(source, loop.statement)
+    depth = len(source.indentation(loop.statement).expandtabs(4))
+    edits = (Edit(source.span(loop.statement), joined(source, loop.statement, laid_out(lines, depth, unit))),)
+    if parses(source, edits):
+        yield Candidate(
+            NAME,
+            Claim.RESTRUCTURED,
+            message,
+            edits,
+            torch_name(source)[1],
+            notes=("every turn up to the bound is computed",),
+        )
+
+
+def _summed(context: Context, loop: _Counted, bound: str, rows: ast.expr | None) -> Iterator[Candidate]:
+    """`acc = acc + x[i]` as one masked sum."""
+    source = context.site.source
+    torch = torch_name(source)[0]
+    if rows is None or len(loop.body) != 1 or loop.start:
+        return
+    match loop.body[0]:
+        case ast.AugAssign(target=ast.Name(id=total), op=ast.Add(), value=ast.Subscript() as row):
+            inplace = True
+        case ast.Assign(
+            targets=[ast.Name(id=total)],
+            value=ast.BinOp(left=ast.Name(id=read), op=ast.Add(), right=ast.Subscript() as row),
+        ) if total == read:
+            inplace = False
+        case _:
+            return
+    shape = Kinds(context).shape(rows)
+    if shape is None or ast.unparse(row.value) != ast.unparse(rows) or not isinstance(row.slice, ast.Name):
+        return
+    text, tensor = _limit(context, loop.stop)
+    values = source.segment(rows)
+    count = f"{text}.item()" if tensor and stands_as_primary(text) else f"({text}).item()" if tensor else text
+    spread = f".reshape(-1{', 1' * (len(shape) - 1)})" if len(shape) > 1 else ""
+    mask = f"{torch}.arange({bound}, device={text_of(source, rows, Binding.PRIMARY)}.device) < {text}"
+    mask = f"({mask}){spread}" if spread else mask
+    amount = f"{torch}.where({mask}, {values}, 0).sum(0)"
+    lines = [
+        *comments_in(source, source.span(loop.statement)),
+        f"{torch}._check_index({count} <= {bound})",
+        f"{total} += {amount}" if inplace else f"{total} = {total} + {amount}",
+    ]
+    yield from _candidate(context, loop, lines, "one masked sum instead of the loop")
+
+
+# ---------------------------------------------------------------------- leaving a loop early
+
+
+def _leaving(context: Context, statement: ast.If) -> Iterator[Candidate]:
+    """`if c: break` in a loop with a known number of turns: the later turns change nothing while compiling."""
+    source = context.site.source
+    loop = source.parents.get(statement)
+    if not isinstance(loop, ast.For) or statement not in loop.body or loop.orelse or asks_compiling(statement.test):
+        return
+    if statement.orelse or not isinstance(statement.body[-1], ast.Break) or not begins_line(source, loop):
+        return
+    position = loop.body.index(statement)
+    before, behind, extra = loop.body[:position], loop.body[position + 1 :], statement.body[:-1]
+    others = [*before, *behind, *extra]
+    if any(isinstance(node, _LEAVING) for other in others for node in ast.walk(other)):
+        return
+    target_names = names_written(loop.target)
+    if any(_read_after(context, name, loop) for name in target_names) or not owns_lines(source, loop):
+        return
+    torch = torch_name(source)[0]
+    unit = indent_unit(source, statement)
+    going = fresh_name(source, "going")
+    merge = Merge(context, statement, context.diagnostic.code == "DDE105", safe=False)
+    try:
+        predicate = merge.predicates({}).text(statement.test)
+        lines = masked_turn(context, loop, before, going, "") if before else []
+        test = f"not {torch}.compiler.is_compiling() and {text_of(source, statement.test, Binding.AND)}"
+        lines += [f"if {test}:", *(unit + source.segment(inner) for inner in statement.body)]
+        if extra:
+            found = fresh_name(source, "found")
+            lines.append(f"{found} = {going} & {_part(predicate)}")
+            lines += masked_turn(context, loop, extra, found, "")
+            lines.append(f"{going} = {going} & ~{found}")
+        else:
+            lines.append(f"{going} = {going} & ~{_part(predicate)}")
+        lines += masked_turn(context, loop, behind, going, "") if behind else []
+    except (NotMergeable, NotAPredicate, ValueError):
+        return
+    device = device_of(context, statement, *loop.body, defined=lambda name: merge.defined_before(name, loop))
+    header = f"for {source.segment(loop.target)} in {text_of(source, loop.iter)}"
+    text = [
+        *comments_in(source, source.span(loop)),
+        f"{going} = {torch}.ones((), dtype={torch}.bool{f', device={device}' if device else ''})",
+        header + ":",
+        *(unit + line for line in lines),
+    ]
+    depth = len(source.indentation(loop).expandtabs(4))
+    edits = (Edit(source.span(loop), joined(source, loop, laid_out(text, depth, unit))),)
+    if parses(source, edits) and not (targets_written(loop) & {going}):
+        yield Candidate(
+            NAME,
+            Claim.RESTRUCTURED,
+            "run all turns while compiling, and keep the values from where eager leaves the loop",
+            edits,
+            torch_name(source)[1],
+            notes=("every turn is computed",),
+            decisions=(source.span(statement.test),),
+        )
+
+
+def _part(predicate: str) -> str:
+    return predicate if predicate.isidentifier() else f"({predicate})"
