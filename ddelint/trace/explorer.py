@@ -14,8 +14,10 @@ import re
 import sys
 import time
 import warnings
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
 
 import sympy
@@ -30,17 +32,19 @@ from ddelint.trace.observer import Answer, Inquiry, Observer
 from ddelint.trace.provenance import Blame, Expression, Paths, Sources
 
 _LONGEST_EXPRESSION = 72
+"""Characters up to which a piece of source names a symbol."""
+_LONGEST_QUESTION = 160
 """Characters up to which a question is shown as its source says it."""
 _INTEGERS = (2, 0, 1, 3)
 """Small numbers to go on with where an integer is demanded: a general one first, then none at all."""
 _INDICES = (1, 0, 2)
+_MOST_INTEGERS = 5
+"""Answers that are tried at one place."""
 _DATA_DEPENDENT = re.compile(
     r"\bSym(Int|Float|Bool)\b|data[- ]dependent|\bunbacked\b|(?<![\w.])z?u[f]?\d+(?!\w)", re.IGNORECASE
 )
 """What torch's and Python's errors say where a symbol turned up that they cannot take."""
-_UNPACKED = re.compile(
-    r"not enough values to unpack \(expected (?:at least )?(\d+)|too many values to unpack \(expected (\d+)"
-)
+_NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.]*\w)")
 _MISSING_FAKE = re.compile(r"no fake impl|fake impl registered|no Meta", re.IGNORECASE)
 _OPERATOR_NAME = re.compile(r"\b(\w+(?:\.|::)\w+(?:\.\w+)?)\b")
 
@@ -175,7 +179,8 @@ class Explorer:
             for site in self._sites.values():
                 if site.kind not in kinds:
                     continue
-                for answer in site.answers:
+                enough = 2 if self._any_completed else len(site.answers)  # more are for runs that would not end well
+                for answer in site.answers[:enough]:
                     if answer not in site.covered and site.tried.get(answer, 0) < 2:
                         site.tried[answer] = site.tried.get(answer, 0) + 1
                         return [*site.way[: site.way_length], (site.key, answer)]
@@ -184,7 +189,7 @@ class Explorer:
     # --- the oracle -----------------------------------------------------------------------------------------------
 
     def answer(self, observer: Observer, inquiry: Inquiry) -> Answer | None:
-        """Answer by plan, then by what is new, then by preference. None where torch itself or Dynamo would handle it."""
+        """Answer by plan, then by what is new, then by preference. None where torch itself handles not knowing."""
         who = self._blame()
         if who is None or any(torch_internals.tolerates_undecidable(p.code) for p in who.stack[who.last_user + 1 :]):
             return None
@@ -254,7 +259,7 @@ class Explorer:
         if not inquiry.expression.is_integer:
             return [1.5, 0.5]
         wanted: tuple[int, ...] = _INDICES if asking and isinstance(asking.node, ast.Subscript) else _INTEGERS
-        return list(_possible(observer, inquiry.expression, wanted))[:2]
+        return [*islice(_possible(observer, inquiry.expression, wanted), 2)]
 
     def _choose(self, site: _Site, observer: Observer, inquiry: Inquiry) -> Answer:
         run = self._run
@@ -284,27 +289,35 @@ class Explorer:
     def _covered(self, site: _Site, answer: Answer) -> None:
         text = str(answer).lower() if isinstance(answer, bool) else str(answer)
         question = self._questions[site.question]
-        self._questions[site.question] = _with_answers(question, [text])
+        if isinstance(answer, bool) == (question.kind != "integer"):
+            self._questions[site.question] = _with_answers(question, [text])
 
     # --- questions --------------------------------------------------------------------------------------------------
 
     def _add(self, question: Question) -> int:
-        """One question for each expression and nature; returns its index."""
+        """One question for each expression and nature; returns its index.
+
+        What asks whether a count is zero and then demands the count (`for row in rows`) is a demand for the count.
+        """
         nature = question.kind if question.kind in ("specialized", "other") else "asks"
         index = self._by_span.setdefault((question.span, nature), len(self._questions))
         if index == len(self._questions):
             self._questions.append(question)
+        known = self._questions[index]
+        if known.kind == "truth" and question.kind == "integer" and known.operator:
+            self._questions[index] = replace(question, detail=known.detail)
         return index
 
     def _question(self, observer: Observer, inquiry: Inquiry, who: Blame, answers: list[str]) -> Question:
-        return observer.silently(lambda: self._describe(observer, inquiry, who, answers))
+        described: Question = observer.silently(lambda: self._describe(observer, inquiry, who, answers))
+        return described
 
     def _describe(self, observer: Observer, inquiry: Inquiry, who: Blame, answers: list[str]) -> Question:
         place = who.place
         expression = provenance.expression_at(place, self._sources)
         values = naming.visible_values(place, provenance.function_of(place, self._sources))
         named = naming.names_in(values)
-        symbols = self._symbols(observer, inquiry.expression, named)
+        symbols = self._symbols(observer, self._involved(inquiry, expression, values), named)
         operator = inquiry.operator or self._operator(who)
         direct = who.direct and not operator
         return Question(
@@ -323,18 +336,30 @@ class Explorer:
 
     def _expression(self, inquiry: Inquiry, asking: Expression, named: naming.Named, direct: bool) -> str:
         text = asking.text
-        short = 0 < len(text) <= _LONGEST_EXPRESSION and isinstance(asking.node, ast.expr)
-        if short and (direct or inquiry.expression is None or inquiry.kind != "truth"):
-            return text
-        if inquiry.expression is None:
-            return text[:_LONGEST_EXPRESSION]
+        if text and isinstance(asking.node, ast.expr) and (direct or inquiry.expression is None):
+            return _shortened(text, _LONGEST_QUESTION)
+        if inquiry.expression is None or (0 < len(text) <= _LONGEST_EXPRESSION and inquiry.kind != "truth"):
+            return _shortened(text, _LONGEST_QUESTION)
         births = {symbol: name for symbol, birth in self._run.births.items() if (name := _birth_name(birth))}
         return naming.written(inquiry.expression, named, births)
 
-    def _symbols(self, observer: Observer, expression: sympy.Basic | None, named: naming.Named) -> Iterator[Symbol]:
-        if expression is None:
-            return
-        free = [s for s in expression.free_symbols if torch_internals.is_unbacked(s) or s in self._run.births]
+    def _involved(
+        self, inquiry: Inquiry, asking: Expression, values: Mapping[str, tuple[Any, str]]
+    ) -> set[sympy.Symbol]:
+        """The symbols of a question; of an operator or a failure, which has none: those in the blamed expression."""
+        if inquiry.expression is not None:
+            return set(inquiry.expression.free_symbols)
+        if inquiry.kind == "other" or asking.node is None:
+            return set()
+        born = {
+            symbol
+            for symbol, birth in self._run.births.items()
+            if birth.expression is not None and asking.span.contains(birth.expression.span)
+        }
+        return born | naming.symbols_in(asking.node, values)
+
+    def _symbols(self, observer: Observer, symbols: set[sympy.Symbol], named: naming.Named) -> Iterator[Symbol]:
+        free = [s for s in symbols if torch_internals.is_unbacked(s) or s in self._run.births]
         for symbol in sorted(free, key=lambda s: (len(str(s)), str(s))):
             birth = self._run.births.get(symbol)
             lower, upper = torch_internals.symbol_bounds(observer, symbol)
@@ -391,19 +416,24 @@ class Explorer:
         self._widen(error)
 
     def _widen(self, error: BaseException) -> None:
-        """`a, b, c = pieces` after pieces were answered to be two: try three."""
-        match = _UNPACKED.search(str(error))
-        wanted = int(next(group for group in match.groups() if group)) if match else None
-        for key, _ in reversed(self._run.asked):
+        """An error names the number that would do: `expected 3, got 2`, `a dimension of length 6`. Try it next."""
+        if self._any_completed:
+            return
+        numbers = [int(text) for text in _NUMBER.findall(str(error).partition("\n")[0])]
+        for key, answer in reversed(self._run.asked):
             site = self._sites[key]
-            if site.kind == "integer" and wanted is not None and wanted not in site.answers:
-                site.answers.append(wanted)
+            if site.kind == "integer":
+                new = [n for n in dict.fromkeys(numbers) if n not in site.answers and n != answer and n < 2**31]
+                site.answers += new[: max(0, _MOST_INTEGERS - len(site.answers))]
                 return
 
     def _judge_ends(self) -> None:
         """A failure that ended every run, whatever the answers, does not come from the answers."""
         failures = {end for end, _ in self._ends if end is not None}
-        if not self._any_completed and len(failures) == 1 and len(self._ends) > 1 and None not in dict(self._ends):
+        guessed = any(site.kind == "integer" for site in self._sites.values())
+        if self._any_completed or guessed or len(self._ends) < 2 or None in dict(self._ends):
+            return
+        if len(failures) == 1:
             question = self._ends[0][1]
             if question is not None:
                 self._add(question)
@@ -429,6 +459,10 @@ class Explorer:
         self._run.births.update(input_names)
 
 
+def _shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
 def _with_answers(question: Question, answers: list[str]) -> Question:
     return replace(question, answers=tuple(dict.fromkeys((*question.answers, *answers))))
 
@@ -437,8 +471,8 @@ def _birth_name(birth: _Birth) -> str:
     """A symbol's name by its origin: the call that read it, or the size of what an operator returned."""
     if birth.name or birth.expression is None:
         return birth.name
-    text = birth.expression.text
-    if not text or len(text) > _LONGEST_EXPRESSION:
+    text = _shortened(birth.expression.text, _LONGEST_EXPRESSION)
+    if not text:
         return ""
     if not isinstance(birth.expression.node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript)):
         text = f"({text})"
@@ -502,13 +536,13 @@ def _preferred(asking: Expression | None) -> bool:
                 wanted = not wanted
             case ast.BoolOp():
                 pass
-            case ast.If(test=test, body=body, orelse=orelse) if test is child:
+            case ast.If(test=test, body=body) if test is child:
                 if _leaves(body):
                     return not wanted
-                return wanted if orelse and _leaves(orelse) else wanted
+                return wanted
             case _:
                 return wanted
-        child = parent  # type: ignore[assignment]
+        child = parent
     return wanted
 
 
@@ -651,7 +685,7 @@ def _refill(value: Any, copy: Any) -> None:
         value.update(copy)
 
 
-_CONTAINERS = frozenset((list, dict, set, __import__("collections").OrderedDict))
+_CONTAINERS = frozenset((list, dict, set, OrderedDict))
 
 
 @contextlib.contextmanager

@@ -103,7 +103,7 @@ def names_in(values: Mapping[str, tuple[Any, str]]) -> Named:
             numbers.append((expression, name))
         elif isinstance(value, torch.Tensor):
             sizes += _sizes(value, name)
-        elif isinstance(value, torch.Size) or isinstance(value, (list, tuple)):
+        elif isinstance(value, (list, tuple)):  # torch.Size is one
             elements += _items(value, name)
     named = [*numbers, *sizes, *elements]
     return [(expression, name) for expression, name in named if expression.free_symbols]
@@ -121,12 +121,34 @@ def _sizes(tensor: torch.Tensor, name: str) -> list[tuple[sympy.Basic, str]]:
 def _items(values: Sequence[Any], name: str) -> list[tuple[sympy.Basic, str]]:
     found: list[tuple[sympy.Basic, str]] = []
     iterate = list.__iter__ if isinstance(values, list) else tuple.__iter__
-    for i, value in zip(range(_MOST_ITEMS), iterate(values)):  # type: ignore[arg-type]
+    items: Iterator[Any] = iterate(values)  # type: ignore[arg-type]
+    for i, value in zip(range(_MOST_ITEMS), items):
         expression = torch_internals.expression_of(value)
         if expression is not None:
             found.append((expression, f"{name}[{i}]"))
         elif isinstance(value, torch.Tensor):
             found += _sizes(value, f"{name}[{i}]")
+    return found
+
+
+def symbols_in(node: ast.AST, values: Mapping[str, tuple[Any, str]]) -> set[sympy.Symbol]:
+    """The symbols behind the names in `node`: of numbers, and of tensors whose sizes it mentions."""
+    found: set[sympy.Symbol] = set()
+    sized = {
+        ast.unparse(part.value)
+        for part in ast.walk(node)
+        if isinstance(part, ast.Attribute) and part.attr in ("shape", "size", "numel")
+    }
+    for part in ast.walk(node):
+        if not isinstance(part, (ast.Name, ast.Attribute)):
+            continue
+        text = ast.unparse(part)
+        value, _ = values.get(text, (None, ""))
+        expression = torch_internals.expression_of(value)
+        if expression is not None:
+            found |= expression.free_symbols
+        elif isinstance(value, torch.Tensor) and text in sized:
+            found |= {symbol for size, _ in _sizes(value, text) for symbol in size.free_symbols}
     return found
 
 
@@ -159,9 +181,8 @@ def written(expression: sympy.Basic, named: Named, symbol_names: Mapping[sympy.S
         return str(_Written().doprint(_swap(expression, substitutions)))
     except Exception:  # torch's own functions refuse some arguments: then names go in as text
         text = str(expression)
-        for symbol in expression.free_symbols:
-            name = substitutions.get(symbol)
-            text = text if name is None else re.sub(rf"\b{re.escape(str(symbol))}\b", lambda _, n=name: str(n), text)
+        for symbol in expression.free_symbols & substitutions.keys():
+            text = re.sub(rf"\b{re.escape(str(symbol))}\b", str(substitutions[symbol]).replace("\\", ""), text)
         return text
 
 

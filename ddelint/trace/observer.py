@@ -1,7 +1,8 @@
-"""A ShapeEnv that lets an oracle answer what torch cannot, remembers where symbols are born, and sees specialization."""
+"""A ShapeEnv that lets an oracle answer what torch cannot, and tells it of births and of silent specialization."""
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -40,10 +41,10 @@ class Oracle(Protocol):
         """A size declared dynamic was fixed to its example value by evaluating `expression` to `value`."""
 
     def decided(self, observer: Observer, expression: sympy.Basic, answer: bool) -> None:
-        """A question got an answer that only holds because of an earlier answer of the oracle's to the same question."""
+        """A question got an answer only because the oracle has answered the same question before."""
 
 
-class Observer(torch_internals.ShapeEnv):  # type: ignore[misc, name-defined]
+class Observer(torch_internals.ShapeEnv):  # type: ignore[misc]
     """Answers questions through its oracle and records each answer as a fact, so that later ones stay consistent."""
 
     def __init__(self, oracle: Oracle) -> None:
@@ -98,10 +99,8 @@ class Observer(torch_internals.ShapeEnv):  # type: ignore[misc, name-defined]
             result = sympy.Integer(answer) if expression.is_integer else sympy.Float(answer)
             fact = sympy.Eq(expression, result)
         if fact not in (sympy.true, sympy.false):
-            try:
+            with contextlib.suppress(Exception):  # a fact that torch cannot digest narrows nothing: the answer stands
                 self.silently(lambda: self.guard_or_defer_runtime_assert(fact, "assumed while exploring"))
-            except Exception:  # a fact that torch cannot digest narrows nothing, the answer still stands
-                pass
         return result
 
     def _look_for_specialization(self, expression: sympy.Basic, result: sympy.Basic) -> None:

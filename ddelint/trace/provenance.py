@@ -74,7 +74,7 @@ def is_torch(filename: str) -> bool:
 def is_plumbing(filename: str) -> bool:
     """Code that nobody blames: ours, torch's, the standard library's, and generated code."""
     path = real(filename)
-    if path.startswith("<") or path.startswith(_PACKAGE) or is_torch(filename):
+    if path.startswith(("<", _PACKAGE)) or is_torch(filename):
         return True
     return path.startswith(_STANDARD) and not any(part in path for part in _SITE_PACKAGES)
 
@@ -189,7 +189,7 @@ def _load(filename: str, module_globals: Mapping[str, Any]) -> IndexedSource | N
     if filename.startswith("<"):
         return None
     text = None
-    loader = getattr(module_globals.get("__spec__"), "loader", None) or module_globals.get("__loader__")
+    loader: Any = getattr(module_globals.get("__spec__"), "loader", None) or module_globals.get("__loader__")
     if real(str(module_globals.get("__file__", ""))) == real(filename) and hasattr(loader, "get_source"):
         try:
             text = loader.get_source(module_globals.get("__name__"))
@@ -274,10 +274,10 @@ def _whole_line(filename: str, row: int, source: IndexedSource | None) -> Expres
         return Expression(Span(filename, row, 1, row, 2), None, None)
     line = source.lines[row - 1].rstrip("\r\n")
     span = Span(filename, row, len(line) - len(line.lstrip()) + 1, row, len(line) + 1)
-    node = next((n for n in ast.walk(source.tree) if isinstance(n, ast.stmt) and n.lineno == row), None)
-    if node is None:
+    statement = next((n for n in ast.walk(source.tree) if isinstance(n, ast.stmt) and n.lineno == row), None)
+    if statement is None:
         return Expression(span, None, source)
-    node = _asking(node, "", source)
+    node = _asking(statement, "", source)
     return Expression(source.span(node), node, source)
 
 

@@ -46,7 +46,7 @@ def _accepted(function: Callable[..., Any], settings: Mapping[str, Any]) -> dict
 # --- the shape environment ------------------------------------------------------------------------------------------
 
 ShapeEnv: Any = private("torch.fx.experimental.symbolic_shapes", "ShapeEnv")
-"""Base class of the observer. `_evaluate_expr`, `_make_data_dependent_error`, `_get_user_frame` are overridden there."""
+"""Base class of the observer, which overrides `_evaluate_expr` and a few more."""
 
 Undecidable: type[RuntimeError] = private("torch.fx.experimental.symbolic_shapes", "GuardOnDataDependentSymNode")
 """What torch raises where a question about an unbacked symbol has no answer."""
@@ -82,8 +82,8 @@ def undecidable_text(env: Any, expression: sympy.Basic, unhinted: sympy.Basic) -
 def undecidable(env: Any, expression: sympy.Basic, unhinted: sympy.Basic) -> RuntimeError:
     """A GuardOnDataDependentSymNode with `undecidable_text` as its message."""
     parameters = len(inspect.signature(Undecidable.__init__).parameters) - 1
-    arguments: tuple[Any, ...] = (expression, undecidable_text(env, expression, unhinted))
-    return Undecidable(*arguments[-parameters:] if parameters < len(arguments) else arguments)
+    text = undecidable_text(env, expression, unhinted)
+    return Undecidable(text) if parameters == 1 else Undecidable(expression, text)
 
 
 def bounds(env: Any, expression: sympy.Basic) -> tuple[int | float | None, int | float | None]:
@@ -136,7 +136,7 @@ def _unbacked_kinds() -> tuple[Any, ...]:
 
 def replaced(env: Any, expression: sympy.Basic) -> sympy.Basic:
     """`expression` in terms of the symbols that `env` still tells apart."""
-    return env.replace(expression)  # type: ignore[no-any-return]
+    return env.replace(expression)
 
 
 def specialized_to(env: Any, symbol: sympy.Symbol) -> int | None:
@@ -174,7 +174,7 @@ def fakeify(
     `name` is what the symbols' source is called. Tied tensors stay tied within one mode.
     """
     if not unbacked and not dynamic:
-        return mode.from_tensor(tensor, static_shapes=True)  # type: ignore[no-any-return]
+        return mode.from_tensor(tensor, static_shapes=True)
     shapes = "torch.fx.experimental.symbolic_shapes"
     policy = private(shapes, "DimDynamic")
     kinds = [policy.STATIC] * tensor.dim()
@@ -184,7 +184,7 @@ def fakeify(
         kinds[dimension] = policy.UNBACKED if hasattr(policy, "UNBACKED") else policy.SIZE_LIKE_UNBACKED
     context = private(shapes, "StatelessSymbolicContext")(dynamic_sizes=kinds)
     source = private("torch._dynamo.source", "LocalSource")(name)
-    return mode.from_tensor(tensor, source=source, symbolic_context=context)  # type: ignore[no-any-return]
+    return mode.from_tensor(tensor, source=source, symbolic_context=context)
 
 
 def value_operator(error: BaseException) -> str:
@@ -205,7 +205,7 @@ def unknown_operator(error: BaseException) -> str:
 def answers_with_truth(error: BaseException) -> bool:
     """Whether the operator behind `error` gives one Python bool, so that both its answers can be tried."""
     schema = getattr(getattr(error, "func", None), "_schema", None)
-    returns = getattr(schema, "returns", ())
+    returns: list[Any] = list(getattr(schema, "returns", ()))
     return len(returns) == 1 and str(returns[0].type) == "bool"
 
 
