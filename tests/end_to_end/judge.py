@@ -2,7 +2,8 @@
 
 A program is a Python file with `Model` or `fn` and `make_inputs(seed)`; its docstring says `kind:`, `fix:` and
 `unfixable:`. Module constants: `UNBACKED = {argument: [dims]}` (marked for compile, dynamic for export) and
-`DYNAMIC = {argument: [dims]}` (dynamic for export).
+`DYNAMIC = {argument: [dims]}` (dynamic for export). Or it is a file with `model`, `args` and `kwargs`: then seed 0
+means these inputs, and the other seeds vary their values.
 
 Nothing here imports ddelint: this is the second opinion. Each program is judged in a fork of one process that has
 loaded torch, so that crashes, endless loops and Dynamo's state stay with the program that caused them.
@@ -15,9 +16,11 @@ from __future__ import annotations
 
 import argparse
 import ast
+import copy
 import importlib.util
 import json
 import os
+import random
 import re
 import select
 import signal
@@ -31,6 +34,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+"""Positional and keyword arguments of one call."""
 TARGETS = ("export", "strict", "compile", "derived")
 """`derived`: compile with 0-d tensor arguments cloned inside; otherwise Dynamo guards on their values."""
 
@@ -140,11 +145,19 @@ class Judge:
         backend: str = "eager",
         targets: Sequence[str] = TARGETS,
         timeout: float = 240.0,
+        record: Path | None = None,
+        against: Path | None = None,
     ) -> Verdict:
-        """Judge `rewritten` (default: the original itself) against `original`."""
+        """Judge `rewritten` (default: the original itself) against `original`.
+
+        `record` writes down what the original does; `against` compares with such a record in place of the original
+        (for one program on two versions of a package, which need two processes).
+        """
         request = {
             "original": str(original),
             "rewritten": str(rewritten or original),
+            "record": str(record) if record else "",
+            "against": str(against) if against else "",
             "eager_seeds": eager_seeds,
             "seeds": seeds,
             "backend": backend,
@@ -184,9 +197,12 @@ class Program:
         self.unbacked: dict[int, list[int]] = getattr(self.module, "UNBACKED", {})
         self.dynamic: dict[int, list[int]] = getattr(self.module, "DYNAMIC", {}) or self.unbacked
 
-    def inputs(self, seed: int) -> tuple[Any, ...]:
+    def inputs(self, seed: int) -> Arguments:
         """Fresh arguments."""
-        return tuple(self.module.make_inputs(seed))
+        if hasattr(self.module, "make_inputs"):
+            return tuple(self.module.make_inputs(seed)), {}
+        given = copy.deepcopy((tuple(self.module.args), dict(self.module.kwargs)))
+        return given if seed == 0 else varied(given, seed)
 
     def build(self) -> Callable[..., Any]:
         """A fresh module or function; weights from one seed."""
@@ -195,6 +211,8 @@ class Program:
         torch.manual_seed(0)
         if hasattr(self.module, "Model"):
             return self.module.Model()  # type: ignore[no-any-return]
+        if hasattr(self.module, "model"):
+            return copy.deepcopy(self.module.model)  # type: ignore[no-any-return]
         return self.module.fn  # type: ignore[no-any-return]
 
     def exportable(self) -> Any:
@@ -219,9 +237,26 @@ class Program:
             return None
         spec = tuple(
             dict.fromkeys(self.dynamic[i], torch.export.Dim.DYNAMIC) if i in self.dynamic else None
-            for i in range(len(self.inputs(0)))
+            for i in range(len(self.inputs(0)[0]))
         )
         return spec if hasattr(self.module, "Model") else (spec,)
+
+
+def varied(arguments: Arguments, seed: int) -> Arguments:
+    """The same shapes and dtypes with other values: floats drawn anew, the rest rolled or turned."""
+    import torch
+    from torch.utils import _pytree as pytree
+
+    generator = torch.Generator().manual_seed(seed)
+
+    def vary(value: Any) -> Any:
+        if not isinstance(value, torch.Tensor) or value.dim() == 0:
+            return value
+        if value.is_floating_point():
+            return torch.rand(value.shape, generator=generator).to(value.dtype) * value.abs().max().clamp(min=1.0)
+        return value.roll(seed, -1) if seed % 2 else value.flip(0)
+
+    return pytree.tree_map(vary, arguments)  # type: ignore[no-any-return]
 
 
 @dataclass
@@ -237,15 +272,18 @@ class Outcome:
     """The module's buffers after the call."""
 
 
-def call(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Outcome:
+def call(function: Callable[..., Any], arguments: Arguments = ((), {})) -> Outcome:
     """Call, with whatever it raises caught."""
     import torch
 
     torch.manual_seed(1)
+    random.seed(1)
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return Outcome(function(*arguments), "", arguments)
+            return Outcome(function(*arguments[0], **arguments[1]), "", arguments)
         except Exception as error:
             return Outcome(None, type(error).__name__, arguments)
 
@@ -322,12 +360,12 @@ def replay(
     import torch
 
     def shapes(seed: int) -> list[Any]:
-        return [tuple(a.shape) if isinstance(a, torch.Tensor) else None for a in program.inputs(seed)]
+        return [tuple(a.shape) if isinstance(a, torch.Tensor) else None for a in program.inputs(seed)[0]]
 
     for seed, first in enumerate(expected):
         if static and shapes(seed) != shapes(0):
             continue
-        second = call(lambda seed=seed: traced(seed), ())
+        second = call(lambda seed=seed: traced(seed))
         if second.error:
             if not first.error:
                 verdict.raised.append(seed)
@@ -346,14 +384,19 @@ def judge_export(expected: Sequence[Outcome], program: Program, strict: bool) ->
     import torch
 
     try:
-        exported = torch.export.export(
-            program.exportable(), program.inputs(0), dynamic_shapes=program.dynamic_shapes(), strict=strict
-        )
+        args, kwargs = program.inputs(0)
+        shapes = program.dynamic_shapes()
+        exported = torch.export.export(program.exportable(), args, kwargs, dynamic_shapes=shapes, strict=strict)
     except Exception as error:
         return TargetVerdict(False, describe(error))
     verdict = TargetVerdict(True)
     module = exported.module()
-    replay(verdict, expected, program, lambda seed: module(*program.inputs(seed)), static=not program.dynamic)
+
+    def traced(seed: int) -> Any:
+        args, kwargs = program.inputs(seed)
+        return module(*args, **kwargs)
+
+    replay(verdict, expected, program, traced, static=not program.dynamic)
     return verdict
 
 
@@ -370,8 +413,8 @@ def judge_compile(expected: Sequence[Outcome], program: Program, derived: bool, 
     if derived:
         inner = target
 
-        def with_clones(*args: Any) -> Any:
-            return inner(*[a.clone() if isinstance(a, torch.Tensor) and a.dim() == 0 else a for a in args])
+        def with_clones(*args: Any, **kwargs: Any) -> Any:
+            return inner(*[a.clone() if isinstance(a, torch.Tensor) and a.dim() == 0 else a for a in args], **kwargs)
 
         target = with_clones
 
@@ -384,18 +427,18 @@ def judge_compile(expected: Sequence[Outcome], program: Program, derived: bool, 
 
     compiled = torch.compile(target, fullgraph=True, backend=counting)
 
-    def prepared(seed: int) -> tuple[Any, ...]:
-        arguments = program.inputs(seed)
+    def traced(seed: int) -> Any:
+        args, kwargs = program.inputs(seed)
         for i, dims in program.unbacked.items():
-            dynamo.decorators.mark_unbacked(arguments[i], dims)
-        return arguments
+            dynamo.decorators.mark_unbacked(args[i], dims)
+        return compiled(*args, **kwargs)
 
     try:
-        compiled(*prepared(0))
+        traced(0)
     except Exception as error:
         return TargetVerdict(False, describe(error))
     verdict = TargetVerdict(True)
-    replay(verdict, expected, program, lambda seed: compiled(*prepared(seed)), static=False)
+    replay(verdict, expected, program, traced, static=False)
     verdict.graphs = graphs
     return verdict
 
@@ -405,16 +448,21 @@ def judge(request: Mapping[str, Any]) -> Verdict:
     import torch
 
     torch.set_num_threads(1)
-    rewritten = request["original"] != request["rewritten"]
-    program = Program(Path(request["original"]))
-    seeds = max(request["seeds"], request["eager_seeds"] if rewritten else 0)
-    expected = [run(program, seed) for seed in range(seeds)]
+    compared = bool(request["against"]) or request["original"] != request["rewritten"]
+    seeds = max(request["seeds"], request["eager_seeds"] if compared or request["record"] else 0)
     verdict = Verdict()
-    if rewritten:  # loaded late: it may register the original's custom operators again
+    program = Program(Path(request["original"]))
+    if request["against"]:
+        expected = torch.load(request["against"], weights_only=False)[:seeds]
+    else:
+        expected = [run(program, seed) for seed in range(seeds)]
+    if request["record"]:
+        torch.save(expected, request["record"])
+    if compared:  # loaded late: it may register the original's custom operators again
         program = Program(Path(request["rewritten"]))
         verdict.eager_differences = eager_differences(expected, program)
     expected = expected[: request["seeds"]]
-    zero_dim = any(isinstance(a, torch.Tensor) and a.dim() == 0 for a in program.inputs(0))
+    zero_dim = any(isinstance(a, torch.Tensor) and a.dim() == 0 for a in program.inputs(0)[0])
     for target in request["targets"]:
         if target == "derived" and not zero_dim:
             continue
@@ -488,6 +536,8 @@ def main() -> None:
     request = {
         "original": str(options.original),
         "rewritten": str(rewritten),
+        "record": "",
+        "against": "",
         "eager_seeds": 64,
         "seeds": options.seeds,
         "backend": options.backend,

@@ -1,0 +1,161 @@
+"""Real modules of published packages: what is blamed first, and what a fix of the package's own files comes to.
+
+The scripts in realworld_cases/ build a module from a tiny configuration with random weights. Packages that are absent,
+or of another version than the one the line numbers were taken from, are skipped.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from issues_table import check
+from judge import Judge
+
+pytestmark = [pytest.mark.slow, pytest.mark.realworld]
+
+CASES = Path(__file__).resolve().parent / "realworld_cases"
+DISTRIBUTIONS = {
+    "egnn_pytorch": ("egnn-pytorch", "0.2.8"),
+    "entmax": ("entmax", "1.3"),
+    "kornia": ("kornia", "0.9.0"),
+    "mixture_of_experts": ("mixture-of-experts", "0.2.3"),
+    "st_moe_pytorch": ("st-moe-pytorch", "0.1.8"),
+    "torch_geometric": ("torch-geometric", "2.8.1"),
+    "torchcrf": ("pytorch-crf", "0.7.2"),
+    "transformers": ("transformers", "5.23.0"),
+    "x_transformers": ("x-transformers", "2.31.10"),
+}
+"""Package → its distribution and the version that BLAMED's line numbers are of."""
+MODELS = "transformers/models"
+BLAMED: dict[str, str | None] = {
+    "egnn_adj": "egnn_pytorch/egnn_pytorch.py:249",
+    "entmax_loss": "entmax/activations.py:136",
+    "kornia_crop_by_boxes": "kornia/geometry/transform/crop2d.py:308",
+    "kornia_nms": "kornia/geometry/bbox.py:747",
+    "kornia_ransac": "kornia/geometry/ransac.py:1407",
+    "moe_top2_lucidrains": "mixture_of_experts/mixture_of_experts.py:40",
+    "pyg_coalesce": "torch_geometric/utils/num_nodes.py:32",
+    "pyg_gcnconv": None,
+    "pyg_global_mean_pool": "torch_geometric/utils/_scatter.py:48",
+    "pyg_set2set": "torch_geometric/nn/aggr/base.py:128",
+    "pyg_subgraph": "torch_geometric/utils/num_nodes.py:32",
+    "pyg_to_dense_batch": "torch_geometric/utils/_to_dense_batch.py:106",
+    "pyg_topkpooling": "torch_geometric/utils/_scatter.py:48",
+    "pyg_unbatch": "torch_geometric/utils/num_nodes.py:32",
+    "st_moe": "st_moe_pytorch/st_moe_pytorch.py:94",
+    "tf_fastspeech2_conformer": f"{MODELS}/fastspeech2_conformer/modeling_fastspeech2_conformer.py:108",
+    "tf_generate_greedy": "transformers/generation/utils.py:2864",
+    "tf_idefics3_image_features": None,
+    "tf_llava_next": "transformers/image_processing_utils.py:665",
+    "tf_longformer": f"{MODELS}/longformer/modeling_longformer.py:549",
+    "tf_mixtral_eagerexp": f"{MODELS}/mixtral/modeling_mixtral.py:80",
+    "tf_nllb_moe": f"{MODELS}/nllb_moe/modeling_nllb_moe.py:357",
+    "tf_qwen2_vl_vision": f"{MODELS}/qwen2_vl/modeling_qwen2_vl.py:403",
+    "tf_superpoint": f"{MODELS}/superpoint/modeling_superpoint.py:49",
+    "tf_switch": f"{MODELS}/switch_transformers/modeling_switch_transformers.py:174",
+    "tf_t5_cls": None,
+    "tf_vilt": f"{MODELS}/vilt/modeling_vilt.py:107",
+    "tf_wav2vec2_train": f"{MODELS}/wav2vec2/modeling_wav2vec2.py:145",
+    "tf_whisper_specaug_train": f"{MODELS}/whisper/modeling_whisper.py:126",
+    "tf_xlm": None,
+    "torchcrf_loss": "torchcrf/__init__.py:166",
+    "xt_generate": "x_transformers/autoregressive_wrapper.py:527",
+}
+"""Case → the line that is blamed first, None where export and compile take it as it is (torch 2.13)."""
+CLEARED: frozenset[str] = frozenset()
+"""Cases whose rewritten package exports and compiles like eager. Grows with the moves."""
+SEEDS = 4
+
+
+def package_of(case: Path) -> str:
+    """The package whose files are to be blamed and mended."""
+    match = re.search(r'^PACKAGE = "(\w+)"$', case.read_text("utf-8"), re.MULTILINE)
+    assert match is not None, case
+    return match[1]
+
+
+def installed(case: Path) -> Path:
+    """The installed package's folder; skips where it is absent or of another version."""
+    package = package_of(case)
+    distribution, version = DISTRIBUTIONS[package]
+    try:
+        found = importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip(f"{distribution} is not installed")
+    if found != version:
+        pytest.skip(f"{distribution} is {found}; the lines are of {version}")
+    spec = importlib.util.find_spec(package)
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).parent
+
+
+def cases() -> list[Path]:
+    return sorted(CASES.glob("*.py"))
+
+
+@pytest.fixture(scope="module")
+def worker() -> Iterator[object]:
+    pytest.importorskip("torch")
+    from ddelint.trace.session import Worker
+
+    with Worker() as running:
+        yield running
+
+
+def test_every_case_has_a_line() -> None:
+    assert {case.stem for case in cases()} == set(BLAMED)
+    assert len(BLAMED) == 32
+    assert set(BLAMED) >= CLEARED
+
+
+@pytest.mark.parametrize("case", cases(), ids=lambda case: case.stem)
+def test_blame(case: Path, worker: object) -> None:
+    from ddelint.protocol import EntryFailure, EntrySpec, SessionOptions
+    from ddelint.trace.session import Worker
+
+    assert isinstance(worker, Worker)
+    folder = installed(case)
+    session = worker.open(SessionOptions(EntrySpec(str(case), "model"), (str(folder),)))
+    assert not isinstance(session, EntryFailure), session
+    try:
+        trace = session.trace({})
+    finally:
+        session.close()
+    assert trace.failure is None
+    asked = [q for q in trace.questions if q.kind != "other"]
+    blamed = [f"{os.path.relpath(q.span.filename, folder.parent)}:{q.span.row}" for q in asked]
+    expected = BLAMED[case.stem]
+    assert blamed[:1] == ([] if expected is None else [expected])
+    assert all(line.startswith(folder.name + os.sep) for line in blamed)
+
+
+@pytest.mark.parametrize("case", cases(), ids=lambda case: case.stem)
+def test_fix(case: Path, tmp_path: Path) -> None:
+    if BLAMED[case.stem] is None:
+        pytest.skip("needs no fix")
+    folder = installed(case)
+    copied = tmp_path / "site" / folder.name
+    shutil.copytree(folder, copied, ignore=shutil.ignore_patterns("__pycache__", "*.pyc"))
+    before = {path: path.read_bytes() for path in copied.rglob("*.py")}
+    checked = check(copied, "--entry", f"{case}:model", "--fix", "--unsafe-fixes", timeout=900)
+    assert checked.error == ""
+    assert checked.exit_code in (0, 1)
+    assert {path for path in before if path.read_bytes() != before[path]} or case.stem not in CLEARED
+    record = tmp_path / "outcomes.pt"
+    with Judge() as judge:
+        original = judge(case, targets=(), eager_seeds=SEEDS, record=record)
+    assert original.failure == ""
+    with Judge(path=[str(copied.parent)]) as judge:
+        verdict = judge(case, against=record, targets=("export", "compile"), eager_seeds=SEEDS, seeds=SEEDS)
+    assert verdict.failure == ""
+    assert verdict.eager_differences == []
+    if case.stem in CLEARED:
+        assert {name: str(target) for name, target in verdict.targets.items()} == {"export": "ok", "compile": "ok"}
