@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import os
 import re
 import traceback
@@ -59,12 +60,9 @@ def user_traceback(error: BaseException) -> str:
 
 def line_span(filename: str, row: int) -> Span:
     """The text on one line, without its indentation; one column where the file cannot be read."""
-    try:
-        line = Path(filename).read_text(errors="replace").splitlines()[row - 1]
-    except (OSError, IndexError):
-        return Span(filename, row, 1, row, 2)
+    line = linecache.getline(filename, row)
     text = line.strip()
-    start = len(line) - len(line.lstrip()) + 1
+    start = len(line) - len(line.lstrip()) + 1 if text else 1
     return Span(filename, row, start, row, start + max(1, len(text)))
 
 
@@ -99,7 +97,9 @@ def _is_ours(filename: str) -> bool:
 
 
 def _without_our_frames(output: str) -> str:
-    return "\n".join(line for line in output.splitlines() if f'File "{_OURS}' not in line)
+    """What a crashed process left, without ddelint's frames and faulthandler's list of extension modules."""
+    hidden = (f'File "{_OURS}', 'File "<string>"', "Extension modules: ")
+    return "\n".join(line for line in output.splitlines() if not line.strip().startswith(hidden))
 
 
 def _span(error: BaseException, paths: Sequence[str], entry_filename: str) -> Span | None:
@@ -131,11 +131,8 @@ def _position(step: TracebackType) -> Span:
 
 def _characters(filename: str, row: int, byte_offset: int) -> int:
     """A column counted in characters from 1, from an offset counted in UTF-8 bytes from 0."""
-    try:
-        line = Path(filename).read_text("utf-8", errors="replace").splitlines()[row - 1]
-    except (OSError, IndexError):
-        return byte_offset + 1
-    return len(line.encode()[:byte_offset].decode(errors="replace")) + 1
+    line = linecache.getline(filename, row)
+    return len(line.encode()[:byte_offset].decode(errors="replace")) + 1 if line else byte_offset + 1
 
 
 def _syntax_error_span(error: BaseException, wanted: Sequence[str]) -> Span | None:

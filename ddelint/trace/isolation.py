@@ -25,6 +25,8 @@ _CAPTURE_LIMIT = 4 * 2**20
 """Bytes of captured stderr beyond which the capture starts over, so that a flood does not fill the disk."""
 _TAIL_BYTES = 8192
 _DUMP_SIGNAL = getattr(signal, "SIGUSR1", None)
+_NO_ANSWER = 70
+"""Exit status of a child that could not send its answer."""
 _PR_SET_PDEATHSIG = 1
 _LINUX = sys.platform.startswith("linux")
 
@@ -73,7 +75,7 @@ class Child:
         if pid:
             there.close()
             return cls(pid, here, capture)
-        status = 70
+        status = _NO_ANSWER
         try:
             here.close()
             _settle(capture)
@@ -212,7 +214,10 @@ class Child:
             name = _signal_name(number)
             hint = " (the system kills this way when memory runs out)" if name == "SIGKILL" else ""
             return Death("signal", f"was killed by {name}{hint}", output)
-        return Death("exit", f"ended its process with exit code {os.waitstatus_to_exitcode(status)}", output)
+        code = os.waitstatus_to_exitcode(status)
+        if code == _NO_ANSWER:
+            return Death("exit", "closed the channel to its supervisor", output)
+        return Death("exit", f"ended its process with exit code {code}", output)
 
     def _added_memory(self) -> int:
         total = private_memory(self.pid) - self._baseline

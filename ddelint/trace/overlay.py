@@ -12,6 +12,7 @@ import functools
 import gc
 import importlib.abc
 import importlib.machinery
+import io
 import linecache
 import os
 import sys
@@ -99,7 +100,7 @@ def _register(changed: Mapping[str, str]) -> None:
     for filename, text in changed.items():
         real = _real(filename)
         _texts[real] = text
-        lines = [line + "\n" for line in text.splitlines()]
+        lines = io.StringIO(text, newline=None).readlines()
         for name in {filename, real} | {known for known in linecache.cache if _real(known) == real}:
             # without a modification time `linecache.checkcache` leaves the entry alone
             linecache.cache[name] = (len(text), None, lines, name)
@@ -130,8 +131,9 @@ class _Finder(importlib.abc.MetaPathFinder):
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         found = importlib.machinery.PathFinder.find_spec(fullname, path, target)
-        replaced = self.overlaid(found) if found is not None else None
-        return replaced if replaced is not found else None
+        if found is None or found.origin is None or _real(found.origin) not in _texts:
+            return None
+        return self.overlaid(found)
 
     def overlaid(self, spec: importlib.machinery.ModuleSpec) -> importlib.machinery.ModuleSpec:
         """The spec, loading the overlay's text where its file has one."""

@@ -1,0 +1,252 @@
+"""Candidate text takes effect in place where only functions differ, and by importing anew otherwise."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ddelint.trace import overlay
+
+pytestmark = pytest.mark.usefixtures("clean_imports")
+
+SOURCE = """\
+import math
+LIMIT = 3
+
+def area(r):
+    return math.pi * r
+
+def counter():
+    seen = []
+    def count(x):
+        seen.append(x)
+        return len(seen)
+    return count
+
+class Base:
+    def forward(self, x):
+        return "base"
+
+class Layer(Base):
+    scale = 2
+
+    def __init__(self):
+        self.extra = 10
+
+    @property
+    def size(self):
+        return 1
+
+    @size.setter
+    def size(self, value):
+        self.extra = value
+
+    def forward(self, x, add=1):
+        return x * self.scale + add
+
+    @staticmethod
+    def half(x):
+        return x / 2
+"""
+
+
+@pytest.fixture
+def load(tmp_path: Path) -> Callable[..., Any]:
+    """`load(text)` imports it as module `overlaid`."""
+
+    def load_module(text: str = SOURCE, name: str = "overlaid") -> Any:
+        path = tmp_path / (name.replace(".", "/") + ".py")
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+        if str(tmp_path) not in sys.path:
+            sys.path.insert(0, str(tmp_path))
+        importlib.invalidate_caches()
+        return importlib.import_module(name)
+
+    return load_module
+
+
+def changed(module: Any, old: str, new: str, text: str = SOURCE) -> dict[str, str]:
+    assert old in text
+    return {module.__file__: text.replace(old, new)}
+
+
+def test_nothing_to_do(load: Callable[..., Any]) -> None:
+    module = load()
+    assert overlay.install({}) == "none"
+    assert overlay.install({module.__file__: SOURCE}) == "none"
+
+
+def test_live_objects_get_the_new_code(load: Callable[..., Any]) -> None:
+    module = load()
+    layer, area, bound = module.Layer(), module.area, module.Layer().forward
+    texts = changed(module, "return x * self.scale + add", "y = x\n        return y - add")
+    texts = {module.__file__: texts[module.__file__].replace("math.pi * r", "-r")}
+    assert overlay.install(texts) == "swap"
+    assert layer.forward(5) == 4
+    assert bound(5) == 4
+    assert area(2) == -2
+
+
+def test_closures_get_the_new_code_and_keep_their_cells(load: Callable[..., Any]) -> None:
+    module = load()
+    count = module.counter()
+    count(1)
+    assert overlay.install(changed(module, "return len(seen)", "return -len(seen)")) == "swap"
+    assert count(1) == -2
+    assert module.counter()(1) == -1
+
+
+def test_functions_that_only_moved_know_their_new_lines(load: Callable[..., Any]) -> None:
+    module = load()
+    assert overlay.install(changed(module, "LIMIT = 3\n", "LIMIT = 3\n\n\n\n")) == "swap"
+    assert module.area.__code__.co_firstlineno == 7
+    assert inspect.getsource(module.area) == "def area(r):\n    return math.pi * r\n"
+
+
+def test_tracebacks_show_the_new_text(load: Callable[..., Any]) -> None:
+    module = load()
+    overlay.install(changed(module, "return math.pi * r", "raise ValueError  # new"))
+    with pytest.raises(ValueError) as caught:  # noqa: PT011
+        module.area(1)
+    assert "raise ValueError  # new" in "".join(traceback.format_exception(caught.value))
+
+
+def test_additions(load: Callable[..., Any]) -> None:
+    module = load()
+    text = SOURCE.replace("import math\n", "import math\nimport cmath as c\nfrom os import sep\n")
+    text = text.replace(
+        "def area(r):\n    return math.pi * r",
+        "_TABLE = (7, 8)\n\ndef _helper(r):\n    return r, sep\n\ndef area(r):\n    return _helper(r), c.pi, _TABLE",
+    )
+    assert overlay.install({module.__file__: text}) == "swap"
+    assert module.area(1)[2] == (7, 8)
+    assert module._helper.__code__.co_firstlineno == text[: text.index("def _helper")].count("\n") + 1
+
+
+def test_a_new_method_may_use_super(load: Callable[..., Any]) -> None:
+    module = load()
+    layer = module.Layer()
+    texts = changed(
+        module,
+        "    @staticmethod",
+        "    def plain(self, x):\n        return super().forward(x)\n\n    @staticmethod",
+    )
+    assert overlay.install(texts) == "swap"
+    assert layer.plain(1) == "base"
+
+
+def test_changed_constant_defaults(load: Callable[..., Any]) -> None:
+    module = load()
+    layer = module.Layer()
+    assert overlay.install(changed(module, "x, add=1)", "x, add=5, *, sign=-1)")) == "swap"
+    assert layer.forward(1) == 7
+
+
+def test_a_removed_import_may_stay(load: Callable[..., Any]) -> None:
+    module = load("import math\nimport os\n\ndef f():\n    return 1\n")
+    assert overlay.install({module.__file__: "import math\n\ndef f():\n    return 2\n"}) == "swap"
+    assert module.f() == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("LIMIT = 3", "LIMIT = 4"),
+        ("scale = 2", "scale = 3"),
+        ("class Layer(Base)", "class Layer"),
+        ("    @staticmethod\n    def half(x)", "    @classmethod\n    def half(cls, x)"),
+        ("def forward(self, x, add=1)", "def forward(self, x, add=LIMIT)"),
+        ("seen.append(x)\n        return len(seen)", "return x"),
+        ("\n\nclass Base", "\n\nprint()\n\nclass Base"),
+    ],
+)
+def test_what_cannot_be_swapped_is_imported_anew(load: Callable[..., Any], old: str, new: str) -> None:
+    module = load()
+    closure = module.counter()
+    assert overlay.install(changed(module, old, new)) == "fresh"
+    again = importlib.import_module("overlaid")
+    assert again is not module
+    assert new.strip() in inspect.getsource(again)
+    assert closure(1) == 1
+
+
+def test_code_that_a_decorator_has_captured_is_imported_anew(load: Callable[..., Any]) -> None:
+    text = "def jit(f):\n    return f\n\n@jit\ndef kernel(x):\n    return 1\n\ndef plain(x):\n    return 1\n"
+    module = load(text)
+    assert (
+        overlay.install(changed(module, "def plain(x):\n    return 1", "def plain(x):\n    return 2", text)) == "swap"
+    )
+    assert overlay.install(changed(module, "kernel(x):\n    return 1", "kernel(x):\n    return 2", text)) == "fresh"
+
+
+def test_fresh_can_be_asked_for(load: Callable[..., Any]) -> None:
+    module = load()
+    assert overlay.install(changed(module, "math.pi * r", "-r"), fresh=True) == "fresh"
+    assert importlib.import_module("overlaid").area(1) == -1
+    assert module.area(1) > 3
+
+
+def test_fresh_reaches_who_imported_it(load: Callable[..., Any]) -> None:
+    load("", "pack.__init__")
+    base = load("def f():\n    return 1\n", "pack.base")
+    load("from pack.base import f\n", "pack.user")
+    load("from pack.user import f\n", "outside")
+    overlay.install({base.__file__: "def f():\n    return 2\n"}, fresh=True)
+    assert importlib.import_module("outside").f() == 2
+    assert importlib.import_module("pack.user").f() == 2
+    assert importlib.import_module("pack").base.f() == 2
+
+
+def test_a_module_that_is_not_loaded_yet(load: Callable[..., Any], tmp_path: Path) -> None:
+    load()
+    later = tmp_path / "later.py"
+    later.write_text("value = 1\n")
+    overlay.install({str(later): "value = 2\n"})
+    assert importlib.import_module("later").value == 2
+    assert later.read_text() == "value = 1\n"
+
+
+def test_one_overlay_after_another_and_back(load: Callable[..., Any]) -> None:
+    module = load()
+    before = module.area(1)
+    assert overlay.install(changed(module, "math.pi * r", "-r")) == "swap"
+    assert overlay.install(changed(module, "math.pi * r", "-2 * r")) == "swap"
+    assert module.area(1) == -2
+    assert overlay.install({module.__file__: SOURCE}) == "swap"
+    assert module.area(1) == before
+
+
+def test_text_that_does_not_parse_changes_nothing(load: Callable[..., Any]) -> None:
+    module = load()
+    with pytest.raises(SyntaxError):
+        overlay.install({module.__file__: "def area(:\n"})
+    assert module.area(1) > 3
+    assert inspect.getsource(module) == SOURCE
+
+
+def test_future_imports_hold_for_additions(load: Callable[..., Any]) -> None:
+    text = "from __future__ import annotations\n\ndef f():\n    return 1\n"
+    module = load(text)
+    assert overlay.install({module.__file__: text + "\ndef g(x: Nothing) -> Nothing:\n    return x\n"}) == "swap"
+    assert module.g.__annotations__ == {"x": "Nothing", "return": "Nothing"}
+
+
+def test_windows_newlines_and_encodings(load: Callable[..., Any], tmp_path: Path) -> None:
+    load()
+    path = tmp_path / "coded.py"
+    path.write_bytes("# -*- coding: latin-1 -*-\r\ndef f():\r\n    return 'é'\r\n".encode("latin-1"))
+    importlib.invalidate_caches()
+    module = importlib.import_module("coded")
+    text = "# -*- coding: latin-1 -*-\r\ndef f():\r\n    return 'èé'\r\n"
+    assert overlay.install({str(path): text}) == "swap"
+    assert module.f() == "èé"
+    assert overlay.install({str(path): text.replace("èé", "ü")}, fresh=True) == "fresh"
+    assert importlib.import_module("coded").f() == "ü"

@@ -1,0 +1,321 @@
+"""Whatever user code does, the parent, the worker and the next entry go on."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ddelint.protocol import EntryFailure, EntrySpec, SessionOptions
+from ddelint.trace.session import Session, Worker
+
+Write = Callable[..., Path]
+Open = Callable[..., Session]
+Fail = Callable[..., EntryFailure]
+
+GOOD = """
+def fn(x):
+    return x + 1
+
+def make_inputs(seed):
+    return (torch.full((2,), float(seed)),)
+"""
+
+FAILS_WHEN_CALLED = """
+import os, signal, sys, time
+
+def fn(x):
+    {body}
+    return x
+
+def make_inputs(seed):
+    return (torch.zeros(2),)
+"""
+
+
+def test_a_good_entry_is_described(write: Write, opened: Open) -> None:
+    info = opened(write(GOOD)).info
+    assert info.label == "model.py:fn, inputs from make_inputs(seed)"
+    assert info.parameters == ("x",)
+    assert info.seeded
+    assert not info.requires_grad
+    assert info.devices[0] == "cpu"
+    assert info.torch_version
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "message"),
+    [
+        ("os.kill(os.getpid(), signal.SIGSEGV)", "signal", "SIGSEGV"),
+        ("os.kill(os.getpid(), signal.SIGKILL)", "signal", "SIGKILL"),
+        ("os._exit(3)", "exit", "exit code 3"),
+        ("os._exit(0)", "exit", "exit code 0"),
+        ("sys.exit(4)", "exit", "sys.exit(4)"),
+        ("raise ValueError('too short')", "raised", "ValueError: too short"),
+        ("raise KeyboardInterrupt", "raised", "KeyboardInterrupt"),
+        ("os.closerange(3, 256)", "exit", "closed the channel"),
+        ("raise type('Odd', (Exception,), {'__str__': lambda self: 1 / 0})()", "raised", "Odd"),
+    ],
+)
+def test_what_a_program_does_to_its_process_stays_there(
+    write: Write, refused: Fail, opened: Open, body: str, kind: str, message: str
+) -> None:
+    failure = refused(write(FAILS_WHEN_CALLED.format(body=body)))
+    assert failure.kind == kind
+    assert message in failure.message
+    assert opened(write(GOOD, "next.py")).info.parameters == ("x",)
+
+
+def test_a_raise_shows_the_users_frames_and_place(write: Write, refused: Fail) -> None:
+    path = write(FAILS_WHEN_CALLED.format(body="raise ValueError('too short')"))
+    failure = refused(path)
+    assert failure.span is not None
+    assert (failure.span.filename, failure.span.row, failure.span.column) == (str(path), 6, 5)
+    assert "raise ValueError('too short')" in failure.traceback
+    assert f"ddelint{os.sep}trace" not in failure.traceback
+
+
+def test_a_crash_shows_where_it_happened(write: Write, refused: Fail) -> None:
+    failure = refused(write(FAILS_WHEN_CALLED.format(body="os.kill(os.getpid(), signal.SIGSEGV)")))
+    assert failure.span is not None
+    assert failure.span.row == 6
+
+
+@pytest.mark.parametrize(
+    "body", ["while True: pass", "time.sleep(1000)", "signal.pthread_sigmask(0, range(1, 15)); time.sleep(1000)"]
+)
+def test_a_hang_is_ended_and_shown(write: Write, refused: Fail, body: str) -> None:
+    failure = refused(write(FAILS_WHEN_CALLED.format(body=body)), timeout=1.0)
+    assert failure.kind == "timeout"
+    assert "1 seconds" in failure.message
+
+
+def test_a_hang_shows_its_place(write: Write, refused: Fail) -> None:
+    failure = refused(write(FAILS_WHEN_CALLED.format(body="while True: pass")), timeout=1.0)
+    assert failure.span is not None
+    assert failure.span.row == 6
+
+
+def test_a_hang_while_importing(write: Write, refused: Fail) -> None:
+    failure = refused(write("while True:\n    pass\n"), timeout=1.0)
+    assert failure.kind == "timeout"
+    assert failure.span is not None
+    assert failure.span.row in (2, 3)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_memory_is_limited(write: Write, refused: Fail) -> None:
+    body = "held = [b'x' * 2**22 for _ in range(10**9)]"
+    failure = refused(write(FAILS_WHEN_CALLED.format(body=body)), memory=2**28)
+    assert failure.kind == "memory"
+    assert "256 MiB" in failure.message
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_memory_of_processes_that_the_program_starts_counts(write: Write, refused: Fail) -> None:
+    body = "os.fork(); held = [b'x' * 2**22 for _ in range(10**9)]"
+    assert refused(write(FAILS_WHEN_CALLED.format(body=body)), memory=2**28).kind == "memory"
+
+
+def test_nothing_that_the_program_started_survives(write: Write, refused: Fail, tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+    body = f"""
+    child = os.fork()
+    if child == 0:
+        time.sleep(1000)
+    open({str(note)!r}, "w").write(str(child))
+    os._exit(1)
+"""
+    assert refused(write(FAILS_WHEN_CALLED.format(body=body.strip()))).kind == "exit"
+    with pytest.raises(ProcessLookupError):
+        _signal_until_gone(int(note.read_text()))
+
+
+def _signal_until_gone(pid: int) -> None:
+    for _ in range(100_000):
+        os.kill(pid, 0)
+        stat = Path(f"/proc/{pid}/stat")
+        if stat.exists() and stat.read_text().rpartition(")")[2].split()[0] == "Z":
+            raise ProcessLookupError("only waits to be reaped")
+
+
+def test_a_program_that_forks_answers_once(write: Write, opened: Open) -> None:
+    session = opened(write(GOOD.replace("return x + 1", "import os; os.fork(); return x + 1")))
+    assert session.types().failure is None
+    assert session.types().failure is None
+
+
+def test_noise_is_swallowed(write: Write, tmp_path: Path) -> None:
+    program = write(
+        "import os, sys\nprint('noise')\nos.write(1, b'raw')\nos.write(2, b'raw')\nsys.stderr.write('more')\n" + GOOD
+    )
+    script = (
+        "import sys\n"
+        "from ddelint.protocol import EntrySpec, SessionOptions\n"
+        "from ddelint.trace.session import Worker\n"
+        "with Worker() as worker:\n"
+        f"    session = worker.open(SessionOptions(EntrySpec({str(program)!r}), ({str(program)!r},)))\n"
+        "    print(session.info.parameters)\n"
+        "    assert not {'torch', 'sympy', 'libcst'} & set(sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr, done.returncode) == ("('x',)\n", "", 0)
+
+
+def test_a_flood_of_output_does_not_block(write: Write, opened: Open) -> None:
+    body = "import sys\nfor _ in range(300):\n    sys.stderr.write('x' * 65536)\n    print('y' * 65536)\n"
+    assert opened(write(body + GOOD)).info.parameters == ("x",)
+
+
+def test_import_error_is_the_users(write: Write, refused: Fail) -> None:
+    failure = refused(write("import a_module_that_nobody_has\n"))
+    assert failure.kind == "raised"
+    assert "ModuleNotFoundError" in failure.message
+    assert failure.span is not None
+    assert failure.span.row == 2
+
+
+def test_syntax_error_has_its_place(write: Write, refused: Fail) -> None:
+    failure = refused(write("def fn(:\n"))
+    assert failure.kind == "raised"
+    assert failure.span is not None
+    assert failure.span.row == 2
+
+
+def test_a_missing_file(tmp_path: Path, refused: Fail) -> None:
+    failure = refused(tmp_path / "absent.py")
+    assert failure.kind == "missing"
+    assert "absent.py" in failure.message
+
+
+def test_a_file_that_is_not_python(tmp_path: Path, refused: Fail) -> None:
+    path = tmp_path / "weights.py"
+    path.write_bytes(b"\x00\xff\xfe binary")
+    assert refused(path).kind == "raised"
+
+
+def test_main_guard_does_not_run(write: Write, opened: Open) -> None:
+    assert opened(write(GOOD + "\nif __name__ == '__main__':\n    raise SystemExit(1)\n")).info.parameters == ("x",)
+
+
+def test_import_leaves_no_bytecode_behind(write: Write, opened: Open, tmp_path: Path) -> None:
+    write("VALUE = 1\n", "helper.py")
+    opened(write("import helper\n" + GOOD))
+    assert not (tmp_path / "__pycache__").exists()
+
+
+def test_requests_do_not_see_each_other(write: Write, opened: Open) -> None:
+    text = """
+    calls = []
+
+    def fn(x):
+        calls.append(1)
+        count = len(calls)
+        return x + count
+
+    def make_inputs(seed):
+        return (torch.zeros(2),)
+    """
+    path = write(text)
+    session = opened(path)
+    counted = [session.types().functions[f"{path}::fn"]["count"].value for _ in range(2)]
+    assert counted[0] == counted[1]
+
+
+def test_a_session_survives_a_request_that_crashes(write: Write, opened: Open, tmp_path: Path) -> None:
+    switch = tmp_path / "switch"
+    text = GOOD.replace("return x + 1", f"import os; os.path.exists({str(switch)!r}) and os._exit(9); return x + 1")
+    session = opened(write(text))
+    switch.touch()
+    failure = session.types().failure
+    assert failure is not None
+    assert failure.kind == "exit"
+    switch.unlink()
+    assert session.types().failure is None
+
+
+def test_a_session_survives_the_death_of_its_zygote(write: Write, opened: Open, tmp_path: Path) -> None:
+    switch = tmp_path / "switch"
+    text = GOOD.replace(
+        "return x + 1",
+        f"import os, signal; os.path.exists({str(switch)!r}) and os.kill(os.getppid(), signal.SIGKILL); return x + 1",
+    )
+    session = opened(write(text))
+    switch.touch()
+    failure = session.types().failure
+    assert failure is not None
+    assert failure.kind == "signal"
+    switch.unlink()
+    assert session.types().failure is None
+
+
+def test_overlay_that_does_not_load_is_the_users_failure(write: Write, opened: Open) -> None:
+    path = write(GOOD)
+    failure = opened(path).trace({str(path): path.read_text() + "\nraise ValueError('while loading')\n"}).failure
+    assert failure is not None
+    assert (failure.kind, failure.message) == ("raised", "ValueError: while loading")
+
+
+def test_sessions_side_by_side(write: Write, opened: Open) -> None:
+    first = opened(write(GOOD, "first.py"))
+    second = opened(write(GOOD.replace("(x)", "(y)").replace("x + 1", "y"), "second.py"))
+    assert first.types().functions.keys() != second.types().functions.keys()
+    first.close()
+    assert second.types().failure is None
+
+
+def test_a_closed_session_says_so(write: Write, opened: Open) -> None:
+    session = opened(write(GOOD))
+    session.close()
+    failure = session.types().failure
+    assert failure is not None
+    assert "gone" in failure.message
+
+
+def test_an_interpreter_that_is_not_there(tmp_path: Path) -> None:
+    with Worker(str(tmp_path / "python")) as absent:
+        failure = absent.open(_options(tmp_path))
+    assert isinstance(failure, EntryFailure)
+    assert failure.kind == "no-torch"
+
+
+def test_an_interpreter_without_torch(tmp_path: Path) -> None:
+    (tmp_path / "torch.py").write_text("raise ImportError('no torch here')\n")
+    launcher = tmp_path / "python"
+    launcher.write_text(f'#!/bin/sh\nPYTHONPATH={tmp_path} exec {sys.executable} "$@"\n')
+    launcher.chmod(0o755)
+    with Worker(str(launcher)) as torchless:
+        failure = torchless.open(_options(tmp_path))
+    assert isinstance(failure, EntryFailure)
+    assert failure.kind == "no-torch"
+    assert "ddelint[trace]" in failure.message
+
+
+def test_an_interpreter_with_an_old_torch(tmp_path: Path) -> None:
+    (tmp_path / "torch.py").write_text("__version__ = '2.4.1+cpu'\n")
+    launcher = tmp_path / "python"
+    launcher.write_text(f'#!/bin/sh\nPYTHONPATH={tmp_path} exec {sys.executable} "$@"\n')
+    launcher.chmod(0o755)
+    with Worker(str(launcher)) as old:
+        failure = old.open(_options(tmp_path))
+    assert isinstance(failure, EntryFailure)
+    assert "2.4.1" in failure.message
+    assert "2.11" in failure.message
+
+
+def test_closing_ends_every_process(write: Write) -> None:
+    path = write(GOOD)
+    with Worker() as own:
+        session = own.open(SessionOptions(EntrySpec(str(path)), (str(path),)))
+        assert isinstance(session, Session)
+        process = own._process
+        assert process is not None
+    assert process.poll() is not None
+
+
+def _options(folder: Path) -> SessionOptions:
+    return SessionOptions(EntrySpec(str(folder / "model.py")), (str(folder),), timeout=60.0)
