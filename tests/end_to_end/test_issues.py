@@ -1,4 +1,4 @@
-"""Our own programs, the puzzles and the quickstart: found, fixed, judged by somebody else, and left alone afterwards."""
+"""Our own programs, the puzzles and the quickstart: found, fixed, judged by another, and left alone afterwards."""
 
 from __future__ import annotations
 
