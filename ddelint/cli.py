@@ -25,6 +25,11 @@ FORMATS = ("full", "concise", "json", "github")
 STDIN = "-"
 _EXPECTED = {"ConfigError", "DiscoveryError", "CatalogError"}
 """Errors of the user's making, by name: their modules are not loaded unless they are needed."""
+_ABOUT_OUTPUT = {
+    "--fix", "--unsafe-fixes", "--diff", "--exit-zero", "--statistics", "--no-cache", "-q", "--quiet", "-v", "-vv",
+    "--verbose",
+}  # fmt: skip
+_ABOUT_OUTPUT_WITH_VALUE = {"--color", "--output-format", "-o", "--output-file"}
 _SIZES = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -391,10 +396,10 @@ def _report_text(report: Report, paths: Sequence[str], given: dict[str, Any]) ->
         case "concise":
             lines = list(concise.render_report(report, unsafe))
             style = _style(given)
-            closing = [] if given["quiet"] else list(console.summary(report, style, unsafe, _command(given, paths)))
+            closing = [] if given["quiet"] else list(console.summary(report, style, unsafe, _command(paths)))
             return _joined(style.spell(line) for line in [*lines, *closing])
     style = _style(given)
-    return _joined(console.render_report(report, style, unsafe, _command(given, paths), given["quiet"]))
+    return _joined(console.render_report(report, style, unsafe, _command(paths), given["quiet"]))
 
 
 def _diff_text(report: Report, given: dict[str, Any]) -> str:
@@ -417,15 +422,20 @@ def _summarise_diff(report: Report, unsafe: bool) -> None:
     click.echo(f"Would change {files}." if count else "Nothing to change.", err=True)
 
 
-def _command(given: dict[str, Any], paths: Sequence[str]) -> str:
-    """The call as typed, without the flags that only say what to do with the result."""
-    dropped = {"--fix", "--unsafe-fixes", "--diff", "--exit-zero", "--statistics", "-q", "--quiet", "-v", "--verbose"}
-    typed = [word for word in sys.argv[1:] if word not in dropped]
-    if not set(paths) <= set(typed):  # called from Python, not from a shell
-        typed = list(paths)
-    if typed[:1] != ["check"]:
-        typed = ["check", *typed]
-    return shlex.join(["ddelint", *typed])
+def _command(paths: Sequence[str]) -> str:
+    """The call as typed, without the options that only say what to do with the result."""
+    kept: list[str] = []
+    words = iter(sys.argv[1:])
+    for word in words:
+        if word in _ABOUT_OUTPUT_WITH_VALUE:
+            next(words, None)
+        elif word not in _ABOUT_OUTPUT and word.split("=")[0] not in _ABOUT_OUTPUT_WITH_VALUE:
+            kept.append(word)
+    if not set(paths) <= set(kept):  # called from Python, not from a shell
+        kept = list(paths)
+    if kept[:1] != ["check"]:
+        kept = ["check", *kept]
+    return shlex.join(["ddelint", *kept])
 
 
 def _joined(lines: Any) -> str:

@@ -139,7 +139,9 @@ def test_every_format_ends_its_last_line(run: Run, stage: Stage, output_format: 
 
 def test_the_closing_line_names_a_command_that_mends(run: Run, stage: Stage) -> None:
     stage.report = Report((FIXABLE,))
-    last = run("model.py", "--target", "export", "--exit-zero").stdout.splitlines()[-1]
+    last = run("model.py", "--target", "export", "--exit-zero", "--color", "never", "--no-cache").stdout.splitlines()[
+        -1
+    ]
     assert last == "1 error in 1 file, 1 fixable: `ddelint check model.py --target export --fix`"
     last = run("check", "model.py", "--unsafe-fixes").stdout.splitlines()[-1]
     assert last.endswith("`ddelint check model.py --fix --unsafe-fixes`")
