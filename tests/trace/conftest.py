@@ -76,14 +76,14 @@ def refused(attempt: Callable[..., Session | EntryFailure]) -> Fail:
 
 
 @pytest.fixture
-def clean_imports() -> Iterator[None]:
-    """What a test imports, puts on the path or overlays is gone after it."""
+def clean_imports(tmp_path: Path) -> Iterator[None]:
+    """What a test imports from its own folder, puts on the path or overlays is gone after it."""
     from ddelint.trace import overlay
 
     modules, path, finders, lines = dict(sys.modules), list(sys.path), list(sys.meta_path), dict(linecache.cache)
     yield
-    for name in list(sys.modules):
-        if name not in modules:
+    for name, module in list(sys.modules.items()):
+        if name not in modules and str(tmp_path) in str(getattr(module, "__file__", "")):
             del sys.modules[name]
     sys.modules.update(modules)
     sys.path[:], sys.meta_path[:] = path, finders
