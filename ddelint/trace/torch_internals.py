@@ -166,6 +166,25 @@ def renew(mode: Any, env: Any) -> None:
     mode.fake_tensor_converter = private("torch._subclasses.fake_tensor", "FakeTensorConverter")()
 
 
+def know_constants(mode: Any) -> None:
+    """From now on a real one-element tensor that turns up (an attribute, a closure) keeps its value, as under export.
+
+    Call it once inputs and parameters are fake: their values must stay unknown.
+    """
+    base = private("torch._subclasses.fake_tensor", "FakeTensorConverter")
+
+    class Converter(base):  # type: ignore[misc]
+        def from_real_tensor(self, fake_mode: Any, t: Any, make_constant: bool = False, *args: Any, **more: Any) -> Any:
+            known = make_constant or (type(t) is torch.Tensor and not t.requires_grad and _is_single(t))
+            return super().from_real_tensor(fake_mode, t, known, *args, **more)
+
+    mode.fake_tensor_converter = Converter()
+
+
+def _is_single(tensor: torch.Tensor) -> bool:
+    return tensor.layout is torch.strided and tensor.device.type == "cpu" and tensor.numel() == 1
+
+
 def fakeify(
     mode: Any, tensor: torch.Tensor, name: str = "", *, unbacked: Sequence[int] = (), dynamic: Sequence[int] = ()
 ) -> torch.Tensor:
@@ -287,10 +306,9 @@ def _forgiving_swaps() -> Iterator[None]:
         torch.utils.swap_tensors = swap
 
 
-def dynamo_stack() -> list[Any]:
-    """The user's frames (traceback.FrameSummary, outermost first) while Dynamo traces code symbolically."""
-    stack = private("torch._guards", "TracingContext").extract_stack()
-    return list(stack)
+def symbolic_stack(error: BaseException) -> list[Any]:
+    """The frames (traceback.FrameSummary, outermost first) that Dynamo was tracing when it gave up, as in `cond`."""
+    return list(getattr(error, "real_stack", None) or ())
 
 
 def tolerates_undecidable(code: Any) -> bool:
@@ -335,3 +353,49 @@ def tracing_predicates() -> dict[str, Any]:
             if inspect.isfunction(function) and function not in found.values():
                 found[name if name not in found else f"{name}#{len(found)}"] = function
     return found
+
+
+@contextlib.contextmanager
+def compile_settings(*, recompiles: int) -> Iterator[None]:
+    """`torch.compile` afresh, with `.item()` and `nonzero` captured, and room for so many recompiles of one function."""
+    config = private("torch._dynamo", "config")
+    wanted = {
+        "capture_scalar_outputs": True,
+        "capture_dynamic_output_shape_ops": True,
+        "recompile_limit": recompiles,
+        "accumulated_recompile_limit": 4 * recompiles,
+    }
+    inductor = import_module("torch._inductor.config")
+    private("torch._dynamo", "reset")()
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(config.patch({name: value for name, value in wanted.items() if hasattr(config, name)}))
+        # a pool of compiling processes would outlive the one that is judged
+        stack.enter_context(inductor.patch({"compile_threads": 1}))
+        try:
+            yield
+        finally:
+            private("torch._dynamo", "reset")()
+
+
+def mark_unbacked(tensor: torch.Tensor, dimensions: Sequence[int]) -> None:
+    """Have `torch.compile` treat these dimensions of an input as unknown."""
+    private("torch._dynamo.decorators", "mark_unbacked")(tensor, list(dimensions))
+
+
+def backend(name: str) -> Callable[..., Any]:
+    """The function behind a backend's name."""
+    return private("torch._dynamo", "lookup_backend")(name)  # type: ignore[no-any-return]
+
+
+def uncompiled(program: Any) -> Any:
+    """What was wrapped in `torch.compile`: the module or function itself; anything else as it is."""
+    if isinstance(program, torch.nn.Module):
+        return getattr(program, "_orig_mod", program)
+    return getattr(program, "_torchdynamo_orig_callable", program)
+
+
+def destroy_library(library: Any) -> None:
+    """Take back every operator and kernel that a `torch.library.Library` registered."""
+    destroy = getattr(library, "_destroy", None)
+    if destroy is not None:
+        destroy()
