@@ -24,7 +24,7 @@ import sympy
 import torch
 from torch.utils import _pytree as pytree
 
-from ddelint.diagnostics import Question, Span, Symbol
+from ddelint.diagnostics import Frame, Question, Span, Symbol
 from ddelint.protocol import EntryFailure, SessionOptions, TraceResult
 from ddelint.trace import naming, provenance, torch_internals
 from ddelint.trace.entry import Entry
@@ -86,6 +86,8 @@ class _Site:
     """The answers of the run that first met it..."""
     way_length: int
     """... of which this many came before."""
+    ends: bool = False
+    """Whether an answer may end the run: then it is only given to see that end."""
     covered: set[Answer] = field(default_factory=set)
     tried: dict[Answer, int] = field(default_factory=dict)
 
@@ -244,21 +246,24 @@ class Explorer:
         if site is None:
             expression = provenance.expression_at(who.place, self._sources)
             last = provenance.expression_at(who.stack[who.last_user], self._sources)
-            answers = self._answers(observer, inquiry, last if who.torch_frame is None else None)
+            answers = self._answers(observer, inquiry, last, who)
             question = self._add(self._question(observer, inquiry, who, []))
             in_while = _in_while(expression) or (last is not expression and _in_while(last))
             limit = self._budget.asks_in_while if in_while else self._budget.asks_of_a_site
             asked = self._run.asked
-            site = self._sites[key] = _Site(key, inquiry.kind, answers, question, limit, asked, len(asked))
+            ends = inquiry.kind != "integer" and (who.torch_frame is not None or _may_end(last))
+            site = _Site(key, inquiry.kind, answers, question, limit, asked, len(asked), ends)
+            self._sites[key] = site
         return site
 
-    def _answers(self, observer: Observer, inquiry: Inquiry, asking: Expression | None) -> list[Answer]:
+    def _answers(self, observer: Observer, inquiry: Inquiry, asking: Expression, who: Blame) -> list[Answer]:
         if inquiry.kind != "integer" or inquiry.expression is None:
-            first = _preferred(asking)
+            first = _preferred(asking) if who.torch_frame is None else True
             return [first, not first]
         if not inquiry.expression.is_integer:
             return [1.5, 0.5]
-        wanted: tuple[int, ...] = _INDICES if asking and isinstance(asking.node, ast.Subscript) else _INTEGERS
+        indexing = provenance.instruction_name(who.stack[who.last_user]) in ("BINARY_SUBSCR", "BINARY_OP")
+        wanted: tuple[int, ...] = _INDICES if indexing else _INTEGERS
         return [*islice(_possible(observer, inquiry.expression, wanted), 2)]
 
     def _choose(self, site: _Site, observer: Observer, inquiry: Inquiry) -> Answer:
@@ -272,7 +277,8 @@ class Explorer:
             if key == site.key:
                 return self._valid(answer, observer, inquiry)
             run.on_plan = False
-        new = next((answer for answer in site.answers if answer not in site.covered), None)
+        wanted = site.answers[:1] if site.ends else site.answers
+        new = next((answer for answer in wanted if answer not in site.covered), None)
         if new is not None:
             return self._valid(new, observer, inquiry)
         default = site.answers[0]
@@ -362,7 +368,7 @@ class Explorer:
         free = [s for s in symbols if torch_internals.is_unbacked(s) or s in self._run.births]
         for symbol in sorted(free, key=lambda s: (len(str(s)), str(s))):
             birth = self._run.births.get(symbol)
-            lower, upper = torch_internals.symbol_bounds(observer, symbol)
+            lower, upper = observer.bounds_of(symbol)
             written = birth.expression.text if birth and birth.expression else ""
             yield Symbol(
                 name=naming.name_of(symbol, named) or (_birth_name(birth) if birth else "") or str(symbol),
@@ -397,6 +403,8 @@ class Explorer:
             return
         chain = _chain(error)
         for root in reversed(chain):
+            if self._note_symbolic_end(root):
+                return
             who = self._raised(error, root)
             kind, operator = _nature(root, by_user=who is not None and _raised_by_user(who))
             if who is not None and kind:
@@ -414,6 +422,20 @@ class Explorer:
         else:
             self._ends.append((None, None))
         self._widen(error)
+
+    def _note_symbolic_end(self, error: BaseException) -> bool:
+        """A question inside a function that Dynamo traces (an arm of `cond`): its own frames are no Python frames."""
+        inside = [s for s in torch_internals.symbolic_stack(error) if s.filename in self._paths]
+        if not inside:
+            return False
+        kind = "truth" if "branching" in str(error) else _nature(error, by_user=False)[0] or "other"
+        places = [(provenance.expression_named(summary, self._sources), summary.name) for summary in inside]
+        asking = places[-1][0]
+        frames = tuple(Frame(expression.span, name, True) for expression, name in places)
+        text = _shortened(asking.text, _LONGEST_QUESTION)
+        detail = f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')}"
+        self._add(Question(asking.span, kind, text, "", frames=frames, asks=("export",), detail=detail))
+        return True
 
     def _widen(self, error: BaseException) -> None:
         """An error names the number that would do: `expected 3, got 2`, `a dimension of length 6`. Try it next."""
@@ -550,6 +572,19 @@ def _leaves(body: list[ast.stmt]) -> bool:
     return bool(body) and isinstance(body[-1], (ast.Raise, ast.Return, ast.Continue, ast.Break))
 
 
+def _may_end(expression: Expression) -> bool:
+    """Whether one of the answers leaves the function at once: `if bad: raise`, `if empty: return`, `assert`."""
+    if expression.source is None or not isinstance(expression.node, ast.expr):
+        return True
+    for parent in expression.source.ancestors(expression.node):
+        if isinstance(parent, ast.If):
+            arms = (parent.body, parent.orelse)
+            return any(arm and isinstance(arm[-1], (ast.Raise, ast.Return)) for arm in arms)
+        if isinstance(parent, ast.stmt):
+            return isinstance(parent, ast.Assert)
+    return False
+
+
 def _in_while(expression: Expression) -> bool:
     if expression.source is None or expression.node is None:
         return False
@@ -589,6 +624,7 @@ class _Program:
                 args, kwargs, names = self._fake_inputs(observer)
                 explorer.started(observer, names)
                 _fakeify_state(self._mode, self._function)
+                torch_internals.know_constants(self._mode)
                 with torch_internals.surroundings(self._mode), function_mode:
                     _call(self._function, args, kwargs)
                 run.completed = True

@@ -55,6 +55,11 @@ class Observer(torch_internals.ShapeEnv):  # type: ignore[misc]
         """Symbols of input sizes that the user declared dynamic."""
         self.assumed: dict[sympy.Basic, bool] = {}
         """Truth questions that the oracle answered, and how."""
+        self._known_bounds: dict[sympy.Symbol, tuple[int | float | None, int | float | None]] = {}
+
+    def bounds_of(self, symbol: sympy.Symbol) -> tuple[int | float | None, int | float | None]:
+        """The bounds of a symbol (inclusive, None: none) as the program states them: not narrowed by answers."""
+        return self._known_bounds.get(symbol) or torch_internals.symbol_bounds(self, symbol)
 
     def silently(self, function: Callable[[], Any]) -> Any:
         """Run `function` with the oracle asleep: questions raise, as in a plain ShapeEnv."""
@@ -98,6 +103,8 @@ class Observer(torch_internals.ShapeEnv):  # type: ignore[misc]
         else:
             result = sympy.Integer(answer) if expression.is_integer else sympy.Float(answer)
             fact = sympy.Eq(expression, result)
+        for symbol in expression.free_symbols:
+            self._known_bounds.setdefault(symbol, torch_internals.symbol_bounds(self, symbol))
         if fact not in (sympy.true, sympy.false):
             with contextlib.suppress(Exception):  # a fact that torch cannot digest narrows nothing: the answer stands
                 self.silently(lambda: self.guard_or_defer_runtime_assert(fact, "assumed while exploring"))

@@ -13,6 +13,7 @@ import importlib.util
 import os
 import sys
 import sysconfig
+import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -137,11 +138,11 @@ def raised_stack(error: BaseException, root: BaseException, until: CodeType) -> 
     return [place for place in places[start:] if not place.code.co_filename.startswith(_PACKAGE)]
 
 
-def _traceback(traceback: TracebackType | None) -> list[Place]:
+def _traceback(entry: TracebackType | None) -> list[Place]:
     places = []
-    while traceback is not None:
-        places.append(Place(traceback.tb_frame.f_code, traceback.tb_lasti, traceback.tb_frame))
-        traceback = traceback.tb_next
+    while entry is not None:
+        places.append(Place(entry.tb_frame.f_code, entry.tb_lasti, entry.tb_frame))
+        entry = entry.tb_next
     return places
 
 
@@ -150,6 +151,14 @@ class Sources:
 
     def __init__(self) -> None:
         self._files: dict[str, IndexedSource | None] = {}
+
+    def named(self, filename: str) -> IndexedSource | None:
+        """The source of a file whose code is not at hand."""
+        if filename not in self._files:
+            modules = list(sys.modules.values())
+            found = next((m for m in modules if getattr(m, "__file__", None) == filename), None)
+            self._files[filename] = _load(filename, vars(found) if found is not None else {})
+        return self._files[filename]
 
     def get(self, code: CodeType, module_globals: Mapping[str, Any]) -> IndexedSource | None:
         """The source of `code`; None where it has none or does not parse."""
@@ -240,6 +249,20 @@ def expression_at(place: Place, sources: Sources) -> Expression:
         if node is None:
             return Expression(span, None, source)
     node = _asking(node, name, source)
+    return Expression(source.span(node), node, source)
+
+
+def expression_named(summary: traceback.FrameSummary, sources: Sources) -> Expression:
+    """What stands where a frame summary points."""
+    filename, row = real(summary.filename), summary.lineno or 1
+    source = sources.named(summary.filename)
+    end_row, column, end_column = summary.end_lineno, summary.colno, summary.end_colno
+    if source is None or end_row is None or column is None or end_column is None:
+        return _whole_line(filename, row, source)
+    node = source.at(Span(filename, row, column + 1, end_row, end_column + 1))
+    if node is None:
+        return _whole_line(filename, row, source)
+    node = _asking(node, "POP_JUMP", source)
     return Expression(source.span(node), node, source)
 
 

@@ -171,7 +171,7 @@ def know_constants(mode: Any) -> None:
 
     Call it once inputs and parameters are fake: their values must stay unknown.
     """
-    base = private("torch._subclasses.fake_tensor", "FakeTensorConverter")
+    base: Any = private("torch._subclasses.fake_tensor", "FakeTensorConverter")
 
     class Converter(base):  # type: ignore[misc]
         def from_real_tensor(self, fake_mode: Any, t: Any, make_constant: bool = False, *args: Any, **more: Any) -> Any:
@@ -357,7 +357,7 @@ def tracing_predicates() -> dict[str, Any]:
 
 @contextlib.contextmanager
 def compile_settings(*, recompiles: int) -> Iterator[None]:
-    """`torch.compile` afresh, with `.item()` and `nonzero` captured, and room for so many recompiles of one function."""
+    """`torch.compile` afresh, `.item()` and `nonzero` captured, with room for so many recompiles of one function."""
     config = private("torch._dynamo", "config")
     wanted = {
         "capture_scalar_outputs": True,
