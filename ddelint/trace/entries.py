@@ -27,7 +27,7 @@ from torch.utils import _pytree as pytree
 from ddelint import entry_api
 from ddelint.diagnostics import Span
 from ddelint.protocol import EntrySpec, SessionOptions
-from ddelint.trace import offers, registrations
+from ddelint.trace import offers, registrations, torch_internals
 from ddelint.trace.entry import Arguments, Entry
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -312,14 +312,14 @@ class Loader:
     def _made(self, name: str, found: Any, again: Callable[[], Any], init: Callable[[], Arguments]) -> _Program:
         """How to build what was found: a class is instantiated, an instance copied, a function taken as it is."""
         seed = self._options.seed
-        found = registrations.uncompiled(found)
+        found = torch_internals.uncompiled(found)
         if inspect.isclass(found):
             _check_constructor(name, found, init)
 
             def instantiate() -> Any:
                 seed_everything(seed)
                 args, kwargs = init()
-                return registrations.uncompiled(found(*args, **kwargs))
+                return torch_internals.uncompiled(found(*args, **kwargs))
 
             module = issubclass(found, torch.nn.Module)
             call = getattr(found, "forward" if module else "__call__", None)
@@ -342,7 +342,7 @@ class Loader:
                 except Exception:
                     # some modules refuse (non-leaf tensors, locks): executing the file again gives another one
                     uncopiable = True
-            return registrations.uncompiled(again())
+            return torch_internals.uncompiled(again())
 
         return _Program(name, duplicate, found.forward, bound=True, module=True)
 

@@ -68,7 +68,7 @@ def install(overlay: Mapping[str, str], *, fresh: bool = False) -> str:
             else:
                 plans.append(plan)
     if not fresh:
-        functions = _live_functions({_real(name) for name in changed})
+        functions = live_functions({_real(name) for name in changed})
         fresh = not all(plan.match(functions) for plan in plans)
     _register(changed)
     if fresh:
@@ -384,8 +384,11 @@ class _Hollow(ast.NodeTransformer):
         return node
 
 
-def _live_functions(filenames: set[str]) -> list[FunctionType]:
-    """Functions whose code comes from one of the files (real paths)."""
+def live_functions(filenames: set[str]) -> list[FunctionType]:
+    """Functions whose code comes from one of the files (real paths).
+
+    `gc.get_objects` alone does not list what `remember` froze: whoever looks for functions asks here.
+    """
     found: dict[int, FunctionType] = {}
     for candidate in (*_remembered, *gc.get_objects()):
         if type(candidate) is FunctionType and _real(candidate.__code__.co_filename) in filenames:

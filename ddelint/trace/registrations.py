@@ -10,6 +10,8 @@ from typing import Any
 
 import torch
 
+from ddelint.trace import torch_internals
+
 _SKIPPED = (os.path.dirname(torch.__file__) + os.sep, __file__)
 _by_file: dict[str, list[weakref.ref[Any]]] = {}
 _watching = False
@@ -38,13 +40,5 @@ def forget(filename: str) -> None:
     """Take back what `filename` registered: torch refuses to define an operator twice."""
     for reference in _by_file.pop(os.path.realpath(filename), ()):
         library = reference()
-        destroy = getattr(library, "_destroy", None)
-        if destroy is not None:
-            destroy()
-
-
-def uncompiled(program: Any) -> Any:
-    """What the user wrapped in `torch.compile`, so that it can be run in eager and compiled our way."""
-    if isinstance(program, torch.nn.Module):
-        return getattr(program, "_orig_mod", program)
-    return getattr(program, "_torchdynamo_orig_callable", program)
+        if library is not None:
+            torch_internals.destroy_library(library)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import builtins
 import contextlib
-import gc
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 from ddelint.protocol import Decision
 from ddelint.sites import locate
 from ddelint.source import SourceError, SourceFile
+from ddelint.trace.overlay import live_functions
 
 _RECORD = "__ddelint_record__"
 
@@ -130,12 +130,10 @@ def _swap(filename: str, codes: dict[CodeType, CodeType]) -> list[tuple[Function
     real = os.path.realpath(filename)
     changed = {old: new for old, new in codes.items() if old != new}
     swapped = []
-    for candidate in gc.get_objects():
-        if type(candidate) is not FunctionType:
-            continue
+    for candidate in live_functions({real}):
         code = candidate.__code__
         new = changed.get(code)
-        if new is None or os.path.realpath(code.co_filename) != real:
+        if new is None:
             continue
         with contextlib.suppress(ValueError):  # another number of free variables
             candidate.__code__ = new
