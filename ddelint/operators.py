@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,25 +12,83 @@ from typing import Any
 
 from ddelint.catalog import CatalogError, rules_folder
 
+Names = frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class StaticPosition:
+    """Which argument of an operator must be known while tracing (`position` counts after the tensor)."""
+
+    position: int
+    keyword: str
+    rest: bool = False
+    """All positional arguments from `position` on."""
+    numbers_only: bool = False
+    """A list is fine."""
+    function_only: bool = False
+    """`position` counts from the first argument: the operator takes no tensor."""
+
 
 @dataclass(frozen=True, slots=True)
 class Operators:
     """The tables of operators.toml."""
 
-    checks: frozenset[str]
+    checks: Names
     """Functions that take a condition and record it for the compiler (`_check` and its relatives)."""
-    python_reductions: frozenset[str]
+    python_reductions: Names
     """Built-ins that compare their elements in Python."""
     python_builtins: Mapping[str, str]
     """Built-ins that demand a concrete value, each with the rule that it falls under."""
-    static_arguments: frozenset[str]
+    static_arguments: Names
     """Operators whose outputs are counted by an argument."""
-    questions: frozenset[str]
+    questions: Names
     """Operators that return a Python bool about data."""
-    tensor_offsets: frozenset[str]
+    tensor_offsets: Names
     """Operators that cut a tensor at offsets held in a tensor."""
-    counting: frozenset[str]
+    random: Names
+    """Functions that draw random numbers."""
+    iteration: str
+    """What iteration over a tensor calls."""
+    row_by_row: Names
+    order_first: Names
+    """Reductions whose first argument stands before dim."""
+    tensor_first: Names
+    """Shapes of answers whose functions take a tensor first."""
+    counting: Names
     """Reductions whose result is a count when they are applied to a mask."""
+    conversions: Names
+    """Library functions that turn their argument into a float, by full name."""
+    keeps: Names
+    """Library functions that hand a symbol on, by full name."""
+    returns: Mapping[str, str]
+    """Operator → what shape its answer has."""
+    attributes: Mapping[str, str]
+    """Tensor attribute → likewise."""
+    symbolic: Mapping[str, str]
+    """Framework function over symbols → behaviour."""
+    builtins: Mapping[str, str]
+    """Built-in function → behaviour."""
+    while_compiling: Mapping[str, bool]
+    """Functions whose answer is settled while a compiler traces."""
+    known_methods: Names
+    evidence_attributes: Names
+    evidence_methods: Names
+    annotations: Mapping[str, Names]
+    regions: Mapping[str, Names]
+    static_positions: Mapping[str, StaticPosition]
+    needs_argument: Mapping[str, StaticPosition]
+    wants_integers_first: Names
+    wants_integers_later: Names
+    retired: Mapping[str, str]
+    """Retired function, by full name → the rule that says so."""
+    says: Mapping[str, str]
+    """A sentence for the reader about each kind of source."""
+    source_pattern: re.Pattern[str]
+    """Matches text that may hold a source or a sink."""
+    framework_tokens: tuple[bytes, ...]
+    region_tokens: tuple[bytes, ...]
+    source_tokens: re.Pattern[bytes]
+    always_tokens: re.Pattern[bytes]
 
 
 def terminal_name(node: ast.AST) -> str:
@@ -40,21 +99,65 @@ def terminal_name(node: ast.AST) -> str:
     return ""
 
 
+def _inverted(table: Mapping[str, list[str]]) -> dict[str, str]:
+    return {name: kind for kind, names in table.items() for name in names}
+
+
+def _sets(table: Mapping[str, list[str]]) -> dict[str, Names]:
+    return {key: frozenset(names) for key, names in table.items()}
+
+
+def _either(tokens: list[str]) -> str:
+    return "|".join(map(re.escape, tokens))
+
+
 @cache
 def operators() -> Operators:
     """The operator knowledge. Raises CatalogError where the file doesn't say what it must."""
     path = rules_folder() / "operators.toml"
     try:
         table: dict[str, Any] = tomllib.loads(path.read_text("utf-8"))
-        demands = table["demands"]
-        return Operators(
-            checks=frozenset(demands["checks"]),
-            python_reductions=frozenset(demands["python_reductions"]),
-            python_builtins=dict(demands["python_builtins"]),
-            static_arguments=frozenset(demands["static_arguments"]),
-            questions=frozenset(demands["questions"]),
-            tensor_offsets=frozenset(demands["tensor_offsets"]),
-            counting=frozenset(demands["counting"]),
-        )
+        return _build(table)
     except (OSError, tomllib.TOMLDecodeError, KeyError, TypeError) as error:
         raise CatalogError(f"operators.toml: {error!r}") from error
+
+
+def _build(table: dict[str, Any]) -> Operators:
+    demands, evidence, scan = table["demands"], table["evidence"], table["prefilter"]
+    return Operators(
+        checks=frozenset(demands["checks"]),
+        python_reductions=frozenset(demands["python_reductions"]),
+        python_builtins=dict(demands["python_builtins"]),
+        static_arguments=frozenset(demands["static_arguments"]),
+        questions=frozenset(demands["questions"]),
+        tensor_offsets=frozenset(demands["tensor_offsets"]),
+        random=frozenset(demands["random"]),
+        iteration=str(demands["iteration"]),
+        row_by_row=frozenset(demands["row_by_row"]),
+        order_first=frozenset(demands["order_first"]),
+        tensor_first=frozenset(evidence["tensor_first"]),
+        counting=frozenset(demands["counting"]),
+        conversions=frozenset(table["conversions"]["names"]),
+        keeps=frozenset(table["conversions"]["keeps"]),
+        returns=_inverted(table["returns"]),
+        attributes=_inverted(table["attributes"]),
+        symbolic=_inverted(table["symbolic"]),
+        builtins=_inverted(table["builtins"]),
+        while_compiling=dict(table["while_compiling"]),
+        known_methods=frozenset(table["known_methods"]["names"]),
+        evidence_attributes=frozenset(evidence["attributes"]),
+        evidence_methods=frozenset(evidence["methods"]),
+        annotations=_sets(table["annotations"]),
+        regions=_sets(table["regions"]),
+        static_positions={name: StaticPosition(**entry) for name, entry in table["static_positions"].items()},
+        needs_argument={name: StaticPosition(**entry) for name, entry in table["needs_argument"].items()},
+        wants_integers_first=frozenset(table["wants_integers"]["first"]),
+        wants_integers_later=frozenset(table["wants_integers"]["receiver_first"]),
+        retired=_inverted(table["retired"]),
+        says=dict(table["says"]),
+        source_pattern=re.compile(_either([*scan["sources"], *scan["always"]])),
+        framework_tokens=tuple(token.encode() for token in scan["framework"]),
+        region_tokens=tuple(token.encode() for token in scan["regions"]),
+        source_tokens=re.compile(_either(scan["sources"]).encode()),
+        always_tokens=re.compile(_either(scan["always"]).encode()),
+    )

@@ -70,9 +70,11 @@ class Site:
 def locate(source: SourceFile, span: Span) -> Site | None:
     """The site at `span`, or None where the file has no expression there."""
     found = source.at(span)
-    if found is None:
-        return None
-    node: ast.expr | ast.stmt = found
+    return None if found is None else site_of(source, found)
+
+
+def site_of(source: SourceFile, node: ast.expr | ast.stmt) -> Site:
+    """The site of a node of the file's own tree."""
     chain: list[ast.AST] = [node, *source.ancestors(node)]
     statement = next(n for n in chain if isinstance(n, ast.stmt))
     function = next((n for n in chain if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))), None)

@@ -1,0 +1,173 @@
+"""What the interpreter saw, turned into diagnostics by the rules. This is the static pass's front door."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+
+from ddelint import catalog
+from ddelint.classification import reported_span, rule_for
+from ddelint.diagnostics import Diagnostic, Severity, Span, Symbol
+from ddelint.operators import operators, terminal_name
+from ddelint.sites import Role, Site, site_of
+from ddelint.source import SourceFile
+from ddelint.static.domain import Step, Tensor, Unbacked, Value
+from ddelint.static.events import Event
+from ddelint.static.interpreter import BudgetError, Interpreter
+from ddelint.static.regions import FileIndex
+
+BREADCRUMBS = 8
+"""At most so many steps from the question back to its source."""
+
+_SUBJECT_SAYS_IT = frozenset(("DDE202", "DDE203", "DDE204", "DDE206", "DDE208", "DDE301", "DDE302", "DDE303"))
+"""Rules whose message is about a part of the reported node: the index, the bound, the argument."""
+
+
+def might_matter(data: bytes) -> bool:
+    """Whether a file's bytes can hold a finding (or a suppression) at all. False is certain, True is a guess."""
+    known = operators()
+    if known.always_tokens.search(data):
+        return True
+    return (
+        any(token in data for token in known.framework_tokens)
+        and any(token in data for token in known.region_tokens)
+        and known.source_tokens.search(data) is not None
+    )
+
+
+def check_source(source: SourceFile, *, assume_compiled: bool = False) -> list[Diagnostic]:
+    """All findings of the static pass in one file, in the order of the file.
+
+    With `assume_compiled` every function counts as compiled. Raises SourceError where the file doesn't parse.
+    """
+    found = [*_retired(source), *_undecidable(source, assume_compiled)]
+    unique: dict[tuple[str, Span], Diagnostic] = {}
+    for diagnostic in found:
+        unique.setdefault((diagnostic.code, diagnostic.span), diagnostic)
+    return sorted(unique.values(), key=lambda d: (d.span.row, d.span.column, d.code))
+
+
+def _undecidable(source: SourceFile, assume_compiled: bool) -> list[Diagnostic]:
+    index = FileIndex(source)
+    interpreter = Interpreter(index)
+    try:
+        for root in index.roots(assume_compiled):
+            if index.matters(root.node):
+                interpreter.run(root)
+    except (BudgetError, RecursionError):
+        # what was found so far is right; the tracer sees the rest
+        pass
+    return [d for event in interpreter.events if (d := _diagnostic(source, event)) is not None]
+
+
+def _diagnostic(source: SourceFile, event: Event) -> Diagnostic | None:
+    site = site_of(source, event.node)
+    if _only_when_raising(site):
+        return None
+    symbols = _symbols(source, event)
+    code = event.rule or rule_for(
+        site, event.value_kind, question=event.question, operator=event.operator, symbols=symbols
+    )
+    span = reported_span(site, code)
+    subject = event.subject if event.subject is not None and code in _SUBJECT_SAYS_IT else None
+    expression = _text(source, subject if subject is not None else span)
+    rule = _rule(code)
+    return Diagnostic(
+        code=code,
+        message=rule.message.format(expression=expression) if rule else expression,
+        span=span,
+        severity=rule.severity if rule else Severity.ERROR,
+        origin=("static",),
+        expression=expression,
+        symbols=symbols,
+        breadcrumbs=_breadcrumbs(source, event, span, expression),
+    )
+
+
+@cache
+def _rule(code: str) -> catalog.Rule | None:
+    try:
+        return catalog.rule(code)
+    except KeyError:
+        return None
+
+
+def _only_when_raising(site: Site) -> bool:
+    """Whether the place is only reached when the program gives up: the message of a raise, of an assert."""
+    child: ast.AST = site.node
+    for parent in site.source.ancestors(site.node):
+        if isinstance(parent, (ast.Raise, ast.Lambda)):
+            return not (isinstance(parent, ast.Lambda) and child is site.node and site.role is not Role.FORMATTED)
+        if isinstance(parent, ast.Assert):
+            return child is parent.msg
+        if isinstance(parent, ast.stmt):
+            return False
+        child = parent
+    return False
+
+
+def _text(source: SourceFile, where: Span | ast.AST) -> str:
+    return " ".join(source.segment(where).split())
+
+
+def _symbols(source: SourceFile, event: Event) -> tuple[Symbol, ...]:
+    """The run-time numbers in the question, each with its birth."""
+    parts: list[tuple[ast.expr, Value]] = list(event.parts)
+    if not parts and event.value is not None:
+        parts = [(event.subject if event.subject is not None else event.node, event.value)]
+    found: dict[str, Symbol] = {}
+    for node, value in parts:
+        name = _text(source, node)
+        if isinstance(value, Unbacked):
+            lower = 0 if value.topic == "size" else None
+            made = Symbol(name, _text(source, value.birth), source.span(value.birth), lower=lower)
+        elif isinstance(value, Tensor):
+            size = next(iter(value.unbacked_dims), None)
+            origin = size.birth if size is not None else node
+            made = Symbol(name, _text(source, origin), source.span(origin))
+        else:
+            continue
+        found.setdefault(name, made)
+    return tuple(found.values())
+
+
+def _breadcrumbs(source: SourceFile, event: Event, span: Span, expression: str) -> tuple[tuple[Span, str], ...]:
+    """From the question back to where its value was made, each step with a sentence."""
+    crumbs: list[tuple[Span, str]] = [(span, f"`{expression}` is asked here")]
+    trails: list[Step | None] = [event.trail]
+    trails += [value.trail for _, value in event.parts if isinstance(value, (Unbacked, Tensor))]
+    seen = {span}
+    for trail in trails:
+        step = trail
+        while step is not None and len(crumbs) < BREADCRUMBS:
+            place = source.span(step.node)
+            if place not in seen and step.sentence:
+                seen.add(place)
+                crumbs.append((place, step.sentence))
+            step = step.before
+    return tuple(crumbs)
+
+
+def _retired(source: SourceFile) -> list[Diagnostic]:
+    """Calls of retired functions, wherever they stand."""
+    known = operators().retired
+    names = {name.rsplit(".", 1)[-1]: code for name, code in known.items()}
+    if not any(f"{name}" in source.text for name in {n.split(".")[-1] for n in known} if name != "default"):
+        return []
+    index = FileIndex(source)
+    found: list[Diagnostic] = []
+    for node in ast.walk(source.tree):
+        if not isinstance(node, ast.Call) or terminal_name(node.func) not in names:
+            continue
+        code = known.get(index.dotted(node.func))
+        rule = _rule(code) if code is not None else None
+        if code is None or rule is None:
+            continue
+        span, text = source.span(node), _text(source, node)
+        found.append(
+            Diagnostic(
+                code, rule.message.format(expression=text), span, rule.severity, expression=text,
+                breadcrumbs=((span, "the retired function is called here"),),
+            )
+        )
+    return found

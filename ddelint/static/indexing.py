@@ -1,0 +1,208 @@
+"""Subscripts of tensors: `x[mask]`, `x[:n]`, `x[i, None, ...]`."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from ddelint.operators import operators
+from ddelint.static.domain import (
+    KNOWN,
+    NONE,
+    Constant,
+    Known,
+    Linear,
+    Series,
+    Step,
+    Tensor,
+    Unbacked,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from ddelint.static.interpreter import Interpreter
+    from ddelint.static.state import State
+
+
+def index_tensor(interpreter: Interpreter, node: ast.Subscript, tensor: Tensor, state: State) -> Value:
+    """The value of `tensor[…]`, noting slices and indices that ask."""
+    items = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
+    remaining: list[Value] = list(tensor.dims)
+    exact = tensor.complete
+    result: list[Value] = []
+    sizes_known = True
+    """Whether `result` is the whole list of leading dimensions so far."""
+    advanced: list[Tensor] = []
+    advanced_at = -1
+    trail = tensor.trail
+
+    def take() -> Value:
+        if remaining:
+            return remaining.pop(0)
+        return Known()
+
+    kept: list[tuple[ast.expr, ast.expr, Value]] = []
+    for position, item in enumerate(items):
+        if isinstance(item, ast.Slice):
+            size = take()
+            result.append(_slice_size(interpreter, node, item, size, state, kept))
+            continue
+        if isinstance(item, ast.Constant) and item.value is Ellipsis:
+            rest = items[position + 1 :]
+            wanted = sum(not _adds_dimension(entry) for entry in rest)
+            if exact and len(remaining) >= wanted:
+                while len(remaining) > wanted:
+                    result.append(remaining.pop(0))
+            else:
+                sizes_known = False
+                remaining = []
+            continue
+        value = _bare(interpreter.evaluate(item, state))
+        if value == NONE or (isinstance(item, ast.Constant) and item.value is None):
+            result.append(Constant(1))
+        elif isinstance(value, Tensor):
+            if value.boolean and (not value.complete or value.dims):
+                for _ in range(len(value.dims) if value.complete else 1):
+                    take()
+                if not value.complete:
+                    remaining, exact = [], False
+                count = interpreter.new_size(node, state, None)
+                trail = Step(node, operators().says["index"], None)
+                count = Unbacked("size", node, count.form, trail=trail)
+                value = Tensor((count,), True, False)
+            elif value.scalar and value.boolean is False and isinstance(node.ctx, ast.Load) and len(items) == 1:
+                take()
+                interpreter.record(
+                    node, "integer", value, subject=item, parts=((item, value),), rule="DDE204"
+                )
+                continue
+            else:
+                take()
+                if value.boolean is None and not value.scalar:
+                    sizes_known = sizes_known and bool(value.dims or value.complete)
+                    if not value.unbacked_dims:
+                        # perhaps a mask: then everything behind it is unknown, too
+                        remaining, exact = [], False
+                elif value.unbacked_dims and value.trail is not None:
+                    trail = value.trail
+            if advanced_at < 0:
+                advanced_at = len(result)
+            advanced.append(value)
+        elif isinstance(value, Series):
+            take()
+            if advanced_at < 0:
+                advanced_at = len(result)
+            advanced.append(Tensor((value.length if isinstance(value.length, Unbacked) else KNOWN,), True, False))
+        elif isinstance(value, (Constant, Known, Unbacked)):
+            take()
+        else:
+            # an int drops a dimension, an index tensor doesn't
+            take()
+            sizes_known = False
+    _report_slices(interpreter, node, kept, state)
+    if advanced:
+        merged = interpreter.calls.shapes.broadcast(tuple(advanced))
+        if isinstance(merged, Tensor):
+            if sizes_known and (merged.complete or merged.dims):
+                result[advanced_at:advanced_at] = merged.dims
+                if not merged.complete:
+                    del result[advanced_at + len(merged.dims) :]
+                    remaining, exact = [], False
+            else:
+                sizes_known = False
+    if not sizes_known:
+        unbacked = [d for d in result if isinstance(d, Unbacked)]
+        return Tensor((), False, tensor.boolean, offsets=tensor.offsets, trail=trail) if not unbacked else Tensor(
+            tuple(unbacked[:1]) if isinstance(result[0], Unbacked) else (), False, tensor.boolean, trail=trail
+        )
+    return Tensor((*result, *remaining), exact, tensor.boolean, offsets=tensor.offsets, trail=trail)
+
+
+def _adds_dimension(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _bare(value: Value) -> Value:
+    from ddelint.static.domain import Optional
+
+    return value.inner if isinstance(value, Optional) else value
+
+
+def _slice_size(
+    interpreter: Interpreter,
+    node: ast.Subscript,
+    item: ast.Slice,
+    size: Value,
+    state: State,
+    kept: list[tuple[ast.expr, ast.expr, Value]],
+) -> Value:
+    """The size that a slice leaves; its data-dependent bounds are collected in `kept`."""
+    bounds = {
+        name: _bare(interpreter.evaluate(part, state))
+        for name, part in (("lower", item.lower), ("upper", item.upper), ("step", item.step))
+        if part is not None
+    }
+    asking = [
+        (item, part, bounds[name])
+        for name, part in (("lower", item.lower), ("upper", item.upper))
+        if part is not None and _asks(bounds[name])
+    ]
+    kept += asking
+    if asking:
+        return interpreter.new_size(node, state, Step(node, operators().says["slice"], None))
+    lower, upper, step = bounds.get("lower"), bounds.get("upper"), bounds.get("step")
+    if upper is None and step is None and (lower is None or lower in (NONE, Constant(0))):
+        return size
+    if not isinstance(size, Unbacked):
+        if isinstance(upper, Constant) and isinstance(size, Constant) and lower is None and step is None:
+            if type(upper.value) is int and type(size.value) is int and upper.value >= 0:
+                return Constant(min(upper.value, size.value))
+        return KNOWN
+    if step is None and upper is None and isinstance(lower, Constant):
+        # x[1:] of an unknown number of rows: one less, if there are any
+        return Unbacked("size", size.birth, Linear.of(interpreter.derived.setdefault((node, "rest"), _fresh())), trail=size.trail)
+    return interpreter.new_size(size.birth, state, size.trail)
+
+
+def _fresh() -> int:
+    from ddelint.static.domain import fresh_symbol
+
+    return fresh_symbol()
+
+
+def _asks(value: Value) -> bool:
+    if isinstance(value, Tensor):
+        return not value.literal
+    return isinstance(value, Unbacked)
+
+
+def _report_slices(
+    interpreter: Interpreter, node: ast.Subscript, kept: list[tuple[ast.expr, ast.expr, Value]], state: State
+) -> None:
+    """Data-dependent slice bounds: a tensor is an implicit item, running totals are offsets, all else loses its size."""
+    if not kept or not isinstance(node.ctx, ast.Load):
+        return
+    for item, _, _ in kept:
+        mine = [(part, value) for owner, part, value in kept if owner is item]
+        tensors = [(part, value) for part, value in mine if isinstance(value, Tensor)]
+        if tensors:
+            part, value = tensors[0]
+            interpreter.record(node, "integer", value, subject=part, parts=tuple(tensors), rule="DDE204")
+            return
+        rule = "DDE302" if _are_offsets([value for _, value in mine]) else "DDE301"
+        part, value = mine[-1]
+        subject = item if len(mine) > 1 else part
+        parts = tuple(found for part, _ in mine for found in interpreter.parts(part, state))
+        interpreter.record(node, "other", value, subject=subject, parts=parts or tuple(mine), rule=rule)
+        return
+
+
+def _are_offsets(bounds: list[Value]) -> bool:
+    """Whether both bounds are numbers of one list: `x[offsets[i]:offsets[i + 1]]`."""
+    if len(bounds) != 2:
+        return False
+    first, second = bounds
+    if not isinstance(first, Unbacked) or not isinstance(second, Unbacked) or first.group is None:
+        return False
+    simple = all(v.form is None or (len(v.form.terms) == 1 and not v.form.constant) for v in (first, second))
+    return first.group is second.group and simple

@@ -1,0 +1,1235 @@
+"""Abstract interpretation of functions over `ast`: what each expression may be, and where a value is demanded."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+
+from ddelint.operators import operators
+from ddelint.static import annotations, classes
+from ddelint.static.calls import Calls
+from ddelint.static.domain import (
+    KNOWN,
+    NONE,
+    UNKNOWN,
+    ClassReference,
+    Comparison,
+    Constant,
+    Function,
+    Instance,
+    Known,
+    Linear,
+    Method,
+    Module,
+    Optional,
+    Parent,
+    Partial,
+    Path,
+    Series,
+    Step,
+    Table,
+    Tensor,
+    Unbacked,
+    Value,
+    fresh_symbol,
+    join,
+    series,
+)
+from ddelint.static.events import Event
+from ddelint.static.facts import NONNEGATIVE, decide_all
+from ddelint.static.indexing import index_tensor
+from ddelint.static.regions import ClassInfo, FileIndex, FunctionNode, Root
+from ddelint.static.state import Frame, Loop, State, join_states
+
+STEP_LIMIT = 400_000
+"""Nodes evaluated for one file before the pass contents itself with what it has found."""
+CALL_DEPTH = 6
+LOOP_PASSES = 2
+
+_NUMERIC = (Constant, Known, Unbacked)
+
+
+class BudgetError(Exception):
+    """The step limit is reached."""
+
+
+class Interpreter:
+    """Interprets the functions of one file. `events` grows in the order in which questions are met."""
+
+    def __init__(self, index: FileIndex) -> None:
+        self.index = index
+        self.source = index.source
+        self.events: list[Event] = []
+        self.steps = 0
+        self.quiet = 0
+        """Above zero: nothing is recorded (constructors run in eager)."""
+        self.frames: list[Frame] = []
+        self.calls = Calls(self)
+        self.table = classes.Attributes(self)
+        self.globals: dict[str, Value] = {}
+        self.derived: dict[object, int] = {}
+        """Symbols of non-linear expressions, by structure, so that the same expression is the same symbol."""
+        self.visits: dict[ast.AST, int] = {}
+        self._expressions: dict[type, Callable[..., Value]] = {
+            ast.Attribute: self._attribute,
+            ast.Await: lambda node, state: self.evaluate(node.value, state),
+            ast.BinOp: self._binary,
+            ast.BoolOp: self._boolean,
+            ast.Call: self.calls.evaluate,
+            ast.Compare: self._compare,
+            ast.Constant: lambda node, state: Constant(node.value),
+            ast.Dict: self._dict,
+            ast.DictComp: self._comprehension,
+            ast.GeneratorExp: self._comprehension,
+            ast.IfExp: self._conditional,
+            ast.JoinedStr: self._formatted,
+            ast.Lambda: lambda node, state: Function(node, None, state.names, self.frames[-1].owner),
+            ast.List: self._display,
+            ast.ListComp: self._comprehension,
+            ast.Name: self._name,
+            ast.NamedExpr: self._named,
+            ast.Set: self._display,
+            ast.SetComp: self._comprehension,
+            ast.Slice: self._slice,
+            ast.Starred: lambda node, state: self.evaluate(node.value, state),
+            ast.Subscript: self._subscript,
+            ast.Tuple: self._display,
+            ast.UnaryOp: self._unary,
+            ast.Yield: self._yielded,
+            ast.YieldFrom: self._yielded,
+        }
+        self._statements: dict[type, Callable[..., State | None]] = {
+            ast.AnnAssign: self._annotated_assign,
+            ast.Assert: self._assert,
+            ast.Assign: self._assign,
+            ast.AsyncFor: self._for,
+            ast.AsyncFunctionDef: self._define,
+            ast.AsyncWith: self._with,
+            ast.AugAssign: self._augmented,
+            ast.Break: self._break,
+            ast.ClassDef: lambda node, state: state,
+            ast.Continue: self._continue,
+            ast.Delete: self._delete,
+            ast.Expr: self._expression_statement,
+            ast.For: self._for,
+            ast.FunctionDef: self._define,
+            ast.If: self._if,
+            ast.Match: self._match,
+            ast.Raise: lambda node, state: None,
+            ast.Return: self._return,
+            ast.Try: self._try,
+            ast.While: self._while,
+            ast.With: self._with,
+        }
+        if hasattr(ast, "TryStar"):
+            self._statements[ast.TryStar] = self._try
+
+    # ---- entry points
+
+    def run(self, root: Root) -> None:
+        """Interpret a function from its first line, its parameters being what their declaration says."""
+        bound: Value | None = None
+        if root.owner is not None and isinstance(root.node, FunctionNode) and _takes_self(root.node):
+            bound = Instance(root.owner)
+        function = Function(root.node, bound, None, root.owner)
+        self.frames = []
+        self.calls.invoke(function, [], {}, State(), root.node)
+
+    def record(
+        self,
+        node: ast.expr,
+        question: str,
+        value: Value | None,
+        *,
+        kind: str = "",
+        subject: ast.expr | None = None,
+        operator: str = "",
+        rule: str = "",
+        parts: tuple[tuple[ast.expr, Value], ...] = (),
+    ) -> None:
+        """Note that `node` demands something of `value`."""
+        if self.quiet:
+            return
+        if not kind:
+            kind = value.topic if isinstance(value, Unbacked) else "tensor" if isinstance(value, Tensor) else "number"
+        trail = value.trail if isinstance(value, (Unbacked, Tensor)) else None
+        self.events.append(Event(node, question, kind, value, trail, subject, operator, rule, parts))
+
+    # ---- expressions
+
+    def evaluate(self, node: ast.expr, state: State) -> Value:
+        """The value of an expression; demands that it makes on the way are recorded."""
+        self.steps += 1
+        if self.steps > STEP_LIMIT:
+            raise BudgetError
+        handler = self._expressions.get(type(node))
+        return UNKNOWN if handler is None else handler(node, state)
+
+    def _name(self, node: ast.Name, state: State) -> Value:
+        value = state.names.get(node.id)
+        return value if value is not None else self.global_value(node.id)
+
+    def global_value(self, name: str) -> Value:
+        """A name of the module, an import or a built-in."""
+        value = self.globals.get(name)
+        if value is None:
+            value = self._global(name)
+            self.globals[name] = value
+        return value
+
+    def _global(self, name: str) -> Value:
+        index = self.index
+        if name in index.functions:
+            return Function(index.functions[name])
+        if name in index.classes and name not in index.imports:
+            return ClassReference(index.classes[name])
+        if name in index.imports:
+            return Path(index.imports[name])
+        if name in index.constants:
+            self.globals[name] = UNKNOWN
+            return self.settled(index.constants[name])
+        return Path(f"builtins.{name}") if name in operators().builtins else UNKNOWN
+
+    def settled(self, node: ast.expr, names: dict[str, Value] | None = None) -> Value:
+        """The value of an expression that runs in eager, before anything is compiled."""
+        self.quiet += 1
+        self.frames.append(Frame(node, None))
+        try:
+            return classes.concrete(self.evaluate(node, State(dict(names or {}))))
+        finally:
+            self.frames.pop()
+            self.quiet -= 1
+
+    def _attribute(self, node: ast.Attribute, state: State) -> Value:
+        owner = self.evaluate(node.value, state)
+        chain = chain_of(node)
+        if chain and chain in state.attributes:
+            return state.attributes[chain]
+        return self.attribute_of(owner, node, state)
+
+    def attribute_of(self, owner: Value, node: ast.Attribute, state: State) -> Value:
+        """`owner.attr`."""
+        name = node.attr
+        if isinstance(owner, Optional):
+            owner = owner.inner
+        if isinstance(owner, Path):
+            return Path(f"{owner.name}.{name}")
+        if isinstance(owner, Parent):
+            return self._inherited(owner, name)
+        if isinstance(owner, Tensor):
+            return self._tensor_attribute(owner, name, state)
+        if isinstance(owner, Instance):
+            found = self.index.method(owner.cls, name)
+            if found is not None:
+                return self._method_value(found, owner, node, state)
+            return self.table.of(owner.cls, name)
+        if isinstance(owner, ClassReference):
+            found = self.index.method(owner.cls, name)
+            if found is not None:
+                return Function(found[0], None, None, found[1])
+            return self.table.of(owner.cls, name)
+        if isinstance(owner, Series) and owner.kind == "pair" and owner.items is not None and len(owner.items) == 2:
+            return owner.items[1] if name in ("indices", "max") else owner.items[0]
+        if isinstance(owner, (Series, Table, Unbacked)) or (isinstance(owner, Constant) and owner.value is not None):
+            return Method(owner, name)
+        if isinstance(owner, Module) and name in ("weight", "bias"):
+            return Tensor(boolean=False)
+        return UNKNOWN
+
+    def _inherited(self, owner: Parent, name: str) -> Value:
+        """`super().name`."""
+        for base in list(self.index.bases(owner.cls))[1:]:
+            if name in base.methods:
+                return Function(base.methods[name], owner.bound, None, base)
+        return UNKNOWN
+
+    def _method_value(
+        self, found: tuple[FunctionNode, ClassInfo], owner: Instance, node: ast.Attribute, state: State
+    ) -> Value:
+        function, cls = found
+        decorators = {d.id for d in function.decorator_list if isinstance(d, ast.Name)}
+        if "property" in decorators or "cached_property" in decorators:
+            return self.calls.invoke(Function(function, owner, None, cls), [], {}, state, node)
+        if "staticmethod" in decorators:
+            return Function(function, None, None, cls)
+        return Function(function, owner, None, cls)
+
+    def _tensor_attribute(self, tensor: Tensor, name: str, state: State) -> Value:
+        behaviour = operators().attributes.get(name)
+        if behaviour == "shape":
+            return self.shape_of(tensor, state)
+        if behaviour == "known":
+            return KNOWN
+        if behaviour == "same":
+            return tensor
+        if behaviour == "reversed":
+            return tensor.shaped(tuple(reversed(tensor.dims)) if tensor.complete else (), tensor.complete)
+        if name in operators().known_methods or name in operators().returns:
+            return Method(tensor, name)
+        return UNKNOWN
+
+    # ---- sizes
+
+    def size_of(self, tensor: Tensor, position: int, state: State) -> Value:
+        """The size of one dimension (negative positions count from the end)."""
+        if position < 0 and tensor.complete:
+            position += len(tensor.dims)
+        if 0 <= position < len(tensor.dims):
+            return tensor.dims[position]
+        return Known(self.symbol_form((tensor.serial, position), state))
+
+    def symbol_form(self, key: object, state: State) -> Linear:
+        """The symbol of a size that is known while tracing, the same one for the same tensor and dimension."""
+        symbol = self.derived.get(key)
+        if symbol is None:
+            symbol = self.derived[key] = fresh_symbol()
+        form = Linear.of(symbol)
+        state.facts.learn_bounds(form, NONNEGATIVE)
+        return form
+
+    def shape_of(self, tensor: Tensor, state: State) -> Series:
+        """`tensor.shape`."""
+        if tensor.complete:
+            return series(tensor.dims, "tuple")
+        element: Value = KNOWN
+        for size in tensor.unbacked_dims:
+            element = size
+        return Series("shape", None, element if not tensor.dims else KNOWN, KNOWN)
+
+    def new_size(
+        self, birth: ast.expr, state: State, trail: Step | None, form: Linear | None = None, upper: float | None = None
+    ) -> Unbacked:
+        """A size that depends on data: not negative, and otherwise anything."""
+        form = form if form is not None else Linear.of(fresh_symbol())
+        state.facts.learn_bounds(form, NONNEGATIVE if upper is None else (0, upper))
+        return Unbacked("size", birth, form, trail=trail)
+
+    def product(self, sizes: Iterable[Value], state: State) -> Value:
+        """The product of sizes (an element count)."""
+        result: Value = Constant(1)
+        for size in sizes:
+            result = self.arithmetic(ast.Mult, result, size, state, None)
+        return result
+
+    # ---- arithmetic
+
+    def _binary(self, node: ast.BinOp, state: State) -> Value:
+        left = self.evaluate(node.left, state)
+        right = self.evaluate(node.right, state)
+        return self.binary(type(node.op), left, right, state, node)
+
+    def binary(
+        self, operator: type[ast.operator], left: Value, right: Value, state: State, node: ast.expr | None
+    ) -> Value:
+        """`left OPERATOR right` of any values."""
+        left, right = bare(left), bare(right)
+        if isinstance(left, Tensor) or isinstance(right, Tensor):
+            if isinstance(left, Series) or isinstance(right, Series):
+                return UNKNOWN
+            return self.calls.shapes.broadcast((left, right), bitwise=operator in (ast.BitAnd, ast.BitOr, ast.BitXor))
+        if isinstance(left, Series) and isinstance(right, Series) and operator is ast.Add:
+            return _concatenated(left, right)
+        if isinstance(left, Series) and operator is ast.Mult:
+            return Series(left.kind, None, left.each, KNOWN if not isinstance(right, Unbacked) else right)
+        if isinstance(right, Series) and operator is ast.Mult:
+            return Series(right.kind, None, right.each, KNOWN if not isinstance(left, Unbacked) else left)
+        if isinstance(left, _NUMERIC) and isinstance(right, _NUMERIC):
+            return self.arithmetic(operator, left, right, state, node)
+        for value in (left, right):
+            if isinstance(value, Unbacked):
+                return replace(value, form=None, comparisons=())
+        return UNKNOWN
+
+    def arithmetic(
+        self, operator: type[ast.operator], left: Value, right: Value, state: State, node: ast.expr | None
+    ) -> Value:
+        """Arithmetic of numbers, as a linear form where it is one."""
+        first, second = form_of(left), form_of(right)
+        form = self._combined(operator, first, second, state)
+        unbacked = [value for value in (left, right) if isinstance(value, Unbacked)]
+        if not unbacked:
+            if isinstance(left, Constant) and isinstance(right, Constant):
+                return _folded(operator, left.value, right.value)
+            if any(isinstance(v, Constant) and not isinstance(v.value, (int, float)) for v in (left, right)):
+                return KNOWN
+            return Known(form)
+        if form is not None and not form.terms:
+            return Constant(form.constant)
+        source = unbacked[0]
+        topic = "size" if all(value.topic == "size" for value in unbacked) else "number"
+        if topic == "size" and operator is ast.Sub:
+            topic = "number"
+        if all(value.topic == "bool" for value in unbacked) and operator in (ast.BitAnd, ast.BitOr):
+            if operator is ast.BitAnd and len(unbacked) == 2:
+                return replace(source, comparisons=unbacked[0].comparisons + unbacked[1].comparisons, form=None)
+            return replace(source, comparisons=(), form=None)
+        return replace(source, topic=topic, form=form, comparisons=(), offsets=source.offsets)
+
+    def _combined(
+        self, operator: type[ast.operator], first: Linear | None, second: Linear | None, state: State
+    ) -> Linear | None:
+        if first is None or second is None:
+            return None
+        if operator is ast.Add:
+            return first.plus(second)
+        if operator is ast.Sub:
+            return first.plus(second, -1)
+        if operator is ast.Mult and not first.terms:
+            return second.times(first.constant)
+        if operator is ast.Mult and not second.terms:
+            return first.times(second.constant)
+        if not first.terms and not second.terms:
+            folded = _folded(operator, first.constant, second.constant)
+            return folded.form if isinstance(folded, Constant) else None
+        if operator is ast.FloorDiv and second == Linear((), 1):
+            return first
+        if operator not in (ast.Mult, ast.FloorDiv, ast.Mod):
+            return None
+        if operator is ast.Mult:
+            first, second = sorted((first, second), key=lambda form: (form.terms, form.constant))
+        key = (operator, first, second)
+        known = key in self.derived
+        if not known:
+            self.derived[key] = fresh_symbol()
+        form = Linear.of(self.derived[key])
+        low, _ = state.facts.bounds(first)
+        if operator is ast.Mod and not second.terms and second.constant > 0:
+            state.facts.learn_bounds(form, (0, second.constant - 1))
+        elif low >= 0 and state.facts.bounds(second)[0] >= 0:
+            state.facts.learn_bounds(form, NONNEGATIVE)
+        return form
+
+    def _unary(self, node: ast.UnaryOp, state: State) -> Value:
+        value = bare(self.evaluate(node.operand, state))
+        if isinstance(node.op, ast.Not):
+            verdict = self.decide(value, state)
+            if verdict is None and self.asks(value):
+                self.record(node, "truth", value, parts=self.parts(node.operand, state))
+            return Constant(not verdict) if verdict is not None else KNOWN
+        if isinstance(value, Tensor):
+            return value.renewed()
+        if isinstance(node.op, ast.USub) and isinstance(value, (Unbacked, Known)):
+            form = value.form.times(-1) if value.form is not None else None
+            if isinstance(value, Unbacked):
+                return replace(value, form=form, topic="number", comparisons=())
+            return Known(form)
+        if isinstance(value, Constant) and isinstance(value.value, (int, float)):
+            if isinstance(node.op, ast.USub):
+                return Constant(-value.value)
+            return value if isinstance(node.op, ast.UAdd) else KNOWN
+        return value if isinstance(value, (Known, Unbacked)) else UNKNOWN
+
+    # ---- truth
+
+    def asks(self, value: Value) -> bool:
+        """Whether Python's truth of the value is a question about data."""
+        value = bare(value)
+        return isinstance(value, (Tensor, Unbacked))
+
+    def decide(self, value: Value, state: State) -> bool | None:
+        """The truth of a value where it is settled; None where it isn't."""
+        if isinstance(value, Constant):
+            return bool(value.value)
+        if isinstance(value, Unbacked):
+            comparisons = value.comparisons
+            if not comparisons and value.form is not None:
+                comparisons = (Comparison(value.form, ast.NotEq),)
+            return decide_all(state.facts, comparisons) if comparisons else None
+        if isinstance(value, Series) and isinstance(value.length, Constant):
+            return bool(value.length.value)
+        if isinstance(value, (Function, ClassReference, Path, Method, Partial)):
+            return True
+        return None
+
+    def branch(self, node: ast.expr, state: State, whole: ast.expr | None = None) -> tuple[State | None, State | None]:
+        """The states in which a test is true and false; None for a side that cannot be reached.
+
+        Undecided operands are recorded, each by itself; with `whole`, the whole test is recorded once instead.
+        """
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            true, false = self.branch(node.operand, state, whole)
+            return false, true
+        if isinstance(node, ast.BoolOp):
+            conjunction = isinstance(node.op, ast.And)
+            left: list[State] = []
+            current: State | None = state
+            for operand in node.values:
+                if current is None:
+                    break
+                true, false = self.branch(operand, current, whole)
+                leaves, current = (false, true) if conjunction else (true, false)
+                if leaves is not None:
+                    left.append(leaves)
+            out = join_states(left)
+            return (current, out) if conjunction else (out, current)
+        value = self._test_value(node, state, whole)
+        return self.split(node, value, state, whole)
+
+    def _test_value(self, node: ast.expr, state: State, whole: ast.expr | None) -> Value:
+        if isinstance(node, ast.Compare) and len(node.ops) > 1:
+            return self._chain(node, state, in_test=True, whole=whole)
+        return self.evaluate(node, state)
+
+    def split(
+        self, node: ast.expr, value: Value, state: State, whole: ast.expr | None = None
+    ) -> tuple[State | None, State | None]:
+        """The states in which a value that `node` gave is true and false."""
+        verdict = self.decide(value, state)
+        if verdict is not None:
+            return (state, None) if verdict else (None, state)
+        asking = bare(value)
+        if self.asks(asking):
+            self.record(whole or node, "truth", asking, parts=self.parts(node, state))
+        true, false = state.copy(), state
+        if isinstance(asking, Unbacked):
+            comparisons = asking.comparisons
+            if not comparisons and asking.form is not None:
+                comparisons = (Comparison(asking.form, ast.NotEq),)
+            for comparison in comparisons:
+                true.facts.learn(comparison)
+            if len(comparisons) == 1:
+                false.facts.learn(comparisons[0].negated())
+        self._narrow(node, true, True)
+        self._narrow(node, false, False)
+        return true, false
+
+    def _narrow(self, node: ast.expr, state: State, holds: bool) -> None:
+        """What a test says about the types of names."""
+        match node:
+            case ast.Compare(left=left, ops=[ast.Is() | ast.IsNot() as operator], comparators=[ast.Constant(value=None)]):
+                is_none = isinstance(operator, ast.Is) is holds
+                self._rebind(left, state, lambda value: NONE if is_none else _without_none(value))
+            case ast.Call(func=ast.Name(id="isinstance"), args=[subject, kinds]):
+                tensor = annotations.names_tensor(kinds, self.index)
+                if tensor is True:
+                    self._rebind(subject, state, lambda value: _as_tensor(value, holds))
+                elif tensor is False and holds:
+                    self._rebind(subject, state, lambda v: UNKNOWN if isinstance(bare(v), Tensor) else v)
+            case ast.Call(func=func, args=[subject]) if self.index.dotted(func) == "torch.is_tensor":
+                self._rebind(subject, state, lambda value: _as_tensor(value, holds))
+            case ast.Name() | ast.Attribute() if holds:
+                self._rebind(node, state, _without_none)
+            case ast.NamedExpr(target=target) if holds:
+                self._rebind(target, state, _without_none)
+
+    def _rebind(self, node: ast.expr, state: State, change: Callable[[Value], Value]) -> None:
+        if isinstance(node, ast.NamedExpr):
+            node = node.target
+        if isinstance(node, ast.Name):
+            if node.id in state.names:
+                state.names[node.id] = change(state.names[node.id])
+        elif isinstance(node, ast.Attribute) and (chain := chain_of(node)):
+            self.quiet += 1
+            value = self.evaluate(node, state)
+            self.quiet -= 1
+            state.attributes[chain] = change(value)
+
+    def parts(self, node: ast.expr, state: State) -> tuple[tuple[ast.expr, Value], ...]:
+        """The largest sub-expressions of a question that hold unbacked values (or tensors)."""
+        if self.quiet:
+            return ()
+        found: list[tuple[ast.expr, Value]] = []
+        waiting = [node]
+        self.quiet += 1
+        try:
+            while waiting:
+                current = waiting.pop(0)
+                match current:
+                    case ast.Compare(left=left, comparators=comparators):
+                        waiting += [left, *comparators]
+                    case ast.BoolOp(values=values):
+                        waiting += values
+                    case ast.BinOp(left=left, right=right):
+                        waiting += [left, right]
+                    case ast.UnaryOp(operand=operand):
+                        waiting.append(operand)
+                    case ast.Name() | ast.Attribute() | ast.Subscript() | ast.Call():
+                        value = bare(self.evaluate(current, state.copy()))
+                        if isinstance(value, (Unbacked, Tensor)):
+                            found.append((current, value))
+        finally:
+            self.quiet -= 1
+        return tuple(found)
+
+    def _boolean(self, node: ast.BoolOp, state: State) -> Value:
+        conjunction = isinstance(node.op, ast.And)
+        results: list[Value] = []
+        asked = False
+        current = state.copy()
+        for position, operand in enumerate(node.values):
+            value = self.evaluate(operand, current)
+            if position == len(node.values) - 1:
+                results.append(value)
+                break
+            verdict = self.decide(value, current)
+            if verdict is None and self.asks(value) and not asked:
+                asked = True
+                self.record(node, "truth", bare(value), parts=self.parts(node, state))
+            if verdict is (not conjunction):
+                results.append(value)
+                break
+            if verdict is None:
+                results.append(value)
+                self.quiet += 1
+                true, false = self.split(operand, value, current)
+                self.quiet -= 1
+                following = true if conjunction else false
+                if following is None:
+                    break
+                current = following
+        result = results[0]
+        for other in results[1:]:
+            result = join(result, other)
+        if not conjunction and len(results) > 1:
+            result = _without_none(result)
+        return result
+
+    def _conditional(self, node: ast.IfExp, state: State) -> Value:
+        true, false = self.branch(node.test, state.copy())
+        results: list[Value] = []
+        ends: list[State] = []
+        for arm, side in ((node.body, true), (node.orelse, false)):
+            if side is not None:
+                results.append(self.evaluate(arm, side))
+                ends.append(side)
+        if len(ends) == 1:
+            state.take(ends[0])
+        return join(results[0], results[1]) if len(results) == 2 else results[0] if results else UNKNOWN
+
+    # ---- comparisons
+
+    def _compare(self, node: ast.Compare, state: State) -> Value:
+        if len(node.ops) > 1:
+            return self._chain(node, state, in_test=False)
+        left = self.evaluate(node.left, state)
+        right = self.evaluate(node.comparators[0], state)
+        return self.compared(node, node.ops[0], left, right, state)
+
+    def _chain(self, node: ast.Compare, state: State, in_test: bool, whole: ast.expr | None = None) -> Value:
+        """`a < b < c`: Python asks for the truth of every link but the last, and a test asks for the last, too."""
+        values = [self.evaluate(operand, state) for operand in (node.left, *node.comparators)]
+        asked = False
+        result: Value = KNOWN
+        comparisons: tuple[Comparison, ...] = ()
+        for position, operator in enumerate(node.ops):
+            result = bare(self.compared(node, operator, values[position], values[position + 1], state))
+            verdict = self.decide(result, state)
+            if verdict is False:
+                return Constant(False)
+            last = position == len(node.ops) - 1
+            if verdict is None and self.asks(result):
+                if isinstance(result, Unbacked):
+                    comparisons += result.comparisons
+                if not last and not asked:
+                    asked = True
+                    self.record(whole or node, "truth", result, parts=self.parts(node, state))
+            if last:
+                if asked and in_test:
+                    return KNOWN
+                if isinstance(result, Unbacked) and in_test:
+                    return replace(result, comparisons=comparisons)
+                return result
+        return result
+
+    def compared(self, node: ast.Compare, operator: ast.cmpop, left: Value, right: Value, state: State) -> Value:
+        """One link of a comparison."""
+        if isinstance(operator, (ast.Is, ast.IsNot)):
+            return _identity(operator, left, right)
+        left, right = bare(left), bare(right)
+        if isinstance(operator, (ast.In, ast.NotIn)):
+            return self._membership(node, left, right, state)
+        if isinstance(left, Tensor) or isinstance(right, Tensor):
+            if isinstance(left, (Series, Table)) or isinstance(right, (Series, Table)) or NONE in (left, right):
+                return UNKNOWN
+            return self.calls.shapes.broadcast((left, right), mask=True)
+        if isinstance(left, Unbacked) or isinstance(right, Unbacked):
+            return self._undecided(operator, left, right)
+        if isinstance(left, Constant) and isinstance(right, Constant):
+            return _compared_constants(operator, left.value, right.value)
+        if isinstance(left, Series) and isinstance(right, Series):
+            elements = (left.each, right.each)
+            for value in elements:
+                if isinstance(value, Unbacked) and isinstance(operator, (ast.Eq, ast.NotEq)):
+                    self.record(node, "truth", value, parts=())
+                    return KNOWN
+            return KNOWN
+        if isinstance(left, (Known, Constant)) and isinstance(right, (Known, Constant)):
+            return self._known_comparison(operator, left, right, state)
+        return UNKNOWN if UNKNOWN in (left, right) else KNOWN
+
+    def _known_comparison(self, operator: ast.cmpop, left: Value, right: Value, state: State) -> Value:
+        first, second = form_of(left), form_of(right)
+        if first is None or second is None:
+            return KNOWN
+        verdict = state.facts.decide(Comparison(first.plus(second, -1), type(operator)))
+        # an input's size of 0 is left open: such code has its reasons
+        return KNOWN if verdict is None else Constant(verdict)
+
+    def _undecided(self, operator: ast.cmpop, left: Value, right: Value) -> Value:
+        if any(isinstance(v, Constant) and not isinstance(v.value, (int, float)) for v in (left, right)):
+            return KNOWN
+        unbacked = [value for value in (left, right) if isinstance(value, Unbacked)]
+        if any(isinstance(v, (Series, Table, Function, Module, Instance)) for v in (left, right)):
+            return KNOWN
+        topic = "size" if all(value.topic == "size" for value in unbacked) else "number"
+        if all(value.topic == "bool" for value in unbacked):
+            topic = "bool"
+        first, second = form_of(left), form_of(right)
+        comparisons: tuple[Comparison, ...] = ()
+        if first is not None and second is not None:
+            comparisons = (Comparison(first.plus(second, -1), type(operator)),)
+        return replace(unbacked[0], topic=topic, form=None, comparisons=comparisons)
+
+    def _membership(self, node: ast.Compare, left: Value, right: Value, state: State) -> Value:
+        if isinstance(right, Tensor):
+            self.record(node, "truth", right, parts=self.parts(node, state))
+            return KNOWN
+        elements: Value = UNKNOWN
+        if isinstance(right, Series):
+            if right.items == ():
+                return Constant(isinstance(node.ops[0], ast.NotIn))
+            elements = right.each
+        if isinstance(left, (Tensor, Unbacked)) and isinstance(right, (Series, Table)):
+            self.record(node, "truth", left, parts=self.parts(node, state))
+        elif isinstance(elements, (Tensor, Unbacked)) and isinstance(left, (Tensor, Known, Constant)):
+            if isinstance(left, Constant) and not isinstance(left.value, (int, float)):
+                return KNOWN
+            self.record(node, "truth", elements, parts=self.parts(node, state))
+        return KNOWN
+
+    # ---- displays, comprehensions, text
+
+    def _display(self, node: ast.List | ast.Tuple | ast.Set, state: State) -> Value:
+        kind = "tuple" if isinstance(node, ast.Tuple) else "list"
+        items: list[Value] = []
+        for element in node.elts:
+            value = self.evaluate(element, state)
+            if isinstance(element, ast.Starred):
+                inner = bare(value)
+                if isinstance(inner, Series) and inner.items is not None:
+                    items += inner.items
+                    continue
+                return Series(kind, None, self.element_of(inner, state), KNOWN)
+            items.append(value)
+        return series(tuple(items), kind)
+
+    def _dict(self, node: ast.Dict, state: State) -> Value:
+        entries: dict[object, Value] = {}
+        other: Value | None = None
+        for key, item in zip(node.keys, node.values, strict=True):
+            value = self.evaluate(item, state)
+            name = bare(self.evaluate(key, state)) if key is not None else UNKNOWN
+            if isinstance(name, Constant):
+                entries[name.value] = value
+            else:
+                other = value if other is None else join(other, value)
+            if key is not None and isinstance(name, Unbacked):
+                self.record(key, "failure", name, parts=self.parts(key, state), rule="DDE208")
+        return Table(entries, UNKNOWN if other is None else other)
+
+    def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp, state: State) -> Value:
+        inner = state.copy()
+        length: Value = KNOWN
+        reachable: State | None = inner
+        for position, generator in enumerate(node.generators):
+            iterable = bare(self.evaluate(generator.iter, inner))
+            self.iterated(generator.iter, iterable, inner)
+            if position == 0:
+                length = self.length_of(iterable)
+            self.bind(generator.target, self.element_of(iterable, inner), inner, generator.iter)
+            for test in generator.ifs:
+                length = KNOWN
+                if reachable is not None:
+                    reachable, _ = self.branch(test, reachable)
+            if reachable is None:
+                return Series("list", (), UNKNOWN, Constant(0))
+            inner = reachable
+        if len(node.generators) > 1:
+            length = KNOWN
+        if isinstance(node, ast.DictComp):
+            self.evaluate(node.key, inner)
+            return Table({}, self.evaluate(node.value, inner))
+        element = self.evaluate(node.elt, inner)
+        kind = "generator" if isinstance(node, ast.GeneratorExp) else "list"
+        return Series(kind, None, element, length)
+
+    def _formatted(self, node: ast.JoinedStr, state: State) -> Value:
+        for part in node.values:
+            if isinstance(part, ast.FormattedValue):
+                value = bare(self.evaluate(part.value, state))
+                if isinstance(value, Unbacked):
+                    self.record(part.value, "failure", value, parts=self.parts(part.value, state), rule="DDE208")
+        return KNOWN
+
+    def _named(self, node: ast.NamedExpr, state: State) -> Value:
+        value = self.evaluate(node.value, state)
+        self.bind(node.target, value, state, node.value)
+        return value
+
+    def _yielded(self, node: ast.Yield | ast.YieldFrom, state: State) -> Value:
+        self.frames[-1].generator = True
+        if node.value is not None:
+            self.evaluate(node.value, state)
+        return UNKNOWN
+
+    # ---- subscripts
+
+    def _slice(self, node: ast.Slice, state: State) -> Value:
+        for part in (node.lower, node.upper, node.step):
+            if part is not None:
+                self.evaluate(part, state)
+        return UNKNOWN
+
+    def _subscript(self, node: ast.Subscript, state: State) -> Value:
+        owner = bare(self.evaluate(node.value, state))
+        if isinstance(owner, Tensor):
+            return index_tensor(self, node, owner, state)
+        if isinstance(node.slice, ast.Slice):
+            return self._sliced(node.slice, owner, state)
+        index = bare(self.evaluate(node.slice, state))
+        if isinstance(owner, Series):
+            return self._element(node, owner, index, state)
+        if isinstance(owner, Table):
+            if isinstance(index, (Unbacked, Tensor)) and not (isinstance(index, Tensor) and not owner.entries):
+                self.record(node, "failure", index, subject=node.slice, parts=self.parts(node.slice, state), rule="DDE202")
+            if isinstance(index, Constant) and _hashable(index.value) and index.value in owner.entries:
+                return owner.entries[index.value]
+            return owner.element
+        if isinstance(owner, Unbacked) and owner.group is not None:
+            return replace(owner, form=Linear.of(fresh_symbol()))
+        return UNKNOWN
+
+    def _sliced(self, node: ast.Slice, owner: Value, state: State) -> Value:
+        bounds = [None if part is None else bare(self.evaluate(part, state)) for part in (node.lower, node.upper, node.step)]
+        if not isinstance(owner, Series):
+            return UNKNOWN
+        for part, bound in zip((node.lower, node.upper, node.step), bounds, strict=True):
+            if part is not None and isinstance(bound, (Unbacked, Tensor)):
+                parent = self.source.parents.get(node)
+                target = parent if isinstance(parent, ast.Subscript) else part
+                self.record(target, "integer", bound, subject=part, parts=self.parts(part, state), rule="DDE202")
+        if owner.items is not None and all(b is None or isinstance(b, Constant) for b in bounds):
+            values = [b.value if isinstance(b, Constant) else None for b in bounds]
+            if all(v is None or isinstance(v, int) for v in values) and values[2] != 0:
+                return replace(series(owner.items[slice(*values)], owner.kind), modules=owner.modules)
+        return Series(owner.kind, None, owner.each, KNOWN, owner.modules)
+
+    def _element(self, node: ast.Subscript, owner: Series, index: Value, state: State) -> Value:
+        if isinstance(index, (Unbacked, Tensor)):
+            self.record(node, "integer", index, subject=node.slice, parts=self.parts(node.slice, state), rule="DDE202")
+            return owner.each
+        if owner.items is not None and isinstance(index, Constant) and type(index.value) is int:
+            if -len(owner.items) <= index.value < len(owner.items):
+                return owner.items[index.value]
+            return UNKNOWN
+        if owner.kind == "shape":
+            return self._shape_element(node, index, state, owner)
+        return self.element_of(owner, state)
+
+    def _shape_element(self, node: ast.Subscript, index: Value, state: State, owner: Series) -> Value:
+        """`tensor.shape[i]` where the rank isn't known: ask the tensor again."""
+        if isinstance(node.value, ast.Attribute):
+            self.quiet += 1
+            tensor = bare(self.evaluate(node.value.value, state))
+            self.quiet -= 1
+            if isinstance(tensor, Tensor) and isinstance(index, Constant) and type(index.value) is int:
+                return self.size_of(tensor, index.value, state)
+        return owner.each if isinstance(owner.each, Unbacked) else KNOWN
+
+    # ---- iteration
+
+    def length_of(self, value: Value) -> Value:
+        """How many elements iteration gives."""
+        if isinstance(value, Series):
+            return value.length
+        if isinstance(value, Tensor) and value.dims:
+            return value.dims[0]
+        return KNOWN
+
+    def element_of(self, value: Value, state: State) -> Value:
+        """One element of an iterable: any of them."""
+        if isinstance(value, Series):
+            element = value.each
+            return _again(element)
+        if isinstance(value, Tensor):
+            if value.complete:
+                return value.shaped(value.dims[1:]) if value.dims else value
+            return value.shaped(value.dims[1:], False)
+        if isinstance(value, Unbacked) and value.group is not None:
+            return _again(value)
+        return UNKNOWN
+
+    def iterated(self, node: ast.expr, value: Value, state: State) -> None:
+        """Iteration over `value`: its length must be known while tracing."""
+        value = bare(value)
+        length = self.length_of(value)
+        if isinstance(value, Tensor) and isinstance(length, Unbacked):
+            self.record(node, "operator", length, operator=operators().iteration, parts=((node, value),))
+
+    def bind(self, target: ast.expr, value: Value, state: State, origin: ast.expr | None = None) -> None:
+        """Assign `value` to a target, taking it apart where the target is a tuple."""
+        if isinstance(target, ast.Name):
+            if isinstance(value, Unbacked) and origin is not None:
+                value = self._named_step(target.id, value, origin)
+            state.names[target.id] = value
+            if state.attributes:
+                state.forget_attributes(target.id)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            self._unpack(target, value, state, origin)
+        elif isinstance(target, ast.Starred):
+            self.bind(target.value, Series("list", None, UNKNOWN, KNOWN), state)
+        elif isinstance(target, ast.Attribute):
+            self.evaluate(target.value, state)
+            if chain := chain_of(target):
+                state.attributes[chain] = value
+        elif isinstance(target, ast.Subscript):
+            self._store_item(target, value, state)
+
+    def _named_step(self, name: str, value: Unbacked, origin: ast.expr) -> Unbacked:
+        trail = value.trail
+        if trail is None or trail.node is origin or origin is value.birth:
+            return value
+        return replace(value, trail=Step(origin, f"`{name}` is computed from it", trail))
+
+    def _unpack(
+        self, target: ast.Tuple | ast.List, value: Value, state: State, origin: ast.expr | None
+    ) -> None:
+        value = bare(value)
+        starred = any(isinstance(element, ast.Starred) for element in target.elts)
+        if isinstance(value, Series) and value.items is not None and not starred:
+            if len(value.items) == len(target.elts):
+                for element, item in zip(target.elts, value.items, strict=True):
+                    self.bind(element, item, state, origin)
+                return
+        length = self.length_of(value)
+        if isinstance(length, Unbacked) and isinstance(value, (Tensor, Series)) and origin is not None:
+            if not (isinstance(value, Series) and value.kind == "range"):
+                self.record(origin, "operator", length, operator=operators().iteration, parts=((origin, value),))
+        shape_like = isinstance(value, Series) and value.kind == "shape"
+        for position, element in enumerate(target.elts):
+            item = self.element_of(value, state)
+            if shape_like and isinstance(origin, ast.Attribute):
+                self.quiet += 1
+                tensor = bare(self.evaluate(origin.value, state))
+                self.quiet -= 1
+                if isinstance(tensor, Tensor) and not starred:
+                    item = self.size_of(tensor, position, state)
+            self.bind(element, item, state)
+
+    def _store_item(self, target: ast.Subscript, value: Value, state: State) -> None:
+        owner = bare(self.evaluate(target.value, state))
+        index = bare(self.evaluate(target.slice, state))
+        root = target.value
+        if isinstance(owner, Tensor):
+            if isinstance(root, ast.Name):
+                state.names[root.id] = owner.renewed()
+            return
+        if isinstance(owner, Series) and isinstance(index, (Unbacked, Tensor)) and not isinstance(target.slice, ast.Slice):
+            self.record(target, "integer", index, subject=target.slice, parts=self.parts(target.slice, state), rule="DDE202")
+        if isinstance(owner, Table):
+            entries = dict(owner.entries)
+            element = owner.element
+            if isinstance(index, Constant) and _hashable(index.value):
+                entries[index.value] = value
+            else:
+                if isinstance(index, Unbacked):
+                    self.record(target, "failure", index, subject=target.slice, parts=self.parts(target.slice, state), rule="DDE202")
+                element = join(element, value) if element != UNKNOWN else UNKNOWN
+            self._assign_back(root, Table(entries, element), state)
+        elif isinstance(owner, Series):
+            self._assign_back(root, Series(owner.kind, None, join(owner.each, value), owner.length, owner.modules), state)
+
+    def _assign_back(self, root: ast.expr, value: Value, state: State) -> None:
+        if isinstance(root, ast.Name):
+            state.names[root.id] = value
+        elif isinstance(root, ast.Attribute) and (chain := chain_of(root)):
+            state.attributes[chain] = value
+
+    def mutated(self, receiver: ast.expr, value: Value, state: State) -> None:
+        """A method changed what `receiver` holds: `value` is what it holds now."""
+        self._assign_back(receiver, value, state)
+
+    # ---- statements
+
+    def block(self, body: list[ast.stmt], state: State | None) -> State | None:
+        """Run statements; None where no path gets past them."""
+        for statement in body:
+            if state is None:
+                return None
+            handler = self._statements.get(type(statement))
+            if handler is not None:
+                state = handler(statement, state)
+        return state
+
+    def _assign(self, node: ast.Assign, state: State) -> State:
+        value = self.evaluate(node.value, state)
+        for target in node.targets:
+            self.bind(target, value, state, node.value)
+        return state
+
+    def _annotated_assign(self, node: ast.AnnAssign, state: State) -> State:
+        if node.value is not None:
+            value = self.evaluate(node.value, state)
+            if value == UNKNOWN:
+                value = annotations.value_of(node.annotation, self.index)
+            self.bind(node.target, value, state, node.value)
+        return state
+
+    def _augmented(self, node: ast.AugAssign, state: State) -> State:
+        target = node.target
+        load: ast.expr
+        if isinstance(target, ast.Name):
+            load = ast.copy_location(ast.Name(target.id, ast.Load()), target)
+        elif isinstance(target, ast.Attribute):
+            load = ast.copy_location(ast.Attribute(target.value, target.attr, ast.Load()), target)
+        else:
+            self.evaluate(target.value, state)
+            self.evaluate(target.slice, state)
+            self.evaluate(node.value, state)
+            if isinstance(target.value, ast.Name):
+                owner = state.names.get(target.value.id)
+                if isinstance(owner, Tensor):
+                    state.names[target.value.id] = owner.renewed()
+            return state
+        left = self.evaluate(load, state)
+        right = self.evaluate(node.value, state)
+        self.bind(target, self.binary(type(node.op), left, right, state, node.value), state, node.value)
+        return state
+
+    def _delete(self, node: ast.Delete, state: State) -> State:
+        for target in node.targets:
+            if isinstance(target, ast.Name):
+                state.names.pop(target.id, None)
+        return state
+
+    def _expression_statement(self, node: ast.Expr, state: State) -> State:
+        if not isinstance(node.value, ast.Constant):
+            self.evaluate(node.value, state)
+        return state
+
+    def _define(self, node: FunctionNode, state: State) -> State:
+        state.names[node.name] = Function(node, None, state.names, self.frames[-1].owner)
+        return state
+
+    def _return(self, node: ast.Return, state: State) -> None:
+        value = self.evaluate(node.value, state) if node.value is not None else NONE
+        self.frames[-1].returned.append((value, state))
+
+    def _break(self, node: ast.Break, state: State) -> None:
+        if self.frames[-1].loops:
+            self.frames[-1].loops[-1].breaks.append(state)
+
+    def _continue(self, node: ast.Continue, state: State) -> None:
+        if self.frames[-1].loops:
+            self.frames[-1].loops[-1].continues.append(state)
+
+    def _assert(self, node: ast.Assert, state: State) -> State | None:
+        true, _ = self.branch(node.test, state, node.test)
+        return true
+
+    def _if(self, node: ast.If, state: State) -> State | None:
+        true, false = self.branch(node.test, state)
+        ends = [self.block(node.body, true), self.block(node.orelse, false)]
+        return join_states([end for end in ends if end is not None])
+
+    def _while(self, node: ast.While, state: State) -> State | None:
+        exits: list[State] = []
+        frame = self.frames[-1]
+        current: State | None = state
+        for _ in range(LOOP_PASSES):
+            if current is None:
+                break
+            entry = current.copy()
+            true, false = self.branch(node.test, current)
+            if false is not None:
+                exits.append(false)
+            loop = Loop()
+            frame.loops.append(loop)
+            end = self.block(node.body, true)
+            frame.loops.pop()
+            exits += loop.breaks
+            again = [s for s in (end, *loop.continues) if s is not None]
+            current = join_states([entry, *again]) if again else None
+        if current is not None and not isinstance(node.test, ast.Constant):
+            self.quiet += 1
+            _, false = self.branch(node.test, current)
+            self.quiet -= 1
+            if false is not None:
+                exits.append(false)
+        result = join_states(exits)
+        return self.block(node.orelse, result) if node.orelse else result
+
+    def _for(self, node: ast.For | ast.AsyncFor, state: State) -> State | None:
+        iterable = bare(self.evaluate(node.iter, state))
+        self.iterated(node.iter, iterable, state)
+        if isinstance(iterable, Series) and iterable.items == ():
+            return self.block(node.orelse, state)
+        frame = self.frames[-1]
+        breaks: list[State] = []
+        current = state
+        for _ in range(LOOP_PASSES):
+            entry = current.copy()
+            self.bind(node.target, self.element_of(iterable, entry), entry, node.iter)
+            loop = Loop()
+            frame.loops.append(loop)
+            end = self.block(node.body, entry)
+            frame.loops.pop()
+            breaks += loop.breaks
+            again = [s for s in (end, *loop.continues) if s is not None]
+            joined = join_states([current, *again])
+            assert joined is not None
+            current = joined
+        after = self.block(node.orelse, current) if node.orelse else current
+        return join_states([s for s in (after, *breaks) if s is not None])
+
+    def _with(self, node: ast.With | ast.AsyncWith, state: State) -> State | None:
+        for item in node.items:
+            self.evaluate(item.context_expr, state)
+            if item.optional_vars is not None:
+                self.bind(item.optional_vars, UNKNOWN, state)
+        return self.block(node.body, state)
+
+    def _try(self, node: ast.Try, state: State) -> State | None:
+        before = state.copy()
+        end = self.block(node.body, state)
+        ends = [self.block(node.orelse, end)] if end is not None else []
+        for handler in node.handlers:
+            start = before.copy()
+            if handler.name:
+                start.names[handler.name] = UNKNOWN
+            ends.append(self.block(handler.body, start))
+        joined = join_states([e for e in ends if e is not None])
+        if node.finalbody:
+            return self.block(node.finalbody, joined if joined is not None else before) if joined is not None else None
+        return joined
+
+    def _match(self, node: ast.Match, state: State) -> State | None:
+        self.evaluate(node.subject, state)
+        ends = [state.copy()]
+        for case in node.cases:
+            entry = state.copy()
+            for pattern in ast.walk(case.pattern):
+                name = getattr(pattern, "name", None)
+                if isinstance(name, str):
+                    entry.names[name] = UNKNOWN
+            end = self.block(case.body, entry)
+            if end is not None:
+                ends.append(end)
+        return join_states(ends)
+
+
+# ---- small questions about values
+
+
+def bare(value: Value) -> Value:
+    """The value without its "or None"."""
+    return value.inner if isinstance(value, Optional) else value
+
+
+def form_of(value: Value) -> Linear | None:
+    """A number's linear form, where it has one."""
+    return value.form if isinstance(value, (Constant, Known, Unbacked)) else None
+
+
+def chain_of(node: ast.Attribute) -> str:
+    """`a.b.c` as text where it is names only; empty otherwise."""
+    parts = [node.attr]
+    current: ast.expr = node.value
+    while isinstance(current, ast.Attribute):
+        parts.append(current.attr)
+        current = current.value
+    return ".".join([current.id, *reversed(parts)]) if isinstance(current, ast.Name) else ""
+
+
+def _takes_self(node: FunctionNode) -> bool:
+    names = {d.id for d in node.decorator_list if isinstance(d, ast.Name)}
+    return not names & {"staticmethod", "classmethod"} and bool(node.args.args or node.args.posonlyargs)
+
+
+def _without_none(value: Value) -> Value:
+    if isinstance(value, Optional):
+        return value.inner
+    return UNKNOWN if value == NONE else value
+
+
+def _as_tensor(value: Value, holds: bool) -> Value:
+    if holds:
+        inner = bare(value)
+        return inner if isinstance(inner, Tensor) else Tensor()
+    if isinstance(value, Optional):
+        return NONE if isinstance(value.inner, Tensor) else value
+    return UNKNOWN if isinstance(value, Tensor) else value
+
+
+def _again(value: Value) -> Value:
+    """Another element of the same kind: a symbol or tensor of its own."""
+    if isinstance(value, Unbacked) and value.form is not None:
+        return replace(value, form=Linear.of(fresh_symbol()))
+    if isinstance(value, Tensor):
+        return value.renewed()
+    if isinstance(value, Series) and value.items is not None:
+        return replace(value, items=tuple(_again(item) for item in value.items))
+    return value
+
+
+def _concatenated(left: Series, right: Series) -> Series:
+    if left.items is not None and right.items is not None:
+        return replace(series(left.items + right.items, left.kind), modules=left.modules)
+    if left.items == ():
+        return right
+    if right.items == ():
+        return left
+    length = left.length if isinstance(left.length, Unbacked) else right.length
+    return Series(left.kind, None, join(left.each, right.each), length if isinstance(length, Unbacked) else KNOWN)
+
+
+def _hashable(value: object) -> bool:
+    return isinstance(value, (str, int, float, bool, bytes, type(None)))
+
+
+_FOLD: Mapping[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: lambda a, b: a + b,
+    ast.Sub: lambda a, b: a - b,
+    ast.Mult: lambda a, b: a * b,
+    ast.FloorDiv: lambda a, b: a // b,
+    ast.Mod: lambda a, b: a % b,
+}
+
+
+def _folded(operator: type[ast.operator], left: object, right: object) -> Value:
+    if type(left) is int and type(right) is int and operator in _FOLD and abs(left) < 2**40 and abs(right) < 2**40:
+        if operator in (ast.FloorDiv, ast.Mod) and right == 0:
+            return KNOWN
+        return Constant(_FOLD[operator](left, right))
+    return KNOWN
+
+
+def _identity(operator: ast.cmpop, left: Value, right: Value) -> Value:
+    same = isinstance(operator, ast.Is)
+    if right == NONE or left == NONE:
+        other = left if right == NONE else right
+        if other == NONE:
+            return Constant(same)
+        if isinstance(other, (Tensor, Unbacked, Series, Table, Instance, Function, Module)):
+            return Constant(not same)
+    return KNOWN
+
+
+def _compared_constants(operator: ast.cmpop, left: object, right: object) -> Value:
+    simple = (int, float, str, bool)
+    if not isinstance(left, simple) or not isinstance(right, simple):
+        return KNOWN
+    if isinstance(operator, ast.Eq):
+        return Constant(left == right)
+    if isinstance(operator, ast.NotEq):
+        return Constant(left != right)
+    if isinstance(left, str) or isinstance(right, str):
+        return KNOWN
+    if isinstance(operator, ast.Lt):
+        return Constant(left < right)
+    if isinstance(operator, ast.LtE):
+        return Constant(left <= right)
+    if isinstance(operator, ast.Gt):
+        return Constant(left > right)
+    return Constant(left >= right)

@@ -1,0 +1,272 @@
+"""The file's classes, functions and imports, and which of its functions a compiler sees."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from ddelint.operators import operators, terminal_name
+from ddelint.source import SourceFile
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+_CALLED = re.compile(r"(?<=self\.)[A-Za-z_]\w*|[A-Za-z_]\w*(?=\s*[(,)])")
+
+
+@dataclass(eq=False)
+class ClassInfo:
+    """A class of the file."""
+
+    name: str
+    node: ast.ClassDef
+    methods: dict[str, FunctionNode] = field(default_factory=dict)
+    assigned: dict[str, ast.expr] = field(default_factory=dict)
+    """Class-level names with their values."""
+    annotated: dict[str, ast.expr] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """A function that a compiler traces from its first line."""
+
+    node: FunctionNode | ast.Lambda
+    owner: ClassInfo | None
+
+
+class FileIndex:
+    """What a file defines and imports. Statements are visited, expressions are not: that keeps it cheap."""
+
+    def __init__(self, source: SourceFile) -> None:
+        self.source = source
+        self.imports: dict[str, str] = {}
+        self.functions: dict[str, FunctionNode] = {}
+        """Module-level functions."""
+        self.nested: dict[str, tuple[FunctionNode, ClassInfo | None]] = {}
+        """Functions defined inside others, by name (the last one of a name)."""
+        self.classes: dict[str, ClassInfo] = {}
+        self.all_classes: list[ClassInfo] = []
+        self.constants: dict[str, ast.expr] = {}
+        self._rebound: set[str] = set()
+        self._visit(source.tree.body, None, 0)
+        for name in self._rebound:
+            self.constants.pop(name, None)
+
+    def _visit(self, body: list[ast.stmt], owner: ClassInfo | None, depth: int) -> None:
+        """`depth`: how many functions surround the statements."""
+        for node in body:
+            match node:
+                case ast.Import(names=names):
+                    for alias in names:
+                        if alias.asname:
+                            self.imports[alias.asname] = alias.name
+                        else:
+                            first = alias.name.split(".")[0]
+                            self.imports[first] = first
+                case ast.ImportFrom(module=module, names=names, level=level):
+                    prefix = "." * level + (module or "")
+                    for alias in names:
+                        self.imports[alias.asname or alias.name] = f"{prefix}.{alias.name}"
+                case ast.FunctionDef() | ast.AsyncFunctionDef():
+                    if owner is not None:
+                        owner.methods.setdefault(node.name, node)
+                    elif depth == 0:
+                        self.functions[node.name] = node
+                    else:
+                        self.nested[node.name] = (node, owner)
+                    self._visit(node.body, None, depth + 1)
+                case ast.ClassDef():
+                    info = ClassInfo(node.name, node)
+                    self.all_classes.append(info)
+                    self.classes.setdefault(node.name, info)
+                    self._visit(node.body, info, depth)
+                case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                    self._bind(name, value, owner, depth)
+                case ast.AnnAssign(target=ast.Name(id=name), value=value, annotation=annotation):
+                    if owner is not None:
+                        owner.annotated[name] = annotation
+                    if value is not None:
+                        self._bind(name, value, owner, depth)
+                case ast.AugAssign(target=ast.Name(id=name)) if depth == 0:
+                    self._rebound.add(name)
+                case ast.If() | ast.For() | ast.While() | ast.AsyncFor():
+                    self._visit(node.body, owner, depth)
+                    self._visit(node.orelse, owner, depth)
+                case ast.With() | ast.AsyncWith():
+                    self._visit(node.body, owner, depth)
+                case ast.Try():
+                    for part in (node.body, node.orelse, node.finalbody, *(h.body for h in node.handlers)):
+                        self._visit(part, owner, depth)
+
+    def _bind(self, name: str, value: ast.expr, owner: ClassInfo | None, depth: int) -> None:
+        if owner is not None:
+            owner.assigned[name] = value
+        elif depth == 0:
+            if name in self.constants:
+                self._rebound.add(name)
+            self.constants[name] = value
+
+    def dotted(self, node: ast.AST) -> str:
+        """The full dotted name of a name or attribute chain that starts at an import; empty otherwise."""
+        match node:
+            case ast.Name(id=name):
+                return self.imports.get(name, "")
+            case ast.Attribute(value=value, attr=attr):
+                owner = self.dotted(value)
+                return f"{owner}.{attr}" if owner else ""
+        return ""
+
+    def decorated(self, node: FunctionNode, names: frozenset[str]) -> bool:
+        """Whether a decorator, called or not, is one of the full dotted names."""
+        return any(
+            self.dotted(d.func if isinstance(d, ast.Call) else d) in names for d in node.decorator_list
+        )
+
+    # ---- classes
+
+    def bases(self, cls: ClassInfo) -> Iterator[ClassInfo]:
+        """The class and its base classes that are in this file, nearest first."""
+        seen: set[ClassInfo] = set()
+        waiting = [cls]
+        while waiting:
+            current = waiting.pop(0)
+            if current in seen:
+                continue
+            seen.add(current)
+            yield current
+            for base in current.node.bases:
+                if isinstance(base, ast.Name) and base.id in self.classes:
+                    waiting.append(self.classes[base.id])
+
+    def method(self, cls: ClassInfo, name: str) -> tuple[FunctionNode, ClassInfo] | None:
+        """The method as the class inherits it, and the class that defines it."""
+        for base in self.bases(cls):
+            if name in base.methods:
+                return base.methods[name], base
+        return None
+
+    def is_module(self, cls: ClassInfo) -> bool:
+        """Whether the class is an nn.Module: surely, or by the name of a base that is imported."""
+        known = operators().regions
+        for base in self.bases(cls):
+            for node in base.node.bases:
+                target = node.value if isinstance(node, ast.Subscript) else node
+                dotted = self.dotted(target)
+                if dotted in known["module_bases"]:
+                    return True
+                name = terminal_name(target)
+                local = isinstance(target, ast.Name) and target.id in self.classes
+                if not local and name and name.endswith(tuple(known["module_suffixes"])):
+                    return True
+        return False
+
+    @cached_property
+    def method_names(self) -> frozenset[str]:
+        """Names of all methods of the file's classes that are not modules."""
+        return frozenset(name for cls in self.all_classes for name in cls.methods if not self.is_module(cls))
+
+    # ---- regions
+
+    def excluded(self, node: FunctionNode) -> bool:
+        """Whether a compiler never sees the function's body: disabled, or the kernel of a custom operator."""
+        known = operators().regions
+        if self.decorated(node, frozenset((*known["disabling"], *known["custom_operators"]))):
+            return True
+        for decorator in node.decorator_list:
+            target = decorator.func if isinstance(decorator, ast.Call) else decorator
+            if isinstance(target, ast.Attribute) and target.attr in known["custom_operator_methods"]:
+                return True
+        return False
+
+    def roots(self, assume_compiled: bool) -> list[Root]:
+        """The functions that a compiler traces from their first line, in the order of the file."""
+        known = operators().regions
+        found: list[Root] = []
+        for cls in self.all_classes:
+            if not (assume_compiled or self.is_module(cls)):
+                continue
+            for name, node in cls.methods.items():
+                if name in known["entry_methods"] or (assume_compiled and not name.startswith("__")):
+                    found.append(Root(node, cls))
+        functions = [(name, node, None) for name, node in self.functions.items()]
+        functions += [(name, node, owner) for name, (node, owner) in self.nested.items()]
+        methods = [(name, node, cls) for cls in self.all_classes for name, node in cls.methods.items()]
+        compiling = frozenset(known["compiling_calls"])
+        has_inputs = any(name in self.functions for name in known["input_functions"])
+        handed = self._handed_over(compiling)
+        for name, node, owner in (*functions, *methods):
+            entry = has_inputs and owner is None and name in known["entry_functions"] and name in self.functions
+            assumed = assume_compiled and owner is None and name not in known["input_functions"]
+            if entry or assumed or name in handed or self._compiling_decorator(node, compiling):
+                found.append(Root(node, owner))
+        found += [Root(node, None) for node in self._handed_lambdas]
+        unique: dict[ast.AST, Root] = {}
+        for root in found:
+            if isinstance(root.node, ast.Lambda) or not self.excluded(root.node):
+                unique.setdefault(root.node, root)
+        return sorted(unique.values(), key=lambda root: (root.node.lineno, root.node.col_offset))
+
+    def _compiling_decorator(self, node: FunctionNode, compiling: frozenset[str]) -> bool:
+        for decorator in node.decorator_list:
+            if self.dotted(decorator.func if isinstance(decorator, ast.Call) else decorator) in compiling:
+                return True
+            # @partial(torch.compile, fullgraph=True)
+            if isinstance(decorator, ast.Call) and any(self.dotted(a) in compiling for a in decorator.args):
+                return True
+        return False
+
+    def _handed_over(self, compiling: frozenset[str]) -> set[str]:
+        """Names of functions that are handed to a compiling call anywhere in the file."""
+        self._handed_lambdas: list[ast.Lambda] = []
+        last_parts = {name.rsplit(".", 1)[-1] for name in compiling}
+        if not any(f"{part}(" in self.source.text for part in last_parts):
+            return set()
+        names: set[str] = set()
+        for node in ast.walk(self.source.tree):
+            if not isinstance(node, ast.Call) or terminal_name(node.func) not in last_parts:
+                continue
+            if self.dotted(node.func) not in compiling:
+                continue
+            for argument in (*node.args[:1], *(k.value for k in node.keywords if k.arg in {"model", "mod", "f", "fn"})):
+                if isinstance(argument, ast.Lambda):
+                    self._handed_lambdas.append(argument)
+                elif isinstance(argument, (ast.Name, ast.Attribute)):
+                    names.add(terminal_name(argument))
+        return names
+
+    # ---- which functions can matter
+
+    def text_of(self, node: ast.AST) -> str:
+        """The lines of a function, as they stand (fast: no columns)."""
+        return "".join(self.source.lines[node.lineno - 1 : node.end_lineno])  # type: ignore[attr-defined]
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[FunctionNode]]:
+        found: dict[str, list[FunctionNode]] = {}
+        for cls in self.all_classes:
+            for name, node in cls.methods.items():
+                found.setdefault(name, []).append(node)
+        for name, function in self.functions.items():
+            found.setdefault(name, []).append(function)
+        return found
+
+    @cached_property
+    def _matters(self) -> dict[ast.AST, bool]:
+        return {}
+
+    def matters(self, node: FunctionNode | ast.Lambda) -> bool:
+        """Whether the function, or one that it may call, holds a token of the byte scan."""
+        known = self._matters
+        if node in known:
+            return known[node]
+        known[node] = False
+        text = self.text_of(node)
+        result = operators().source_pattern.search(text) is not None
+        if not result:
+            for name in set(_CALLED.findall(text)):
+                if any(self.matters(callee) for callee in self._by_name.get(name, ()) if callee is not node):
+                    result = True
+                    break
+        known[node] = result
+        return result

@@ -1,0 +1,88 @@
+"""What holds at one point of the program: names, attributes, and facts about symbols."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+
+from ddelint.static.domain import UNKNOWN, Value, join
+from ddelint.static.facts import Facts
+from ddelint.static.regions import ClassInfo
+
+
+class State:
+    """Values of names and of attribute chains (`self.cache`), and facts. A missing chain is as the class made it."""
+
+    __slots__ = ("attributes", "facts", "names", "reads")
+
+    def __init__(self, names: dict[str, Value] | None = None) -> None:
+        self.names: dict[str, Value] = names if names is not None else {}
+        self.attributes: dict[str, Value] = {}
+        self.facts = Facts()
+        self.reads: dict[object, ast.expr] = {}
+        """Numbers read on every path to here, by what was read: a second read makes a second symbol."""
+
+    def copy(self) -> State:
+        """An independent copy."""
+        other = State(dict(self.names))
+        other.attributes = dict(self.attributes)
+        other.facts = self.facts.copy()
+        other.reads = dict(self.reads)
+        return other
+
+    def take(self, other: State) -> None:
+        """Become `other`."""
+        self.names, self.attributes = other.names, other.attributes
+        self.facts, self.reads = other.facts, other.reads
+
+    def forget_attributes(self, name: str) -> None:
+        """A name was bound anew: what was known of its attributes is void."""
+        prefix = name + "."
+        for chain in [c for c in self.attributes if c.startswith(prefix)]:
+            del self.attributes[chain]
+
+
+def join_states(states: list[State]) -> State | None:
+    """What holds after several paths meet; None where none of them gets there."""
+    if not states:
+        return None
+    result = states[0]
+    for other in states[1:]:
+        names = result.names
+        merged: dict[str, Value] = {}
+        for name, value in names.items():
+            theirs = other.names.get(name)
+            # bound on one path only: on the other a use would raise, so this path's value is the one seen
+            merged[name] = value if theirs is None else join(value, theirs)
+        for name, value in other.names.items():
+            if name not in merged:
+                merged[name] = value
+        joined = State(merged)
+        for chain, value in result.attributes.items():
+            theirs = other.attributes.get(chain)
+            joined.attributes[chain] = UNKNOWN if theirs is None else join(value, theirs)
+        for chain in other.attributes:
+            joined.attributes.setdefault(chain, UNKNOWN)
+        joined.facts = result.facts.common(other.facts)
+        joined.reads = {key: node for key, node in result.reads.items() if other.reads.get(key) is node}
+        result = joined
+    return result
+
+
+@dataclass
+class Loop:
+    """Where `break` and `continue` of one loop lead."""
+
+    breaks: list[State] = field(default_factory=list)
+    continues: list[State] = field(default_factory=list)
+
+
+@dataclass
+class Frame:
+    """One function being interpreted."""
+
+    node: ast.AST
+    owner: ClassInfo | None
+    returned: list[tuple[Value, State]] = field(default_factory=list)
+    loops: list[Loop] = field(default_factory=list)
+    generator: bool = False
