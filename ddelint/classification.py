@@ -45,6 +45,8 @@ def rule_for(
     """
     if value_kind not in VALUE_KINDS:
         raise ValueError(f"unknown value kind: {value_kind}")
+    if site.role is Role.ITERATED:
+        return "DDE203"
     if question == "integer":
         return _integer_rule(site, value_kind, operator)
     if question == "operator" and site.role not in _TESTS:
@@ -145,8 +147,6 @@ def _integer_rule(site: Site, value_kind: str, operator: str) -> str:
             return "DDE206"
     if operator and operator.split(".")[-1] in operators().static_arguments:
         return "DDE206"
-    if site.role is Role.ITERATED:
-        return "DDE203"
     if site.role is Role.FORMATTED:
         return "DDE208"
     if isinstance(node, ast.Subscript) or site.role is Role.INDEX:
