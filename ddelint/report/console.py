@@ -82,7 +82,8 @@ def _marks(diagnostic: Diagnostic) -> list[Mark]:
         if symbol.created is not None:
             born.setdefault(symbol.created, []).append(symbol)
     for span, symbols in born.items():
-        labels[span] = _birth(symbols)
+        if span != diagnostic.span or any(map(bounds, symbols)):  # a question that is its own birth says nothing new
+            labels[span] = _birth(symbols)
     for span, sentence in diagnostic.breadcrumbs[:CRUMBS]:
         labels.setdefault(span, sentence)
     own = labels.pop(diagnostic.span, "")
@@ -91,8 +92,7 @@ def _marks(diagnostic: Diagnostic) -> list[Mark]:
 
 def _birth(symbols: Sequence[Symbol]) -> str:
     names = list(dict.fromkeys(f"`{symbol.name}`" for symbol in symbols))
-    known = [bounds(symbol.name, symbol.lower, symbol.upper) for symbol in symbols]
-    facts = ", ".join(dict.fromkeys(text for text in known if text))
+    facts = ", ".join(dict.fromkeys(fact for symbol in symbols if (fact := bounds(symbol))))
     return f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} born here" + (f" ({facts})" if facts else "")
 
 
@@ -104,7 +104,7 @@ def _sections(diagnostic: Diagnostic, sources: Sources, style: Style) -> Iterato
         yield title, wrapped(places, room, " → ")
     for symbol in diagnostic.symbols:
         if symbol.created is None and symbol.expression and symbol.expression != symbol.name:
-            facts = bounds(symbol.name, symbol.lower, symbol.upper)
+            facts = bounds(symbol)
             yield "where", words(f"`{symbol.name}` = `{symbol.expression}`" + (f" ({facts})" if facts else ""), room)
     if diagnostic.fix is not None:
         yield "fix", _fix(diagnostic.fix, diagnostic.span.filename, sources, style, room)
@@ -118,28 +118,27 @@ def _sections(diagnostic: Diagnostic, sources: Sources, style: Style) -> Iterato
     if style.verbose:
         for refusal in diagnostic.refused:
             yield "refused", words(f"{refusal.move}: {refusal.message}: {refusal.reason}", room)
-    if diagnostic.detail:
+    if diagnostic.detail and (style.verbose or not diagnostic.expression):  # else torch's words for the same question
         yield "detail", _detail(diagnostic.detail, style.verbose)
 
 
 def _stack(diagnostic: Diagnostic, verbose: bool) -> Iterator[tuple[str, list[str]]]:
     """The way to the question: what called the blamed line, and what it called that is not the user's to change."""
     frames = diagnostic.frames
-    blamed = max((at for at, frame in enumerate(frames) if _is_blamed(frame, diagnostic.span)), default=len(frames))
+    blamed = max((at for at, frame in enumerate(frames) if frame.inside), default=len(frames))
+    here = diagnostic.span.filename
     callers = frames[:blamed] if verbose else [frame for frame in frames[:blamed] if frame.inside]
     if callers:
-        yield "called", [_frame(frame) for frame in callers]
+        yield "called", [_frame(frame, here) for frame in callers]
     deeper = frames[blamed + 1 :]
     if deeper:
-        yield "inside", [_frame(frame) for frame in (deeper if verbose else deeper[-1:])]
+        yield "inside", [_frame(frame, here) for frame in (deeper if verbose else deeper[-1:])]
 
 
-def _is_blamed(frame: Frame, span: Span) -> bool:
-    return frame.span.filename == span.filename and frame.span.row <= span.row <= frame.span.end_row
-
-
-def _frame(frame: Frame) -> str:
-    return f"{shown_path(frame.span.filename)}:{frame.span.row} in {frame.function}"
+def _frame(frame: Frame, here: str) -> str:
+    span = frame.span
+    place = f"line {span.row}" if span.filename == here else f"{shown_path(span.filename)}:{span.row}"
+    return f"{place} in {frame.function}"
 
 
 def _fix(fix: Fix, filename: str, sources: Sources, style: Style, room: int) -> list[str]:
@@ -210,10 +209,10 @@ def evidence_words(evidence: Evidence) -> list[str]:
     run: list[str] = []
     if evidence.samples is not None:
         text = "1 input" if evidence.samples == 1 else f"{evidence.samples} inputs"
-        if evidence.sides is not None:
+        if evidence.sides is not None and any(evidence.sides):
             text += ", both sides" if evidence.both_sides else ", one side only"
             text += f" ({evidence.sides[0]} true, {evidence.sides[1]} false)"
-        elif evidence.both_sides is not None:
+        elif evidence.both_sides:
             text += ", both sides" if evidence.both_sides else ", one side only"
         run.append(text)
     if evidence.eager_equal is not None:

@@ -9,9 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
+from ddelint.diagnostics import Symbol
+
 TAB = 4
 """Columns to the next tab stop in a code frame."""
 
+HUGE = 2**62
 PLAIN_WIDTH = 120
 """Columns of a pipe or file, and at most of a terminal."""
 
@@ -113,16 +116,21 @@ def words(text: str, width: int) -> list[str]:
     return wrapped(text.split(" "), width, " ")
 
 
-def bounds(name: str, lower: int | float | None, upper: int | float | None) -> str:
-    """`0 ≤ n ≤ 64`, or as much of it as is known; a limit that only says `it fits an int64` counts as none."""
-    huge = 2**62
-    low = f"{lower:g} ≤ " if isinstance(lower, float) else f"{lower} ≤ " if lower is not None else ""
-    high = f" ≤ {upper:g}" if isinstance(upper, float) else f" ≤ {upper}" if upper is not None else ""
-    if lower is None or lower <= -huge:
-        low = ""
-    if upper is None or upper >= huge:
-        high = ""
-    return f"{low}{name}{high}" if low or high else ""
+def bounds(symbol: Symbol) -> str:
+    """`0 ≤ n ≤ 64`, or as much of it as is known.
+
+    A limit that only says "fits an int64" counts as none, and 0 to 1 (a truth value) says nothing.
+    """
+    lower, upper = symbol.lower, symbol.upper
+    if (lower, upper) == (0, 1):
+        return ""
+    low = f"{_number(lower)} ≤ " if lower is not None and lower > -HUGE else ""
+    high = f" ≤ {_number(upper)}" if upper is not None and upper < HUGE else ""
+    return f"{low}{symbol.name}{high}" if low or high else ""
+
+
+def _number(value: int | float) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def for_stream(stream: TextIO | None, color: str, verbose: bool = False) -> Style:

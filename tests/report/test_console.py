@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from handmade import MODEL, span_of
 
-from ddelint.diagnostics import Applicability, Claim, Diagnostic, Edit, Evidence, Fix, Severity, Span, Symbol
+from ddelint.diagnostics import Applicability, Claim, Diagnostic, Edit, Evidence, Fix, Frame, Severity, Span, Symbol
 from ddelint.report import console
 from ddelint.report.model import Report
 from ddelint.report.sources import Sources
@@ -135,6 +135,33 @@ def test_birth_and_question_on_one_line_get_an_underline_each() -> None:
     assert lines[3].endswith("`n` is born here (0 ≤ n)")
 
 
+def test_a_question_that_is_its_own_birth_says_nothing_twice() -> None:
+    span = span_of("n = int(router.max())", "int(router.max())")
+    finding = Diagnostic("DDE201", "m", span, symbols=(Symbol("n", "int(router.max())", span, lower=0, upper=1),))
+    assert "born" not in rendered(finding)
+    known = replace(finding, symbols=(Symbol("n", "int(router.max())", span, lower=0),))
+    assert "━ `n` is born here (0 ≤ n)" in rendered(known)
+
+
+def test_torchs_words_for_a_question_wait_for_verbose() -> None:
+    finding = Diagnostic("DDE101", "m", span_of("if n > 4", "n > 4"), expression="n > 4", detail="Could not guard")
+    assert "Could not guard" not in rendered(finding)
+    assert "Could not guard" in rendered(finding, style=Style(verbose=True))
+    assert "Could not guard" in rendered(replace(finding, expression=""))
+
+
+def test_the_way_to_the_question_names_lines_of_the_same_file_shortly() -> None:
+    question = span_of("if n > 4", "n > 4")
+    frames = (
+        Frame(Span("/site/torch/module.py", 9, 1, 9, 2), "_call_impl", False),
+        Frame(Span("model.py", 18, 1, 18, 2), "forward", True),
+        Frame(question, "route", True),
+    )
+    finding = Diagnostic("DDE101", "m", question, frames=frames)
+    assert "  called    line 18 in forward\n" in rendered(finding)
+    assert "/site/torch/module.py:9 in _call_impl → line 18 in forward" in rendered(finding, style=Style(verbose=True))
+
+
 def test_more_of_a_long_fix_is_left_to_the_diff() -> None:
     edit = Edit(Span("model.py", 3, 1, 3, 1), "".join(f"a{number} = {number}\n" for number in range(30)))
     fix = Fix(Applicability.SAFE, "many lines", (edit,), "m", Claim.EQUIVALENT)
@@ -152,6 +179,7 @@ def test_more_of_a_long_fix_is_left_to_the_diff() -> None:
         (Evidence(samples=1), ["1 input"]),
         (Evidence(samples=8, both_sides=False, sides=(8, 0)), ["8 inputs, one side only (8 true, 0 false)"]),
         (Evidence(samples=8, both_sides=True), ["8 inputs, both sides"]),
+        (Evidence(samples=8, both_sides=False, sides=(0, 0)), ["8 inputs"]),
         (Evidence(eager_equal=False, export=False, strict=True), ["eager differs", "export fails", "strict export ok"]),
         (Evidence(compile=True, devices=("cpu", "cuda")), ["fullgraph ok", "on cpu, cuda"]),
         (Evidence(recompiles=0, parity=1.014), ["no recompiles", "1.01x the time of backed"]),

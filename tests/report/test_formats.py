@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from handmade import MODEL
 
-from ddelint.diagnostics import Diagnostic, Severity, Span
+from ddelint.diagnostics import Diagnostic, Severity, Span, Symbol
 from ddelint.report import concise, github, json_, statistics
 from ddelint.report.diff import shown_path, unified_diff
 from ddelint.report.model import Report
@@ -155,10 +155,13 @@ def test_paths_are_shown_from_the_working_directory(tmp_path: Path, monkeypatch:
         (-(2**63), 2**63 - 1, ""),
         (0, 2**63 - 1, "0 ≤ n"),
         (0.5, float("inf"), "0.5 ≤ n"),
+        (0, 1234567890123, "0 ≤ n ≤ 1234567890123"),
+        (0, 1, ""),
+        (1, 1, "1 ≤ n ≤ 1"),
     ],
 )
 def test_bounds_name_only_what_is_known(lower: float | None, upper: float | None, text: str) -> None:
-    assert bounds("n", lower, upper) == text
+    assert bounds(Symbol("n", "t.item()", lower=lower, upper=upper)) == text
 
 
 def test_wrapping_breaks_behind_joints_and_long_pieces_between_words() -> None:
