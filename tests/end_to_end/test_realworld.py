@@ -11,12 +11,14 @@ import importlib.util
 import os
 import re
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from issues_table import check
 from judge import Judge
+
+from ddelint.protocol import EntryFailure, EntrySpec, SessionOptions
+from ddelint.trace.session import Worker
 
 pytestmark = [pytest.mark.slow, pytest.mark.realworld]
 
@@ -101,15 +103,6 @@ def cases() -> list[Path]:
     return sorted(CASES.glob("*.py"))
 
 
-@pytest.fixture(scope="module")
-def worker() -> Iterator[object]:
-    pytest.importorskip("torch")
-    from ddelint.trace.session import Worker
-
-    with Worker() as running:
-        yield running
-
-
 def test_every_case_has_a_line() -> None:
     assert {case.stem for case in cases()} == set(BLAMED)
     assert len(BLAMED) == 32
@@ -117,11 +110,7 @@ def test_every_case_has_a_line() -> None:
 
 
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case.stem)
-def test_blame(case: Path, worker: object) -> None:
-    from ddelint.protocol import EntryFailure, EntrySpec, SessionOptions
-    from ddelint.trace.session import Worker
-
-    assert isinstance(worker, Worker)
+def test_blame(case: Path, worker: Worker) -> None:
     folder = installed(case)
     session = worker.open(SessionOptions(EntrySpec(str(case), "model"), (str(folder),)))
     assert not isinstance(session, EntryFailure), session
