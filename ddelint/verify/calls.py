@@ -53,8 +53,10 @@ class Outcome:
     """Parameters, buffers and plain attributes of the module that the call changed, by their new value."""
     random: int
     """A digest of the states of the random generators after the call."""
+    differentiated: bool
+    """Whether gradients were asked for."""
     gradients: Mapping[str, Frozen] | None
-    """None where no gradient was asked for, or none could flow."""
+    """None where none could flow."""
     gradient_error: Raised | None
     seconds: float
 
@@ -107,7 +109,7 @@ def run(
     found, gradient_error = None, None
     if gradients and error is None:
         found, gradient_error = _gradients(result, module, arguments)
-    return Outcome(frozen, error, kept, effects, digest, found, gradient_error, seconds)
+    return Outcome(frozen, error, kept, effects, digest, gradients, found, gradient_error, seconds)
 
 
 def module_of(program: Callable[..., Any]) -> torch.nn.Module | None:

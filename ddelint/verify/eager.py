@@ -151,7 +151,7 @@ def run_sample(entry: Entry, sample: Sample, *, twice: bool, gradients: bool = T
 
 def _not_run(error: Raised) -> Outcome:
     nothing = Constant("NoneType", None)
-    return Outcome(None, error, nothing, {}, 0, None, None, 0.0)
+    return Outcome(None, error, nothing, {}, 0, False, None, None, 0.0)
 
 
 def _is_stable(original: Entry, references: Sequence[Reference]) -> bool:
@@ -266,7 +266,9 @@ def _effect_differences(
 
 
 def gradient_differences(expected: Outcome, got: Outcome, tolerance: Tolerance) -> Iterator[Difference]:
-    """A gradient of nothing but zeros is as good as none."""
+    """Where both were asked for gradients; one of nothing but zeros is as good as none."""
+    if not (expected.differentiated and got.differentiated):
+        return
     if expected.gradient_error is not None or got.gradient_error is not None:
         if expected.gradient_error is None and got.gradient_error is not None:
             yield Difference("gradient", "", "gradients", str(got.gradient_error))

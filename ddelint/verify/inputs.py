@@ -18,6 +18,8 @@ from torch.utils import _pytree as pytree
 from ddelint.trace.entries import seed_everything
 from ddelint.trace.entry import Arguments, Entry
 
+REQUIRING_GRAD = "inputs that require grad"
+"""Label of the variation that lets gradients flow into floating-point inputs."""
 _LOOKED_AT = 8
 """Declared inputs from which ranges and sizes are learned."""
 _LARGEST = 1 << 22
@@ -188,7 +190,7 @@ def _varied(entry: Entry, seen: _Seen, seed: int) -> Iterator[Sample]:
     streams.append(_of_pairs(seen))
     streams += [_of_leaf(leaf, seen) for leaf in ranked if _rank(leaf) == 2]
     if any(leaf.example.is_floating_point() for leaf in seen.leaves):
-        streams.append(iter([("inputs that require grad", _requiring_grad(seen))]))
+        streams.append(iter([(REQUIRING_GRAD, _requiring_grad(seen))]))
     for label, changes in _interleaved(streams):
         yield _sample(entry, label, changes, seed)
     yield from _random(entry, seen, seed)
