@@ -197,7 +197,6 @@ def check(paths: tuple[str, ...], **given: Any) -> int:
         click.echo(note, err=True)
     _warn(report.warnings)
     written = options.fix and not options.diff
-    unsafe = options.unsafe_fixes
     text = _diff_text(report, given) if options.diff else _report_text(report, paths, given)
     if options.stdin is not None and written:
         name = next(iter(report.rewritten), None)
@@ -207,7 +206,9 @@ def check(paths: tuple[str, ...], **given: Any) -> int:
     else:
         _emit(text, given["output_file"])
     if options.diff and not options.quiet:
-        _summarise_diff(report, unsafe)
+        from ddelint.report.console import diff_summary
+
+        click.echo(diff_summary(report, options.unsafe_fixes), err=True)
     for error in report.errors:
         _complain(error)
     if report.errors:
@@ -414,12 +415,6 @@ def _diff_text(report: Report, given: dict[str, Any]) -> str:
         else line
         for line in lines
     )
-
-
-def _summarise_diff(report: Report, unsafe: bool) -> None:
-    count = len(report.diffs)
-    files = "1 file" if count == 1 else f"{count} files"
-    click.echo(f"Would change {files}." if count else "Nothing to change.", err=True)
 
 
 def _command(paths: Sequence[str]) -> str:

@@ -265,6 +265,19 @@ def summary(report: Report, style: Style, unsafe_fixes: bool, command: str) -> I
     yield text
 
 
+def diff_summary(report: Report, unsafe_fixes: bool) -> str:
+    """What the diff would mend, of how much."""
+    if not report.remaining:
+        return "Nothing to fix."
+    safe, unsafe = report.fixable(Applicability.SAFE), report.fixable(Applicability.UNSAFE)
+    ready = safe + unsafe if unsafe_fixes else safe
+    more = f" ({unsafe} more with --unsafe-fixes)" if unsafe and not unsafe_fixes else ""
+    found = _count(report.remaining)
+    if not report.diffs:
+        return f"Found {found}, none that can be fixed{more}."
+    return f"Would fix {ready} of {found} in {_plural(len(report.diffs), 'file')}{more}."
+
+
 def _count(diagnostics: Sequence[Diagnostic]) -> str:
     """`5 errors`, or `3 errors, 2 warnings` where they are mixed."""
     by_severity = [(s, sum(d.severity is s for d in diagnostics)) for s in Severity]

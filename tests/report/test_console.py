@@ -213,6 +213,16 @@ def test_the_closing_line_tells_what_was_fixed(emptiness: Diagnostic, refused: D
     assert closing(mended, refused) == "Fixed 1 error in 1 file.\n1 error left in 1 file"
 
 
+def test_the_line_below_a_diff_counts_too(emptiness: Diagnostic, refused: Diagnostic, crumbs: Diagnostic) -> None:
+    some = Report((emptiness, refused, crumbs), diffs={"model.py": "…"})
+    assert console.diff_summary(some, False) == (
+        "Would fix 1 of 2 errors, 1 warning in 1 file (1 more with --unsafe-fixes)."
+    )
+    assert console.diff_summary(some, True) == "Would fix 2 of 2 errors, 1 warning in 1 file."
+    assert console.diff_summary(Report((refused,)), False) == "Found 1 error, none that can be fixed."
+    assert console.diff_summary(Report(), False) == "Nothing to fix."
+
+
 def test_findings_come_in_the_order_of_their_places(emptiness: Diagnostic, refused: Diagnostic) -> None:
     assert rendered(refused, emptiness) == rendered(emptiness, refused)
 
