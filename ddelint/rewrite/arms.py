@@ -31,6 +31,9 @@ OPERATORS: dict[type[ast.operator], tuple[str, int, str]] = {
 """Sign, how tightly it binds, and the operand that changes nothing."""
 
 
+_PLACES = {sign: place for sign, place, _ in OPERATORS.values()}
+
+
 class NotMergeable(Exception):
     """An arm that does more than compute values."""
 
@@ -41,7 +44,6 @@ class Value:
 
     text: str
     sign: str = ""
-    neutral: str = ""
     node: ast.expr | None = None
     """The expression itself where the text is its own, unchanged."""
 
@@ -97,6 +99,8 @@ class ArmReader:
                 self._augment(name, operator, value, later, arm, names, suffix)
             case ast.Assign(targets=[ast.Subscript() | ast.Attribute() as place], value=value):
                 self._place(place, value, later, arm, names)
+            case ast.AugAssign(target=ast.Subscript() | ast.Attribute() as place, op=operator, value=value):
+                self._place(place, value, later, arm, names, operator)
             case ast.Expr(value=ast.Call(func=ast.Attribute(value=owner, attr=attr)) as call) if attr.endswith("_"):
                 self._in_place(owner, attr, call, later, arm, names)
             case ast.If():
@@ -180,7 +184,7 @@ class ArmReader:
     ) -> None:
         if type(operator) not in OPERATORS:
             raise NotMergeable("an operator without a neutral operand")
-        sign, place, neutral = OPERATORS[type(operator)]
+        sign, place, _ = OPERATORS[type(operator)]
         operand = self._value(value, names)
         if name in self.local or name in arm.values or name in names_read(*later):
             before = arm.values.get(name, Value(name))
@@ -189,7 +193,7 @@ class ArmReader:
             text = f"{wrapped(before.text, place)} {sign} {wrapped(operand.text, place + 1)}"
             self._give(name, Value(text), later, arm, names, suffix)
             return
-        arm.values[name] = Value(operand.text, sign, neutral, operand.node)
+        arm.values[name] = Value(operand.text, sign, operand.node)
 
     def _place(
         self,
@@ -198,21 +202,28 @@ class ArmReader:
         later: list[ast.stmt],
         arm: Arm,
         names: dict[str, str],
+        operator: ast.operator | None = None,
     ) -> None:
+        """`x[i] = v`, `self.x = v`, and with an operator `x[i] += v`."""
         source = self.context.site.source
         new = self._value(value, names)
         root = _root(place)
+        if operator is not None and type(operator) not in OPERATORS:
+            raise NotMergeable("an operator without a neutral operand")
+        sign = OPERATORS[type(operator)][0] if operator is not None else ""
         if isinstance(place, ast.Subscript) and (root in names or root in self.local):
             # the arm's own object: it may be changed
             target = renamed_target(source.segment(place), root, names.get(root, root))
-            arm.prelude.append(f"{target} = {new.text}")
+            arm.prelude.append(f"{target} {sign}= {new.text}")
             return
         text = source.segment(place)
         if not is_pure(place) or any(ast.unparse(place.value) in ast.unparse(statement) for statement in later):
             raise NotMergeable("a place that is read again")
         if names_read(place) & names.keys():
             raise NotMergeable("a place that hangs on a value of the arm")
-        arm.values[text] = new
+        if text in arm.values:
+            raise NotMergeable("a place that is written twice")
+        arm.values[text] = Value(new.text, sign, new.node)
 
     def _in_place(
         self, owner: ast.expr, attr: str, call: ast.Call, later: list[ast.stmt], arm: Arm, names: dict[str, str]
@@ -260,7 +271,9 @@ class ArmReader:
                 raise NotMergeable("a place inside a nested branch")
             before = Value(names.get(target, target))
             values = [
-                Value(f"{before.text} {value.sign} {wrapped(value.text, Binding.PRIMARY)}") if value.sign else value
+                Value(f"{before.text} {value.sign} {wrapped(value.text, _PLACES[value.sign] + 1)}")
+                if value.sign
+                else value
                 for value in (then.values.get(target, before), otherwise.values.get(target, before))
             ]
             self._give(target, Value(self.choose(test, *values)), later, arm, names, suffix)

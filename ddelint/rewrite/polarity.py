@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 
+from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.expressions import called
+from ddelint.rewrite.kinds import Kind, Kinds
 
 _FLIPPED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.Gt,
@@ -14,6 +16,18 @@ _FLIPPED: dict[type[ast.cmpop], type[ast.cmpop]] = {
 }
 _EMPTY = frozenset(((ast.Eq, 0), (ast.LtE, 0), (ast.Lt, 1), (ast.Eq, 1), (ast.LtE, 1), (ast.Lt, 2)))
 _FILLED = frozenset(((ast.NotEq, 0), (ast.Gt, 0), (ast.GtE, 1), (ast.NotEq, 1), (ast.Gt, 1), (ast.GtE, 2)))
+
+
+def side_of(context: Context, test: ast.expr) -> bool | None:
+    """As `general_side`; a bare number asks whether there is anything."""
+    side = general_side(test)
+    if side is not None:
+        return side
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        inner = side_of(context, test.operand)
+        return None if inner is None else not inner
+    truth = isinstance(test, (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.BinOp))
+    return True if truth and Kinds(context).of(test) is Kind.NUMBER else None
 
 
 def general_side(test: ast.expr) -> bool | None:

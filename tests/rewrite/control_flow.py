@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ast
 import linecache
-from collections.abc import Mapping
+import sys
+import types
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from ddelint.diagnostics import Diagnostic, Span, TypeFact
 from ddelint.rewrite.candidate import MOVES, Candidate, Context
@@ -22,7 +25,7 @@ MASK = TypeFact("tensor", "bool", ("4",))
 def context_of(
     text: str,
     asking: str,
-    types: Mapping[str, TypeFact] | None = None,
+    facts: Mapping[str, TypeFact] | None = None,
     code: str = "DDE101",
     expression: str = "",
     occurrence: int = 0,
@@ -39,7 +42,7 @@ def context_of(
     span = Span("model.py", row, column, end_row, end - (text.rfind("\n", 0, end) + 1) + 1)
     site = locate(source, span)
     assert site is not None
-    return Context(site, Diagnostic(code, "", span, expression=expression or asking), "truth", types or {})
+    return Context(site, Diagnostic(code, "", span, expression=expression or asking), "truth", facts or {})
 
 
 def candidates(move: str, context: Context) -> list[Candidate]:
@@ -68,11 +71,90 @@ def with_imports(move: str, context: Context) -> list[str]:
 _LOADED = [0]
 
 
-def load(text: str, name: str = "fn") -> object:
+def load(text: str, name: str = "fn") -> Any:
     """Execute `text` under a file name of its own (torch.compile wants the source) and give back one of its names."""
     _LOADED[0] += 1
     filename = f"<control flow {_LOADED[0]}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-    namespace: dict[str, object] = {"__name__": f"control_flow_{_LOADED[0]}"}
-    exec(compile(text, filename, "exec"), namespace)
-    return namespace[name]
+    module = types.ModuleType(f"control_flow_{_LOADED[0]}")
+    sys.modules[module.__name__] = module  # strict export imports the module of what it captures
+    exec(compile(text, filename, "exec"), module.__dict__)
+    return getattr(module, name)
+
+
+# ---------------------------------------------------------------------- running what was written
+
+FRONT_ENDS = ("export", "strict", "compile")
+
+
+def outcome(function: Any, arguments: Sequence[Any]) -> Any:
+    """The result on fresh copies of `arguments`, or the type of the exception."""
+    import torch
+
+    fresh = [argument.clone() if isinstance(argument, torch.Tensor) else argument for argument in arguments]
+    try:
+        return function(*fresh), fresh
+    except Exception as error:
+        return type(error), None
+
+
+def agree(first: Any, second: Any) -> bool:
+    """Equal values, dtypes and shapes; tensors to single precision."""
+    import torch
+
+    if isinstance(first, torch.Tensor) and isinstance(second, torch.Tensor):
+        same = first.shape == second.shape and first.dtype == second.dtype
+        return same and torch.allclose(first.double(), second.double(), equal_nan=True)
+    if isinstance(first, (list, tuple)) and isinstance(second, (list, tuple)):
+        return len(first) == len(second) and all(agree(a, b) for a, b in zip(first, second))
+    return bool(first == second)
+
+
+def failures(
+    original: str, text: str, samples: Sequence[Sequence[Any]], targets: Sequence[str] = FRONT_ENDS
+) -> list[str]:
+    """Where `text` differs: in eager from `original`, and compiled or exported from eager. Both define `fn`."""
+    import torch
+
+    before, now = load(original), load(text)
+    expected = [outcome(before, sample) for sample in samples]
+    found = [
+        f"eager, sample {number}: {got[0]} instead of {want[0]}"
+        for number, (sample, want) in enumerate(zip(samples, expected))
+        if not agree(want, got := outcome(now, sample))
+    ]
+    for target in targets:
+        torch._dynamo.reset()
+        try:
+            run = _captured(now, samples[0], target)
+        except Exception as error:
+            found.append(f"{target}: {type(error).__name__}: {str(error).strip().splitlines()[0]}")
+            continue
+        for number, (sample, want) in enumerate(zip(samples, expected)):
+            got = outcome(run, sample)
+            both_raise = isinstance(want[0], type) and isinstance(got[0], type)
+            if not both_raise and not agree(want[0], got[0]):
+                found.append(f"{target}, sample {number}: {got[0]} instead of {want[0]}")
+    return found
+
+
+def _captured(function: Any, sample: Sequence[Any], target: str) -> Any:
+    import torch
+
+    arguments = tuple(argument.clone() if isinstance(argument, torch.Tensor) else argument for argument in sample)
+    if target == "compile":
+        options = {"capture_scalar_outputs": True, "capture_dynamic_output_shape_ops": True}
+        compiled = torch.compile(function, fullgraph=True, backend="eager")
+
+        def run(*inputs: Any) -> Any:
+            with torch._dynamo.config.patch(options):
+                return compiled(*inputs)
+
+        run(*arguments)
+        return run
+
+    class Entry(torch.nn.Module):
+        def forward(self, *inputs: Any) -> Any:
+            return function(*inputs)
+
+    return torch.export.export(Entry(), arguments, strict=target == "strict").module()

@@ -16,7 +16,7 @@ from ddelint.rewrite.expressions import (
     text_of,
 )
 from ddelint.rewrite.kinds import Kind, Kinds
-from ddelint.rewrite.polarity import general_side
+from ddelint.rewrite.polarity import side_of
 from ddelint.sites import Block, Role
 
 _TESTS = (Role.IF_TEST, Role.TERNARY_TEST, Role.BOOLEAN_OPERAND)
@@ -33,7 +33,7 @@ def guard_on_size(context: Context) -> Iterator[Candidate]:
     if operand is None:
         return
     test, text = operand
-    side = general_side(test)
+    side = side_of(context, test)
     for answer in (side if side is not None else False, not side if side is not None else True):
         function = "guard_or_true" if answer else "guard_or_false"
         edits = (Edit(site.source.span(test), f"{function}({text})"),)

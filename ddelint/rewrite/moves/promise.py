@@ -20,7 +20,7 @@ from ddelint.rewrite.expressions import (
     with_operator,
 )
 from ddelint.rewrite.kinds import Kind, Kinds
-from ddelint.rewrite.polarity import general_side
+from ddelint.rewrite.polarity import general_side, side_of
 from ddelint.sites import Role
 from ddelint.source import SourceFile
 
@@ -70,7 +70,7 @@ def _promises(context: Context) -> Iterator[tuple[list[str], tuple[Import, ...],
     if test is not None and asks_compiling(test):
         return
     if test is not None:
-        side = general_side(test)
+        side = side_of(context, test)
         for want in (side, not side) if side is not None else (True, False):
             conditions = Conditions(context, assume_tensor=context.diagnostic.code == "DDE105")
             try:

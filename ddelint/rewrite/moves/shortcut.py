@@ -17,7 +17,7 @@ from ddelint.rewrite.expressions import (
     wrap_edits,
 )
 from ddelint.rewrite.kinds import Kind, Kinds
-from ddelint.rewrite.polarity import general_side
+from ddelint.rewrite.polarity import side_of
 from ddelint.sites import Block, Role, classify
 
 
@@ -44,7 +44,7 @@ def _raises(body: Sequence[ast.stmt]) -> bool:
 
 def _general_is_true(context: Context, test: ast.expr) -> bool:
     """Whether the general path is the one behind a true test."""
-    side = general_side(test)
+    side = side_of(context, test)
     if side is not None:
         return side
     statement = context.site.statement

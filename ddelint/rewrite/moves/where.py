@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ddelint.diagnostics import Claim, Edit, Span
-from ddelint.rewrite.arms import Arm, ArmReader, NotMergeable, Value
+from ddelint.rewrite.arms import OPERATORS, Arm, ArmReader, NotMergeable, Value
 from ddelint.rewrite.candidate import Candidate, Context, move
 from ddelint.rewrite.conditions import Conditions, Inexpressible
 from ddelint.rewrite.expressions import (
@@ -311,20 +311,12 @@ class Merge:
                     if not self._read_elsewhere(target):
                         continue
                     raise NotMergeable(f"{target} is not defined on one side")
-                missing = Value(present.neutral, present.sign) if present.sign else Value(_current(target))
+                missing = Value("", present.sign) if present.sign else Value(_current(target))
                 first, second = first or missing, second or missing
-            if first.sign != second.sign:
-                first, second = (
-                    Value(f"{target} {value.sign} {wrapped(value.text, 12)}") if value.sign else value
-                    for value in (first, second)
-                )
-            if first.sign and not self._tensor_in_place(target, first, second):
-                first, second = (
-                    Value(target)
-                    if value.text == value.neutral or not value.text
-                    else Value(f"{target} {value.sign} {wrapped(value.text, 12)}")
-                    for value in (first, second)
-                )
+            if first.sign and first.sign == second.sign and self._tensor_in_place(target, first, second):
+                first, second = (replace(v, text=v.text or _NEUTRAL[v.sign]) for v in (first, second))
+            elif first.sign or second.sign:
+                first, second = (_applied(target, value) for value in (first, second))
             chosen.append((target, first, second))
         return chosen
 
@@ -581,6 +573,19 @@ def _computes(statement: ast.stmt) -> bool:
 
 def _returns_anywhere(statement: ast.If) -> bool:
     return any(isinstance(node, ast.Return) for node in ast.walk(statement))
+
+
+_NEUTRAL = {sign: neutral for sign, _, neutral in OPERATORS.values()}
+_PLACES = {sign: place for sign, place, _ in OPERATORS.values()}
+
+
+def _applied(target: str, value: Value) -> Value:
+    """`y += v` as the value `y + v`."""
+    if not value.sign:
+        return value
+    if not value.text:
+        return Value(target)
+    return Value(f"{target} {value.sign} {wrapped(value.text, _PLACES[value.sign] + 1)}")
 
 
 def _current(target: str) -> str:

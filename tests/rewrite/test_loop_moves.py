@@ -1,0 +1,200 @@
+"""masked_loop, loop_over_groups: exact texts, look-alikes, and the texts run by torch."""
+
+from __future__ import annotations
+
+import pytest
+from control_flow import COUNT, MASK, candidates, context_of, failures, rewritten, with_imports
+
+from ddelint.diagnostics import TypeFact
+
+ROWS = TypeFact("tensor", "float32", ("5", "2"))
+SCALAR = TypeFact("tensor", "int64", ())
+TYPES = {"x": ROWS, "t": SCALAR, "n": COUNT, "mask": MASK}
+
+
+def test_a_loop_to_a_number_from_data_goes_to_the_size_of_what_it_reads() -> None:
+    text = (
+        "def fn(x, t):\n    total = x[0]\n    for i in range(int(t)):  # rows\n"
+        "        total = total + x[i]\n    return total\n"
+    )
+    loop, summed = rewritten("masked_loop", context_of(text, "int(t)", TYPES, "DDE203"))
+    assert loop == (
+        "def fn(x, t):\n    total = x[0]\n    # rows\n    torch._check_index(t.item() <= x.shape[0])\n"
+        "    for i in range(x.shape[0]):\n        total = torch.where(i < t, total + x[i], total)\n    return total\n"
+    )
+    assert summed == (
+        "def fn(x, t):\n    total = x[0]\n    # rows\n    torch._check_index(t.item() <= x.shape[0])\n"
+        "    total = total + torch.where((torch.arange(x.shape[0], device=x.device) < t).reshape(-1, 1), x, 0).sum(0)\n"
+        "    return total\n"
+    )
+
+
+def test_names_of_a_turn_stay_as_they_are() -> None:
+    text = (
+        "def fn(x, n):\n    out = torch.zeros_like(x)\n    for i in range(n):\n        row = x[i] * 2\n"
+        "        out[i] = row\n    return out\n"
+    )
+    (found,) = rewritten("masked_loop", context_of(text, "range(n)", TYPES, "DDE203"))
+    assert "        row = x[i] * 2\n" in found
+    assert "out[i] = torch.where(" in found
+
+
+def test_a_while_that_counts() -> None:
+    text = (
+        "def fn(x, n):\n    i = 0\n    s = x.sum()\n    while i < n:\n"
+        "        s = s + x[i].max()\n        i += 1\n    return s\n"
+    )
+    (found,) = rewritten("masked_loop", context_of(text, "i < n", TYPES, "DDE106"))
+    assert "    for i in range(x.shape[0]):\n" in found
+    assert "i += 1" not in found
+
+
+def test_a_bound_that_is_stated() -> None:
+    text = "def fn(x, n):\n    torch._check(n <= 8)\n    for _ in range(n):\n        x = x / 2\n    return x\n"
+    (found,) = rewritten("masked_loop", context_of(text, "range(n)", TYPES, "DDE203"))
+    assert "    for _ in range(8):\n" in found
+
+
+def test_a_break_becomes_a_mask_while_compiling() -> None:
+    text = (
+        "def fn(x):\n    for k in range(8):\n        y = x / 2 + 1 / x\n        if (y - x).abs().max() < 1e-3:\n"
+        "            break\n        x = y\n    return x\n"
+    )
+    context = context_of(text, "(y - x).abs().max() < 1e-3", {"x": ROWS, "y": ROWS}, "DDE105")
+    assert rewritten("masked_loop", context) == [
+        "def fn(x):\n    going = torch.ones((), dtype=torch.bool, device=x.device)\n    for k in range(8):\n"
+        "        y = x / 2 + 1 / x\n"
+        "        if not torch.compiler.is_compiling() and (y - x).abs().max() < 1e-3:\n            break\n"
+        "        going = going & ~((y - x).abs().max() < 1e-3)\n        x = torch.where(going, y, x)\n    return x\n"
+    ]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "    for i in range(n):\n        x = x / 2\n",
+        "    for i in range(n):\n        out.append(x[i])\n",
+        "    for i in range(n):\n        if x[i].sum() > 0:\n            break\n        y = x[i]\n",
+        "    for i in range(n):\n        s = x[i]\n    return i\n",
+        "    for i in range(n):\n        x = x[i] + x\n",
+        "    for i in range(n, 0, -1):\n        s = x[i]\n",
+        "    for i in range(n):\n        s = x[i]\n    else:\n        s = x\n    return s\n",
+    ],
+)
+def test_loops_without_a_bound_or_with_effects_are_left_alone(body: str) -> None:
+    text = f"def fn(x, n, out):\n{body}    return x\n"
+    assert candidates("masked_loop", context_of(text, "range(n", TYPES, "DDE203")) == []
+
+
+EXPERTS = """def fn(x, mask):
+    out = torch.zeros_like(x)
+    hit = torch.greater(mask.sum(dim=(-1, -2)), 0).nonzero()
+    for expert in hit:
+        slot, token = torch.where(mask[expert].squeeze(0))
+        part = x[token] * weight[expert[0]]
+        out.index_add_(0, token, part)
+    return out
+"""
+
+
+def test_a_loop_over_the_groups_that_occur_visits_all() -> None:
+    context = context_of(EXPERTS, "for expert in hit", {}, "DDE203")
+    found = rewritten("loop_over_groups", context)[0]
+    assert "    for expert in range(mask.shape[0]):\n        slot, token = torch.where(mask[expert])\n" in found
+    assert "x[token] * weight[expert]\n" in found
+
+
+def test_the_first_element_taken_out_and_the_padding_group() -> None:
+    text = (
+        "def fn(x, mask):\n    hit = (mask.sum((-1, -2)) > 0).nonzero()\n    for e in hit:\n        e = e[0]\n"
+        "        if e == 4:\n            continue\n        x = x + f(mask[e])\n    return x\n"
+    )
+    found = rewritten("loop_over_groups", context_of(text, "for e in hit", {}, "DDE203"))[0]
+    assert "    for e in range(mask.shape[0]):\n        if e == 4:\n            continue\n" in found
+
+
+def test_an_index_by_the_row_keeps_its_dimension() -> None:
+    text = "def fn(x, mask):\n    for e in mask.nonzero():\n        x = x + w[e]\n    return x\n"
+    found = rewritten("loop_over_groups", context_of(text, "mask.nonzero()", TYPES, "DDE203"))[0]
+    assert found == "def fn(x, mask):\n    for e in range(mask.shape[0]):\n        x = x + w[e : e + 1]\n    return x\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def fn(x, mask):\n    for e in mask.nonzero():\n        x = x + g(e)\n    return x\n",
+        "def fn(x, mask):\n    for e in mask.nonzero():\n        x = x + w[e]\n    return x, e\n",
+        "def fn(x, mask):\n    for e, f in mask.nonzero():\n        x = x + w[e]\n    return x\n",
+        "def fn(x, mask):\n    for e in torch.unique(x).tolist():\n        x = x + w[e]\n    return x\n",
+    ],
+)
+def test_other_loops_over_data_are_left_alone(text: str) -> None:
+    asking = text.split(" in ", 1)[1].split(":", 1)[0]
+    assert candidates("loop_over_groups", context_of(text, asking, TYPES, "DDE203")) == []
+
+
+# ---------------------------------------------------------------------- run by torch
+
+
+@pytest.mark.parametrize(
+    ("body", "asking"),
+    [
+        ("    s = torch.zeros(2)\n    for i in range(int(t)):\n        s = s + x[i]\n    return s\n", "int(t)"),
+        (
+            "    n = t.item()\n    out = torch.zeros_like(x)\n    h = x[0]\n    for i in range(n):\n"
+            "        row = x[i] * 2\n        h = h + row\n        out[i] = h\n    return out\n",
+            "range(n)",
+        ),
+        (
+            "    n = t.item()\n    i = 0\n    s = torch.zeros(())\n    while i < n:\n        s += x[i].sum()\n"
+            "        i += 1\n    return s\n",
+            "i < n",
+        ),
+    ],
+)
+def test_masked_loops_trace_and_agree(body: str, asking: str) -> None:
+    import torch
+
+    x = torch.arange(10.0).reshape(5, 2)
+    text = f"import torch\n\n\ndef fn(x, t):\n{body}"
+    for program in with_imports("masked_loop", context_of(text, asking, TYPES, "DDE203")):
+        assert (
+            failures(text, program, [(x, torch.tensor(count)) for count in (3, 0, 5, 6)], ("export", "compile")) == []
+        )
+
+
+def test_a_masked_break_traces_and_agrees() -> None:
+    import torch
+
+    text = (
+        "import torch\n\n\ndef fn(x, t):\n    for k in range(8):\n        y = x / 2 + t / x\n"
+        "        if (y - x).abs().max() < 1e-3:\n            break\n        x = y\n    return x\n"
+    )
+    context = context_of(text, "(y - x).abs().max() < 1e-3", {"x": ROWS, "y": ROWS, "t": SCALAR}, "DDE105")
+    samples = [(torch.ones(4), torch.tensor(value)) for value in (2, 1, 90)]
+    (program,) = with_imports("masked_loop", context)
+    assert failures(text, program, samples) == []
+
+
+def test_all_groups_trace_and_agree() -> None:
+    import torch
+
+    text = "import torch\n\nweight = torch.arange(3.0)\n\n\n" + EXPERTS
+    masks = [torch.zeros(3, 1, 4, dtype=torch.long) for _ in range(3)]
+    masks[0][0, 0, 1] = masks[0][2, 0, 3] = masks[1][1, 0, :] = 1
+    program = with_imports("loop_over_groups", context_of(text, "for expert in hit", {}, "DDE203"))[0]
+    assert failures(text, program, [(torch.randn(4), mask) for mask in masks], ("export", "compile")) == []
+
+
+def test_a_group_that_changes_what_others_keep_is_masked() -> None:
+    import torch
+
+    text = (
+        "import torch\n\n\ndef fn(x, t):\n    x = x.clone()\n    for i in torch.where(t > 0)[0].tolist():\n"
+        "        x[i] += 1\n    return x\n"
+    )
+    context = context_of(text, "torch.where(t > 0)[0].tolist()", {"t": TypeFact("tensor", "int64", ("3",))}, "DDE203")
+    plain, masked = with_imports("loop_over_groups", context)
+    samples = [(torch.randn(4), torch.tensor(values)) for values in ([1, 2, 3], [1, 0, 0])]
+    assert failures(text, plain, samples, ()) != []
+    assert failures(text, masked, samples, ("export", "compile")) == []

@@ -1,0 +1,186 @@
+"""shortcut_in_eager, skip_warning_while_compiling, guard_on_size, promise."""
+
+from __future__ import annotations
+
+import pytest
+from control_flow import COUNT, MASK, TENSOR, candidates, context_of, failures, rewritten, with_imports
+
+from ddelint.diagnostics import Claim, TypeFact
+
+TYPES = {"x": TENSOR, "n": COUNT, "mask": MASK, "flag": TypeFact("bool")}
+
+
+def test_an_early_exit_on_emptiness_is_skipped_while_compiling_first() -> None:
+    text = "def fn(x, n):\n    if n == 0:  # nothing\n        return x.new_zeros(0)\n    return x\n"
+    found = rewritten("shortcut_in_eager", context_of(text, "n == 0", TYPES, "DDE102"))
+    assert found == [
+        text.replace("if n == 0:", "if not torch.compiler.is_compiling() and n == 0:"),
+        text.replace("if n == 0:", "if torch.compiler.is_compiling() or n == 0:"),
+    ]
+
+
+def test_masked_work_is_always_done_while_compiling_first() -> None:
+    text = "def fn(x, mask):\n    if mask.any():\n        x[mask] *= 2\n    return x\n"
+    found = rewritten("shortcut_in_eager", context_of(text, "mask.any()", TYPES, "DDE105"))
+    assert found[0] == text.replace("if mask.any():", "if torch.compiler.is_compiling() or mask.any():")
+
+
+def test_what_is_known_stays_in_front() -> None:
+    text = "def fn(x, mask=None):\n    if mask is not None and mask.any():\n        x[mask] *= 2\n    return x\n"
+    found = rewritten("shortcut_in_eager", context_of(text, "mask.any()", TYPES, "DDE105"))
+    assert found[0] == text.replace("mask.any():", "(torch.compiler.is_compiling() or mask.any()):")
+
+
+@pytest.mark.parametrize(
+    ("test", "first"),
+    [
+        ("n > 4 or n == 0", "not torch.compiler.is_compiling() and (n > 4 or n == 0)"),
+        ("x.numel() == 0", "not torch.compiler.is_compiling() and x.numel() == 0"),
+        ("not mask.any()", "not torch.compiler.is_compiling() and not mask.any()"),
+        ("len(x)", "torch.compiler.is_compiling() or len(x)"),
+    ],
+)
+def test_precedence_and_polarity(test: str, first: str) -> None:
+    text = f"def fn(x, n, mask):\n    y = x * 2 if {test} else x * 3\n    return y\n"
+    found = rewritten("shortcut_in_eager", context_of(text, test, TYPES))
+    assert found[0] == text.replace(test, first)
+
+
+def test_brackets_over_lines_and_elif_survive() -> None:
+    text = (
+        "def fn(x, n):\r\n    if x is None:\r\n        return x\r\n    elif(\r\n        n > 4  # many\r\n"
+        "        or n < 2\r\n    ):\r\n        return x * 2\r\n    else:\r\n        return x\r\n"
+    )
+    found = rewritten("shortcut_in_eager", context_of(text, "n > 4", TYPES))
+    assert found
+    assert all("# many\r\n" in one and one.count("\r\n") == text.count("\r\n") for one in found)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def fn(n):\n    if n > 4:\n        raise ValueError(n)\n",
+        "def fn(n):\n    if n > 4:\n        n = 1\n    else:\n        raise ValueError(n)\n",
+        "def fn(n):\n    while n > 4:\n        n = n - 1\n",
+        "def fn(n):\n    if torch.compiler.is_compiling() or n > 4:\n        n = 1\n",
+        "def fn(n):\n    return [n > 4]\n",
+    ],
+)
+def test_shortcut_leaves_look_alikes_alone(text: str) -> None:
+    assert candidates("shortcut_in_eager", context_of(text, "n > 4", TYPES)) == []
+
+
+def test_a_block_that_only_warns_is_asked_for_in_eager() -> None:
+    text = (
+        "def fn(x, n):\n    if n > 4:\n        message = f'{n}'\n        if x is None:\n"
+        "            logger.warning(message)\n    return x\n"
+    )
+    (found,) = candidates("skip_warning_while_compiling", context_of(text, "n > 4", TYPES, "DDE110"))
+    assert found.claim is Claim.EQUIVALENT
+    assert "the compiled program doesn't warn" in found.notes
+    assert context_of(text, "n > 4").site.source.apply(found.edits) == text.replace(
+        "if n > 4:", "if not torch.compiler.is_compiling() and n > 4:"
+    )
+
+
+def test_a_question_inside_the_warning_skips_the_whole_block() -> None:
+    text = "def fn(x, n, flag):\n    if flag:\n        if n > 4:\n            print('many')\n    return x\n"
+    assert rewritten("skip_warning_while_compiling", context_of(text, "n > 4", TYPES, "DDE110")) == [
+        text.replace("if flag:", "if not torch.compiler.is_compiling() and flag:")
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def fn(n):\n    if n > 4:\n        print(n)\n    else:\n        n = 1\n    return n\n",
+        "def fn(n):\n    if n > 4:\n        warnings.warn('m')\n        n = 4\n    return n\n",
+        "def fn(n):\n    if n > 4:\n        self.log = n\n",
+    ],
+)
+def test_blocks_that_do_more_than_talk_are_left_alone(text: str) -> None:
+    assert candidates("skip_warning_while_compiling", context_of(text, "n > 4", TYPES, "DDE110")) == []
+
+
+@pytest.mark.parametrize(
+    ("test", "asking", "first"),
+    [
+        ("n == 0", "n == 0", "guard_or_false(n == 0)"),
+        ("n", "n", "guard_or_true(n != 0)"),
+        ("not n", "not n", "not guard_or_true(n != 0)"),
+        ("len(x) == 0", "len(x) == 0", "guard_or_false(x.shape[0] == 0)"),
+        ("flag and n > 0", "n > 0", "flag and guard_or_true(n > 0)"),
+        ("mask.any()", "mask.any()", "guard_or_true(mask.any().item())"),
+        ("n % 2 == 0", "n % 2 == 0", "guard_or_false(n % 2 == 0)"),
+    ],
+)
+def test_the_size_test_alone_is_guarded(test: str, asking: str, first: str) -> None:
+    text = f"def fn(x, n, mask, flag):\n    if {test}:\n        return x * 2\n    return x\n"
+    context = context_of(text, f"if {test}", TYPES) if asking == test else context_of(text, asking, TYPES)
+    found = rewritten("guard_on_size", context)
+    assert found[0] == text.replace(f"if {test}:", f"if {first}:")
+
+
+@pytest.mark.parametrize("test", ["guard_or_false(n == 0)", "0 < n < 5", "isinstance(n, int)"])
+def test_guard_leaves_look_alikes_alone(test: str) -> None:
+    text = f"def fn(x, n):\n    if {test}:\n        return x * 2\n    return x\n"
+    assert candidates("guard_on_size", context_of(text, test, TYPES)) == []
+
+
+def test_a_promise_comes_for_both_sides_the_general_one_first() -> None:
+    text = "def fn(x, n, flag):\n    if flag:\n        return x\n    elif n == 0:\n        return x * 2\n    return x\n"
+    found = rewritten("promise", context_of(text, "n == 0", TYPES))
+    assert found == [
+        text.replace("    if flag:", "    torch._check(n != 0)\n    if flag:"),
+        text.replace("    if flag:", "    torch._check(n == 0)\n    if flag:"),
+    ]
+    assert all(one.claim is Claim.PROMISE for one in candidates("promise", context_of(text, "n == 0", TYPES)))
+
+
+def test_a_promise_about_what_the_framework_asks() -> None:
+    text = "def fn(x, n):\n    return x.view(n, 4)\n"
+    context = context_of(text, "x.view(n, 4)", TYPES, "DDE305", expression="n == x.shape[0]")
+    assert (
+        rewritten("promise", context)[0]
+        == "def fn(x, n):\n    torch._check(n == x.shape[0])\n    return x.view(n, 4)\n"
+    )
+
+
+def test_no_promise_about_names_that_come_later() -> None:
+    text = "def fn(x):\n    n = x.nonzero().shape[0]\n    return n\n"
+    assert candidates("promise", context_of(text, "x.nonzero()", {}, expression="n >= 0")) == []
+
+
+# ---------------------------------------------------------------------- run by torch
+
+
+def samples() -> list[tuple[object, ...]]:
+    import torch
+
+    x = torch.arange(8.0).reshape(4, 2)
+    return [(x, torch.tensor(mask)) for mask in ([True, False, True, False], [False] * 4, [True] * 4)]
+
+
+@pytest.mark.parametrize(
+    ("body", "asking"),
+    [
+        ("x = x.clone()\n    if mask.any():\n        x[mask] *= 2\n    return x", "mask.any()"),
+        ("y = x[mask]\n    if y.shape[0] == 0:\n        return x.new_zeros(0, 2)\n    return y * 2", "y.shape[0] == 0"),
+        ("y = x[mask]\n    z = y * 2 if len(y) > 0 else y\n    return z", "len(y) > 0"),
+    ],
+)
+@pytest.mark.parametrize("move", ["shortcut_in_eager", "guard_on_size"])
+def test_the_first_choice_traces_and_agrees_on_both_sides(body: str, asking: str, move: str) -> None:
+    text = f"import torch\n\n\ndef fn(x, mask):\n    {body}\n"
+    types = {**TYPES, "y": TypeFact("tensor", "float32", ("u0", "2"))}
+    found = with_imports(move, context_of(text, asking, types, "DDE105"))
+    assert failures(text, found[0], samples()) == []
+
+
+def test_the_other_choice_is_told_apart_by_running_it() -> None:
+    text = (
+        "import torch\n\n\ndef fn(x, mask):\n    x = x.clone()\n"
+        "    if mask.any():\n        x[mask] *= 2\n    return x\n"
+    )
+    found = with_imports("shortcut_in_eager", context_of(text, "mask.any()", TYPES, "DDE105"))
+    assert failures(text, found[1], samples(), ("export",)) != []

@@ -1,0 +1,195 @@
+"""where_merge: exact texts, look-alikes, and the texts run by torch, gradients included."""
+
+from __future__ import annotations
+
+import pytest
+from control_flow import COUNT, INTEGERS, MASK, TENSOR, context_of, failures, load, rewritten, with_imports
+
+from ddelint.diagnostics import TypeFact
+
+TYPES = {"x": TENSOR, "t": INTEGERS, "n": COUNT, "mask": MASK, "y": TENSOR, "flag": TypeFact("none")}
+FULL = "torch.full((), n > 4, dtype=torch.bool, device=x.device)"
+
+
+def merged(body: str, asking: str, code: str = "DDE101") -> list[str]:
+    text = f"def fn(x, t, n, mask, flag):\n{body}"
+    return [one.split("\n", 1)[1] for one in rewritten("where_merge", context_of(text, asking, TYPES, code))]
+
+
+def test_two_assignments() -> None:
+    found = merged(
+        "    if t.sum() > 4:\n        y = x * 2\n    else:\n        y = x + 1\n    return y\n", "t.sum() > 4"
+    )
+    assert found == [
+        "    y = torch.where(t.sum() > 4, x * 2, x + 1)\n    return y\n",
+        "    if torch.compiler.is_compiling():\n        y = torch.where(t.sum() > 4, x * 2, x + 1)\n"
+        "    elif t.sum() > 4:\n        y = x * 2\n    else:\n        y = x + 1\n    return y\n",
+    ]
+
+
+def test_a_number_becomes_a_tensor_first() -> None:
+    found = merged("    if n > 4:\n        x = x * 2\n    return x\n", "n > 4")
+    assert found[0] == f"    condition = {FULL}\n    x = torch.where(condition, x * 2, x)\n    return x\n"
+
+
+def test_comments_stand_above() -> None:
+    found = merged("    if t.sum() > 4:  # big\n        # twice\n        x = x * 2\n    return x\n", "t.sum() > 4")
+    assert found[0] == "    # big\n    # twice\n    x = torch.where(t.sum() > 4, x * 2, x)\n    return x\n"
+
+
+def test_an_early_return() -> None:
+    found = merged("    if t.sum() > 4:\n        return x\n    y = x + 1\n    return y * 2\n", "t.sum() > 4")
+    assert found == ["    y = x + 1\n    return torch.where(t.sum() > 4, x, y * 2)\n"]
+
+
+def test_an_early_return_of_what_changes_later_is_kept() -> None:
+    found = merged("    if t.sum() > 4:\n        return x\n    x = x + 1\n    return x * 2\n", "t.sum() > 4")
+    assert found == [
+        "    early_result = x\n    x = x + 1\n    return torch.where(t.sum() > 4, early_result, x * 2)\n",
+    ]
+
+
+def test_two_early_returns_and_tuples() -> None:
+    body = (
+        "    if t.sum() > 4:\n        return x, n\n    if t.max() > 3:\n"
+        "        return x * 2, n\n    return (x * 3, n)\n"
+    )
+    assert merged(body, "t.sum() > 4")[0] == (
+        "    return torch.where(t.sum() > 4, x, torch.where(t.max() > 3, x * 2, x * 3)), n\n"
+    )
+
+
+def test_several_names_that_depend_on_each_other() -> None:
+    found = merged("    y = x + 1\n    if t.sum() > 4:\n        x, y = y, x\n    return x - y\n", "t.sum() > 4")
+    assert found[0] == (
+        "    y = x + 1\n    condition = t.sum() > 4\n"
+        "    x, y = torch.where(condition, y, x), torch.where(condition, x, y)\n    return x - y\n"
+    )
+
+
+def test_names_of_the_arm_do_not_leak() -> None:
+    body = "    if mask.any():\n        x = x.clone()\n        x[mask] = 0.5\n    return x\n"
+    assert merged(body, "mask.any()", "DDE105")[0] == (
+        "    x_then = x.clone()\n    x_then[mask] = 0.5\n    x = torch.where(mask.any(), x_then, x)\n    return x\n"
+    )
+
+
+def test_a_change_in_place_stays_in_place() -> None:
+    body = "    if mask.any():\n        x += t\n        self.seen.add_(1)\n    return x\n"
+    assert merged(body, "mask.any()", "DDE105")[0] == (
+        "    condition = mask.any()\n    x += torch.where(condition, t, 0)\n"
+        "    self.seen.copy_(torch.where(condition, self.seen.add(1), self.seen))\n    return x\n"
+    )
+
+
+def test_what_is_known_stays_an_if() -> None:
+    body = "    if flag is not None and mask.any():\n        x = x + flag\n    return x\n"
+    assert merged(body, "mask.any()", "DDE105")[0] == (
+        "    if flag is not None:\n        x = torch.where(mask.any(), x + flag, x)\n    return x\n"
+    )
+
+
+def test_elif_becomes_a_nested_choice() -> None:
+    body = (
+        "    if t.sum() > 4:\n        y = x\n    elif mask.any():\n        y = x * 2\n    else:\n        y = x * 3\n"
+        "    return y\n"
+    )
+    assert merged(body, "t.sum() > 4")[0] == (
+        "    y = torch.where(t.sum() > 4, x, torch.where(mask.any(), x * 2, x * 3))\n    return y\n"
+    )
+
+
+def test_divisors_and_roots_see_a_harmless_value_where_their_arm_is_not_chosen() -> None:
+    body = "    return x.sqrt() / t if t.sum() > 4 else torch.log(y)\n"
+    first, second = merged(body, "t.sum() > 4")
+    assert first == (
+        "    return torch.where(t.sum() > 4, torch.where(t.sum() > 4, x, 1).sqrt() / torch.where(t.sum() > 4, t, 1),"
+        " torch.log(torch.where(t.sum() > 4, 1, y)))\n"
+    )
+    assert second == "    return torch.where(t.sum() > 4, x.sqrt() / t, torch.log(y))\n"
+
+
+def test_two_numbers_stay_numbers() -> None:
+    assert merged("    return x * (2.0 if n > 4 else 3.0)\n", "n > 4")[0] == (
+        "    return x * (torch.sym_ite(n > 4, 2.0, 3.0))\n"
+    )
+
+
+def test_logic_and_equal_are_said_of_tensors() -> None:
+    body = "    if not torch.equal(x, y) and t.sum() > 4:\n        x = x + 1\n    return x\n"
+    assert "torch.where(~(x == y).all() & (t.sum() > 4), x + 1, x)\n" in merged(body, "torch.equal(x, y)")[0]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "    if t.sum() > 4:\n        out.append(x)\n    return x\n",
+        "    if t.sum() > 4:\n        print(x)\n        x = x + 1\n    return x\n",
+        "    if t.sum() > 4:\n        x = torch.nn.functional.dropout(x)\n    return x\n",
+        "    if t.sum() > 4:\n        x = None\n    return x\n",
+        "    if t.sum() > 4:\n        return {'a': x}\n    return {'a': y}\n",
+        "    if t.sum() > 4:\n        return x, y\n    return x\n",
+        "    if t.sum() > 4:\n        return x\n    self.seen.add_(1)\n    return x * 2\n",
+        "    if t.sum() > 4:\n        return x\n",
+        "    if t.sum() > 4:\n        late = x\n    return late\n",
+        "    if t.sum() > 4:\n        raise ValueError(x)\n    return x\n",
+        "    for i in range(3):\n        if t.sum() > 4:\n            break\n    return x\n",
+        "    if not torch.compiler.is_compiling() and t.sum() > 4:\n        x = x + 1\n    return x\n",
+        "    if (m := t.sum()) > 0 and t.sum() > 4:\n        x = x + m\n    return x\n",
+    ],
+)
+def test_what_does_more_than_choose_is_left_alone(body: str) -> None:
+    assert merged(body, "t.sum() > 4") == []
+
+
+# ---------------------------------------------------------------------- run by torch
+
+
+def samples() -> list[tuple[object, ...]]:
+    import torch
+
+    return [(torch.randn(4), torch.tensor(values)) for values in ([1, 2, 3], [1, 0, 0], [0, 0, 0])]
+
+
+RUN = {
+    "assign": "    if n > 4:\n        y = x * 2\n    else:\n        y = x.sin()\n    return y\n",
+    "ternary": "    return x * (2.0 if n > 4 else 3.0)\n",
+    "mixed": "    if n > 4 and x.sum() > 0:\n        x = x + 1\n    return x\n",
+    "nested": (
+        "    y = x + 1\n    if n > 4:\n        y += x\n    elif n > 0:\n        y *= 2\n    else:\n        y = y + 3\n"
+        "    return y\n"
+    ),
+    "place": "    y = x + 1\n    if n > 4:\n        y[0] = 7.0\n    return y\n",
+    "argument": "    if n > 4:\n        x.add_(1)\n    return x * 1\n",
+    "tuple": "    if n > 4:\n        return x, x.sum()\n    y = x * 3\n    return y, y.max()\n",
+    "steps": "    y = x + 1\n    if n > 4:\n        y += x\n        z = y * 2\n        y = z - 1\n    return y\n",
+    "number": "    s = 1.0\n    if n > 4:\n        s = 0.5\n    return x * s\n",
+}
+
+
+@pytest.mark.parametrize("name", RUN)
+def test_merged_programs_trace_and_agree(name: str) -> None:
+    text = "import torch\n\n\ndef fn(x, t):\n    n = t.sum().item()\n" + RUN[name]
+    found = with_imports("where_merge", context_of(text, "n > 4", TYPES))
+    assert found
+    targets = ("export", "strict", "compile") if name in {"assign", "nested", "ternary"} else ("export", "compile")
+    assert failures(text, found[0], samples(), targets) == []
+    assert failures(text, found[-1], samples(), ("export",)) == []
+
+
+def test_the_gradient_stays_finite_where_the_other_arm_is_chosen() -> None:
+    import torch
+
+    text = "import torch\n\n\ndef fn(x, t):\n    if t.sum() > 4:\n        return x.sqrt() / x\n    return x * 2\n"
+    first, *_, last = with_imports("where_merge", context_of(text, "t.sum() > 4", TYPES, "DDE105"))
+
+    def gradient(program: str) -> torch.Tensor:
+        x = torch.zeros(4, requires_grad=True)
+        load(program)(x, torch.zeros(3, dtype=torch.long)).sum().backward()
+        assert x.grad is not None
+        return x.grad
+
+    assert torch.equal(gradient(first), torch.full((4,), 2.0))
+    assert "is_compiling" in last  # eager keeps its branch there
+    plain = next(one for one in with_imports("where_merge", context_of(text, "t.sum() > 4", TYPES, "DDE105"))[2:])
+    assert gradient(plain).isnan().all()
