@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
-from ddelint.options import CACHE_FOLDER, DEVICES, CheckOptions, EntryOption, Mode, Reference
+from ddelint.options import CACHE_FOLDER, DEVICES, FORMATS, CheckOptions, EntryOption, Mode, Reference
 from ddelint.version import VERSION
 
 if TYPE_CHECKING:
     from ddelint.config import Config
-    from ddelint.report.model import Report
+    from ddelint.report.model import Report, VerifyReport
+    from ddelint.report.progress import ClosingProgress
+    from ddelint.report.style import Style
 
 FOUND_NOTHING, FOUND_SOMETHING, COULD_NOT_WORK = 0, 1, 2
-FORMATS = ("full", "concise", "json", "github")
 STDIN = "-"
 _EXPECTED = {"ConfigError", "DiscoveryError", "CatalogError"}
 """Errors of the user's making, by name: their modules are not loaded unless they are needed."""
@@ -131,8 +132,10 @@ entry_options = _options(
         help="What must work afterwards.  [default: export,compile]",
     ),
     click.option("--unbacked", metavar="NAME.DIM,…", help="Input dimensions to treat as unbacked; or `all`, `none`."),
-    click.option("--samples", type=click.IntRange(min=1), help="Input sets that verification draws.  [default: 64]"),
-    click.option("--seed", type=click.IntRange(min=0), help="Where the input sets start from.  [default: 0]"),
+    click.option("--samples", type=click.IntRange(min=1), metavar="N",
+                 help="Input sets that verification draws.  [default: 64]"),
+    click.option("--seed", type=click.IntRange(min=0), metavar="N",
+                 help="Where the input sets start from.  [default: 0]"),
     click.option("--device", type=click.Choice(DEVICES), help="Where compiled output is verified.  [default: auto]"),
     click.option("--python", metavar="PATH", help="The interpreter whose torch does the tracing.  [default: this one]"),
     click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
@@ -190,25 +193,22 @@ def check(paths: tuple[str, ...], **given: Any) -> int:
         raise click.UsageError("no path given: ddelint check PATH…")
     options = _check_options(paths, given)
     from ddelint.pipeline import run_check
+    from ddelint.report import console, formats
 
     with _progress(options) as progress:
         report = run_check(paths, options, progress)
-    for note in () if options.quiet else report.notes:
-        click.echo(note, err=True)
-    _warn(report.warnings)
-    written = options.fix and not options.diff
-    text = _diff_text(report, given) if options.diff else _report_text(report, paths, given)
-    if options.stdin is not None and written:
-        name = next(iter(report.rewritten), None)
-        source = report.rewritten[name].encode() if name is not None else options.stdin
-        _write_bytes(source)
+    _say(report, options)
+    how = formats.Rendering(
+        _style(given), given["output_format"], _command(paths), options.unsafe_fixes, given["statistics"], options.quiet
+    )
+    text = formats.render_diff(report, how.style) if options.diff else formats.render(report, how)
+    if options.stdin is not None and options.fix and not options.diff:
+        _write_bytes(_fixed_stdin(report, options.stdin))
         click.echo(text, err=True, nl=False)
     else:
         _emit(text, given["output_file"])
     if options.diff and not options.quiet:
-        from ddelint.report.console import diff_summary
-
-        click.echo(diff_summary(report, options.unsafe_fixes), err=True)
+        click.echo(console.diff_summary(report, options.unsafe_fixes), err=True)
     for error in report.errors:
         _complain(error)
     if report.errors:
@@ -230,17 +230,13 @@ def verify(paths: tuple[str, ...], **given: Any) -> int:
     options = _check_options(paths, {**given, "trace": True})
     from ddelint.pipeline import run_verify
     from ddelint.report import verification
+    from ddelint.report.formats import joined
 
     with _progress(options) as progress:
         report = run_verify(paths, options, progress)
-    for note in () if options.quiet else report.notes:
-        click.echo(note, err=True)
-    _warn(report.warnings)
-    if given["output_format"] == "json":
-        text = verification.render_json(report)
-    else:
-        style = _style(given)
-        text = "".join(f"{line}\n" for line in verification.render_text(report, style))
+    _say(report, options)
+    as_json = given["output_format"] == "json"
+    text = verification.render_json(report) if as_json else joined(verification.render_text(report, _style(given)))
     _emit(text, given["output_file"])
     for error in report.errors:
         _complain(error)
@@ -380,43 +376,6 @@ def _reference(option: str, text: str | None) -> str | None:
     return absolute
 
 
-def _report_text(report: Report, paths: Sequence[str], given: dict[str, Any]) -> str:
-    """The report in the format asked for."""
-    from ddelint.report import concise, console, github, json_, statistics
-
-    unsafe, output_format = given["unsafe_fixes"], given["output_format"]
-    if given["statistics"]:
-        if output_format == "json":
-            return statistics.render_json(report, unsafe)
-        return _joined(statistics.render_text(report, unsafe))
-    match output_format:
-        case "json":
-            return json_.render_report(report)
-        case "github":
-            return _joined(github.render_report(report))
-        case "concise":
-            lines = list(concise.render_report(report, unsafe))
-            style = _style(given)
-            closing = [] if given["quiet"] else list(console.summary(report, style, unsafe, _command(paths)))
-            return _joined(style.spell(line) for line in [*lines, *closing])
-    style = _style(given)
-    return _joined(console.render_report(report, style, unsafe, _command(paths), given["quiet"]))
-
-
-def _diff_text(report: Report, given: dict[str, Any]) -> str:
-    style = _style(given)
-    paints = {"-": "removed", "+": "added", "@": "info"}
-    lines = [line for name in sorted(report.diffs) for line in report.diffs[name].splitlines(keepends=True)]
-    if not style.color:
-        return "".join(lines)
-    return "".join(
-        style.paint(line.rstrip("\r\n"), paints[line[0]]) + line[len(line.rstrip("\r\n")) :]
-        if line[0] in paints
-        else line
-        for line in lines
-    )
-
-
 def _command(paths: Sequence[str]) -> str:
     """The call as typed, without the options that only say what to do with the result."""
     kept: list[str] = []
@@ -433,16 +392,24 @@ def _command(paths: Sequence[str]) -> str:
     return shlex.join(["ddelint", *kept])
 
 
-def _joined(lines: Any) -> str:
-    return "".join(f"{line}\n" for line in lines)
-
-
-def _warn(warnings: Sequence[str]) -> None:
-    for warning in warnings:
+def _say(report: Report | VerifyReport, options: CheckOptions) -> None:
+    """Notes and warnings, to standard error."""
+    for note in () if options.quiet else report.notes:
+        click.echo(note, err=True)
+    for warning in report.warnings:
         click.echo(f"ddelint: warning: {warning}", err=True)
 
 
-def _style(given: dict[str, Any]) -> Any:
+def _fixed_stdin(report: Report, data: bytes) -> bytes:
+    """What was read, rewritten where there was something to mend, in its own encoding."""
+    from ddelint.source import SourceFile
+
+    for name, text in report.rewritten.items():
+        return SourceFile.from_bytes(name, data).encode(text)
+    return data
+
+
+def _style(given: dict[str, Any]) -> Style:
     from ddelint.report.style import for_stream
 
     return for_stream(None if given["output_file"] else sys.stdout, given["color"], bool(given["verbose"]))
@@ -472,7 +439,7 @@ def _write_bytes(data: bytes) -> None:
     sys.stdout.buffer.flush()
 
 
-def _progress(options: CheckOptions) -> Any:
+def _progress(options: CheckOptions) -> ClosingProgress:
     from ddelint.report.progress import progress
 
     return progress(options.quiet, options.verbose)

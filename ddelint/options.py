@@ -9,6 +9,7 @@ from pathlib import PurePath
 
 DEFAULT_TARGETS = ("export", "compile")
 TARGETS = ("export", "strict", "compile")
+FORMATS = ("full", "concise", "json", "github")
 DEVICES = ("auto", "cpu", "cuda")
 CACHE_FOLDER = ".ddelint_cache"
 DEFAULT_EXCLUDES = (

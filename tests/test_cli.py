@@ -263,6 +263,9 @@ def test_fixing_standard_input_prints_the_source(run: Run, stage: Stage) -> None
     result = run("-", "--stdin-filename", "named.py", "--fix", stdin=TEXT.encode())
     assert result.stdout_bytes == b"n = 1\r\n"
     assert "Fixed 1 error" in result.stderr
+    latin = "# coding: latin-1\nn = 'é'\n".encode("latin-1")
+    stage.report = Report((), rewritten={"named.py": "# coding: latin-1\nn = 'ü'\n"})
+    assert run("-", "--fix", stdin=latin).stdout_bytes == "# coding: latin-1\nn = 'ü'\n".encode("latin-1")
     stage.report = Report((FINDING,))
     result = run("-", "--stdin-filename", "named.py", "--fix", stdin=b"n = 0\r\n")
     assert result.stdout_bytes == b"n = 0\r\n"

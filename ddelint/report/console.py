@@ -23,15 +23,12 @@ CRUMBS = 4
 _FRONT_ENDS = {"export": "export", "strict": "strict export", "compile": "torch.compile"}
 
 
-def render_report(report: Report, style: Style, unsafe_fixes: bool, command: str, quiet: bool = False) -> Iterator[str]:
-    """The report's lines, without line ends. `command` is the call that would write the fixes, without its flags."""
+def render_report(report: Report, style: Style, unsafe_fixes: bool) -> Iterator[str]:
+    """All findings' lines, without line ends; an empty one after each finding."""
     sources = Sources(report.texts)
     for diagnostic in report.remaining:
-        for line in render_diagnostic(diagnostic, sources, style, unsafe_fixes):
-            yield style.spell(line)
+        yield from render_diagnostic(diagnostic, sources, style, unsafe_fixes)
         yield ""
-    if not quiet:
-        yield from map(style.spell, summary(report, style, unsafe_fixes, command))
 
 
 def header(diagnostic: Diagnostic, style: Style, unsafe_fixes: bool) -> str:
@@ -243,7 +240,7 @@ def _detail(text: str, verbose: bool) -> list[str]:
 
 
 def summary(report: Report, style: Style, unsafe_fixes: bool, command: str) -> Iterator[str]:
-    """The closing lines."""
+    """The closing lines. `command` is the call that found this, to which `--fix` is added."""
     remaining, fixed = report.remaining, report.fixed
     if fixed:
         files = len({diagnostic.span.filename for diagnostic in fixed})

@@ -9,7 +9,7 @@ import pytest
 from handmade import MODEL, span_of
 
 from ddelint.diagnostics import Applicability, Claim, Diagnostic, Edit, Evidence, Fix, Frame, Severity, Span, Symbol
-from ddelint.report import console
+from ddelint.report import console, formats
 from ddelint.report.model import Report
 from ddelint.report.sources import Sources
 from ddelint.report.style import Style
@@ -20,7 +20,7 @@ Snapshot = Callable[[str, str], None]
 
 def rendered(*diagnostics: Diagnostic, style: Style = PLAIN, unsafe: bool = False, text: str = MODEL) -> str:
     report = Report(diagnostics, texts={"model.py": text}, files_checked=1)
-    return "".join(f"{line}\n" for line in console.render_report(report, style, unsafe, "ddelint check model.py"))
+    return formats.render(report, formats.Rendering(style, command="ddelint check model.py", unsafe_fixes=unsafe))
 
 
 def test_everything_that_is_known_is_shown(snapshot: Snapshot, emptiness: Diagnostic) -> None:
@@ -116,7 +116,7 @@ def test_a_symbol_made_in_another_file_is_shown_there() -> None:
         "DDE101", "m", span_of("if n > 4", "n > 4"), symbols=(Symbol("n", "mask.sum().item()", created, lower=0),)
     )
     report = Report((finding,), texts={"model.py": MODEL, "counts.py": text})
-    shown = "\n".join(console.render_report(report, Style(), False, ""))
+    shown = "\n".join(console.render_report(report, Style(), False))
     assert "counts.py:2" in shown
     assert "`n` is born here (0 ≤ n)" in shown
 

@@ -1,0 +1,57 @@
+"""A report in the format that was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ddelint.report import concise, console, github, json_, statistics
+from ddelint.report.model import Report
+from ddelint.report.style import Style
+
+
+@dataclass(frozen=True, slots=True)
+class Rendering:
+    """How to write a report. `command` is the call that found it, without `--fix`, for the closing line."""
+
+    style: Style
+    output_format: str = "full"
+    """One of options.FORMATS."""
+    command: str = "ddelint check"
+    unsafe_fixes: bool = False
+    statistics: bool = False
+    quiet: bool = False
+
+
+def render(report: Report, how: Rendering) -> str:
+    """The whole text, with a line end after each line."""
+    if how.statistics:
+        if how.output_format == "json":
+            return statistics.render_json(report, how.unsafe_fixes)
+        return joined(statistics.render_text(report, how.unsafe_fixes))
+    if how.output_format == "json":
+        return json_.render_report(report)
+    if how.output_format == "github":
+        return joined(github.render_report(report))
+    if how.output_format == "concise":
+        lines = list(concise.render_report(report, how.unsafe_fixes))
+    else:
+        lines = list(console.render_report(report, how.style, how.unsafe_fixes))
+    if not how.quiet:
+        lines += console.summary(report, how.style, how.unsafe_fixes, how.command)
+    return joined(how.style.spell(line) for line in lines)
+
+
+def render_diff(report: Report, style: Style) -> str:
+    """All diffs, in the order of their files; line ends are the files' own."""
+    text = "".join(report.diffs[name] for name in sorted(report.diffs))
+    paints = {"-": "removed", "+": "added", "@": "info"}
+    if not style.color:
+        return text
+    lines = text.split("\n")
+    return "\n".join(style.paint(line, paints[line[0]]) if line[:1] in paints else line for line in lines)
+
+
+def joined(lines: Iterable[str]) -> str:
+    """The lines, each with its end."""
+    return "".join(f"{line}\n" for line in lines)
