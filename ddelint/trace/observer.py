@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -13,6 +14,7 @@ import sympy
 from ddelint.trace import torch_internals
 
 Answer = bool | int | float
+_OURS = os.path.dirname(__file__) + os.sep
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +124,13 @@ class Observer(torch_internals.ShapeEnv):  # type: ignore[misc]
         return torch_internals.undecidable(self, expr, unhinted_expr)
 
     def _get_user_frame(self) -> Any:
-        frame = inspect.currentframe()
-        while frame is not None and frame.f_code.co_filename == __file__:
-            frame = frame.f_back
+        """As ShapeEnv's (it looks for an `assert` there), which knows nothing of our frames in between."""
         skip = torch_internals.uninteresting_files()
-        while frame is not None and (frame.f_code.co_filename in skip or frame.f_code.co_filename == __file__):
+        frame = inspect.currentframe()
+        while frame is not None:
+            filename = frame.f_code.co_filename
+            if filename not in skip and not filename.startswith(_OURS):
+                break
             frame = frame.f_back
         return frame
 
