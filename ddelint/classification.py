@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from ddelint.diagnostics import Span, Symbol
 from ddelint.operators import operators, terminal_name
-from ddelint.sites import Block, Role, Site
+from ddelint.sites import Block, Role, Site, classify
 
 VALUE_KINDS = ("tensor", "size", "number", "bool")
 """tensor: a tensor itself; size: a dimension of one; number, bool: read from a tensor's data."""
@@ -98,7 +98,7 @@ def _is_check(node: ast.AST) -> bool:
 def _truth_rule(site: Site, value_kind: str, symbols: Sequence[Symbol]) -> str:
     if site.role is Role.ASSERT_TEST:
         return "DDE104"
-    if site.role is Role.IF_TEST and site.block in _BY_BLOCK:
+    if site.role is Role.IF_TEST and site.block in _BY_BLOCK and _guards_nothing_else(site):
         return _BY_BLOCK[site.block]
     if value_kind != "tensor" and check_call(site) is not None:
         return "DDE107"
@@ -112,6 +112,13 @@ def _truth_rule(site: Site, value_kind: str, symbols: Sequence[Symbol]) -> str:
     if counts and is_emptiness_test(site.node):
         return "DDE102"
     return "DDE101"
+
+
+def _guards_nothing_else(site: Site) -> bool:
+    """A block that only warns may have an `else` that computes: then the test decides more than the warning."""
+    if site.block is not Block.WARNS or not isinstance(site.statement, ast.If) or not site.statement.orelse:
+        return True
+    return classify(site.statement.orelse) is Block.WARNS
 
 
 def _is_python_reduction(node: ast.AST) -> bool:

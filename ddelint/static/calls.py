@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ddelint.operators import operators, terminal_name
-from ddelint.static import annotations
+from ddelint.static import hints
 from ddelint.static.domain import (
     KNOWN,
     NONE,
@@ -143,7 +143,13 @@ class Calls:
     # ---- tensors and the framework
 
     def _tensor_method(
-        self, method: Method, node: ast.Call, arguments: Arguments, nodes: list[ast.expr], keywords: Keywords, state: State
+        self,
+        method: Method,
+        node: ast.Call,
+        arguments: Arguments,
+        nodes: list[ast.expr],
+        keywords: Keywords,
+        state: State,
     ) -> Value:
         tensor = method.receiver
         assert isinstance(tensor, Tensor)
@@ -194,6 +200,7 @@ class Calls:
         self, name: str, node: ast.Call, arguments: Arguments, nodes: list[ast.expr], keywords: Keywords, state: State
     ) -> Value:
         bare = [_bare(value) for value in arguments]
+        tensor_node: ast.expr | None
         if bare and isinstance(bare[0], Tensor):
             tensor, tensor_node, rest, rest_nodes = bare[0], nodes[0], arguments[1:], nodes[1:]
         elif "input" in keywords or "tensor" in keywords:
@@ -207,9 +214,7 @@ class Calls:
             numbers = bool(bare) and all(isinstance(value, (Constant, Known)) for value in bare[:2])
             if numbers and operators().returns.get(name, "").startswith(("broadcast", "reduction", "same")):
                 return UNKNOWN
-        call = OperatorCall(
-            node, name, tensor, rest, rest_nodes, keywords, state, False, arguments, nodes, tensor_node
-        )
+        call = OperatorCall(node, name, tensor, rest, rest_nodes, keywords, state, False, arguments, nodes, tensor_node)
         return self.shapes.answer(call)
 
     def _module(self, path: Path, arguments: Arguments, keywords: Keywords) -> Value | None:
@@ -317,8 +322,7 @@ class Calls:
         if isinstance(value, Tensor):
             if value.literal:
                 return KNOWN
-            parts = ((subject, value),) if subject is not None else ()
-            interpreter.record(node, "integer", value, subject=None, parts=parts)
+            interpreter.record(node, "integer", value, parts=((subject, value),) if subject is not None else ())
             number = self.shapes.number(node, value, state, "cast")
             return replace(number, topic="number") if isinstance(number, Unbacked) else number
         if isinstance(value, Unbacked):
@@ -388,7 +392,7 @@ class Calls:
         return KNOWN if all(isinstance(value, (Constant, Known)) for value in values) else UNKNOWN
 
     def _extremes(self, node: ast.Call, arguments: Arguments, keywords: Keywords, state: State) -> Value:
-        """`max` and `min`: of symbols they stay symbolic, of tensors they ask."""
+        """`max` and `min`: of symbols they stay symbolic, of tensors they are traced."""
         values = [_bare(value) for value in arguments]
         interpreter = self._interpreter
         if len(values) == 1:
@@ -396,10 +400,8 @@ class Calls:
             values = [_bare(only.each)] if isinstance(only, Series) else [only]
             if isinstance(only, Series) and isinstance(only.length, Constant) and only.length.value == 1:
                 return values[0]
-        for value, argument in zip(values, [*node.args, *node.args]):
-            if isinstance(value, Tensor) and not value.literal:
-                if "key" not in keywords:
-                    interpreter.record(node, "truth", value, parts=((argument, value),))
+        for value in values:
+            if isinstance(value, Tensor):
                 return Tensor(boolean=value.boolean)
         unbacked = [value for value in values if isinstance(value, Unbacked)]
         if not unbacked:
@@ -440,7 +442,12 @@ class Calls:
         for value, argument in zip(map(_bare, arguments), node.args):
             if isinstance(value, Unbacked):
                 self._interpreter.record(
-                    node, "failure", value, subject=argument, parts=self._interpreter.parts(argument, state), rule="DDE208"
+                    node,
+                    "failure",
+                    value,
+                    subject=argument,
+                    parts=self._interpreter.parts(argument, state),
+                    rule="DDE208",
                 )
         return KNOWN
 
@@ -499,7 +506,7 @@ class Calls:
         if len(arguments) != 2:
             return KNOWN
         value = arguments[0]
-        tensor = annotations.names_tensor(node.args[1], self._interpreter.index)
+        tensor = hints.names_tensor(node.args[1], self._interpreter.index)
         if value == NONE and tensor is not None:
             return Constant(False)
         if tensor is True:
@@ -628,7 +635,7 @@ class Calls:
         """Interpret a function of the file with these arguments; its annotation answers where that leads too far."""
         interpreter = self._interpreter
         definition = function.node
-        promised = annotations.value_of(getattr(definition, "returns", None), interpreter.index)
+        promised = hints.value_of(getattr(definition, "returns", None), interpreter.index)
         if isinstance(definition, FunctionNode):
             if interpreter.index.excluded(definition):
                 return promised
@@ -743,7 +750,7 @@ class Calls:
                 if isinstance(default_node, ast.Constant):
                     value = Constant(default_node.value)
             if value is None or value == UNKNOWN:
-                value = self._declared(parameter, defaults.get(parameter.arg), function.node)
+                value = self._declared(parameter, defaults.get(parameter.arg), function.node, function.owner)
             elif isinstance(value, Unbacked) and isinstance(node, ast.Call) and called:
                 name = getattr(function.node, "name", "a lambda")
                 if value.trail is None or value.trail.node is not node:
@@ -757,14 +764,16 @@ class Calls:
             names[declared.kwarg.arg] = Table({}, UNKNOWN)
         return names
 
-    def _declared(self, parameter: ast.arg, default: ast.expr | None, function: ast.AST) -> Value:
+    def _declared(
+        self, parameter: ast.arg, default: ast.expr | None, function: ast.AST, owner: ClassInfo | None
+    ) -> Value:
         """A parameter of which the caller says nothing."""
         if parameter.annotation is not None:
-            value = annotations.value_of(parameter.annotation, self._interpreter.index)
+            value = hints.value_of(parameter.annotation, self._interpreter.index)
             if isinstance(value, Tensor) and isinstance(default, ast.Constant) and default.value is None:
                 return Optional(value)
             return value
-        if parameter.arg in self.evidence(function):
+        if parameter.arg in self.evidence(function, owner):
             if isinstance(default, ast.Constant) and default.value is None:
                 return Optional(Tensor())
             return Tensor() if default is None else UNKNOWN
@@ -772,14 +781,14 @@ class Calls:
             return KNOWN
         return UNKNOWN
 
-    def evidence(self, function: ast.AST) -> frozenset[str]:
+    def evidence(self, function: ast.AST, owner: ClassInfo | None = None) -> frozenset[str]:
         """Parameters that the function uses as only tensors are used."""
         found = self._evidence.get(function)
         if found is None:
-            found = self._evidence[function] = self._gather(function)
+            found = self._evidence[function] = self._gather(function, owner)
         return found
 
-    def _gather(self, function: ast.AST) -> frozenset[str]:
+    def _gather(self, function: ast.AST, owner: ClassInfo | None) -> frozenset[str]:
         known = operators()
         index = self._interpreter.index
         ambiguous: set[str] = set()
@@ -796,31 +805,60 @@ class Calls:
                         dotted = index.dotted(node.func)
                         if not dotted and not method.endswith("_"):
                             ambiguous.add(name)
-                    self._torch_use(node, uses)
+                    self._handed_to(node, uses, owner)
+                case ast.Call(func=ast.Attribute(value=ast.Compare() | ast.BinOp() as operand, attr=method)):
+                    if method in known.evidence_methods and (name := _only_name(operand)):
+                        uses.append((name, node.lineno))
+                    self._handed_to(node, uses, owner)
                 case ast.Call():
-                    self._torch_use(node, uses)
+                    self._handed_to(node, uses, owner)
                 case ast.Attribute(value=ast.Name(id=name), attr=attribute):
                     if attribute in known.evidence_attributes:
                         uses.append((name, node.lineno))
+                case ast.Subscript(value=ast.Name(id=name), slice=ast.Tuple(elts=elements)):
+                    if any(isinstance(e, ast.Slice) or _is_literal(e, (None, Ellipsis)) for e in elements):
+                        uses.append((name, node.lineno))
+                case ast.UnaryOp(op=ast.Invert(), operand=ast.Name(id=name)):
+                    uses.append((name, node.lineno))
                 case ast.Assign(targets=targets):
                     for target in targets:
                         for part in ast.walk(target):
                             if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
                                 rebound[part.id] = min(rebound.get(part.id, node.lineno), node.lineno)
-        return frozenset(
-            name for name, line in uses if name not in ambiguous and line <= rebound.get(name, line)
-        )
+        return frozenset(name for name, line in uses if name not in ambiguous and line <= rebound.get(name, line))
 
-    def _torch_use(self, node: ast.Call, uses: list[tuple[str, int]]) -> None:
-        """`torch.nonzero(x)`: the first argument of such a function is a tensor."""
-        if not node.args or not isinstance(node.args[0], ast.Name):
+    def _handed_to(self, node: ast.Call, uses: list[tuple[str, int]], owner: ClassInfo | None) -> None:
+        """`torch.nonzero(x)`, `self.linear(x)`: the first argument of such a call is a tensor."""
+        if not node.args or not (name := _only_name(node.args[0])):
             return
-        name = terminal_name(node.func)
-        behaviour = operators().returns.get(name, "")
-        if behaviour not in operators().tensor_first:
-            return
-        if self._interpreter.index.dotted(node.func).startswith("torch."):
-            uses.append((node.args[0].id, node.lineno))
+        index = self._interpreter.index
+        match node.func:
+            case ast.Attribute(value=ast.Name(id="self"), attr=attribute) if owner is not None:
+                held = self._interpreter.table.of(owner, attribute) if attribute not in owner.methods else UNKNOWN
+                layers = operators().regions["tensor_modules"]
+                if isinstance(held, Module) and held.path.rsplit(".", 1)[-1] in layers:
+                    uses.append((name, node.lineno))
+            case ast.Name() | ast.Attribute():
+                behaviour = operators().returns.get(terminal_name(node.func), "")
+                if behaviour in operators().tensor_first and index.dotted(node.func).startswith("torch."):
+                    uses.append((name, node.lineno))
+
+
+def _only_name(node: ast.expr) -> str:
+    """The one name that an expression of operators computes with; empty where there are several or none."""
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.UnaryOp(operand=operand):
+            return _only_name(operand)
+        case ast.Compare(left=left, comparators=[right]) | ast.BinOp(left=left, right=right):
+            plain = [side for side in (left, right) if not isinstance(side, (ast.Constant, ast.Attribute))]
+            return _only_name(plain[0]) if len(plain) == 1 else ""
+    return ""
+
+
+def _is_literal(node: ast.expr, values: tuple[object, ...]) -> bool:
+    return isinstance(node, ast.Constant) and any(node.value is value for value in values)
 
 
 def _bare(value: Value) -> Value:

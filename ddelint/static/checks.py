@@ -166,7 +166,11 @@ def _retired(source: SourceFile) -> list[Diagnostic]:
         span, text = source.span(node), _text(source, node)
         found.append(
             Diagnostic(
-                code, rule.message.format(expression=text), span, rule.severity, expression=text,
+                code,
+                rule.message.format(expression=text),
+                span,
+                rule.severity,
+                expression=text,
                 breadcrumbs=((span, "the retired function is called here"),),
             )
         )

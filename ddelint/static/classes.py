@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ddelint.operators import operators
-from ddelint.static import annotations
+from ddelint.static import hints
 from ddelint.static.domain import (
     KNOWN,
     NONE,
@@ -76,7 +76,7 @@ class Attributes:
         bases = list(index.bases(cls))
         for base in reversed(bases):
             for name, annotation in base.annotated.items():
-                table[name] = annotations.value_of(annotation, index)
+                table[name] = hints.value_of(annotation, index)
             for name, value in base.assigned.items():
                 found = interpreter.settled(value)
                 table[name] = found if found != UNKNOWN else table.get(name, UNKNOWN)
@@ -102,7 +102,7 @@ class Attributes:
         state = State({self_name: Instance(cls)})
         for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
             if argument.arg != self_name:
-                state.names[argument.arg] = concrete(annotations.value_of(argument.annotation, index=interpreter.index))
+                state.names[argument.arg] = concrete(hints.value_of(argument.annotation, index=interpreter.index))
         prefix = self_name + "."
         end = interpreter.calls.quietly(node, cls, state)
         if end is None:
@@ -111,13 +111,17 @@ class Attributes:
         for chain, value in end.attributes.items():
             if chain.startswith(prefix) and "." not in chain[len(prefix) :]:
                 name = chain[len(prefix) :]
-                table[name] = join(table[name], concrete(value)) if name in table and table[name] == UNKNOWN else concrete(value)
+                table[name] = (
+                    join(table[name], concrete(value)) if name in table and table[name] == UNKNOWN else concrete(value)
+                )
         for call in ast.walk(node):
             match call:
-                case ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr=method), args=[ast.Constant(value=str(name)), *rest]):
+                case ast.Call(
+                    func=ast.Attribute(value=ast.Name(id=owner), attr=method),
+                    args=[ast.Constant(value=str(name)), *rest],
+                ):
                     if owner == self_name and method in registered:
-                        value = rest[0] if rest else None
-                        known = interpreter.settled(value, end.names) if value is not None else UNKNOWN
+                        known = interpreter.settled(rest[0], end.names) if rest else UNKNOWN
                         table[name] = known if isinstance(known, Tensor) else Tensor()
 
 

@@ -12,11 +12,13 @@ from ddelint.static.domain import (
     Constant,
     Known,
     Linear,
+    Optional,
     Series,
     Step,
     Tensor,
     Unbacked,
     Value,
+    fresh_symbol,
 )
 
 if TYPE_CHECKING:
@@ -66,15 +68,14 @@ def index_tensor(interpreter: Interpreter, node: ast.Subscript, tensor: Tensor, 
                     take()
                 if not value.complete:
                     remaining, exact = [], False
-                count = interpreter.new_size(node, state, None)
+                memo = interpreter.derived.setdefault((value.serial, "nonzero"), fresh_symbol())
+                count = interpreter.new_size(node, state, None, Linear.of(memo))
                 trail = Step(node, operators().says["index"], None)
                 count = Unbacked("size", node, count.form, trail=trail)
                 value = Tensor((count,), True, False)
             elif value.scalar and value.boolean is False and isinstance(node.ctx, ast.Load) and len(items) == 1:
                 take()
-                interpreter.record(
-                    node, "integer", value, subject=item, parts=((item, value),), rule="DDE204"
-                )
+                interpreter.record(node, "integer", value, subject=item, parts=((item, value),), rule="DDE204")
                 continue
             else:
                 take()
@@ -112,8 +113,12 @@ def index_tensor(interpreter: Interpreter, node: ast.Subscript, tensor: Tensor, 
                 sizes_known = False
     if not sizes_known:
         unbacked = [d for d in result if isinstance(d, Unbacked)]
-        return Tensor((), False, tensor.boolean, offsets=tensor.offsets, trail=trail) if not unbacked else Tensor(
-            tuple(unbacked[:1]) if isinstance(result[0], Unbacked) else (), False, tensor.boolean, trail=trail
+        return (
+            Tensor((), False, tensor.boolean, offsets=tensor.offsets, trail=trail)
+            if not unbacked
+            else Tensor(
+                tuple(unbacked[:1]) if isinstance(result[0], Unbacked) else (), False, tensor.boolean, trail=trail
+            )
         )
     return Tensor((*result, *remaining), exact, tensor.boolean, offsets=tensor.offsets, trail=trail)
 
@@ -123,8 +128,6 @@ def _adds_dimension(node: ast.expr) -> bool:
 
 
 def _bare(value: Value) -> Value:
-    from ddelint.static.domain import Optional
-
     return value.inner if isinstance(value, Optional) else value
 
 
@@ -160,14 +163,13 @@ def _slice_size(
         return KNOWN
     if step is None and upper is None and isinstance(lower, Constant):
         # x[1:] of an unknown number of rows: one less, if there are any
-        return Unbacked("size", size.birth, Linear.of(interpreter.derived.setdefault((node, "rest"), _fresh())), trail=size.trail)
+        return Unbacked(
+            "size",
+            size.birth,
+            Linear.of(interpreter.derived.setdefault((node, "rest"), fresh_symbol())),
+            trail=size.trail,
+        )
     return interpreter.new_size(size.birth, state, size.trail)
-
-
-def _fresh() -> int:
-    from ddelint.static.domain import fresh_symbol
-
-    return fresh_symbol()
 
 
 def _asks(value: Value) -> bool:
@@ -204,5 +206,9 @@ def _are_offsets(bounds: list[Value]) -> bool:
     first, second = bounds
     if not isinstance(first, Unbacked) or not isinstance(second, Unbacked) or first.group is None:
         return False
-    simple = all(v.form is None or (len(v.form.terms) == 1 and not v.form.constant) for v in (first, second))
-    return first.group is second.group and simple
+    return first.group is second.group and all(_is_element(value) for value in (first, second))
+
+
+def _is_element(value: Unbacked) -> bool:
+    """Whether the number was read as it is: no sum, no running total of Python's."""
+    return value.form is not None and value.form.constant == 0 and [c for _, c in value.form.terms] == [1]

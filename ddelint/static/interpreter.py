@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from ddelint.operators import operators
-from ddelint.static import annotations, classes
+from ddelint.static import classes, hints
 from ddelint.static.calls import Calls
 from ddelint.static.domain import (
     KNOWN,
@@ -330,10 +330,15 @@ class Interpreter:
             return self.calls.shapes.broadcast((left, right), bitwise=operator in (ast.BitAnd, ast.BitOr, ast.BitXor))
         if isinstance(left, Series) and isinstance(right, Series) and operator is ast.Add:
             return _concatenated(left, right)
-        if isinstance(left, Series) and operator is ast.Mult:
-            return Series(left.kind, None, left.each, KNOWN if not isinstance(right, Unbacked) else right)
-        if isinstance(right, Series) and operator is ast.Mult:
-            return Series(right.kind, None, right.each, KNOWN if not isinstance(left, Unbacked) else left)
+        for one, other in ((left, right), (right, left)):
+            if isinstance(one, Series) and operator is ast.Mult:
+                if isinstance(other, Unbacked) and node is not None:
+                    self.record(node, "integer", other, parts=self.parts(node, state))
+                return Series(one.kind, None, one.each, KNOWN)
+        if isinstance(left, Constant) and isinstance(left.value, str):
+            if operator is ast.Mod and isinstance(right, Unbacked) and node is not None:
+                self.record(node, "failure", right, parts=self.parts(node, state), rule="DDE208")
+            return KNOWN
         if isinstance(left, _NUMERIC) and isinstance(right, _NUMERIC):
             return self.arithmetic(operator, left, right, state, node)
         for value in (left, right):
@@ -497,11 +502,13 @@ class Interpreter:
     def _narrow(self, node: ast.expr, state: State, holds: bool) -> None:
         """What a test says about the types of names."""
         match node:
-            case ast.Compare(left=left, ops=[ast.Is() | ast.IsNot() as operator], comparators=[ast.Constant(value=None)]):
+            case ast.Compare(
+                left=left, ops=[ast.Is() | ast.IsNot() as operator], comparators=[ast.Constant(value=None)]
+            ):
                 is_none = isinstance(operator, ast.Is) is holds
                 self._rebind(left, state, lambda value: NONE if is_none else _without_none(value))
             case ast.Call(func=ast.Name(id="isinstance"), args=[subject, kinds]):
-                tensor = annotations.names_tensor(kinds, self.index)
+                tensor = hints.names_tensor(kinds, self.index)
                 if tensor is True:
                     self._rebind(subject, state, lambda value: _as_tensor(value, holds))
                 elif tensor is False and holds:
@@ -648,15 +655,31 @@ class Interpreter:
         if isinstance(left, Constant) and isinstance(right, Constant):
             return _compared_constants(operator, left.value, right.value)
         if isinstance(left, Series) and isinstance(right, Series):
-            elements = (left.each, right.each)
-            for value in elements:
-                if isinstance(value, Unbacked) and isinstance(operator, (ast.Eq, ast.NotEq)):
-                    self.record(node, "truth", value, parts=())
-                    return KNOWN
-            return KNOWN
+            return self._compared_runs(node, operator, left, right, state)
         if isinstance(left, (Known, Constant)) and isinstance(right, (Known, Constant)):
             return self._known_comparison(operator, left, right, state)
         return UNKNOWN if UNKNOWN in (left, right) else KNOWN
+
+    def _compared_runs(
+        self, node: ast.Compare, operator: ast.cmpop, left: Series, right: Series, state: State
+    ) -> Value:
+        """`x.shape == y.shape`: Python compares element by element, and asks at once."""
+        if not isinstance(operator, (ast.Eq, ast.NotEq)):
+            return KNOWN
+        if left.items is None or right.items is None:
+            pairs = [(left.each, right.each)]
+        elif len(left.items) != len(right.items):
+            return Constant(isinstance(operator, ast.NotEq))
+        else:
+            pairs = list(zip(left.items, right.items, strict=True))
+        for one, other in pairs:
+            one, other = bare(one), bare(other)
+            if isinstance(one, _NUMERIC) and isinstance(other, _NUMERIC):
+                result = self._undecided(ast.Eq(), one, other) if self.asks(one) or self.asks(other) else KNOWN
+                if self.asks(result) and self.decide(result, state) is None:
+                    self.record(node, "truth", result, parts=self.parts(node, state) or ((node, result),))
+                    break
+        return KNOWN
 
     def _known_comparison(self, operator: ast.cmpop, left: Value, right: Value, state: State) -> Value:
         first, second = form_of(left), form_of(right)
@@ -786,13 +809,18 @@ class Interpreter:
         if isinstance(owner, Tensor):
             return index_tensor(self, node, owner, state)
         if isinstance(node.slice, ast.Slice):
+            if owner == UNKNOWN and self._cut_at_data(node.slice, state):
+                # a list cut at such a place would ask, too: as likely as not it is a tensor
+                return index_tensor(self, node, Tensor(), state)
             return self._sliced(node.slice, owner, state)
         index = bare(self.evaluate(node.slice, state))
         if isinstance(owner, Series):
             return self._element(node, owner, index, state)
         if isinstance(owner, Table):
             if isinstance(index, (Unbacked, Tensor)) and not (isinstance(index, Tensor) and not owner.entries):
-                self.record(node, "failure", index, subject=node.slice, parts=self.parts(node.slice, state), rule="DDE202")
+                self.record(
+                    node, "failure", index, subject=node.slice, parts=self.parts(node.slice, state), rule="DDE202"
+                )
             if isinstance(index, Constant) and _hashable(index.value) and index.value in owner.entries:
                 return owner.entries[index.value]
             return owner.element
@@ -800,8 +828,16 @@ class Interpreter:
             return replace(owner, form=Linear.of(fresh_symbol()))
         return UNKNOWN
 
+    def _cut_at_data(self, node: ast.Slice, state: State) -> bool:
+        self.quiet += 1
+        bounds = [bare(self.evaluate(part, state)) for part in (node.lower, node.upper) if part is not None]
+        self.quiet -= 1
+        return any(isinstance(bound, Unbacked) for bound in bounds)
+
     def _sliced(self, node: ast.Slice, owner: Value, state: State) -> Value:
-        bounds = [None if part is None else bare(self.evaluate(part, state)) for part in (node.lower, node.upper, node.step)]
+        bounds = [
+            None if part is None else bare(self.evaluate(part, state)) for part in (node.lower, node.upper, node.step)
+        ]
         if not isinstance(owner, Series):
             return UNKNOWN
         for part, bound in zip((node.lower, node.upper, node.step), bounds, strict=True):
@@ -892,9 +928,7 @@ class Interpreter:
             return value
         return replace(value, trail=Step(origin, f"`{name}` is computed from it", trail))
 
-    def _unpack(
-        self, target: ast.Tuple | ast.List, value: Value, state: State, origin: ast.expr | None
-    ) -> None:
+    def _unpack(self, target: ast.Tuple | ast.List, value: Value, state: State, origin: ast.expr | None) -> None:
         value = bare(value)
         starred = any(isinstance(element, ast.Starred) for element in target.elts)
         if isinstance(value, Series) and value.items is not None and not starred:
@@ -925,8 +959,14 @@ class Interpreter:
             if isinstance(root, ast.Name):
                 state.names[root.id] = owner.renewed()
             return
-        if isinstance(owner, Series) and isinstance(index, (Unbacked, Tensor)) and not isinstance(target.slice, ast.Slice):
-            self.record(target, "integer", index, subject=target.slice, parts=self.parts(target.slice, state), rule="DDE202")
+        if (
+            isinstance(owner, Series)
+            and isinstance(index, (Unbacked, Tensor))
+            and not isinstance(target.slice, ast.Slice)
+        ):
+            self.record(
+                target, "integer", index, subject=target.slice, parts=self.parts(target.slice, state), rule="DDE202"
+            )
         if isinstance(owner, Table):
             entries = dict(owner.entries)
             element = owner.element
@@ -934,11 +974,20 @@ class Interpreter:
                 entries[index.value] = value
             else:
                 if isinstance(index, Unbacked):
-                    self.record(target, "failure", index, subject=target.slice, parts=self.parts(target.slice, state), rule="DDE202")
+                    self.record(
+                        target,
+                        "failure",
+                        index,
+                        subject=target.slice,
+                        parts=self.parts(target.slice, state),
+                        rule="DDE202",
+                    )
                 element = join(element, value) if element != UNKNOWN else UNKNOWN
             self._assign_back(root, Table(entries, element), state)
         elif isinstance(owner, Series):
-            self._assign_back(root, Series(owner.kind, None, join(owner.each, value), owner.length, owner.modules), state)
+            self._assign_back(
+                root, Series(owner.kind, None, join(owner.each, value), owner.length, owner.modules), state
+            )
 
     def _assign_back(self, root: ast.expr, value: Value, state: State) -> None:
         if isinstance(root, ast.Name):
@@ -972,7 +1021,7 @@ class Interpreter:
         if node.value is not None:
             value = self.evaluate(node.value, state)
             if value == UNKNOWN:
-                value = annotations.value_of(node.annotation, self.index)
+                value = hints.value_of(node.annotation, self.index)
             self.bind(node.target, value, state, node.value)
         return state
 
@@ -1025,6 +1074,18 @@ class Interpreter:
             self.frames[-1].loops[-1].continues.append(state)
 
     def _assert(self, node: ast.Assert, state: State) -> State | None:
+        single = isinstance(node.test, (ast.Name, ast.Call, ast.Attribute)) or (
+            isinstance(node.test, ast.Compare) and len(node.test.ops) == 1
+        )
+        if node.msg is None and single:
+            # export and Dynamo both turn `assert u > 2` itself into a run-time assertion; with a message, export asks
+            value = bare(self.evaluate(node.test, state))
+            if isinstance(value, Unbacked):
+                self.quiet += 1
+                true, _ = self.split(node.test, value, state)
+                self.quiet -= 1
+                return true
+            return self.split(node.test, value, state, node.test)[0]
         true, _ = self.branch(node.test, state, node.test)
         return true
 

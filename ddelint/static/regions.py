@@ -119,9 +119,7 @@ class FileIndex:
 
     def decorated(self, node: FunctionNode, names: frozenset[str]) -> bool:
         """Whether a decorator, called or not, is one of the full dotted names."""
-        return any(
-            self.dotted(d.func if isinstance(d, ast.Call) else d) in names for d in node.decorator_list
-        )
+        return any(self.dotted(d.func if isinstance(d, ast.Call) else d) in names for d in node.decorator_list)
 
     # ---- classes
 
@@ -189,6 +187,7 @@ class FileIndex:
             for name, node in cls.methods.items():
                 if name in known["entry_methods"] or (assume_compiled and not name.startswith("__")):
                     found.append(Root(node, cls))
+        functions: list[tuple[str, FunctionNode, ClassInfo | None]]
         functions = [(name, node, None) for name, node in self.functions.items()]
         functions += [(name, node, owner) for name, (node, owner) in self.nested.items()]
         methods = [(name, node, cls) for cls in self.all_classes for name, node in cls.methods.items()]

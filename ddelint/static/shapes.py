@@ -173,9 +173,7 @@ class Shapes:
             self._demand_integers(call, call.arguments, call.nodes)
 
     def _at(self, call: OperatorCall, entry: StaticPosition) -> Iterable[tuple[Value, ast.expr]]:
-        values, nodes = (
-            (call.everything, call.every_node) if entry.function_only else (call.arguments, call.nodes)
-        )
+        values, nodes = (call.everything, call.every_node) if entry.function_only else (call.arguments, call.nodes)
         for keyword in call.node.keywords:
             if keyword.arg == entry.keyword:
                 yield call.keywords[entry.keyword], keyword.value
@@ -207,8 +205,10 @@ class Shapes:
         if bitwise:
             kinds = {tensor.boolean for tensor in tensors}
             boolean = True if kinds == {True} and not unknown else (None if None in kinds or unknown else False)
-        elif not mask and any(tensor.boolean is not False for tensor in tensors) and all(
-            tensor.boolean for tensor in tensors
+        elif (
+            not mask
+            and any(tensor.boolean is not False for tensor in tensors)
+            and all(tensor.boolean for tensor in tensors)
         ):
             boolean = None
         offsets = any(tensor.offsets for tensor in tensors) and not mask
@@ -321,13 +321,16 @@ class Shapes:
 
     # ---- data-dependent sizes
 
-    def _born(self, call: OperatorCall, says: str) -> Unbacked:
+    def _born(self, call: OperatorCall, says: str, remembered: bool = False) -> Unbacked:
+        """A size that the operator makes; where `remembered`, the same one each time for the same tensor."""
         step = Step(call.node, operators().says.get(says, ""), None)
-        upper = None
-        return self._interpreter.new_size(call.node, call.state, step, upper=upper)
+        form: Linear | None = None
+        if remembered:
+            form = Linear.of(self._interpreter.derived.setdefault((call.tensor.serial, "nonzero"), fresh_symbol()))
+        return self._interpreter.new_size(call.node, call.state, step, form)
 
     def _nonzero(self, call: OperatorCall) -> Value:
-        count = self._born(call, "nonzero")
+        count = self._born(call, "nonzero", True)
         as_tuple = call.argument(0, "as_tuple")
         if isinstance(as_tuple, Constant) and as_tuple.value:
             return self._indices(call, count)
@@ -401,7 +404,7 @@ class Shapes:
 
     def _where(self, call: OperatorCall) -> Value:
         if not call.method and len(call.everything) == 1 and not call.keywords:
-            return self._indices(call, self._born(call, "where"))
+            return self._indices(call, self._born(call, "where", True))
         choices = [_bare(value) for value in (*call.arguments[:2], *call.keywords.values())]
         merged = self.broadcast((call.tensor, *choices))
         kinds = [choice.boolean if isinstance(choice, Tensor) else False for choice in choices]
@@ -812,7 +815,9 @@ class Shapes:
         if not -len(first.dims) <= position < len(first.dims):
             return Tensor(boolean=boolean)
         dims = [join_sizes([item.dims[at] for item in kept]) for at in range(len(first.dims))]
-        dims[position] = self._total([item.dims[position] for item in kept], call.state) if given.items is not None else KNOWN
+        dims[position] = KNOWN
+        if given.items is not None:
+            dims[position] = self._total([item.dims[position] for item in kept], call.state)
         return Tensor(tuple(dims), True, boolean, trail=_trail_of(tuple(dims)))
 
     def _total(self, sizes: list[Value], state: State) -> Value:
@@ -842,7 +847,7 @@ class Shapes:
 
     def _pieces(self, call: OperatorCall) -> Value:
         tensor = call.tensor
-        counted = call.argument(0, "chunks", "split_size_or_sections", "split_size", "split_sizes", "indices_or_sections", "indices")
+        counted = call.argument(0, *_COUNTS)
         unbinds = call.name in operators().row_by_row
         position = call.integer(0 if unbinds else 1, "dim")
         if call.argument(0 if unbinds else 1, "dim") is None:
@@ -850,17 +855,18 @@ class Shapes:
         how = _bare(counted) if counted is not None and not unbinds else UNKNOWN
         if call.name in operators().tensor_offsets and isinstance(how, Tensor) and not how.literal:
             subject = call.node_of(0, "indices_or_sections", "indices", "tensor_indices_or_sections")
-            parts = ((subject, how),) if subject is not None else ()
+            parts: tuple[tuple[ast.expr, Value], ...] = ((subject, how),) if subject is not None else ()
             self._interpreter.record(call.node, "other", how, subject=subject, parts=parts, rule="DDE303")
         size = tensor.dims[position] if position is not None and 0 <= position < len(tensor.dims) else KNOWN
-        if isinstance(size, Unbacked) and not isinstance(how, (Series, Tensor)) and not call.name.endswith("split_with_sizes"):
+        if isinstance(size, Unbacked) and not isinstance(how, (Series, Tensor)):
+            parts = ((call.tensor_node, tensor),) if call.tensor_node is not None else ()
             self._interpreter.record(
-                call.node, "operator", size, operator=call.name, subject=call.tensor_node, rule="DDE206",
-                parts=((call.tensor_node, tensor),) if call.tensor_node is not None else (),
+                call.node, "operator", size, operator=call.name, subject=call.tensor_node, rule="DDE206", parts=parts
             )
         if unbinds:
             dims = tensor.dims[1:] if position == 0 else ()
-            return Series("tuple", None, tensor.shaped(dims, tensor.complete and position == 0 and bool(tensor.dims)), size)
+            complete = tensor.complete and position == 0 and bool(tensor.dims)
+            return Series("tuple", None, tensor.shaped(dims, complete), size)
         dims_list = list(tensor.dims) if tensor.complete or position == 0 else []
         piece: Value = KNOWN
         if isinstance(how, Series) and isinstance(_bare(how.each), Unbacked):
@@ -875,6 +881,10 @@ class Shapes:
             dims_list = [piece]
         length = how.length if isinstance(how, Series) else KNOWN
         return Series("tuple", None, tensor.shaped(tuple(dims_list), tensor.complete and bool(dims_list)), length)
+
+
+_COUNTS = ("chunks", "split_size_or_sections", "split_size", "split_sizes", "indices_or_sections", "indices")
+"""What the argument that says how to cut a tensor is called."""
 
 
 def join_sizes(sizes: list[Value]) -> Value:
