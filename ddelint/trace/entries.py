@@ -257,7 +257,7 @@ class Loader:
         """One of `ddelint_entries()`, where it counts: nothing else was asked for, or its name was."""
         listed = getattr(module, offers.ENTRIES, None)
         wanted = self._spec.entry
-        if listed is None or self._spec.inputs is not None or (wanted and _find(module, wanted) is not None):
+        if listed is None or self._spec.inputs is not None:
             return None
         entries = _listed(listed)
         if not entries:

@@ -136,7 +136,13 @@ class _Keeper:
         options = self._options
         assert options is not None
         cold = self._cold
-        zygote = Child.start(lambda channel: _Zygote(channel, options, cold).serve())
+
+        def run(channel: socket.socket) -> None:
+            self._reader.close()
+            self._channel.close()
+            _Zygote(channel, options, cold).serve()
+
+        zygote = Child.start(run)
         self._zygote = zygote
         reply = self._receive(Limits(options.timeout, options.memory))
         if reply.get("cold"):
@@ -189,6 +195,7 @@ class _Zygote:
 
     def __init__(self, channel: socket.socket, options: SessionOptions, cold: bool) -> None:
         self._channel = channel
+        self._reader = channel.makefile("rb")
         self._options = options
         self._cold = cold
 
@@ -205,9 +212,8 @@ class _Zygote:
                 return
         _send(self._channel, {"imported": True})
         _send(self._channel, self._fork({"method": "open"}))
-        with self._channel.makefile("rb") as reader:
-            for line in reader:
-                _send(self._channel, self._fork(json.loads(line)))
+        for line in self._reader:
+            _send(self._channel, self._fork(json.loads(line)))
 
     def _import(self) -> EntryFailure | None:
         from ddelint.trace import entries, overlay
@@ -249,6 +255,7 @@ class _Zygote:
 
     def _answer(self, channel: socket.socket, request: dict[str, Any]) -> None:
         owner = os.getpid()
+        self._reader.close()
         self._channel.close()
         failure: EntryFailure | None = None
         if self._cold:

@@ -149,7 +149,7 @@ def test_a_program_that_forks_answers_once(write: Write, opened: Open) -> None:
     assert session.types().failure is None
 
 
-def test_noise_is_swallowed(write: Write, tmp_path: Path) -> None:
+def test_noise_is_swallowed_and_closing_ends_the_worker(write: Write, tmp_path: Path) -> None:
     program = write(
         "import os, sys\nprint('noise')\nos.write(1, b'raw')\nos.write(2, b'raw')\nsys.stderr.write('more')\n" + GOOD
     )
@@ -160,10 +160,12 @@ def test_noise_is_swallowed(write: Write, tmp_path: Path) -> None:
         "with Worker() as worker:\n"
         f"    session = worker.open(SessionOptions(EntrySpec({str(program)!r}), ({str(program)!r},)))\n"
         "    print(session.info.parameters)\n"
+        "    process = worker._process\n"
         "    assert not {'torch', 'sympy', 'libcst'} & set(sys.modules)\n"
+        "print(process.poll())\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-    assert (done.stdout, done.stderr, done.returncode) == ("('x',)\n", "", 0)
+    assert (done.stdout, done.stderr, done.returncode) == ("('x',)\n0\n", "", 0)
 
 
 def test_a_flood_of_output_does_not_block(write: Write, opened: Open) -> None:
@@ -260,6 +262,42 @@ def test_overlay_that_does_not_load_is_the_users_failure(write: Write, opened: O
     assert (failure.kind, failure.message) == ("raised", "ValueError: while loading")
 
 
+def test_a_file_that_takes_the_device_while_loading_is_loaded_in_each_fork(write: Write, opened: Open) -> None:
+    # stands in for a CUDA context, which a fork cannot use
+    path = write("torch.cuda.is_initialized = lambda: True\n" + GOOD)
+    session = opened(path)
+    assert session.info.parameters == ("x",)
+    assert session.trace({str(path): path.read_text().replace("x + 1", "x + 2")}).failure is None
+
+
+def test_one_entry_of_many(write: Write, opened: Open) -> None:
+    text = """
+    import ddelint
+
+    def one(x):
+        return x
+
+    def two(y):
+        return y
+
+    def ddelint_entries():
+        return [ddelint.Entry(program, (torch.ones(1),)) for program in (one, two)]
+    """
+    path = write(text)
+    assert opened(path).info.names == ("one", "two")
+    assert opened(path, entry="two").info.parameters == ("y",)
+
+
+def test_requests_reach_their_engines(write: Write, opened: Open) -> None:
+    path = write(GOOD)
+    session = opened(path)
+    changed = {str(path): path.read_text().replace("x + 1", "x + 2")}
+    assert session.trace({}).questions == ()
+    assert session.compare({}, (), 2, True).equal
+    assert not session.compare(changed, (), 2, True).equal
+    assert [result.ok for result in session.compile({}, ("export",), 2, "eager").results] == [True]
+
+
 def test_sessions_side_by_side(write: Write, opened: Open) -> None:
     first = opened(write(GOOD, "first.py"))
     second = opened(write(GOOD.replace("(x)", "(y)").replace("x + 1", "y"), "second.py"))
@@ -305,16 +343,6 @@ def test_an_interpreter_with_an_old_torch(tmp_path: Path) -> None:
     assert isinstance(failure, EntryFailure)
     assert "2.4.1" in failure.message
     assert "2.11" in failure.message
-
-
-def test_closing_ends_every_process(write: Write) -> None:
-    path = write(GOOD)
-    with Worker() as own:
-        session = own.open(SessionOptions(EntrySpec(str(path)), (str(path),)))
-        assert isinstance(session, Session)
-        process = own._process
-        assert process is not None
-    assert process.poll() is not None
 
 
 def _options(folder: Path) -> SessionOptions:
