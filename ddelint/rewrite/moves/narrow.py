@@ -66,6 +66,11 @@ def narrow(context: Context) -> Iterator[Candidate]:
             )
 
 
+def _message(source: SourceFile, node: ast.expr) -> str:
+    text = " ".join(source.segment(node).split())
+    return f"`{text}` makes a new unknown size; `narrow` keeps the one it is given"
+
+
 def _cut(source: SourceFile, kinds: Kinds, node: ast.Subscript) -> _Cut | None:
     """How to say a subscript with one data-dependent slice; None where it has none, or where its form is not known."""
     if not (is_tensor(kinds, node.value) or (kinds.of(node.value) is Kind.UNKNOWN and kinds.fact(node.value) is None)):
@@ -182,7 +187,7 @@ def _assigned(context: Context, kinds: Kinds, node: ast.Subscript, cut: _Cut) ->
         context,
         "narrow",
         Claim.RESTRUCTURED,
-        f"`{' '.join(source.segment(node).split())}` makes a new unknown size; `narrow` keeps the one it is given",
+        _message(source, node),
         edits=[Edit(source.span(statement), f"{target}.{method}({text_of(source, value)})")],
         notes=(_STRICT,),
     )

@@ -41,7 +41,7 @@ def _from_data(kinds: Kinds, index: ast.expr) -> bool:
     fact = kinds.fact(index)
     if fact is not None:
         return fact.kind in {"symint", "int", "tensor", "symbool"}
-    return not (isinstance(index, ast.Constant) or isinstance(index, ast.JoinedStr))
+    return not isinstance(index, (ast.Constant, ast.JoinedStr))
 
 
 def _index_text(context: Context, kinds: Kinds, index: ast.expr) -> str:

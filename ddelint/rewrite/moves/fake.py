@@ -1,0 +1,205 @@
+"""A custom operator without a fake kernel gets one that its body suggests."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ddelint.diagnostics import Claim, Edit, Span
+from ddelint.rewrite.candidate import Candidate, Context, move
+from ddelint.rewrite.expressions import called, indent_unit, torch_name
+from ddelint.rewrite.kinds import is_torch
+from ddelint.rewrite.proposals import around, function_statements, offer
+from ddelint.source import SourceFile
+
+_MOVE = "fake_kernel"
+_COPIES = frozenset(("clone", "contiguous", "detach", "to", "float", "double", "long", "half"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Output:
+    """One way to make an output without its data."""
+
+    text: str
+    dynamic: bool
+
+
+@move(_MOVE)
+def fake_kernel(context: Context) -> Iterator[Candidate]:
+    """`@op.register_fake` under the operator's definition; a size that hangs on data becomes a new symbol."""
+    source = context.site.source
+    for function in _operators(context):
+        if _has_fake(source, function.name) or not _stands_alone(source, function):
+            continue
+        for outputs in _outputs(source, function):
+            yield from _registered(context, function, outputs)
+
+
+def _operators(context: Context) -> Iterator[ast.FunctionDef]:
+    """Custom operators of this file that the site's statement calls; the only one where it calls none by name."""
+    source = context.site.source
+    defined = {
+        node.name: node
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.FunctionDef) and any(_is_custom(decorator) for decorator in node.decorator_list)
+    }
+    names: list[str] = []
+    for node in around(context):
+        if isinstance(node, ast.Call):
+            for name, function in defined.items():
+                qualified = _qualified(function)
+                if called(node) in {name, qualified.rpartition("::")[2]}:
+                    names.append(name)
+    for name in dict.fromkeys(names or (list(defined) if len(defined) == 1 else [])):
+        yield defined[name]
+
+
+def _is_custom(decorator: ast.expr) -> bool:
+    return isinstance(decorator, ast.Call) and called(decorator) == "custom_op"
+
+
+def _qualified(function: ast.FunctionDef) -> str:
+    for decorator in function.decorator_list:
+        match decorator:
+            case ast.Call(args=[ast.Constant(value=str() as name), *_]) if _is_custom(decorator):
+                return name
+    return ""
+
+
+def _has_fake(source: SourceFile, name: str) -> bool:
+    return any(
+        isinstance(node, ast.Attribute)
+        and node.attr in {"register_fake", "impl_abstract"}
+        and isinstance(node.value, ast.Name)
+        and node.value.id == name
+        for node in ast.walk(source.tree)
+    )
+
+
+def _stands_alone(source: SourceFile, function: ast.FunctionDef) -> bool:
+    return isinstance(source.parents.get(function), ast.Module) and not function.args.vararg
+
+
+def _registered(context: Context, function: ast.FunctionDef, outputs: list[_Output]) -> Iterator[Candidate]:
+    source = context.site.source
+    torch, _ = torch_name(source)
+    unit, newline = indent_unit(source, function), source.newline
+    row = (function.end_lineno or function.lineno) + 1
+    dynamic = sum(output.dynamic for output in outputs)
+    lines = ["", "", f"@{function.name}.register_fake", _signature(function)]
+    texts = []
+    number = 0
+    for output in outputs:
+        text = output.text
+        if output.dynamic:
+            number += 1
+            size = "size" if dynamic == 1 else f"size_{number}"
+            lines.append(f"{unit}{size} = {torch}.library.get_ctx().new_dynamic_size()")
+            text = text.replace("SIZE", size)
+        texts.append(text)
+    result = texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
+    lines.append(f"{unit}return {result}")
+    last = source.lines[row - 2]
+    missing = "" if last.endswith(("\n", "\r")) else newline
+    position = (row, 1) if not missing else (row - 1, len(last) + 1)
+    edit = Edit(Span(source.filename, *position, *position), missing + newline.join(lines) + newline)
+    yield from offer(
+        context,
+        _MOVE,
+        Claim.EQUIVALENT,
+        f"`{function.name}` has no fake kernel, so nothing can trace it; "
+        + ("its output's size is a new symbol" if dynamic else "its output's shape follows from its input"),
+        edits=[edit],
+        notes=("eager never calls a fake kernel",),
+    )
+
+
+def _signature(function: ast.FunctionDef) -> str:
+    """The header of the fake: the operator's own parameters and annotations."""
+    returns = f" -> {ast.unparse(function.returns)}" if function.returns is not None else ""
+    return f"def _({ast.unparse(function.args)}){returns}:"
+
+
+def _outputs(source: SourceFile, function: ast.FunctionDef) -> Iterator[list[_Output]]:
+    """Ways to make the outputs, likeliest first."""
+    returned = [s.value for s in function_statements(function) if isinstance(s, ast.Return) and s.value is not None]
+    if len(returned) != 1:
+        returned = returned[-1:]
+    if not returned:
+        return
+    values = returned[0].elts if isinstance(returned[0], ast.Tuple) else [returned[0]]
+    choices = [list(_forms(source, function, value)) for value in values]
+    if not all(choices):
+        return
+    longest = max(len(choice) for choice in choices)
+    for index in range(longest):
+        yield [choice[min(index, len(choice) - 1)] for choice in choices]
+
+
+def _tensors(function: ast.FunctionDef) -> list[str]:
+    """Names of the parameters that are tensors."""
+    return [
+        argument.arg
+        for argument in [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+        if argument.annotation is not None and ast.unparse(argument.annotation).split(".")[-1] == "Tensor"
+    ]
+
+
+def _forms(source: SourceFile, function: ast.FunctionDef, value: ast.expr) -> Iterator[_Output]:
+    torch, _ = torch_name(source)
+    tensors = _tensors(function)
+    value = _inlined(function, value)
+    while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and called(value) in _COPIES:
+        if is_torch(value.func.value):
+            break
+        value = _inlined(function, value.func.value)
+    first = _base(value, tensors) or (tensors[0] if tensors else "")
+    if not first:
+        return
+    dynamic = _Output(f"{first}.new_empty(SIZE)", True)
+    rows = _Output(f"{first}.new_empty((SIZE, *{first}.shape[1:]))", True)
+    match value:
+        case ast.Subscript(slice=ast.Compare() | ast.Name() | ast.Call() | ast.UnaryOp() | ast.BinOp() as mask):
+            whole = _mentions(function, mask, first)
+            yield from (dynamic, rows) if whole else (rows, dynamic)
+            return
+        case ast.Call() if called(value) in {"nonzero", "argwhere"}:
+            yield _Output(f"{first}.new_empty((SIZE, {first}.dim()), dtype={torch}.int64)", True)
+            return
+        case ast.Call() if called(value) in {"masked_select", "unique", "unique_consecutive"}:
+            yield dynamic
+            return
+    yield _Output(f"{torch}.empty_like({first})", False)
+    for other in tensors:
+        if other != first:
+            yield _Output(f"{torch}.empty_like({other})", False)
+    yield _Output(f"{first}.new_empty(())", False)
+    yield dynamic
+    yield rows
+
+
+def _inlined(function: ast.FunctionDef, value: ast.expr) -> ast.expr:
+    """The last value that a returned name was given."""
+    if isinstance(value, ast.Name):
+        found = [
+            s.value
+            for s in function_statements(function)
+            if isinstance(s, ast.Assign) and any(isinstance(t, ast.Name) and t.id == value.id for t in s.targets)
+        ]
+        if found:
+            return found[-1]
+    return value
+
+
+def _base(value: ast.expr, tensors: list[str]) -> str:
+    for node in ast.walk(value):
+        if isinstance(node, ast.Name) and node.id in tensors:
+            return node.id
+    return ""
+
+
+def _mentions(function: ast.FunctionDef, mask: ast.expr, name: str) -> bool:
+    """Whether a mask is made from the tensor itself, and so covers all its dimensions."""
+    mask = _inlined(function, mask)
+    return any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(mask))

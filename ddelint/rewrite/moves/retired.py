@@ -1,0 +1,147 @@
+"""Retired functions, replaced by what the current releases say for them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ddelint.diagnostics import Claim, Edit
+from ddelint.rewrite.candidate import Candidate, Context, move
+from ddelint.rewrite.expressions import (
+    Binding,
+    called,
+    indent_unit,
+    joined,
+    owns_lines,
+    symbolic,
+    text_of,
+    torch_name,
+)
+from ddelint.rewrite.proposals import around, offer
+from ddelint.rewrite.replacements import Bounds, replacements
+
+_MOVE = "retired_api"
+_GUARDS: dict[type[ast.cmpop], str] = {ast.Eq: "guard_or_false", ast.NotEq: "guard_or_true"}
+
+
+@move(_MOVE)
+def retired_api(context: Context) -> Iterator[Candidate]:
+    """`torch._check_is_size(u)` → `torch._check(u >= 0)`, and so on for every call that the statement makes."""
+    if context.diagnostic.code == "DDE605":
+        yield from _scripted(context)
+        return
+    ranges = replacements().ranges
+    for node in around(context):
+        if not isinstance(node, ast.Call):
+            continue
+        name = called(node)
+        if name in ranges:
+            yield from _range(context, node, ranges[name])
+        elif name == "guard_size_oblivious" and len(node.args) == 1 and not node.keywords:
+            yield from _oblivious(context, node)
+        elif name == "hint_int" and node.args:
+            yield from _hint(context, node)
+
+
+def _range(context: Context, node: ast.Call, stated: Bounds) -> Iterator[Candidate]:
+    """A call that states bounds, as one check each."""
+    source = context.site.source
+    statement = context.site.statement
+    if any(isinstance(argument, ast.Starred) for argument in node.args):
+        return
+    given: dict[str, ast.expr] = dict(zip(("symbol", *stated.parameters), node.args))
+    for keyword in node.keywords:
+        if keyword.arg is None:
+            return
+        given[keyword.arg] = keyword.value
+    subject = given.get("symbol") or given.get("i") or given.get("size") or given.get("a")
+    if subject is None or len(node.args) > 1 + len(stated.parameters):
+        return
+    torch, imports = torch_name(source)
+    text = text_of(source, subject, Binding.BITWISE)
+    if "\n" in text:
+        return
+    bounds: list[str] = []
+    low, high = given.get("min"), given.get("max")
+    if low is not None and not _is_none(low):
+        bounds.append(f"{text} >= {text_of(source, low, Binding.BITWISE)}")
+    elif stated.lowest:
+        bounds.append(f"{text} >= {stated.lowest}")
+    if high is not None and not _is_none(high):
+        bounds.append(f"{text} <= {text_of(source, high, Binding.BITWISE)}")
+    if not bounds:
+        return
+    message = given.get("message")
+    words = "" if message is None or _is_none(message) else f", {text_of(source, message)}"
+    lines = [f"{torch}._check({bound}{words})" for bound in bounds]
+    if not (isinstance(statement, ast.Expr) and statement.value is node):
+        return
+    separator = "; " if not owns_lines(source, statement) else None
+    content = separator.join(lines) if separator else joined(source, statement, lines)
+    yield from offer(
+        context,
+        _MOVE,
+        Claim.EQUIVALENT,
+        f"`{called(node)}` is retired; `{torch}._check` states the same bounds",
+        edits=[Edit(source.span(statement), content)],
+        imports=imports,
+    )
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _oblivious(context: Context, node: ast.Call) -> Iterator[Candidate]:
+    """`guard_size_oblivious(x == 1)` → `guard_or_false(x == 1)`; the call keeps its argument as it is written."""
+    source = context.site.source
+    match node.args[0]:
+        case ast.Compare(ops=[ast.Eq() | ast.NotEq() as operator]):
+            name = _GUARDS[type(operator)]
+        case _:
+            return
+    yield from offer(
+        context,
+        _MOVE,
+        Claim.GENERAL_PATH,
+        f"`guard_size_oblivious` is retired; `{name}` says which way an unknown size goes",
+        edits=[Edit(source.span(node.func), name)],
+        imports=[symbolic(name)],
+        decisions=[source.span(node.args[0])],
+    )
+
+
+def _hint(context: Context, node: ast.Call) -> Iterator[Candidate]:
+    source = context.site.source
+    fallback = len(node.args) > 1 or any(keyword.arg == "fallback" for keyword in node.keywords)
+    name = "optimization_hint" if fallback else "guarding_hint_or_throw"
+    yield from offer(
+        context,
+        _MOVE,
+        Claim.EQUIVALENT,
+        f"`hint_int` is retired; `{name}` says the same",
+        edits=[Edit(source.span(node.func), name)],
+        imports=[symbolic(name)],
+        notes=("torch 2.13 or later",),
+    )
+
+
+def _scripted(context: Context) -> Iterator[Candidate]:
+    """A check in scripted code, asked only where it is not scripted."""
+    source, statement = context.site.source, context.site.statement
+    if not isinstance(statement, ast.Expr) or not owns_lines(source, statement):
+        return
+    torch, imports = torch_name(source)
+    unit = indent_unit(source, statement)
+    text = source.segment(statement)
+    if "\n" in text:
+        return
+    lines = [f"if not {torch}.jit.is_scripting():", f"{unit}{text}"]
+    yield from offer(
+        context,
+        _MOVE,
+        Claim.EQUIVALENT,
+        "TorchScript does not know this check; it is made everywhere else",
+        edits=[Edit(source.span(statement), joined(source, statement, lines))],
+        imports=imports,
+    )

@@ -1,0 +1,484 @@
+"""Stacks, narrow, facts, logic, divisors, counts, caches, fakes, retired calls: what the text becomes."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from control_flow import COUNT, INTEGERS, MASK, SCALAR, TENSOR, candidates, context_of, rewritten
+
+from ddelint.diagnostics import Claim, Symbol, TypeFact
+
+INDEX = TypeFact("tensor", "int64", ())
+FLAG = TypeFact("tensor", "bool", ())
+BATCH = TypeFact("tensor", "float32", ("8", "6"))
+NUMBERS = TypeFact("list", length=3, element=TypeFact("float"))
+TENSORS = TypeFact("list", length=3, element=TypeFact("tensor", "float32", ("4",)))
+RAGGED = TypeFact("list", length=3, element=TypeFact("tensor", "float32", ("?",)))
+LAYERS = TypeFact("module", python_type="torch.nn.modules.container.ModuleList", length=3)
+
+HEAD = "import torch\n\n\ndef fn(x, t, m, n, table):\n"
+
+
+def changed(move: str, lines: str, asking: str, types: dict[str, TypeFact], code: str = "DDE101") -> list[str]:
+    """The body of `fn` after each candidate."""
+    body = "".join(f"    {line}\n" for line in lines.split("\n"))
+    texts = rewritten(move, context_of(HEAD + body, asking, types, code))
+    return ["\n".join(line.removeprefix("    ") for line in text.removeprefix(HEAD).splitlines()) for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("line", "types", "expected"),
+    [
+        ("y = table[n]", {"table": TENSORS, "n": COUNT}, "y = torch.stack(table)[n]"),
+        ("y = table[t]", {"table": TENSORS, "t": INDEX}, "y = torch.stack(table)[t.item()]"),
+        ("y = table[int(t)]", {"table": TENSORS, "t": INDEX}, "y = torch.stack(table)[t.item()]"),
+        (
+            "y = table[n]",
+            {"table": NUMBERS, "n": COUNT},
+            "y = torch.tensor(table, dtype=torch.float64)[n].item()",
+        ),
+        ("y = (1, -2, 3)[n]", {"n": COUNT}, "y = torch.tensor((1, -2, 3))[n].item()"),
+        (
+            "y = table[n](x, 2)",
+            {"table": LAYERS, "n": COUNT},
+            "y = torch.stack([module(x, 2) for module in table])[n]",
+        ),
+    ],
+)
+def test_a_list_is_stacked(line: str, types: dict[str, TypeFact], expected: str) -> None:
+    assert expected in changed("stack_and_index", line, line.removeprefix("y = "), types)
+
+
+@pytest.mark.parametrize(
+    ("line", "types"),
+    [
+        ("y = table[0]", {"table": TENSORS}),
+        ("y = table[n]", {"table": RAGGED, "n": COUNT}),
+        ("y = table[n]", {"table": TypeFact("dict"), "n": COUNT}),
+        ("y = table[n]", {"table": TypeFact("list", element=TypeFact("str")), "n": COUNT}),
+        ("y = x[n]", {"x": TENSOR, "n": COUNT}),
+        ("y = table[1:]", {"table": TENSORS}),
+    ],
+)
+def test_other_containers_stay(line: str, types: dict[str, TypeFact]) -> None:
+    assert changed("stack_and_index", line, line.removeprefix("y = "), types) == []
+
+
+def test_a_table_of_the_module_is_seen_without_types() -> None:
+    text = "import torch\n\nGAINS = [0.25, 1, 2.0]\n\n\ndef fn(x, k):\n    return x * GAINS[k.item()]\n"
+    assert (
+        "x * torch.tensor(GAINS, dtype=torch.float64)[k.item()].item()"
+        in rewritten("stack_and_index", context_of(text, "GAINS[k.item()]"))[0]
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("y = x[:n]", "y = x.narrow(0, 0, n)"),
+        ("y = x[:n]", "y = x.narrow(0, 0, torch.sym_min(n, x.shape[0]))"),
+        ("y = x[n:]", "y = x.narrow(0, n, x.shape[0] - n)"),
+        ("y = x[n : n + 3]", "y = x.narrow(0, n, 3)"),
+        ("y = x[:, n : n + 3]", "y = x.narrow(1, n, 3)"),
+        ("y = x[2:n]", "y = x.narrow(0, 2, n - 2)"),
+        ("y = x[-n:]", "y = x.narrow(0, x.shape[0] - n, n)"),
+        ("y = x[: -n]", "y = x.narrow(0, 0, x.shape[0] - n)"),
+        ("y = x[0:n:2]", "y = x.narrow(0, 0, n)[::2]"),
+        ("y = x[0, :n]", "y = x[0].narrow(0, 0, n)"),
+        ("y = x[:n, None]", "y = x[:, None].narrow(0, 0, n)"),
+        ("x[:n] = t", "x.narrow(0, 0, n).copy_(t)"),
+        ("x[0, :n] = 1.0", "x[0].narrow(0, 0, n).fill_(1.0)"),
+        ("x[:n] += t", "x.narrow(0, 0, n).add_(t)"),
+    ],
+)
+def test_a_slice_becomes_narrow(line: str, expected: str) -> None:
+    types = {"x": BATCH, "n": COUNT, "t": TENSOR}
+    assert expected in changed("narrow", line, line.removeprefix("y = ").split(" +=")[0].split(" = ")[0], types)
+
+
+@pytest.mark.parametrize(
+    "line", ["y = x[1:3]", "y = table[:n]", "y = x[..., :n]", "y = x[:n, 1:n]", "y = x[::n]", "y = x[t, :n]"]
+)
+def test_other_slices_stay(line: str) -> None:
+    types = {"x": BATCH, "n": COUNT, "table": NUMBERS, "t": INTEGERS}
+    assert changed("narrow", line, line.removeprefix("y = "), types) == []
+
+
+def test_a_value_that_is_read_twice_is_read_once() -> None:
+    lines = "a = x.narrow(0, 0, m.sum().item())\nb = torch.ones(m.sum().item())\nreturn a * b"
+    assert changed("hoist_item", lines, "a * b", {"x": TENSOR, "m": MASK}) == [
+        "count = m.sum().item()\na = x.narrow(0, 0, count)\nb = torch.ones(count)\nreturn a * b"
+    ]
+
+
+def test_a_value_that_has_a_name_is_reused() -> None:
+    lines = "k = m.sum().item()\nb = torch.ones(m.sum().item())\nreturn b[:k]"
+    assert changed("hoist_item", lines, "b[:k]", {"m": MASK}) == ["k = m.sum().item()\nb = torch.ones(k)\nreturn b[:k]"]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "a = m.sum().item()\nm = ~m\nb = m.sum().item()\nreturn a + b",
+        "a = m.sum().item()\nm[0] = True\nb = m.sum().item()\nreturn a + b",
+        "if t:\n    a = m.sum().item()\nb = m.sum().item()\nreturn a + b",
+        "a = torch.rand(3).sum().item()\nb = torch.rand(3).sum().item()\nreturn a + b",
+        "a = m.sum().item()\nb = x.sum().item()\nreturn a + b",
+    ],
+)
+def test_values_that_may_differ_are_read_twice(lines: str) -> None:
+    assert changed("hoist_item", lines, "a + b", {"m": MASK}) == []
+
+
+def test_a_helper_that_reads_is_called_once() -> None:
+    text = (
+        "import torch\n\n\ndef count(m):\n    return m.sum().item()\n\n\n"
+        "def fn(x, m):\n    a = torch.ones(count(m))\n    return a * torch.zeros(count(m))\n"
+    )
+    after = rewritten("hoist_item", context_of(text, "a * torch.zeros(count(m))", {"m": MASK}))
+    assert len(after) == 1
+    assert after[0].count("count(m)") == 2  # the definition and one call
+
+
+@pytest.mark.parametrize(
+    ("line", "asking", "types", "expected"),
+    [
+        ("y = n > 1 and n < 5", "n > 1 and n < 5", {"n": COUNT}, "y = sym_and(n > 1, n < 5)"),
+        ("y = not n > 1", "not n > 1", {"n": COUNT}, "y = n <= 1"),
+        ("torch._check(0 <= n < 5)", "0 <= n < 5", {"n": COUNT}, "torch._check(sym_and(0 <= n, n < 5))"),
+        ("torch._check(n in (1, 2))", "n in (1, 2)", {"n": COUNT}, "torch._check(sym_or(n == 1, n == 2))"),
+        ("y = any([n > 1, n < 0])", "any([", {"n": COUNT}, "y = sym_or(n > 1, n < 0)"),
+        (
+            "y = all(v > 1 for v in (n, n))",
+            "all(v > 1",
+            {"n": COUNT, "v": COUNT},
+            "y = sym_and(True, *(v > 1 for v in (n, n)))",
+        ),
+        ("y = t and m.any()", "t and", {"t": FLAG, "m": MASK}, "y = (t & m.any())"),
+        ("y = not t", "not t", {"t": FLAG}, "y = ~t"),
+    ],
+)
+def test_logic_becomes_symbolic(line: str, asking: str, types: dict[str, TypeFact], expected: str) -> None:
+    assert expected in changed("symbolic_logic", line, asking, types)
+
+
+@pytest.mark.parametrize("line", ["y = n or 1", "y = n is None and x is None", "y = all(table)", "y = n in table"])
+def test_logic_that_is_not_about_bools_stays(line: str) -> None:
+    types = {"n": COUNT, "table": TypeFact("list"), "x": TENSOR}
+    assert changed("symbolic_logic", line, line.removeprefix("y = "), types) in ([], [line])
+
+
+def test_the_shortcut_goes_and_the_divisor_stays_positive() -> None:
+    lines = "k = m.sum().item()\nif k == 0:\n    return x.new_zeros(())\ny = x[m]\nreturn y.sum() / k"
+    types = {"x": TENSOR, "m": MASK, "k": TypeFact("int")}
+    assert changed("clamp_divisor", lines, "k == 0", types, "DDE102") == [
+        "k = m.sum().item()\nif not torch.compiler.is_compiling() and k == 0:\n    return x.new_zeros(())\n"
+        "y = x[m]\nreturn y.sum() / torch.sym_max(k, 1)"
+    ]
+
+
+def test_a_mean_becomes_a_sum_over_at_least_one() -> None:
+    lines = "y = x[m]\nif y.numel() > 0:\n    return y.mean(0) * 2\nreturn x.new_zeros(())"
+    assert changed("clamp_divisor", lines, "y.numel() > 0", {"x": TENSOR, "m": MASK}) == [
+        "y = x[m]\nif torch.compiler.is_compiling() or y.numel() > 0:\n"
+        "    return y.sum(0) / torch.sym_max(y.shape[0], 1) * 2\nreturn x.new_zeros(())"
+    ]
+
+
+def test_nothing_divides_nothing_to_clamp() -> None:
+    lines = "y = x[m]\nif y.numel() > 0:\n    return y.sum(0)\nreturn x.new_zeros(()) / 2"
+    assert changed("clamp_divisor", lines, "y.numel() > 0", {"x": TENSOR, "m": MASK}) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("torch._check_is_size(n)", ["torch._check(n >= 0)"]),
+        ("torch._check_is_size(n, max=8)", ["torch._check(n >= 0)\ntorch._check(n <= 8)"]),
+        ("torch._constrain_as_size(n, 2, 8)", ["torch._check(n >= 2)\ntorch._check(n <= 8)"]),
+        ("torch._constrain_as_size(n, max=8)", ["torch._check(n >= 0)\ntorch._check(n <= 8)"]),
+        ("torch._constrain_as_value(n, min=2)", ["torch._check(n >= 2)"]),
+        ("torch.sym_constrain_range(n, min=2, max=None)", ["torch._check(n >= 2)"]),
+        ("torch.sym_constrain_range_for_size(n + 1)", ["torch._check(n + 1 >= 0)"]),
+        ("torch._constrain_as_value(n)", []),
+        ("torch._check(n > 0)", []),
+        ("y = torch._check_is_size(n)", []),
+    ],
+)
+def test_retired_bounds_become_checks(line: str, expected: list[str]) -> None:
+    assert changed("retired_api", line, line, {"n": COUNT}, "DDE601") == expected
+
+
+def test_retired_guards_become_current_ones() -> None:
+    line = "if guard_size_oblivious(x.shape[0] == 1):\n    return t\nreturn x"
+    assert changed("retired_api", line, "guard_size_oblivious(x.shape[0] == 1)", {}, "DDE602") == [
+        line.replace("guard_size_oblivious", "guard_or_false")
+    ]
+    other = "y = guard_size_oblivious(n < 4)"
+    assert changed("retired_api", other, "guard_size_oblivious(n < 4)", {}, "DDE602") == []
+
+
+def test_a_check_in_scripted_code_is_gated() -> None:
+    assert changed("retired_api", "torch._check(n > 0)\nreturn x", "torch._check(n > 0)", {}, "DDE605") == [
+        "if not torch.jit.is_scripting():\n    torch._check(n > 0)\nreturn x"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "types", "expected"),
+    [
+        ("y = t.item() // 2", {"t": INDEX}, ["y = (t // 2).item()"]),
+        ("y = t.item() * 2 + 1", {"t": INDEX}, ["y = (t * 2 + 1).item()"]),
+        ("y = int(t) // 2", {"t": INDEX}, ["y = (t // 2).item()"]),
+        ("y = t.item() // 2", {"t": SCALAR}, []),
+        ("y = t.item() / 2", {"t": INDEX}, []),
+        ("y = t.item() * 300", {"t": TypeFact("tensor", "uint8", ())}, []),
+        ("y = t.item() * n", {"t": INDEX, "n": TypeFact("float")}, []),
+    ],
+)
+def test_arithmetic_moves_before_the_read(line: str, types: dict[str, TypeFact], expected: list[str]) -> None:
+    assert changed("arithmetic_before_item", line, line.removeprefix("y = "), types) == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (
+            "a, b = torch.chunk(x, 2)",
+            "half = (x.shape[0] + 1) // 2\na, b = (x.narrow(0, 0, half), x.narrow(0, half, x.shape[0] - half))",
+        ),
+        (
+            "a, b = x.chunk(2, dim=-1)",
+            "torch._check(x.shape[-1] % 2 == 0)\nhalf = x.shape[-1] // 2\n"
+            "a, b = (x.narrow(-1, 0, half), x.narrow(-1, half, half))",
+        ),
+        ("a, b = x.split(n)", "a, b = x.split([n, x.shape[0] - n])"),
+        ("a, b = x[m]", "whole = x[m]\ntorch._check(whole.shape[0] == 2)\na, b = whole"),
+        ("a, b, c = t", "torch._check(t.shape[0] == 3)\na, b, c = t"),
+        ("a, b = t.unbind(1)", "torch._check(t.shape[1] == 2)\na, b = t.unbind(1)"),
+        (
+            "y = torch.nn.functional.one_hot(t)",
+            "y = (t.unsqueeze(-1) == torch.arange(t.max().item() + 1, device=t.device)).long()",
+        ),
+        (
+            "y = torch.linspace(0, 1, n)",
+            "y = (1 * torch.arange(n, dtype=torch.get_default_dtype()) / torch.sym_max(n - 1, 1))",
+        ),
+        (
+            "y = x.unfold(0, n, 1)",
+            "windows = torch.arange(0, x.shape[0] - n + 1, 1, device=x.device).unsqueeze(1) + "
+            "torch.arange(n, device=x.device)\ny = x[windows].movedim(1, -1)",
+        ),
+    ],
+)
+def test_counts_become_static(line: str, expected: str) -> None:
+    types = {"x": TENSOR, "m": MASK, "n": COUNT, "t": INTEGERS}
+    assert expected in changed("static_count", line, line, types)
+
+
+@pytest.mark.parametrize("line", ["y = x.chunk(n)", "a, b = x.split(2)", "a, *b = t", "y = x.chunk(*table)"])
+def test_counts_that_stay(line: str) -> None:
+    types = {"x": TENSOR, "n": COUNT, "t": INTEGERS}
+    assert changed("static_count", line, line.split(" = ")[1], types) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("y = x.view(n, -1)", "y = x.view(n, x.numel() // n)"),
+        ("y = x.view(n, -1)", "y = x.reshape(n, -1)"),
+        ("y = x.reshape((-1, n, 2))", "y = x.reshape((x.numel() // (n * 2), n, 2))"),
+        ("y = x.expand(-1, n)", "y = x.expand(x.shape[0], n)"),
+        ("y = x.view((n, n))", "torch._check(n * n == x.numel())\ny = x.view((n, n))"),
+    ],
+)
+def test_sizes_become_explicit(line: str, expected: str) -> None:
+    assert expected in changed("explicit_size", line, line.removeprefix("y = "), {"x": BATCH, "n": COUNT})
+
+
+def test_a_size_at_hand_is_taken() -> None:
+    lines = "k = int(t.max().item())\nreturn torch.arange(k) < x"
+    types = {"x": BATCH, "t": INTEGERS, "k": TypeFact("int", value="6")}
+    assert changed("size_at_hand", lines, "torch.arange(k) < x", types, "DDE307") == [
+        "torch._check(t.max().item() == x.shape[1])\nk = x.shape[1]\nreturn torch.arange(k) < x"
+    ]
+
+
+def with_symbol(text: str, asking: str, symbol: Symbol, expression: str, types: dict[str, TypeFact]) -> list[str]:
+    context = context_of(text, asking, types, "DDE304", expression)
+    context = dataclasses.replace(
+        context, diagnostic=dataclasses.replace(context.diagnostic, symbols=(symbol,), expression=expression)
+    )
+    return [text[len(HEAD) :] for text in rewritten("size_fact", context)]
+
+
+def test_a_count_is_at_least_nothing_and_at_most_everything() -> None:
+    text = HEAD + "    k = m.sum().item()\n    return x.new_zeros(k)\n"
+    symbol = Symbol("k", "m.sum().item()")
+    found = with_symbol(text, "x.new_zeros(k)", symbol, "k >= 0", {"m": MASK})
+    assert found[0].splitlines() == [
+        "    k = m.sum().item()",
+        "    torch._check(k >= 0)",
+        "    torch._check(k <= m.numel())",
+        "    return x.new_zeros(k)",
+    ]
+
+
+def test_what_an_operator_asks_is_stated() -> None:
+    text = HEAD + "    k = t.item()\n    return x.view(k, k)\n"
+    symbol = Symbol("k", "t.item()")
+    assert with_symbol(text, "x.view(k, k)", symbol, "k * k == 16", {"t": INDEX})[0] == (
+        "    k = t.item()\n    torch._check(k * k == 16)\n    return x.view(k, k)\n"
+    )
+    assert with_symbol(text, "x.view(k, k)", symbol, "k == 0", {"t": INDEX})[0].splitlines()[1] == (
+        "    torch._check(k != 0)"
+    )
+
+
+def test_a_sum_of_integers_is_no_count() -> None:
+    text = HEAD + "    k = t.sum().item()\n    if k >= 0:\n        return x\n    return t\n"
+    assert with_symbol(text, "k >= 0", Symbol("k", "t.sum().item()"), "k >= 0", {"t": INTEGERS}) == []
+
+
+def test_pieces_between_running_totals() -> None:
+    lines = (
+        "ends = t.cumsum(0).tolist()\nstarts = [0] + ends[:-1]\nparts = [x[s:e] for s, e in zip(starts, ends)]\n"
+        "return torch.cat(parts)"
+    )
+    asking = "[x[s:e] for s, e in zip(starts, ends)]"
+    assert changed("lengths", lines, asking, {"x": TENSOR, "t": INTEGERS}, "DDE302") == [
+        "ends = t.cumsum(0).tolist()\nstarts = [0] + ends[:-1]\nlengths = t.tolist()\n"
+        "parts = list(x.narrow(0, 0, sum(lengths)).split(lengths))\nreturn torch.cat(parts)"
+    ]
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        "[x[a:b] for a, b in zip(offs[:-1], offs[1:])]",
+        "[x[a:b] for a, b in zip(offs, offs[1:])]",
+        "[x[offs[i] : offs[i + 1]] for i in range(len(offs) - 1)]",
+    ],
+)
+def test_pieces_between_offsets(pieces: str) -> None:
+    lines = f"offs = t.tolist()\nreturn {pieces}"
+    assert changed("lengths", lines, pieces, {"x": TENSOR, "t": INTEGERS}, "DDE302") == [
+        "offs = t.tolist()\nlengths = torch.diff(t).tolist()\n"
+        "return list(x.narrow(0, offs[0], offs[-1] - offs[0]).split(lengths))"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (
+            "y = torch.tensor_split(x, t)",
+            "y = torch.split(x, torch.diff(t, prepend=t.new_zeros(1), append=t.new_full((1,), x.shape[0])).tolist())",
+        ),
+        (
+            "y = x.tensor_split(t, dim=1)",
+            "y = torch.split(x, "
+            "torch.diff(t, prepend=t.new_zeros(1), append=t.new_full((1,), x.shape[1])).tolist(), dim=1)",
+        ),
+    ],
+)
+def test_cuts_become_lengths(line: str, expected: str) -> None:
+    types = {"x": TENSOR, "t": INTEGERS}
+    assert changed("split_by_lengths", line, line.removeprefix("y = "), types, "DDE303") == [expected]
+
+
+@pytest.mark.parametrize("line", ["y = torch.tensor_split(x, 3)", "y = torch.tensor_split(x, (1, 2))"])
+def test_cuts_that_are_known_stay(line: str) -> None:
+    assert changed("split_by_lengths", line, line.removeprefix("y = "), {"x": TENSOR}, "DDE303") == []
+
+
+def test_a_cached_function_is_called_plain_while_compiling() -> None:
+    text = (
+        "import functools\nimport torch\n\n\n@functools.lru_cache(maxsize=None)\ndef ramp(n):\n"
+        "    return torch.arange(n)\n\n\ndef plain(n):\n    return n\n\n\ndef fn(x, n):\n"
+        "    return x + ramp(n) + plain(n)\n"
+    )
+    after = rewritten("bypass_cache", context_of(text, "ramp(n)", occurrence=1))
+    assert after == [text.replace("+ ramp(n)", "+ (ramp.__wrapped__ if torch.compiler.is_compiling() else ramp)(n)")]
+    assert rewritten("bypass_cache", context_of(text, "plain(n)", occurrence=1)) == after
+
+
+def test_a_dictionary_is_passed_by() -> None:
+    text = (
+        "import torch\n\nCACHE = {}\n\n\ndef fn(n):\n    if n not in CACHE:\n        CACHE[n] = torch.arange(n)\n"
+        "    return CACHE[n]\n"
+    )
+    assert rewritten("bypass_cache", context_of(text, "n not in CACHE")) == [
+        text.replace(
+            "    if n not", "    if torch.compiler.is_compiling():\n        return torch.arange(n)\n    if n not"
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("test", "copy", "expected"),
+    [
+        (
+            "not y.is_contiguous(memory_format=torch.channels_last)",
+            "y.to(memory_format=torch.channels_last)",
+            "y = y.contiguous(memory_format=torch.channels_last)",
+        ),
+        ("not y.is_contiguous()", "y.contiguous()", "y = y.contiguous()"),
+        ("y.stride(-1) != 1", "y.contiguous()", "y = y.contiguous()"),
+        ("y.storage_offset() != 0", "y.clone()", "y = y.clone()"),
+    ],
+)
+def test_a_layout_test_goes(test: str, copy: str, expected: str) -> None:
+    lines = f"y = x[m]\nif {test}:\n    y = {copy}\nreturn y"
+    assert changed("unconditional_format", lines, test, {}, "DDE403") == [f"y = x[m]\n{expected}\nreturn y"]
+
+
+def test_a_layout_test_that_decides_more_stays() -> None:
+    for lines in (
+        "y = x[m]\nif not y.is_contiguous():\n    t = y.contiguous()\nreturn y",
+        "y = x[m]\nif not y.is_contiguous():\n    y = y.contiguous()\nelse:\n    y = y + 1\nreturn y",
+        "y = x[m]\nif not y.is_contiguous() and x.is_cuda():\n    y = y.contiguous()\nreturn y",
+    ):
+        assert changed("unconditional_format", lines, "not y.is_contiguous()", {}, "DDE403") == []
+
+
+OPERATOR = (
+    'import torch\n\n\n@torch.library.custom_op("own::positive", mutates_args=())\n'
+    "def positive(x: torch.Tensor) -> torch.Tensor:\n    return x[x > 0].clone()\n\n\n"
+    "def fn(x):\n    return positive(x).sum()\n"
+)
+
+
+def test_a_fake_kernel_with_a_size_of_its_own() -> None:
+    after = rewritten("fake_kernel", context_of(OPERATOR, "positive(x).sum()"))
+    assert after[0] == OPERATOR.replace(
+        ".clone()\n",
+        ".clone()\n\n\n@positive.register_fake\ndef _(x: torch.Tensor) -> torch.Tensor:\n"
+        "    size = torch.library.get_ctx().new_dynamic_size()\n    return x.new_empty(size)\n",
+    )
+
+
+def test_an_operator_with_a_fake_gets_no_second_one() -> None:
+    text = OPERATOR.replace("def fn", "@positive.register_fake\ndef _(x):\n    return x.new_empty(3)\n\n\ndef fn")
+    assert rewritten("fake_kernel", context_of(text, "positive(x).sum()")) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("y = sorted(t.tolist())", "y = t.sort().values.tolist()"),
+        ("y = sorted(t.tolist(), reverse=True)", "y = t.sort(descending=True).values.tolist()"),
+        ("y = x * math.sqrt(n)", "y = x * torch.sym_sqrt(n)"),
+    ],
+)
+def test_functions_of_numbers_become_symbolic(line: str, expected: str) -> None:
+    assert changed("symbolic_function", line, line.removeprefix("y = "), {"t": INTEGERS}) == [expected]
+
+
+def test_every_candidate_says_what_it_claims() -> None:
+    context = context_of(HEAD + "    y = x[:n]\n", "x[:n]", {"x": TENSOR, "n": COUNT})
+    for candidate in candidates("narrow", context):
+        assert candidate.claim is Claim.RESTRUCTURED
+        assert candidate.notes
+        assert "`x[:n]`" in candidate.message
