@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -268,7 +269,11 @@ def rule(code: str | None, every: bool, output_format: str, color: str) -> None:
     from ddelint import catalog
 
     everything = list(catalog.rules().values())
-    _emit(rules.render_json(everything) if output_format == "json" else rules.render_list(everything), None)
+    if output_format == "json":
+        _emit(rules.render_json(everything), None)
+    else:
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+        _emit(rules.render_list(everything, width), None)
 
 
 @main.command(name="config")

@@ -10,13 +10,14 @@ from ddelint.catalog import Rule
 from ddelint.report.style import Style
 
 
-def render_list(rules: Sequence[Rule]) -> str:
-    """`code  name  which passes find it  what it finds`, one line a rule."""
-    width = max((len(rule.name) for rule in rules), default=0)
-    return "".join(
-        f"{rule.code}  {rule.name:<{width}}  {_passes(rule)}  {_first_sentence(rule.documentation.what)}\n"
+def render_list(rules: Sequence[Rule], width: int | None = None) -> str:
+    """`code  name  which passes find it  what it finds`, one line a rule, cut to `width` columns where given."""
+    longest = max((len(rule.name) for rule in rules), default=0)
+    lines = [
+        f"{rule.code}  {rule.name:<{longest}}  {_passes(rule)}  {_first_sentence(rule.documentation.what)}"
         for rule in rules
-    )
+    ]
+    return "".join(f"{line if width is None or len(line) <= width else line[: width - 1] + '…'}\n" for line in lines)
 
 
 def _passes(rule: Rule) -> str:

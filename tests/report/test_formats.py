@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 from handmade import MODEL
 
+from ddelint import catalog
 from ddelint.diagnostics import Diagnostic, Severity, Span, Symbol
-from ddelint.report import concise, github, json_, statistics
+from ddelint.report import concise, github, json_, rules, statistics
 from ddelint.report.diff import shown_path, unified_diff
 from ddelint.report.model import Report
 from ddelint.report.style import Style, bounds, columns, for_stream, width_of, words, wrapped
@@ -221,3 +222,9 @@ def test_severities_are_counted_apart(emptiness: Diagnostic) -> None:
     note = replace(emptiness, severity=Severity.INFO)
     (line,) = github.render_report(Report((note,)))
     assert line.startswith("::notice ")
+
+
+def test_the_list_of_rules_is_cut_to_a_terminals_width() -> None:
+    everything = list(catalog.rules().values())
+    assert all(len(line) <= 60 for line in rules.render_list(everything, 60).splitlines())
+    assert any(len(line) > 60 for line in rules.render_list(everything).splitlines())
