@@ -12,7 +12,7 @@ from ddelint.protocol import EntrySpec, SessionOptions
 from ddelint.trace.entry import Arguments, Entry
 
 
-class _Program(torch.nn.Module):
+class _Program(torch.nn.Module):  # type: ignore[misc]
     """Asks one question, makes an unknown size, and uses common layers."""
 
     def __init__(self) -> None:
