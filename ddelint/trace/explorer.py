@@ -99,6 +99,8 @@ class _Birth:
     expression: Expression | None
     operator: str
     name: str = ""
+    inner: Expression | None = None
+    """What made it inside a library that `expression` called."""
 
 
 @dataclass
@@ -210,7 +212,11 @@ class Explorer:
         operator = ""
         for place in who.stack[who.last_user + 1 :]:
             operator = operator or torch_internals.operator_in(place.frame.f_locals, place.code.co_name)
-        self._run.births[symbol] = _Birth(provenance.expression_at(who.place, self._sources), operator)
+        expression = provenance.expression_at(who.place, self._sources)
+        inner = None
+        if who.last_user != who.blamed:
+            inner = provenance.expression_at(who.stack[who.last_user], self._sources)
+        self._run.births[symbol] = _Birth(expression, operator, inner=inner)
 
     def specialized(self, observer: Observer, symbol: sympy.Symbol, expression: sympy.Basic, value: Any) -> None:
         """A finding of its own."""
@@ -493,10 +499,11 @@ def _birth_name(birth: _Birth) -> str:
     """A symbol's name by its origin: the call that read it, or the size of what an operator returned."""
     if birth.name or birth.expression is None:
         return birth.name
-    text = _shortened(birth.expression.text, _LONGEST_EXPRESSION)
+    maker = birth.inner if birth.inner is not None and birth.inner.text else birth.expression
+    text = _shortened(maker.text, _LONGEST_EXPRESSION)
     if not text:
         return ""
-    if not isinstance(birth.expression.node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript)):
+    if not isinstance(maker.node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript)):
         text = f"({text})"
     value = birth.operator in ("", "aten._local_scalar_dense.default", "aten.item.default")
     return text if value else f"{text}.shape[0]"

@@ -178,7 +178,10 @@ def written(expression: sympy.Basic, named: Named, symbol_names: Mapping[sympy.S
                 substitutions.setdefault(sympy.Eq(symbol, 1), sympy.Symbol(text))
                 substitutions.setdefault(sympy.Ne(symbol, 1), sympy.Not(sympy.Symbol(text)))
     try:
-        return str(_Written().doprint(_swap(expression, substitutions)))
+        named_expression = _swap(expression, substitutions)
+        if named_expression.is_Symbol and re.fullmatch(r"\(.*\)", named_expression.name):
+            return str(named_expression.name[1:-1])  # a whole question needs no brackets around it
+        return str(_Written().doprint(named_expression))
     except Exception:  # torch's own functions refuse some arguments: then names go in as text
         text = str(expression)
         for symbol in expression.free_symbols & substitutions.keys():

@@ -7,6 +7,7 @@ import inspect
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import CodeType
 from typing import Any, Protocol
 
 import sympy
@@ -57,6 +58,7 @@ class Observer(torch_internals.ShapeEnv):  # type: ignore[misc]
         """Symbols of input sizes that the user declared dynamic."""
         self.assumed: dict[sympy.Basic, bool] = {}
         """Truth questions that the oracle answered, and how."""
+        self._asserts: dict[tuple[CodeType, int], bool] = {}
         self._known_bounds: dict[sympy.Symbol, tuple[int | float | None, int | float | None]] = {}
 
     def bounds_of(self, symbol: sympy.Symbol) -> tuple[int | float | None, int | float | None]:
@@ -133,6 +135,16 @@ class Observer(torch_internals.ShapeEnv):  # type: ignore[misc]
                 break
             frame = frame.f_back
         return frame
+
+    def _is_python_assert(self) -> bool:
+        """As ShapeEnv's, which disassembles the function at each question: once for each place is enough."""
+        frame = self._get_user_frame()
+        if frame is None:
+            return False
+        place = (frame.f_code, frame.f_lasti)
+        if place not in self._asserts:
+            self._asserts[place] = bool(super()._is_python_assert())
+        return self._asserts[place]
 
     def create_unbacked_symint(self, *args: Any, **kwargs: Any) -> Any:
         """As ShapeEnv's, and the oracle is told."""

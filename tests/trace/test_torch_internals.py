@@ -1,0 +1,207 @@
+"""Each private name of torch that the tracer rests on, in use: what a release moved fails here, by name."""
+
+from __future__ import annotations
+
+import pytest
+import sympy
+import torch
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+from ddelint.trace import torch_internals
+from ddelint.trace.torch_internals import TorchInternalsMissing
+
+
+def test_a_missing_name_is_told_with_the_version() -> None:
+    with pytest.raises(TorchInternalsMissing, match=r"no torch\._guards\.no_such_thing"):
+        torch_internals.private("torch._guards", "no_such_thing")
+    with pytest.raises(TorchInternalsMissing) as raised:
+        torch_internals.private("torch._no_such_module", "name")
+    assert raised.value.torch_version == torch.__version__
+    assert raised.value.name == "torch._no_such_module.name"
+
+
+def test_where_torch_lies() -> None:
+    assert torch.nn.functional.__file__.startswith(torch_internals.TORCH_FOLDER)
+
+
+def test_settings_make_a_shape_env_like_exports() -> None:
+    assert ShapeEnv(**torch_internals.shape_env_settings()).trace_asserts
+
+
+def test_the_undecidable_error_carries_its_expression() -> None:
+    u0 = sympy.Symbol("u0", integer=True)
+    error = torch_internals.undecidable(ShapeEnv(), u0 > 4, u0 > 4)
+    assert isinstance(error, torch_internals.Undecidable)
+    assert str(error).startswith("Could not guard on data-dependent expression u0 > 4")
+    assert error.cond == (u0 > 4)
+    assert "extract specialized integer" in torch_internals.undecidable_text(ShapeEnv(), u0, u0)
+
+
+def test_the_text_is_torchs_own_first_line() -> None:
+    env = ShapeEnv()
+    n = env.create_unbacked_symint()
+    for ask in (lambda: bool(n > 4), lambda: int(n)):
+        with pytest.raises(torch_internals.Undecidable) as raised:
+            ask()
+        expression = raised.value.cond
+        assert torch_internals.undecidable_text(env, expression, expression) == str(raised.value).splitlines()[0]
+
+
+def test_bounds() -> None:
+    env = ShapeEnv()
+    n, f = env.create_unbacked_symint(), env.create_unbacked_symfloat()
+    symbol, number = torch_internals.expression_of(n), torch_internals.expression_of(f)
+    assert torch_internals.symbol_bounds(env, symbol) == (None, None)
+    assert torch_internals.symbol_bounds(env, number) == (None, None)
+    torch._check(n >= 2)
+    torch._check(n <= 9)
+    assert torch_internals.symbol_bounds(env, symbol) == (2, 9)
+    assert torch_internals.bounds(env, 2 * symbol + 1) == (5, 19)
+    assert torch_internals.symbol_bounds(env, sympy.Symbol("nobody")) == (None, None)
+
+
+def test_symbols_and_their_kinds() -> None:
+    env = ShapeEnv()
+    symbol = torch_internals.expression_of(env.create_unbacked_symint())
+    assert torch_internals.is_unbacked(symbol)
+    assert torch_internals.is_unbacked(torch_internals.expression_of(env.create_unbacked_symfloat()))
+    flag = torch_internals.expression_of(env.create_unbacked_symbool())
+    assert str(flag) == "Eq(u1, 1)"
+    mode = torch_internals.fake_mode(env)
+    x = torch_internals.fakeify(mode, torch.ones(5), "x", dynamic=(0,))
+    assert not torch_internals.is_unbacked(torch_internals.expression_of(x.shape[0]))
+    assert torch_internals.expression_of(3) is None
+
+
+def test_replacements() -> None:
+    env = ShapeEnv()
+    n, m = env.create_unbacked_symint(), env.create_unbacked_symint()
+    torch._check(n == 4)
+    first, second = (torch_internals.expression_of(v) for v in (n, m))
+    symbol = sympy.Symbol("u0", integer=True)
+    assert torch_internals.specialized_to(env, symbol) == 4
+    assert torch_internals.specialized_to(env, second) is None
+    assert torch_internals.replaced(env, symbol + second) == 4 + second
+    assert first == 4
+
+
+def test_fake_tensors_static_dynamic_and_unbacked() -> None:
+    env = ShapeEnv()
+    mode = torch_internals.fake_mode(env)
+    weight = torch.nn.Parameter(torch.ones(2))
+    fake = torch_internals.fakeify(mode, weight)
+    assert isinstance(fake, torch_internals.FakeTensor)
+    assert isinstance(fake, torch.nn.Parameter)
+    assert torch_internals.fakeify(mode, weight) is fake
+    x = torch_internals.fakeify(mode, torch.ones(3, 4, 5), "x", unbacked=(0,), dynamic=(-1,))
+    kinds = [type(size) for size in x.shape]
+    assert kinds == [torch.SymInt, int, torch.SymInt]
+    size = torch_internals.expression_of(x.shape[0])
+    assert torch_internals.is_unbacked(size)
+    assert torch_internals.symbol_bounds(env, size)[0] == 0
+
+
+def test_a_renewed_mode_keeps_its_old_tensors() -> None:
+    mode = torch_internals.fake_mode(ShapeEnv())
+    old = torch_internals.fakeify(mode, torch.ones(2))
+    env = ShapeEnv()
+    torch_internals.renew(mode, env)
+    with torch_internals.surroundings(mode):
+        total = old + torch.ones(2)
+        assert torch_internals.expression_of(total.sum().item()) in env.var_to_range
+
+
+def test_real_constants_keep_their_value() -> None:
+    mode = torch_internals.fake_mode(ShapeEnv())
+    one, several = torch.tensor(3), torch.tensor([3, 4])
+    torch_internals.know_constants(mode)
+    with torch_internals.surroundings(mode):
+        assert one.item() == 3
+        assert (one + 1).item() == 4
+        assert isinstance(several[0].item(), torch.SymInt)
+
+
+def test_surroundings_are_exports() -> None:
+    mode = torch_internals.fake_mode(ShapeEnv())
+    maximum = max
+    with torch_internals.surroundings(mode):
+        assert torch.compiler.is_compiling()
+        assert torch.compiler.is_exporting()
+        assert isinstance(torch.ones(2), torch_internals.FakeTensor)
+        swapped = torch.utils.swap_tensors
+    assert not torch.compiler.is_compiling()
+    assert not torch.compiler.is_exporting()
+    assert max is maximum
+    assert torch.utils.swap_tensors is not swapped
+
+
+def test_modules_convert_themselves_on_fake_parameters() -> None:
+    mode = torch_internals.fake_mode(ShapeEnv())
+    linear = torch.nn.Linear(2, 2)
+    for name, parameter in list(linear.named_parameters()):
+        linear._parameters[name] = torch_internals.fakeify(mode, parameter)
+    with torch_internals.surroundings(mode):
+        before = linear(torch.ones(1, 2))
+        linear.to(torch.float32)
+        linear.to(torch.float64)
+        assert linear(torch.ones(1, 2, dtype=torch.float64)).dtype == torch.float64
+    assert before.dtype == torch.float32
+
+
+def test_operators_without_an_answer() -> None:
+    mode = torch_internals.fake_mode(ShapeEnv())
+    with torch_internals.surroundings(mode), pytest.raises(RuntimeError) as raised:
+        torch.equal(torch.ones(2), torch.ones(2))
+    assert torch_internals.value_operator(raised.value) == "aten.equal.default"
+    assert torch_internals.answers_with_truth(raised.value)
+    assert torch_internals.unknown_operator(raised.value) == ""
+    assert torch_internals.value_operator(RuntimeError("other")) == ""
+    assert not torch_internals.answers_with_truth(RuntimeError("other"))
+
+
+def test_operators_without_a_fake_kernel() -> None:
+    unsupported = torch_internals.private("torch._subclasses.fake_tensor", "UnsupportedOperatorException")
+    assert torch_internals.unknown_operator(unsupported(torch.ops.aten.add.Tensor)) == "aten.add.Tensor"
+
+
+def test_the_operator_that_a_dispatcher_frame_works_on() -> None:
+    operator = torch.ops.aten.add.Tensor
+    assert torch_internals.operator_in({"func": operator}, "dispatch") == "aten.add.Tensor"
+    assert torch_internals.operator_in({"self": operator}, "__call__") == "aten.add.Tensor"
+    assert torch_internals.operator_in({"func": operator}, "forward") == ""
+    assert torch_internals.operator_in({"func": 3}, "dispatch") == ""
+
+
+def test_exports_function_mode_takes_symbolic_indices() -> None:
+    env = ShapeEnv()
+    mode = torch_internals.fake_mode(env)
+    x = torch_internals.fakeify(mode, torch.arange(4))
+    n = env.create_unbacked_symint()
+    with torch_internals.surroundings(mode), torch_internals.function_mode()():
+        assert isinstance(x[:n].shape[0], torch.SymInt)
+
+
+def test_frames_of_code_that_dynamo_traces() -> None:
+    torch._dynamo.reset()
+
+    def asks(x: torch.Tensor) -> torch.Tensor:
+        return x if x.sum() > 0 else -x
+
+    with pytest.raises(Exception, match="ata-dependent") as raised:
+        torch.compile(asks, backend="eager", fullgraph=True)(torch.ones(2))
+    assert any(summary.name == "asks" for summary in torch_internals.symbolic_stack(raised.value))
+    assert torch_internals.symbolic_stack(ValueError("no stack")) == []
+
+
+def test_who_handles_not_knowing() -> None:
+    from torch._higher_order_ops import utils
+
+    assert torch_internals.tolerates_undecidable(utils.diff_tensor_meta.__code__)
+    assert not torch_internals.tolerates_undecidable(ShapeEnv.evaluate_expr.__code__)
+    assert not torch_internals.tolerates_undecidable(torch.nn.functional.interpolate.__code__)
+
+
+def test_files_that_the_search_for_the_user_passes_over() -> None:
+    from torch.fx.experimental import symbolic_shapes
+
+    assert symbolic_shapes.__file__ in torch_internals.uninteresting_files()
