@@ -121,6 +121,8 @@ def nature(chain: Sequence[BaseException]) -> tuple[str, str]:
         operator = torch_internals.value_operator(error) or torch_internals.unknown_operator(error)
         if operator:
             return "operator", operator
+    if any(type(error).__module__.startswith("torch._inductor") for error in chain):
+        return "other", ""  # a lowering that is not there; its text names symbols all the same
     text = "\n".join(_telling(error) for error in chain)
     if _INTEGER.search(text):
         return "integer", ""

@@ -1,0 +1,453 @@
+"""A rewrite that is right passes, and each kind of wrong one is caught."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ddelint.diagnostics import Span
+from ddelint.protocol import Comparison, Decision, SessionOptions
+from ddelint.trace.entry import Entry
+from ddelint.verify.eager import compare
+
+Program = Callable[..., Entry]
+
+INPUTS = """
+
+def make_inputs(seed):
+    g = torch.Generator().manual_seed(seed)
+    return torch.randn(6, 3, generator=g), torch.rand(6, generator=g) > 0.3
+"""
+
+
+def judged(
+    program: Program, options: SessionOptions, original: str, rewritten: str, inputs: str = INPUTS, samples: int = 32
+) -> Comparison:
+    first = program(textwrap.dedent(original) + textwrap.dedent(inputs))
+    second = program(textwrap.dedent(rewritten) + textwrap.dedent(inputs))
+    return compare(first, lambda: second, (), options, samples, False)
+
+
+ORIGINAL = """
+def fn(x, keep):
+    if keep.any():
+        return x[keep].sum(0)
+    return x.new_zeros(3)
+"""
+
+
+def test_the_same_program_is_equal(program: Program, options: SessionOptions) -> None:
+    found = judged(program, options, ORIGINAL, ORIGINAL)
+
+    assert found.equal
+    assert found.mismatches == ()
+    assert found.samples == 32
+    assert found.declared == 16
+
+
+def test_an_equivalent_rewrite_is_equal(program: Program, options: SessionOptions) -> None:
+    found = judged(program, options, ORIGINAL, "def fn(x, keep):\n    return x[keep].sum(0)\n")
+
+    assert found.equal
+    assert found.mismatches == ()
+
+
+WRONG = {
+    "swapped branch": (
+        "value",
+        ORIGINAL,
+        """
+        def fn(x, keep):
+            if not keep.any():
+                return x[keep].sum(0)
+            return x.new_zeros(3)
+        """,
+    ),
+    "narrow off by one": (
+        "shape",
+        "def fn(x, keep):\n    return x[: keep.sum().item()]\n",
+        "def fn(x, keep):\n    return x.narrow(0, 0, max(keep.sum().item() - 1, 0))\n",
+    ),
+    "nan for empty": ("value", ORIGINAL, "def fn(x, keep):\n    return x[keep].mean(0) * keep.sum()\n"),
+    "dropped clone": (
+        "mutation",
+        "def fn(x, keep):\n    y = x.clone()\n    y[keep] = 0\n    return y + 1\n",
+        "def fn(x, keep):\n    x[keep] = 0\n    return x + 1\n",
+    ),
+    "result shares the argument's memory": (
+        "alias",
+        "def fn(x, keep):\n    return x.clone()\n",
+        "def fn(x, keep):\n    return x\n",
+    ),
+    "lost dtype": ("dtype", ORIGINAL, "def fn(x, keep):\n    return x[keep].double().sum(0)\n"),
+    "integers became floats": (
+        "dtype",
+        "def fn(x, keep):\n    return keep.sum()\n",
+        "def fn(x, keep):\n    return keep.float().sum()\n",
+    ),
+    "lost dimension": ("shape", ORIGINAL, "def fn(x, keep):\n    return x[keep].sum(0, keepdim=True)\n"),
+    "tensor for a number": (
+        "type",
+        "def fn(x, keep):\n    return int(keep.sum())\n",
+        "def fn(x, keep):\n    return keep.sum()\n",
+    ),
+    "int for a bool": (
+        "type",
+        "def fn(x, keep):\n    return bool(keep.any())\n",
+        "def fn(x, keep):\n    return int(keep.any())\n",
+    ),
+    "list for a tuple": (
+        "type",
+        "def fn(x, keep):\n    return x[keep], x\n",
+        "def fn(x, keep):\n    return [x[keep], x]\n",
+    ),
+    "other keys": (
+        "value",
+        "def fn(x, keep):\n    return {'kept': x[keep]}\n",
+        "def fn(x, keep):\n    return {'keep': x[keep]}\n",
+    ),
+    "gradient cut off": (
+        "requires_grad",
+        "def fn(x, keep):\n    return x * 2\n",
+        "def fn(x, keep):\n    return x.detach() * 2\n",
+    ),
+    "other gradient": (
+        "gradient",
+        "def fn(x, keep):\n    return x * x\n",
+        "def fn(x, keep):\n    return x * x.detach()\n",
+    ),
+    "nan gradient": (
+        "gradient",
+        "def fn(x, keep):\n    return torch.sqrt(x.abs() * keep[:, None] + (~keep)[:, None])\n",
+        "def fn(x, keep):\n    k = keep[:, None]\n    return torch.where(k, torch.sqrt(x.abs() * k), torch.ones_like(x))\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_wrong_rewrite_is_caught(case: str, program: Program, options: SessionOptions) -> None:
+    aspect, original, rewritten = WRONG[case]
+
+    found = judged(program, options, original, rewritten)
+
+    assert not found.equal
+    assert aspect in {mismatch.aspect for mismatch in found.mismatches}, found.mismatches
+
+
+def test_each_wrong_rewrite_is_caught_quickly_too(program: Program, options: SessionOptions) -> None:
+    for case, (_, original, rewritten) in WRONG.items():
+        first = program(textwrap.dedent(original) + INPUTS)
+        second = program(textwrap.dedent(rewritten) + INPUTS)
+        assert not compare(first, lambda second=second: second, (), options, 16, True).equal, case
+
+
+RAISING = """
+def fn(x, keep):
+    if keep.sum() > 4:
+        raise ValueError("too many")
+    return x[keep]
+"""
+
+
+def test_another_exception_type_is_caught(program: Program, options: SessionOptions) -> None:
+    found = judged(program, options, RAISING, RAISING.replace("ValueError", "RuntimeError"))
+
+    assert not found.equal
+    assert {(m.aspect, m.expected, m.got) for m in found.mismatches} == {
+        ("exception", "ValueError: too many", "RuntimeError: too many")
+    }
+
+
+def test_another_message_is_caught(program: Program, options: SessionOptions) -> None:
+    found = judged(program, options, RAISING, RAISING.replace("too many", "too few"))
+
+    assert not found.equal
+    assert "message" in {m.aspect for m in found.mismatches}
+
+
+def test_an_equivalent_check_is_equal(program: Program, options: SessionOptions) -> None:
+    checked = """
+    def fn(x, keep):
+        torch._check_value(keep.sum().item() <= 4, lambda: "too many")
+        return x[keep]
+    """
+
+    assert judged(program, options, RAISING, checked).equal
+
+
+def test_a_rewrite_that_forgets_to_raise_is_caught(program: Program, options: SessionOptions) -> None:
+    found = judged(program, options, RAISING, "def fn(x, keep):\n    return x[keep]\n")
+
+    assert not found.equal
+    assert ("ValueError: too many", "a result") in {(m.expected, m.got) for m in found.mismatches}
+
+
+def test_raising_on_inputs_of_our_own_making_is_only_narrower(program: Program, options: SessionOptions) -> None:
+    promised = """
+    def fn(x, keep):
+        torch._check(keep.sum().item() > 0)
+        return x[keep].sum(0)
+    """
+
+    found = judged(program, options, ORIGINAL, promised)
+
+    assert found.equal
+    assert {(m.aspect, m.narrower, m.declared) for m in found.mismatches} == {("exception", True, False)}
+    assert "keep all false" in {m.sample for m in found.mismatches}
+
+
+def test_raising_on_a_declared_input_is_not_equal(program: Program, options: SessionOptions) -> None:
+    inputs = "\ndef make_inputs(seed):\n    return torch.ones(4, 3), torch.full((4,), seed % 2 == 0)\n"
+    promised = "def fn(x, keep):\n    torch._check(keep.sum().item() > 0)\n    return x[keep].sum(0)\n"
+
+    found = judged(program, options, ORIGINAL, promised, inputs)
+
+    assert not found.equal
+    assert found.mismatches[0].declared
+    assert not found.mismatches[0].narrower
+
+
+# ------------------------------------------------------------------------------------------------- modules and state
+
+COUNTING = """
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(3, 2)
+        self.register_buffer("seen", torch.zeros(()))
+        self.calls = 0
+
+    def forward(self, x, keep):
+        self.seen += keep.sum()
+        self.calls += 1
+        return self.linear(x) * keep[:, None]
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("self.seen += keep.sum()", "self.seen += 1"),
+        ("self.seen += keep.sum()", "pass"),
+        ("self.calls += 1", "pass"),
+        ("self.linear(x) *", "(x @ self.linear.weight.T.detach() + self.linear.bias) *"),
+    ],
+)
+def test_changed_state_and_gradients_of_a_module_are_caught(
+    old: str, new: str, program: Program, options: SessionOptions
+) -> None:
+    assert judged(program, options, COUNTING, COUNTING).equal
+    assert not judged(program, options, COUNTING, COUNTING.replace(old, new)).equal
+
+
+def test_what_shows_only_on_the_second_call_is_caught(program: Program, options: SessionOptions) -> None:
+    remembering = """
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.last = [None]
+
+        def forward(self, x, keep):
+            previous, self.last = self.last, [keep.clone()]
+            return x * 2 if previous[0] is not None else x
+    """
+
+    found = judged(program, options, remembering, remembering.replace("x * 2", "x * 3"))
+
+    assert not found.equal
+    assert all("second call" in m.sample for m in found.mismatches)
+
+
+def test_dropout_is_seeded_alike(program: Program, options: SessionOptions) -> None:
+    dropping = """
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.drop = torch.nn.Dropout(0.5)
+
+        def forward(self, x, keep):
+            return self.drop(x)
+    """
+
+    assert judged(program, options, dropping, dropping).mismatches == ()
+
+
+def test_an_extra_random_draw_is_only_noted(program: Program, options: SessionOptions) -> None:
+    found = judged(program, options, ORIGINAL, ORIGINAL.replace("    if keep", "    torch.rand(3)\n    if keep"))
+
+    assert found.equal
+    assert {m.aspect for m in found.mismatches} == {"random state"}
+
+
+def test_an_original_that_differs_from_itself_cannot_be_compared(program: Program, options: SessionOptions) -> None:
+    original = """
+    import itertools
+    NUMBERS = itertools.count()
+
+
+    def fn(x, keep):
+        return x + next(NUMBERS)
+    """
+
+    found = judged(program, options, original, original.replace("next(NUMBERS)", "2 * next(NUMBERS)"))
+
+    assert found.failure is not None
+    assert "twice" in found.failure.message
+
+
+def test_results_of_many_kinds_are_compared(program: Program, options: SessionOptions) -> None:
+    original = """
+    import dataclasses
+    import collections
+
+    Pair = collections.namedtuple("Pair", "left right")
+
+
+    @dataclasses.dataclass
+    class Output:
+        logits: torch.Tensor
+        hidden: tuple
+        extra: object = None
+
+
+    def fn(x, keep):
+        return Output(x[keep], (x, None, Pair(1, "a"), {"n": keep.sum().item()}), 1.5)
+    """
+
+    assert judged(program, options, original, original).equal
+    for old, new in [("None,", "0,"), ('"a"', '"b"'), ("1.5", "2.5"), ("x[keep],", "x[keep] + 1,"), ("Pair(1", "(1")]:
+        assert not judged(program, options, original, original.replace(old, new)).equal, new
+
+
+# ------------------------------------------------------------------------------------------------------ the traced path
+
+
+def test_the_wrong_general_path_is_caught_although_eager_agrees(program: Program, options: SessionOptions) -> None:
+    rewritten = """
+    def fn(x, keep):
+        if torch.compiler.is_compiling() or keep.any():
+            return x[keep].mean(0)
+        return x.new_zeros(3)
+    """
+
+    found = judged(program, options, ORIGINAL.replace("sum(0)", "mean(0)"), rewritten)
+
+    assert not found.equal
+    assert {m.where for m in found.mismatches} == {"traced path"}
+    assert "keep all false" in {m.sample for m in found.mismatches}
+
+
+def test_the_right_general_path_is_equal(program: Program, options: SessionOptions) -> None:
+    rewritten = """
+    from torch.compiler import is_compiling
+
+
+    def fn(x, keep):
+        if is_compiling() or keep.any():
+            return x[keep].sum(0)
+        return x.new_zeros(3)
+    """
+
+    assert judged(program, options, ORIGINAL, rewritten).equal
+
+
+def test_guard_or_false_is_false_on_the_traced_path(program: Program, options: SessionOptions) -> None:
+    original = """
+    def fn(x, keep):
+        hit = x[keep]
+        if hit.shape[0] == 0:
+            return x.new_zeros(3)
+        return hit.amax(0)
+    """
+    rewritten = original.replace("if hit.shape[0] == 0:", "if guard_or_false(hit.shape[0] == 0):")
+    rewritten = "    from torch.fx.experimental.symbolic_shapes import guard_or_false\n" + rewritten
+
+    found = judged(program, options, original, rewritten)
+
+    assert {(m.where, m.aspect) for m in found.mismatches} == {("traced path", "exception")}
+    assert found.mismatches[0].got.startswith("IndexError")
+
+
+def test_what_the_original_does_on_the_traced_path_is_not_held_against_the_rewrite(
+    program: Program, options: SessionOptions
+) -> None:
+    original = """
+    def fn(x, keep):
+        if torch.compiler.is_compiling():
+            x = x + 1
+        if keep.any():
+            return x[keep].sum(0)
+        return x.new_zeros(3)
+    """
+    rewritten = original.replace("if keep.any()", "if torch.compiler.is_compiling() or keep.any()")
+
+    assert judged(program, options, original, rewritten).equal
+
+
+def test_the_predicates_are_themselves_again_afterwards(program: Program, options: SessionOptions) -> None:
+    import torch
+    from torch.fx.experimental.symbolic_shapes import guard_or_false
+
+    judged(program, options, ORIGINAL, ORIGINAL)
+
+    assert torch.compiler.is_compiling() is False
+    assert guard_or_false(True) is True
+    assert torch.compiler.is_compiling.__code__.co_name == "is_compiling"
+
+
+# -------------------------------------------------------------------------------------------------- sides of decisions
+
+
+def decision(entry: Entry, text: str, key: str = "d") -> Decision:
+    for row, line in enumerate(Path(entry.filename).read_text().splitlines(), 1):
+        if text in line:
+            column = line.index(text) + 1
+            return Decision(key, Span(entry.filename, row, column, row, column + len(text)))
+    raise AssertionError(text)
+
+
+def test_both_sides_of_a_decision_are_counted(program: Program, options: SessionOptions) -> None:
+    entry = program(textwrap.dedent(ORIGINAL) + INPUTS)
+
+    found = compare(entry, lambda: entry, (decision(entry, "keep.any()"),), options, 32, False)
+
+    true, false = found.sides["d"]
+    assert false >= 1
+    assert true + false == found.samples
+
+
+def test_decisions_in_methods_loops_and_comprehensions_are_recorded(program: Program, options: SessionOptions) -> None:
+    entry = program(
+        """
+        class Model(torch.nn.Module):
+            def helper(self, x):
+                return [row for row in x if row.sum() > 0]
+
+            def forward(self, x, keep):
+                n = keep.sum().item()
+                while n > 3:
+                    n -= 1
+                inner = lambda t: t if n == 2 else -t
+                return len(self.helper(x)), inner(x)
+        """
+        + INPUTS.replace("\n", "\n        ")
+    )
+    decisions = tuple(decision(entry, text, text) for text in ("row.sum() > 0", "n > 3", "n == 2"))
+    before = entry.build().forward.__func__.__code__
+
+    found = compare(entry, lambda: entry, decisions, options, 24, False)
+
+    assert found.equal
+    assert all(true and false for true, false in found.sides.values()), found.sides
+    assert entry.build().forward.__func__.__code__ is before
+
+
+def test_an_unreached_decision_has_no_sides(program: Program, options: SessionOptions) -> None:
+    entry = program("def fn(x, keep):\n    if x is None and keep.any():\n        return keep\n    return x\n" + INPUTS)
+
+    found = compare(entry, lambda: entry, (decision(entry, "keep.any()"),), options, 8, False)
+
+    assert found.sides == {"d": (0, 0)}
