@@ -50,10 +50,11 @@ class Prover(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What makes two questions of two versions of a text the same."""
+    """What makes two questions of two versions of a text the same: the original place, the words, the kind."""
 
     filename: str
-    function: str
+    row: int
+    column: int
     text: str
     kind: str
 
@@ -126,6 +127,7 @@ class Search:
         self._progress = progress
         self._banned: dict[tuple[Key, str, str], str] = {}
         self._traces: dict[tuple[tuple[str, str], ...], TraceResult] = {}
+        self._comparisons: dict[tuple[object, ...], Comparison] = {}
         self._start = start if start is not None else History(originals)
         self._numbers = max((change.step for change in self._start.changes), default=0)
         load_moves()
@@ -149,7 +151,7 @@ class Search:
             for step in safe.steps:
                 if step.number not in kept:
                     safe = _dropped(safe, step)
-            comparison = self._compare(everything, self._samples, quick=False) if everything.steps else None
+            comparison = self._compare_whole(everything) if everything.steps else None
             guilty = self._guilty(everything, comparison)
             if guilty is not None:
                 self._ban(guilty[0], guilty[1])
@@ -181,7 +183,7 @@ class Search:
             if question is None:
                 return state
             source = state.history.current(question.span.filename)
-            key = _key(source, question)
+            key = _key(state.history, question)
             diagnostic = self._diagnose(question, source)
             self._progress(f"{diagnostic.code} {question.expression}")
             refused: list[Refusal] = []
@@ -206,7 +208,7 @@ class Search:
                 self._note_other(state, question)
         asking = [q for q in questions if q.kind != "other"]
         for question in asking:
-            if self._key(state, question) not in state.given_up:
+            if _key(state.history, question) not in state.given_up:
                 return question
         if asking or traced.failure is not None:
             return None
@@ -222,12 +224,12 @@ class Search:
                     continue
                 if question.kind == "other":
                     self._note_other(state, question)
-                elif self._key(state, question) not in state.given_up:
+                elif _key(state.history, question) not in state.given_up:
                     return question
         return None
 
     def _note_other(self, state: _State, question: Question) -> None:
-        key = self._key(state, question)
+        key = _key(state.history, question)
         diagnostic = self._diagnose(question, state.history.current(question.span.filename))
         state.others.setdefault(key, replace(diagnostic, span=state.history.home(diagnostic.span)))
 
@@ -305,11 +307,9 @@ class Search:
         open_reason = self._still_asks(state, history, question, key, number)
         if open_reason:
             return None, open_reason
-        decisions = tuple(
-            Decision(f"{number}.{index}", state.history.home(span)) for index, span in enumerate(candidate.decisions)
-        )
+        decisions = tuple(_decision(state.history.home(span)) for span in candidate.decisions)
         before = tuple(decision for step in state.steps for decision in step.decisions)
-        comparison = self._prover.compare(history.overlay, before + decisions, QUICK_SAMPLES, True)
+        comparison = self._compare(history, before + decisions, QUICK_SAMPLES, quick=True)
         if comparison.failure is not None:
             return None, f"could not be run: {comparison.failure.message}"
         refuted = _refutation(comparison, candidate.claim)
@@ -317,7 +317,7 @@ class Search:
             return None, refuted
         if any(_unreached(comparison, decision) for decision in decisions):
             # a few inputs did not show both sides: try all of them before calling the fix unsafe
-            comparison = self._prover.compare(history.overlay, before + decisions, self._samples, False)
+            comparison = self._compare(history, before + decisions, self._samples, quick=False)
             refuted = _refutation(comparison, candidate.claim)
             if refuted:
                 return None, refuted
@@ -347,9 +347,9 @@ class Search:
             return f"could not be traced: {traced.failure.message}"
         asking = [q for q in traced.questions if q.kind != "other" and q.span.filename in self._originals]
         before = [q for q in self._trace(state.history).questions if q.kind != "other"]
-        known = [self._key(state, q) for q in before if q.span.filename in self._originals]
-        now = [_key(history.current(q.span.filename), q) for q in asking]
-        if now.count(key) >= max(1, known.count(key)):
+        known = [_key(state.history, q) for q in before if q.span.filename in self._originals]
+        now = [_key(history, q) for q in asking]
+        if key in now:
             return f"the compiler still asks `{question.expression}`"
         touched = history.touched(number)
         for new, new_key in zip(asking, now):
@@ -359,7 +359,7 @@ class Search:
             compilation = self._prover.compile(history.overlay, question.asks, 0, "eager")
             for result in compilation.results:
                 for left in result.questions:
-                    if left.span.filename in self._originals and _key(history.current(left.span.filename), left) == key:
+                    if left.span.filename in self._originals and _key(history, left) == key:
                         return f"{result.target} still asks `{question.expression}`"
                     if any(span.contains(left.span) for span in touched):
                         return f"{result.target} does not take the rewritten code: {left.detail or left.expression}"
@@ -399,7 +399,7 @@ class Search:
             if history is None:
                 continue
             rest = _State(history, [s for s in state.steps if s is not step])
-            if not _refutation(self._compare(rest, self._samples, quick=False), strictest):
+            if not _refutation(self._compare_whole(rest), strictest):
                 return step, reason
         return state.steps[-1], reason
 
@@ -420,18 +420,24 @@ class Search:
     def _ban(self, step: Step, reason: str) -> None:
         self._banned[(step.key, step.candidate.move, step.candidate.message)] = reason
 
-    def _compare(self, state: _State, samples: int, *, quick: bool) -> Comparison:
+    def _compare_whole(self, state: _State) -> Comparison:
+        """The program of a state on all samples."""
         decisions = tuple(decision for step in state.steps for decision in step.decisions)
-        return self._prover.compare(state.history.overlay, decisions, samples, quick)
+        return self._compare(state.history, decisions, self._samples, quick=False)
+
+    def _compare(self, history: History, decisions: tuple[Decision, ...], samples: int, *, quick: bool) -> Comparison:
+        unique = tuple(dict.fromkeys(decisions))
+        overlay = history.overlay
+        key = (tuple(sorted(overlay.items())), frozenset(unique), samples, quick)
+        if key not in self._comparisons:
+            self._comparisons[key] = self._prover.compare(overlay, unique, samples, quick)
+        return self._comparisons[key]
 
     def _trace(self, history: History) -> TraceResult:
         key = tuple(sorted(history.overlay.items()))
         if key not in self._traces:
             self._traces[key] = self._prover.trace(history.overlay)
         return self._traces[key]
-
-    def _key(self, state: _State, question: Question) -> Key:
-        return _key(state.history.current(question.span.filename), question)
 
     def _diagnostics(self, state: _State, safe: _State, comparison: Comparison | None) -> tuple[Diagnostic, ...]:
         """One diagnostic a site, on the original text, with the fix and what was run to trust it."""
@@ -472,11 +478,16 @@ def _dropped(state: _State, step: Step) -> _State:
     )
 
 
-def _key(source: SourceFile, question: Question) -> Key:
+def _key(history: History, question: Question) -> Key:
+    source = history.current(question.span.filename)
     site = locate(source, question.span)
-    function = site.function.name if site is not None and site.function is not None else ""
-    text = source.segment(site.span if site is not None else question.span)
-    return Key(source.filename, function, " ".join(text.split()), question.kind)
+    span = site.span if site is not None else question.span
+    home = history.home(span)
+    return Key(source.filename, home.row, home.column, " ".join(source.segment(span).split()), question.kind)
+
+
+def _decision(span: Span) -> Decision:
+    return Decision(f"{span.filename}:{span.row}:{span.column}:{span.end_row}:{span.end_column}", span)
 
 
 def _unreached(comparison: Comparison, decision: Decision) -> bool:
