@@ -23,6 +23,9 @@ _SUBJECT_SAYS_IT = frozenset(("DDE202", "DDE203", "DDE204", "DDE206", "DDE208", 
 """Rules whose message is about a part of the reported node: the index, the bound, the argument."""
 
 
+_LOGIC = (ast.Compare, ast.BoolOp, ast.UnaryOp)
+
+
 def might_matter(data: bytes) -> bool:
     """Whether a file's bytes can hold a finding (or a suppression) at all. False is certain, True is a guess."""
     known = operators()
@@ -65,9 +68,11 @@ def _diagnostic(source: SourceFile, event: Event) -> Diagnostic | None:
     if _only_when_raising(site):
         return None
     symbols = _symbols(source, event)
-    code = event.rule or rule_for(
-        site, event.value_kind, question=event.question, operator=event.operator, symbols=symbols
-    )
+    kind = event.value_kind
+    if isinstance(event.value, Unbacked) and event.value.comparisons and not isinstance(event.node, _LOGIC):
+        # a comparison made elsewhere: its name alone is no test for emptiness
+        kind = "bool"
+    code = event.rule or rule_for(site, kind, question=event.question, operator=event.operator, symbols=symbols)
     span = reported_span(site, code)
     subject = event.subject if event.subject is not None and code in _SUBJECT_SAYS_IT else None
     expression = _text(source, subject if subject is not None else span)

@@ -134,6 +134,8 @@ class Unbacked(Value):
     group: ast.expr | None = None
     offsets: bool = False
     """Whether the value was read from running totals."""
+    loose: bool = False
+    """Computed with something unknown: it may as well be a tensor, which would ask all the same."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,7 +94,7 @@ def index_tensor(interpreter: Interpreter, node: ast.Subscript, tensor: Tensor, 
             if advanced_at < 0:
                 advanced_at = len(result)
             advanced.append(Tensor((value.length if isinstance(value.length, Unbacked) else KNOWN,), True, False))
-        elif isinstance(value, (Constant, Known, Unbacked)):
+        elif isinstance(value, (Constant, Known)) or (isinstance(value, Unbacked) and not value.loose):
             take()
         else:
             # an int drops a dimension, an index tensor doesn't

@@ -343,7 +343,7 @@ class Interpreter:
             return self.arithmetic(operator, left, right, state, node)
         for value in (left, right):
             if isinstance(value, Unbacked):
-                return replace(value, form=None, comparisons=())
+                return replace(value, form=None, comparisons=(), loose=True)
         return UNKNOWN
 
     def arithmetic(
@@ -702,7 +702,8 @@ class Interpreter:
         comparisons: tuple[Comparison, ...] = ()
         if first is not None and second is not None:
             comparisons = (Comparison(first.plus(second, -1), type(operator)),)
-        return replace(unbacked[0], topic=topic, form=None, comparisons=comparisons)
+        loose = unbacked[0].loose or UNKNOWN in (left, right)
+        return replace(unbacked[0], topic=topic, form=None, comparisons=comparisons, loose=loose)
 
     def _membership(self, node: ast.Compare, left: Value, right: Value, state: State) -> Value:
         if isinstance(right, Tensor):
@@ -825,7 +826,7 @@ class Interpreter:
                 return owner.entries[index.value]
             return owner.element
         if isinstance(owner, Unbacked) and owner.group is not None:
-            return replace(owner, form=Linear.of(fresh_symbol()))
+            return replace(owner, form=Linear.of(fresh_symbol()), group=node)
         return UNKNOWN
 
     def _cut_at_data(self, node: ast.Slice, state: State) -> bool:

@@ -155,18 +155,14 @@ class Shapes:
                     value = value.each
                 if isinstance(value, Unbacked) or (isinstance(value, Tensor) and not value.literal and value.scalar):
                     parts = self._interpreter.parts(node, call.state)
-                    self._interpreter.record(
-                        call.node, "integer", value, subject=node, operator=call.name, parts=parts, rule="DDE206"
-                    )
+                    self._interpreter.record(call.node, "integer", value, subject=node, operator=call.name, parts=parts)
                     break
         needed = known.needs_argument.get(call.name)
         if needed is not None:
             given = call.argument(needed.position - 1, needed.keyword)
             if given is None or (isinstance(given, Constant) and given.value == -1):
                 subject = call.tensor_node
-                self._interpreter.record(
-                    call.node, "integer", call.tensor, subject=subject, operator=call.name, rule="DDE206"
-                )
+                self._interpreter.record(call.node, "integer", call.tensor, subject=subject, operator=call.name)
         if known.returns.get(call.name) in ("creation", "count_up", "square", "permutation"):
             self._demand_integers(call, call.everything, call.every_node)
         elif call.name in known.wants_integers_later:
@@ -446,7 +442,7 @@ class Shapes:
         first = tensor.dims[0]
         if isinstance(first, Unbacked):
             self._interpreter.record(
-                call.node, "operator", first, operator=operators().iteration, subject=call.tensor_node, rule="DDE206"
+                call.node, "operator", first, operator=operators().iteration, subject=call.tensor_node
             )
         result: Value = element
         for size in reversed(tensor.dims if tensor.complete else tensor.dims[:1]):
@@ -861,7 +857,7 @@ class Shapes:
         if isinstance(size, Unbacked) and not isinstance(how, (Series, Tensor)):
             parts = ((call.tensor_node, tensor),) if call.tensor_node is not None else ()
             self._interpreter.record(
-                call.node, "operator", size, operator=call.name, subject=call.tensor_node, rule="DDE206", parts=parts
+                call.node, "operator", size, operator=call.name, subject=call.tensor_node, parts=parts
             )
         if unbinds:
             dims = tensor.dims[1:] if position == 0 else ()
