@@ -122,7 +122,7 @@ WRONG = {
     "nan gradient": (
         "gradient",
         "def fn(x, keep):\n    return torch.sqrt(x.abs() * keep[:, None] + (~keep)[:, None])\n",
-        "def fn(x, keep):\n    k = keep[:, None]\n    return torch.where(k, torch.sqrt(x.abs() * k), torch.ones_like(x))\n",
+        "def fn(x, keep):\n    k = keep[:, None]\n    return torch.where(k, torch.sqrt(x.abs() * k), 1 + 0 * x)\n",
     ),
 }
 
