@@ -157,6 +157,22 @@ class _Keeper:
         return reply
 
     def _forward(self, line: bytes) -> dict[str, Any]:
+        reply = self._request(line)
+        request = json.loads(line)
+        if not _failed_to_reload(reply) or not request.get("overlay"):
+            return reply
+        # some packages cannot be imported twice in a process: use one that has never seen the old text
+        if request["method"] == "trace":
+            return self._cold_answer(request)
+        if not request.get("fresh"):
+            return reply
+        # a comparison needs both: where the new text can be imported at all, it is swapped in place
+        loaded = self._cold_answer({"method": "open", "overlay": request["overlay"]})
+        if "failure" in loaded:
+            return loaded
+        return self._request(json.dumps({**request, "fresh": False}).encode())
+
+    def _request(self, line: bytes) -> dict[str, Any]:
         options = self._options
         assert options is not None
         if self._zygote is None:
@@ -166,6 +182,19 @@ class _Keeper:
         assert self._zygote is not None
         self._zygote.send(line)
         return self._receive(Limits(options.timeout + SLACK_SECONDS))
+
+    def _cold_answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Answer a request in a process of its own, in which nothing of the user's is imported yet."""
+        options = self._options
+        assert options is not None
+
+        def run(channel: socket.socket) -> None:
+            self._reader.close()
+            self._channel.close()
+            failure = _import(options, warm=False)
+            _send(channel, _handle(options, request) if failure is None else {"failure": to_wire(failure)})
+
+        return _supervised(Child.start(run), options, self._parent_is_gone)
 
     def _receive(self, limits: Limits) -> dict[str, Any]:
         assert self._zygote is not None
@@ -179,12 +208,7 @@ class _Keeper:
         return reply
 
     def _parent_is_gone(self) -> bool:
-        if not select.select([self._channel], [], [], 0)[0]:
-            return False
-        try:
-            return self._channel.recv(1, socket.MSG_PEEK) == b""
-        except OSError:
-            return True
+        return _is_closed(self._channel)
 
 
 # ---------------------------------------------------------------------------- zygote
@@ -202,7 +226,7 @@ class _Zygote:
     def serve(self) -> None:
         """Import, report what was found, answer requests until the keeper closes the channel."""
         if not self._cold:
-            failure = self._import()
+            failure = _import(self._options)
             if failure is not None:
                 _send(self._channel, {"failure": to_wire(failure)})
                 return
@@ -215,43 +239,13 @@ class _Zygote:
         for line in self._reader:
             _send(self._channel, self._fork(json.loads(line)))
 
-    def _import(self) -> EntryFailure | None:
-        from ddelint.trace import entries, overlay
-
-        options = self._options
-        sys.dont_write_bytecode = True
-        limit_address_space(options.memory)
-        sys.argv = [options.entry.filename]
-        try:
-            _prepare(options)
-            entries.Loader(options).warm()
-            overlay.remember()
-        except entries.EntryProblem as problem:
-            return EntryFailure(problem.kind, problem.message, problem.span)
-        except BaseException as error:
-            return failures.from_exception(error, options.paths, options.entry.filename)
-        return None
-
     def _fork(self, request: dict[str, Any]) -> dict[str, Any]:
         """Answer one request in a process of its own."""
-        options = self._options
         child = Child.start(lambda channel: self._answer(channel, request))
-        try:
-            answer = child.receive(Limits(options.timeout, options.memory), self._keeper_is_gone)
-        finally:
-            child.kill()
-        if isinstance(answer, Death):
-            return {"failure": to_wire(failures.from_death(answer, options.paths, options.entry.filename))}
-        reply: dict[str, Any] = json.loads(answer)
-        return reply
+        return _supervised(child, self._options, self._keeper_is_gone)
 
     def _keeper_is_gone(self) -> bool:
-        if not select.select([self._channel], [], [], 0)[0]:
-            return False
-        try:
-            return self._channel.recv(1, socket.MSG_PEEK) == b""
-        except OSError:
-            return True
+        return _is_closed(self._channel)
 
     def _answer(self, channel: socket.socket, request: dict[str, Any]) -> None:
         owner = os.getpid()
@@ -259,10 +253,59 @@ class _Zygote:
         self._channel.close()
         failure: EntryFailure | None = None
         if self._cold:
-            failure = self._import()
+            failure = _import(self._options)
         reply = {"failure": to_wire(failure)} if failure is not None else _handle(self._options, request)
         if os.getpid() == owner:
             _send(channel, reply)
+
+
+def _supervised(child: Child, options: SessionOptions, cancelled: Callable[[], bool]) -> dict[str, Any]:
+    """The one reply of a child within the entry's limits; the child is gone afterwards."""
+    try:
+        answer = child.receive(Limits(options.timeout, options.memory), cancelled)
+    finally:
+        child.kill()
+    if isinstance(answer, Death):
+        return {"failure": to_wire(failures.from_death(answer, options.paths, options.entry.filename)), "died": True}
+    reply: dict[str, Any] = json.loads(answer)
+    return reply
+
+
+def _failed_to_reload(reply: Mapping[str, Any]) -> bool:
+    """Whether loading the new text beside the old one may be what failed."""
+    failure = reply.get("failure")
+    if not failure or failure["kind"] in ("timeout", "memory"):
+        return False
+    return bool(reply.get("reloading") or reply.get("died"))
+
+
+def _is_closed(channel: socket.socket) -> bool:
+    """Whether the other end of a channel is gone."""
+    if not select.select([channel], [], [], 0)[0]:
+        return False
+    try:
+        return channel.recv(1, socket.MSG_PEEK) == b""
+    except OSError:
+        return True
+
+
+def _import(options: SessionOptions, *, warm: bool = True) -> EntryFailure | None:
+    """Get this process ready for the entry; `warm`: execute its files."""
+    from ddelint.trace import entries, overlay
+
+    sys.dont_write_bytecode = True
+    limit_address_space(options.memory)
+    sys.argv = [options.entry.filename]
+    try:
+        _prepare(options)
+        if warm:
+            entries.Loader(options).warm()
+            overlay.remember()
+    except entries.EntryProblem as problem:
+        return EntryFailure(problem.kind, problem.message, problem.span)
+    except BaseException as error:
+        return failures.from_exception(error, options.paths, options.entry.filename)
+    return None
 
 
 def _prepare(options: SessionOptions) -> None:
@@ -301,7 +344,8 @@ def _handle(options: SessionOptions, request: Mapping[str, Any]) -> dict[str, An
     except _Internal as error:
         return {"failure": to_wire(failures.internal(error.__cause__ or error))}
     except BaseException as error:
-        return {"failure": to_wire(failures.from_exception(error, options.paths, options.entry.filename))}
+        failure = failures.from_exception(error, options.paths, options.entry.filename)
+        return {"failure": to_wire(failure), "reloading": getattr(error, _USERS, False)}
 
 
 class _Internal(Exception):
@@ -326,9 +370,11 @@ _USERS = "_ddelint_users"
 def _open(options: SessionOptions, request: Mapping[str, Any]) -> EntryInfo:
     import torch
 
-    from ddelint.trace import entries
+    from ddelint.trace import entries, overlay
 
     loader = entries.Loader(options)
+    if request.get("overlay"):
+        overlay.install(request["overlay"])
     entry = loader.load()
     requires_grad = entries.run_eagerly(entry, options.seed, _EAGER_SEEDS)
     devices = ("cpu", "cuda") if options.device != "cpu" and torch.cuda.is_available() else ("cpu",)
@@ -348,10 +394,15 @@ def _loaded(options: SessionOptions, request: Mapping[str, Any]) -> Any:
     from ddelint.trace import entries, overlay
 
     try:
-        texts = request["overlay"]
-        if texts:
-            overlay.install(texts, fresh=request.get("fresh", False))
-        return entries.Loader(options).load(again=bool(texts))
+        how = overlay.install(request["overlay"], fresh=request.get("fresh", False))
+        loader = entries.Loader(options)
+        try:
+            return loader.load(again=how != "none")
+        except Exception:
+            if how != "swap":
+                raise
+            # a file that cannot be executed twice (it registers something): its functions are the new ones anyway
+            return loader.load()
     except Exception as error:
         with contextlib.suppress(AttributeError):
             setattr(error, _USERS, True)

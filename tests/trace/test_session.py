@@ -288,6 +288,32 @@ def test_one_entry_of_many(write: Write, opened: Open) -> None:
     assert opened(path, entry="two").info.parameters == ("y",)
 
 
+REGISTERS = """
+    if "table" in vars(torch):
+        raise RuntimeError("registered twice")
+    torch.table = {}
+    """ + GOOD.replace("\n", "\n    ")
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+def test_files_that_cannot_be_executed_twice(write: Write, opened: Open, fresh: bool) -> None:
+    path = write(REGISTERS)
+    session = opened(path)
+    same = path.read_text().replace("x + 1", "1 + x")
+    other = path.read_text().replace("x + 1", "x + 2")
+    assert session.compare({str(path): same}, (), 2, True, fresh=fresh).equal
+    different = session.compare({str(path): other}, (), 2, True, fresh=fresh)
+    assert (different.failure, different.equal) == (None, False)
+    assert session.trace({str(path): other + "\nVALUE = 1\nprint(VALUE)\n"}).failure is None
+
+
+def test_new_text_that_cannot_be_imported_is_not_compared(write: Write, opened: Open) -> None:
+    path = write(REGISTERS)
+    failure = opened(path).compare({str(path): path.read_text() + "\n1 / 0\n"}, (), 2, False).failure
+    assert failure is not None
+    assert "ZeroDivisionError" in failure.message
+
+
 def test_requests_reach_their_engines(write: Write, opened: Open) -> None:
     path = write(GOOD)
     session = opened(path)
