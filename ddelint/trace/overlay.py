@@ -104,8 +104,7 @@ def _register(changed: Mapping[str, str]) -> None:
         for name in {filename, real} | {known for known in linecache.cache if _real(known) == real}:
             # without a modification time `linecache.checkcache` leaves the entry alone
             linecache.cache[name] = (len(text), None, lines, name)
-    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _Finder())
+    _finder()
 
 
 class _Loader(importlib.machinery.SourceFileLoader):
@@ -141,6 +140,16 @@ class _Finder(importlib.abc.MetaPathFinder):
             spec.loader = _Loader(spec.name, spec.origin)
             spec.cached = None
         return spec
+
+
+def _finder() -> _Finder:
+    """This process's finder, first on `sys.meta_path`."""
+    for finder in sys.meta_path:
+        if isinstance(finder, _Finder):
+            return finder
+    made = _Finder()
+    sys.meta_path.insert(0, made)
+    return made
 
 
 # ---------------------------------------------------------------------------- swap
@@ -190,6 +199,10 @@ class _Plan:
                 function.__defaults__, function.__kwdefaults__ = self.defaults[code.co_qualname]
             function.__code__ = code
         namespace = vars(self.module)
+        if self.module.__spec__ is not None:
+            # whoever asks the module's loader for its source gets the new text, too
+            _finder().overlaid(self.module.__spec__)
+            self.module.__loader__ = self.module.__spec__.loader
         if self.additions:
             body = ast.Module(body=self.additions, type_ignores=[])
             exec(compile(body, self.filename, "exec", flags=self.future, dont_inherit=True), namespace)

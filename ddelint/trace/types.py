@@ -21,6 +21,8 @@ from ddelint.trace.values import describe_value
 
 SEEDS = 4
 """Runs with different inputs: sizes that differ between them become `?`."""
+_MOST_SEEDS = 8
+"""Inputs that are tried for that: some are meant to raise."""
 _MOST_CALLS = 64
 """Calls of one function that are watched in one run; a loop over a million rows tells no more than its first ones."""
 _MOST_LINES = 2000
@@ -38,14 +40,16 @@ def record(entry: Entry, paths: Sequence[str], seed: int, functions: Collection[
     """
     recorder = _Recorder(paths, functions)
     failure: EntryFailure | None = None
-    completed = False
-    for number in range(seed, seed + (SEEDS if entry.seeded else 1)):
+    completed = 0
+    for number in range(seed, seed + (_MOST_SEEDS if entry.seeded else 1)):
+        if completed == SEEDS:
+            break
         program = entry.build()
         args, kwargs = entry.inputs(number)
         try:
             with torch.compiler.set_stance("force_eager"), recorder:
                 program(*args, **kwargs)
-            completed = True
+            completed += 1
         except Exception as error:
             failure = failure or failures.from_exception(error, paths, entry.filename)
     return Types(

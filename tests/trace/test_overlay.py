@@ -111,6 +111,13 @@ def test_functions_that_only_moved_know_their_new_lines(load: Callable[..., Any]
     assert inspect.getsource(module.area) == "def area(r):\n    return math.pi * r\n"
 
 
+def test_the_modules_loader_gives_the_new_text(load: Callable[..., Any]) -> None:
+    module = load()
+    texts = changed(module, "math.pi * r", "-r")
+    assert overlay.install(texts) == "swap"
+    assert module.__spec__.loader.get_source(module.__name__) == texts[module.__file__]
+
+
 def test_tracebacks_show_the_new_text(load: Callable[..., Any]) -> None:
     module = load()
     overlay.install(changed(module, "return math.pi * r", "raise ValueError  # new"))
