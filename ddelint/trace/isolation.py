@@ -157,14 +157,15 @@ class Child:
         """Whether it has ended; it stays a zombie, so that its process group keeps its number until `kill`."""
         if self._status is not None:
             return True
-        if not hasattr(os, "waitid"):
+        waitid = getattr(os, "waitid", None)
+        if waitid is None:
             self._reap(block=False)
             if self._status is not None:
                 with contextlib.suppress(OSError):
                     os.killpg(self.pid, signal.SIGKILL)
             return self._status is not None
         try:
-            return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+            return waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
         except ChildProcessError:
             return True
 
