@@ -40,10 +40,10 @@ _INTEGERS = (2, 0, 1, 3)
 _INDICES = (1, 0, 2)
 _MOST_INTEGERS = 5
 """Answers that are tried at one place."""
-_DATA_DEPENDENT = re.compile(
-    r"\bSym(Int|Float|Bool)\b|data[- ]dependent|\bunbacked\b|(?<![\w.])z?u[f]?\d+(?!\w)", re.IGNORECASE
-)
+_DATA_DEPENDENT = re.compile(r"\bSym(Int|Float|Bool)\b|data[- ]dependent|\bunbacked\b", re.IGNORECASE)
 """What torch's and Python's errors say where a symbol turned up that they cannot take."""
+_SYMBOL = re.compile(r"(?<![\w.])z?uf?\d+(?!\w)")
+"""A symbol by name: evidence, too, but an impossible path also ends in such errors."""
 _NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.]*\w)")
 _MISSING_FAKE = re.compile(r"no fake impl|fake impl registered|no Meta", re.IGNORECASE)
 _OPERATOR_NAME = re.compile(r"\b(\w+(?:\.|::)\w+(?:\.\w+)?)\b")
@@ -335,7 +335,7 @@ class Explorer:
         return Question(
             span=expression.span,
             kind=inquiry.kind,
-            expression=self._expression(inquiry, expression, named, direct),
+            expression=self._expression(observer, inquiry, expression, named, direct),
             raw="" if inquiry.expression is None else str(inquiry.expression),
             symbols=tuple(symbols),
             frames=provenance.frames_of(who, self._paths, self._sources),
@@ -346,14 +346,17 @@ class Explorer:
             types=naming.types_of(values),
         )
 
-    def _expression(self, inquiry: Inquiry, asking: Expression, named: naming.Named, direct: bool) -> str:
+    def _expression(
+        self, observer: Observer, inquiry: Inquiry, asking: Expression, named: naming.Named, direct: bool
+    ) -> str:
         text = asking.text
-        if text and isinstance(asking.node, ast.expr) and (direct or inquiry.expression is None):
+        says = isinstance(asking.node, ast.expr) and not isinstance(asking.node, ast.Constant)  # `case 0:` says little
+        if text and says and (direct or inquiry.expression is None):
             return _shortened(text, _LONGEST_QUESTION)
         if inquiry.expression is None or (0 < len(text) <= _LONGEST_EXPRESSION and inquiry.kind != "truth"):
             return _shortened(text, _LONGEST_QUESTION)
         births = {symbol: name for symbol, birth in self._run.births.items() if (name := _birth_name(birth))}
-        return naming.written(inquiry.expression, named, births)
+        return naming.written(inquiry.expression, named, births, observer.flags)
 
     def _involved(
         self, inquiry: Inquiry, asking: Expression, values: Mapping[str, tuple[Any, str]]
@@ -412,7 +415,11 @@ class Explorer:
             if self._note_symbolic_end(root):
                 return
             who = self._raised(error, root)
-            kind, operator = _nature(root, by_user=who is not None and _raised_by_user(who))
+            kind, operator = _nature(root)
+            if kind == "failure" and not isinstance(root, torch_internals.Undecidable):
+                by_user = who is not None and _raised_by_user(who)
+                named_only = _DATA_DEPENDENT.search(str(root)) is None
+                kind = "" if by_user or (named_only and self._run.asked) else kind
             if who is not None and kind:
                 self._add(self._end_question(root, who, kind, operator))
                 return
@@ -434,7 +441,7 @@ class Explorer:
         inside = [s for s in torch_internals.symbolic_stack(error) if s.filename in self._paths]
         if not inside:
             return False
-        kind = "truth" if "branching" in str(error) else _nature(error, by_user=False)[0] or "other"
+        kind = "truth" if "branching" in str(error) else _nature(error)[0] or "other"
         places = [(provenance.expression_named(summary, self._sources), summary.name) for summary in inside]
         asking = places[-1][0]
         frames = tuple(Frame(expression.span, name, True) for expression, name in places)
@@ -540,7 +547,7 @@ def _raised_by_user(who: Blame) -> bool:
     )
 
 
-def _nature(error: BaseException, *, by_user: bool) -> tuple[str, str]:
+def _nature(error: BaseException) -> tuple[str, str]:
     """(kind, operator) of an exception that a data-dependent value stands behind; ("", "") for any other."""
     operator = torch_internals.value_operator(error) or torch_internals.unknown_operator(error)
     if operator:
@@ -549,7 +556,7 @@ def _nature(error: BaseException, *, by_user: bool) -> tuple[str, str]:
     if _MISSING_FAKE.search(text):
         match = _OPERATOR_NAME.search(text)
         return "operator", match.group(1).replace("::", ".") if match else ""
-    if isinstance(error, torch_internals.Undecidable) or (not by_user and _DATA_DEPENDENT.search(text)):
+    if isinstance(error, torch_internals.Undecidable) or _DATA_DEPENDENT.search(text) or _SYMBOL.search(text):
         return "failure", ""
     return "", ""
 
@@ -617,6 +624,7 @@ class _Program:
         self._args, self._kwargs = entry.inputs(seed)
         self._seed = seed
         self._mode: Any = None
+        self._hidden = [*_hidden_tensors([self._args, self._kwargs], set())]
 
     def run(self, explorer: Explorer, run: _Run) -> None:
         """One run; how it ended is written into `run`."""
@@ -631,7 +639,7 @@ class _Program:
                 args, kwargs, names = self._fake_inputs(observer)
                 explorer.started(observer, names)
                 _fakeify_state(self._mode, self._function)
-                torch_internals.know_constants(self._mode)
+                torch_internals.know_constants(self._mode, self._hidden)
                 with torch_internals.surroundings(self._mode), function_mode:
                     _call(self._function, args, kwargs)
                 run.completed = True
@@ -664,6 +672,20 @@ class _Program:
         if isinstance(value, torch.Tensor):
             return torch_internals.fakeify(self._mode, value, name, unbacked=unbacked, dynamic=dynamic)
         return pytree.tree_map_only(torch.Tensor, lambda t: torch_internals.fakeify(self._mode, t), value)
+
+
+def _hidden_tensors(value: Any, seen: set[int]) -> Iterator[torch.Tensor]:
+    """The tensors that an input's own attributes hold, at any depth."""
+    if isinstance(value, torch.Tensor):
+        yield value
+    if id(value) in seen or isinstance(value, (torch.Tensor, torch.nn.Module, type, str, int, float)):
+        return
+    seen.add(id(value))
+    inner: list[Any] = [*value] if isinstance(value, (list, tuple, set)) else []
+    inner += value.values() if isinstance(value, Mapping) else ()
+    inner += vars(value).values() if hasattr(value, "__dict__") else ()
+    for item in inner:
+        yield from _hidden_tensors(item, seen)
 
 
 def _function_mode(observer: Observer, explorer: Explorer) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import sympy
@@ -161,10 +161,15 @@ def name_of(symbol: sympy.Symbol, named: Named) -> str | None:
     return None
 
 
-def written(expression: sympy.Basic, named: Named, symbol_names: Mapping[sympy.Symbol, str]) -> str:
+def written(
+    expression: sympy.Basic,
+    named: Named,
+    symbol_names: Mapping[sympy.Symbol, str],
+    flags: Collection[sympy.Symbol] = (),
+) -> str:
     """`expression` as the user would write it, over the frame's names first and `symbol_names` where it has none.
 
-    A bool read from data is `Eq(u0, 1)` to torch; its name stands for the whole of it.
+    `flags` are the symbols of bools read from data: one is `Eq(u0, 1)` to torch, and its name stands for the whole.
     """
     substitutions: dict[sympy.Basic, sympy.Basic] = {}
     for known, name in named:
@@ -174,7 +179,7 @@ def written(expression: sympy.Basic, named: Named, symbol_names: Mapping[sympy.S
         text = name_of(symbol, [n for n in named if n[0].is_Symbol]) or symbol_names.get(symbol)
         if text is not None:
             substitutions[symbol] = sympy.Symbol(text, integer=symbol.is_integer)
-            if _is_flag(symbol, expression):
+            if symbol in flags:
                 substitutions.setdefault(sympy.Eq(symbol, 1), sympy.Symbol(text))
                 substitutions.setdefault(sympy.Ne(symbol, 1), sympy.Not(sympy.Symbol(text)))
     try:
@@ -187,13 +192,6 @@ def written(expression: sympy.Basic, named: Named, symbol_names: Mapping[sympy.S
         for symbol in expression.free_symbols & substitutions.keys():
             text = re.sub(rf"\b{re.escape(str(symbol))}\b", str(substitutions[symbol]).replace("\\", ""), text)
         return text
-
-
-def _is_flag(symbol: sympy.Symbol, expression: sympy.Basic) -> bool:
-    return any(
-        isinstance(part, (sympy.Eq, sympy.Ne)) and symbol in part.args and sympy.Integer(1) in part.args
-        for part in sympy.preorder_traversal(expression)
-    )
 
 
 def _swap(expression: sympy.Basic, substitutions: Mapping[sympy.Basic, sympy.Basic]) -> sympy.Basic:

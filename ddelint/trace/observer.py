@@ -58,6 +58,8 @@ class Observer(torch_internals.ShapeEnv):  # type: ignore[misc]
         """Symbols of input sizes that the user declared dynamic."""
         self.assumed: dict[sympy.Basic, bool] = {}
         """Truth questions that the oracle answered, and how."""
+        self.flags: set[sympy.Symbol] = set()
+        """Symbols that stand for a bool read from data: torch writes its truth as `Eq(u0, 1)`."""
         self._asserts: dict[tuple[CodeType, int], bool] = {}
         self._known_bounds: dict[sympy.Symbol, tuple[int | float | None, int | float | None]] = {}
 
@@ -156,7 +158,10 @@ class Observer(torch_internals.ShapeEnv):  # type: ignore[misc]
 
     def create_unbacked_symbool(self, *args: Any, **kwargs: Any) -> Any:
         """As ShapeEnv's, and the oracle is told."""
-        return self._tell(super().create_unbacked_symbool(*args, **kwargs))
+        flag = super().create_unbacked_symbool(*args, **kwargs)
+        expression = torch_internals.expression_of(flag)
+        self.flags |= expression.free_symbols if expression is not None else set()
+        return self._tell(flag)
 
     def _tell(self, value: Any) -> Any:
         expression = torch_internals.expression_of(value)

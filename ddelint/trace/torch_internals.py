@@ -163,22 +163,26 @@ def renew(mode: Any, env: Any) -> None:
     One mode over all runs: a fake tensor that user code kept from an earlier run (a cache) still belongs to it.
     """
     mode.shape_env = env
-    mode.fake_tensor_converter = private("torch._subclasses.fake_tensor", "FakeTensorConverter")()
+    kind = private("torch._subclasses.fake_tensor", "FakeTensorConverter")
+    mode.fake_tensor_converter = kind(**_accepted(kind.__init__, {"export": True}))
 
 
-def know_constants(mode: Any) -> None:
+def know_constants(mode: Any, unknown: Sequence[torch.Tensor] = ()) -> None:
     """From now on a real one-element tensor that turns up (an attribute, a closure) keeps its value, as under export.
 
-    Call it once inputs and parameters are fake: their values must stay unknown.
+    Call it once inputs and parameters are fake: their values must stay unknown. `unknown` are real tensors that came
+    in with the inputs, inside of objects that nobody could look into.
     """
+    inputs = {id(tensor) for tensor in unknown}
     base: Any = private("torch._subclasses.fake_tensor", "FakeTensorConverter")
 
     class Converter(base):  # type: ignore[misc]
         def from_real_tensor(self, fake_mode: Any, t: Any, make_constant: bool = False, *args: Any, **more: Any) -> Any:
-            known = make_constant or (type(t) is torch.Tensor and not t.requires_grad and _is_single(t))
+            single = type(t) is torch.Tensor and not t.requires_grad and _is_single(t)
+            known = make_constant or (single and id(t) not in inputs)
             return super().from_real_tensor(fake_mode, t, known, *args, **more)
 
-    mode.fake_tensor_converter = Converter()
+    mode.fake_tensor_converter = Converter(**_accepted(base.__init__, {"export": True}))
 
 
 def _is_single(tensor: torch.Tensor) -> bool:
