@@ -271,7 +271,7 @@ def gradient_differences(expected: Outcome, got: Outcome, tolerance: Tolerance) 
         return
     if expected.gradient_error is not None or got.gradient_error is not None:
         if expected.gradient_error is None and got.gradient_error is not None:
-            yield Difference("gradient", "", "gradients", str(got.gradient_error))
+            yield Difference("backward", "", "gradients", str(got.gradient_error))
         return
     if expected.gradients is None and got.gradients is None:
         return

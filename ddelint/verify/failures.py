@@ -74,10 +74,10 @@ def question(
     stack = next((found for found in _stacks(chain, until, inside) if found), [])
     mine = [place for place in stack if place.filename in inside]
     blamed = mine[-1] if mine else None
-    span, text = (fallback, "") if blamed is None else _expression(blamed)
+    kind, operator = nature(chain)
+    span, text = (fallback, "") if blamed is None else _expression(blamed, kind)
     if span is None:
         return None
-    kind, operator = nature(chain)
     detail = _detail(chain, kind)
     types = {}
     if kind == "truth" and text and _is_tensor_question(chain):
@@ -273,7 +273,7 @@ def _source(filename: str) -> SourceFile | None:
     return source
 
 
-def _expression(place: _Place) -> tuple[Span, str]:
+def _expression(place: _Place, kind: str) -> tuple[Span, str]:
     """The asking expression at `place`, and its text on one line."""
     source = _source(place.filename)
     if source is None:
@@ -282,6 +282,8 @@ def _expression(place: _Place) -> tuple[Span, str]:
     if node is None:
         return _frame(place, Paths(())).span, ""
     node = _asking(node, source)
+    if kind == "truth":
+        node = _tested(node)
     if isinstance(node, ast.expr):
         return source.span(node), " ".join(source.segment(node).split())
     return _frame(place, Paths(())).span, ""
@@ -313,6 +315,17 @@ def _statement_at(source: SourceFile, row: int) -> ast.stmt | None:
         if best is None or node.lineno >= best.lineno:
             best = node
     return best
+
+
+def _tested(node: ast.AST) -> ast.AST:
+    """A jump carries the range of the whole expression: what is tested in it."""
+    match node:
+        case ast.IfExp(test=test):
+            return test
+        case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+            tests = [test for generator in node.generators for test in generator.ifs]
+            return tests[0] if len(tests) == 1 else node
+    return node
 
 
 def _asking(node: ast.AST, source: SourceFile) -> ast.AST:
