@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -111,6 +111,20 @@ def _either(tokens: list[str]) -> str:
     return "|".join(map(re.escape, tokens))
 
 
+def _sources(scan: Mapping[str, list[str]], more: Sequence[str] = ()) -> str:
+    """One regular expression for everything that may be a source or a sink."""
+    reductions = _either(scan["reductions"])
+    return "|".join(
+        (
+            rf"\b(?:{_either(scan['calls'])})\(",
+            rf"(?<![.\w])(?:{_either([*scan['builtins'], *more])})\(",
+            rf"\.(?:{reductions})\(\)",
+            rf"\btorch\.(?:{reductions})\(",
+            *scan["patterns"],
+        )
+    )
+
+
 @cache
 def operators() -> Operators:
     """The operator knowledge. Raises CatalogError where the file doesn't say what it must."""
@@ -155,9 +169,9 @@ def _build(table: dict[str, Any]) -> Operators:
         wants_integers_later=frozenset(table["wants_integers"]["receiver_first"]),
         retired=_inverted(table["retired"]),
         says=dict(table["says"]),
-        source_pattern=re.compile(_either([*scan["sources"], *scan["always"]])),
+        source_pattern=re.compile(_sources(scan, scan["builtins_of_functions"])),
         framework_tokens=tuple(token.encode() for token in scan["framework"]),
         region_tokens=tuple(token.encode() for token in scan["regions"]),
-        source_tokens=re.compile(_either(scan["sources"]).encode()),
+        source_tokens=re.compile(_sources(scan).encode()),
         always_tokens=re.compile(_either(scan["always"]).encode()),
     )

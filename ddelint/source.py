@@ -85,7 +85,16 @@ class SourceFile:
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
         """Each node's parent."""
-        return {child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)}
+        parents: dict[ast.AST, ast.AST] = {}
+        waiting: list[ast.AST] = [self.tree]
+        while waiting:
+            node = waiting.pop()
+            for value in vars(node).values():
+                for child in value if isinstance(value, list) else (value,):
+                    if isinstance(child, ast.AST) and not isinstance(child, ast.expr_context):
+                        parents[child] = node
+                        waiting.append(child)
+        return parents
 
     def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
         """From the node's parent up to the module."""

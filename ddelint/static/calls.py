@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from ddelint.static.interpreter import Interpreter
 
 CALL_DEPTH = 6
-VISITS = 12
+VISITS = 5
 """How often one function is interpreted for one file; after that its annotation must do."""
 SHORT = 40
 """Functions of at most so many lines are followed even without a source or sink in them."""
@@ -642,8 +642,10 @@ class Calls:
             if interpreter.index.decorated(definition, operators().regions["cached"]):
                 self._hashed(node, arguments, state)
             lines = (definition.end_lineno or definition.lineno) - definition.lineno
-            if interpreter.frames and lines > SHORT and not interpreter.index.matters(definition):
-                return promised
+            followed = lines <= SHORT and definition.name not in operators().regions["entry_methods"]
+            if interpreter.frames and not followed and not interpreter.index.matters(definition):
+                if not any(map(_demanding, (*arguments, *keywords.values()))):
+                    return promised
         active = [frame.node for frame in interpreter.frames]
         visits = self._visits.get(definition, 0)
         if definition in active or len(active) >= CALL_DEPTH or visits >= VISITS:
@@ -863,6 +865,14 @@ def _is_literal(node: ast.expr, values: tuple[object, ...]) -> bool:
 
 def _bare(value: Value) -> Value:
     return value.inner if isinstance(value, Optional) else value
+
+
+def _demanding(value: Value) -> bool:
+    """Whether a function that gets the value may ask about it though nothing in its text says so."""
+    value = _bare(value)
+    if isinstance(value, Series):
+        return any(map(_demanding, value.items if value.items is not None else (value.element,)))
+    return isinstance(value, Unbacked) or (isinstance(value, Tensor) and (value.scalar or bool(value.unbacked_dims)))
 
 
 def _is_classmethod(node: FunctionNode) -> bool:

@@ -155,7 +155,11 @@ class FileIndex:
                     return True
                 name = terminal_name(target)
                 local = isinstance(target, ast.Name) and target.id in self.classes
-                if not local and name and name.endswith(tuple(known["module_suffixes"])):
+                if local or not name or name in known["other_bases"]:
+                    continue
+                if name.endswith(tuple(known["module_suffixes"])) or (
+                    dotted and known["entry_methods"] & set(cls.methods)
+                ):
                     return True
         return False
 
@@ -263,7 +267,7 @@ class FileIndex:
         text = self.text_of(node)
         result = operators().source_pattern.search(text) is not None
         if not result:
-            for name in set(_CALLED.findall(text)):
+            for name in set(_CALLED.findall(text)) - operators().regions["entry_methods"]:
                 if any(self.matters(callee) for callee in self._by_name.get(name, ()) if callee is not node):
                     result = True
                     break
