@@ -39,12 +39,20 @@ if sys.version_info < (3, 11):
     failure = {"kind": "no-torch", "message": text, "span": None, "traceback": ""}
     os.write(int(sys.argv[1]), json.dumps({"failure": failure}).encode() + b"\\n")
 else:
+    from importlib.machinery import PathFinder
+
+    class ThisDdelint:
+        @staticmethod
+        def find_spec(name, path=None, target=None):
+            return PathFinder.find_spec(name, [sys.argv[2]]) if name == "ddelint" else None
+
+    sys.meta_path.insert(0, ThisDdelint)
     sys.path[:] = [entry for entry in sys.path if entry]
-    sys.path.append(sys.argv[2])
     from ddelint.trace.worker import main
     main(int(sys.argv[1]))
 """
-"""Run by the chosen interpreter: makes this ddelint importable there (last on the path) and starts the template."""
+"""Run by the chosen interpreter: makes this ddelint importable there, nothing that lies beside it, and starts the
+template."""
 
 _ENVIRONMENT = {
     # one thread each: forks of a process with threads are not safe, and entries run side by side
