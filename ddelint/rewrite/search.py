@@ -405,7 +405,9 @@ class Search:
 
     def _guilty_in_compiled(self, state: _State, compilation: Compilation) -> tuple[Step, str] | None:
         """Where compiled code differs from eager, the fix that most likely chose the wrong path."""
-        mismatches = [m for result in compilation.results for m in result.mismatches] + list(compilation.mismatches)
+        mismatches = [m for result in compilation.results for m in result.mismatches]
+        # a backward that cannot be compiled is a finding of its own; one with other gradients is a wrong fix
+        mismatches += [m for m in compilation.mismatches if m.aspect != "backward"]
         if not mismatches or not state.steps:
             return None
         order = (Claim.GENERAL_PATH, Claim.RESTRUCTURED, Claim.PROMISE)
