@@ -1,0 +1,157 @@
+"""Comments that silence findings: `# ddelint: ignore[DDE101]`, `# ddelint: skip-file`, `# noqa: DDE101`.
+
+Comments are found by Python's tokenizer, so the same words inside a string mean nothing.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import tokenize
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ddelint.catalog import rule, rules
+from ddelint.diagnostics import Applicability, Claim, Diagnostic, Edit, Fix, Span
+from ddelint.source import SourceFile
+
+UNUSED = "DDE003"
+_IGNORE = re.compile(r"#\s*ddelint:\s*ignore(?:\[(?P<codes>[^\]]*)\])?", re.IGNORECASE)
+_SKIP = re.compile(r"#\s*ddelint:\s*skip-file\b", re.IGNORECASE)
+_NOQA = re.compile(r"#\s*noqa:\s*(?P<codes>[A-Z]+\d+(?:[\s,]+[A-Z]+\d+)*)", re.IGNORECASE)
+_CODE = re.compile(r"DDE\d*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Suppression:
+    """One comment. `codes` are codes or prefixes of codes; empty: all of them. `span` covers the words themselves."""
+
+    span: Span
+    codes: tuple[str, ...]
+    whole_file: bool
+    noqa: bool = False
+
+    def covers(self, diagnostic: Diagnostic) -> bool:
+        """Whether the comment silences the finding: it stands on one of the finding's lines and names its code."""
+        if diagnostic.code == UNUSED or diagnostic.span.filename != self.span.filename:
+            return False
+        if self.whole_file:
+            return True
+        if not diagnostic.span.row <= self.span.row <= diagnostic.span.end_row:
+            return False
+        return not self.codes or any(diagnostic.code.startswith(code) for code in self.codes)
+
+
+@lru_cache(maxsize=64)
+def suppressions(source: SourceFile) -> tuple[Suppression, ...]:
+    """The file's suppression comments, in its order. A file that cannot be tokenized gives those before the error."""
+    if "ddelint:" not in source.text and "DDE" not in source.text:
+        return ()
+    found: list[Suppression] = []
+    for token in _comments(source):
+        row, column = token.start[0], token.start[1] + 1
+        for pattern in (_SKIP, _IGNORE, _NOQA):
+            for match in pattern.finditer(token.string):
+                listed = match.groupdict().get("codes")
+                codes = tuple(code.upper() for code in _CODE.findall(listed or ""))
+                if pattern is _NOQA and not codes:
+                    continue
+                span = Span(source.filename, row, column + match.start(), row, column + match.end())
+                found.append(Suppression(span, codes, pattern is _SKIP, pattern is _NOQA))
+    return tuple(found)
+
+
+def apply(source: SourceFile, diagnostics: Sequence[Diagnostic], *, traced: bool = False) -> list[Diagnostic]:
+    """The diagnostics that no comment silences, and DDE003 for each comment that silences none.
+
+    A comment about rules that only the tracer finds is called unused only where the run `traced`.
+    """
+    comments = suppressions(source)
+    if not comments:
+        return list(diagnostics)
+    kept: list[Diagnostic] = []
+    used: dict[Suppression, set[str]] = {comment: set() for comment in comments}
+    for diagnostic in diagnostics:
+        covering = [comment for comment in comments if comment.covers(diagnostic)]
+        for comment in covering:
+            used[comment].update(code for code in comment.codes if diagnostic.code.startswith(code))
+            used[comment].add(diagnostic.code)
+        if not covering:
+            kept.append(diagnostic)
+    skipped = any(comment.whole_file for comment in comments)
+    for comment in comments:
+        if skipped and not comment.whole_file:
+            continue
+        unused = tuple(code for code in comment.codes if code not in used[comment] and _would_be_found(code, traced))
+        if (comment.codes and unused) or (not comment.codes and not used[comment]):
+            kept.append(_unused(source, comment, unused))
+    return sorted(kept, key=lambda d: (d.span.filename, d.span.row, d.span.column, d.code))
+
+
+def _would_be_found(code: str, traced: bool) -> bool:
+    """Whether this run would have found what the code (or prefix) names."""
+    if code == UNUSED:
+        return False
+    named = [found for found in rules().values() if found.code.startswith(code)]
+    return not named or any(traced or "static" in found.found_by for found in named)
+
+
+def _comments(source: SourceFile) -> Iterator[tokenize.TokenInfo]:
+    reader = io.StringIO(source.text, newline="").readline
+    try:
+        for token in tokenize.generate_tokens(reader):
+            if token.type == tokenize.COMMENT:
+                yield token
+    except (tokenize.TokenError, SyntaxError, ValueError):
+        return
+
+
+def _unused(source: SourceFile, comment: Suppression, unused: tuple[str, ...]) -> Diagnostic:
+    found = rule(UNUSED)
+    remaining = tuple(code for code in _listed(source, comment) if code.upper() not in unused)
+    text = source.segment(comment.span)
+    expression = text if not remaining or not unused else ", ".join(unused)
+    edit = _removal(source, comment, remaining if unused else ())
+    fix = Fix(
+        Applicability.SAFE, "remove the suppression that nothing needs", (edit,), "remove_suppression", Claim.EQUIVALENT
+    )
+    return Diagnostic(
+        UNUSED,
+        found.message.format(expression=f"`{expression}`"),
+        comment.span,
+        found.severity,
+        ("static",),
+        expression,
+        fix=fix,
+    )
+
+
+def _listed(source: SourceFile, comment: Suppression) -> list[str]:
+    """Everything the comment lists, other tools' codes included."""
+    text = source.segment(comment.span)
+    match = _NOQA.match(text) if comment.noqa else _IGNORE.match(text)
+    listed = match.groupdict().get("codes") if match is not None else None
+    return [code for code in re.split(r"[\s,]+", listed or "") if code]
+
+
+def _removal(source: SourceFile, comment: Suppression, remaining: tuple[str, ...]) -> Edit:
+    """The edit that takes the comment's unused part away, with the white space before it."""
+    span = comment.span
+    if remaining:
+        listed = ", ".join(remaining)
+        content = f"# noqa: {listed}" if comment.noqa else f"# ddelint: ignore[{listed}]"
+        return Edit(span, content)
+    line = source.lines[span.row - 1]
+    before, after = line[: span.column - 1], line[span.end_column - 1 :]
+    if after.strip():
+        # more is said behind it: `# ddelint: ignore[DDE101] because …`, another tool's comment
+        follows = after.lstrip()
+        if follows.startswith("#"):
+            end = span.end_column + len(after) - len(follows)
+            return Edit(Span(span.filename, span.row, span.column, span.row, end), "")
+        return Edit(span, "#")
+    if not before.strip():
+        return Edit(Span(span.filename, span.row, 1, span.row + 1, 1), "")
+    start = len(before.rstrip()) + 1
+    return Edit(Span(span.filename, span.row, start, span.row, span.end_column), "")
