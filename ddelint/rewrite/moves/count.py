@@ -62,6 +62,8 @@ def static_count(context: Context) -> Iterator[Candidate]:
             yield from _linspace(context, node)
         elif name == "unfold":
             yield from _unfold(context, node, call)
+        elif name in {"adaptive_avg_pool1d", "adaptive_avg_pool2d"}:
+            yield from _adaptive(context, node, call, 1 if name.endswith("1d") else 2)
     yield from _unpacked(context, kinds)
 
 
@@ -232,13 +234,18 @@ def _linspace(context: Context, node: ast.Call) -> Iterator[Candidate]:
     dtype = "" if "dtype" in named else f", dtype={torch}.get_default_dtype()"
     points = f"{torch}.arange({count}{', ' if keywords else ''}{keywords}{dtype})"
     less = f"{torch}.sym_max({text_of(source, steps, Binding.ARITHMETIC)} - 1, 1)"
-    scale = end if start == "0" else f"({end} - {begin})"
-    text = f"{start} + {scale} * {points} / {less}" if start != "0" else f"{scale} * {points} / {less}"
+    steps_text = f"{points} / {less}"
+    if isinstance(first, ast.Constant) and first.value == 0:
+        text = f"{text_of(source, last, Binding.ARITHMETIC + 1)} * {steps_text}"
+        if isinstance(last, ast.Constant) and last.value == 1:
+            text = steps_text
+    else:
+        text = f"{start} + ({end} - {begin}) * {steps_text}"
     yield from _with_lines(
         context,
         [],
         node,
-        f"({text})",
+        text,
         "`linspace` demands a concrete count; the same points by `arange` do not",
         notes=("points may differ in the last bit",),
         imports=imports,
@@ -280,6 +287,46 @@ def _unfold(context: Context, node: ast.Call, call: Applied) -> Iterator[Candida
         )
 
 
+def _adaptive(context: Context, node: ast.Call, call: Applied, dimensions: int) -> Iterator[Candidate]:
+    """Adaptive averaging as a product with the weights of each cell, made by `arange`."""
+    source = context.site.source
+    torch, imports = torch_name(source)
+    size = call.argument(0, "output_size")
+    if size is None or not is_pure(size):
+        return
+    sizes = size.elts if isinstance(size, (ast.Tuple, ast.List)) else [size] * dimensions
+    if len(sizes) != dimensions or any(isinstance(part, ast.Starred) or _is_none(part) for part in sizes):
+        return
+    whole, lines = _whole(context, call.tensor)
+    device = f"device={whole}.device"
+    text = whole
+    bases = ["cells"] if dimensions == 1 else ["row_cells", "column_cells"]
+    for number, (base, part) in reversed(list(enumerate(zip(bases, sizes)))):
+        name = fresh_name(source, base)
+        width, count = f"{whole}.shape[{number - dimensions}]", text_of(source, part, Binding.ARITHMETIC + 2)
+        positions = f"{torch}.arange({width}, {device})"
+        lines += [
+            f"{name} = {torch}.arange({text_of(source, part)}, {device}).unsqueeze(1)",
+            f"{name} = ({positions} >= {name} * {width} // {count}) & "
+            f"({positions} < (({name} + 1) * {width} + {count} - 1) // {count})",
+            f"{name} = {name}.to({whole}.dtype) / {name}.sum(1, keepdim=True)",
+        ]
+        text = f"{text} @ {name}.T" if number == dimensions - 1 else f"{name} @ ({text})"
+    yield from _with_lines(
+        context,
+        lines,
+        node,
+        text,
+        "adaptive pooling demands a concrete output size; a product with the weights of its cells does not",
+        notes=("values may differ in the last bits",),
+        imports=imports,
+    )
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
 def _unpacked(context: Context, kinds: Kinds) -> Iterator[Candidate]:
     """`a, b = t`: the number of rows is checked first."""
     source = context.site.source
@@ -297,7 +344,13 @@ def _unpacked(context: Context, kinds: Kinds) -> Iterator[Candidate]:
         if call is None or number is None:
             return
         tensor, dimension = call.tensor, str(number)
-    elif is_tensor(kinds, value) or (kinds.of(value) is Kind.UNKNOWN and isinstance(value, ast.Subscript)):
+    elif isinstance(value, (ast.Name, ast.Attribute, ast.Subscript)) and (
+        is_tensor(kinds, value) or kinds.of(value) is Kind.UNKNOWN
+    ):
+        # what a call returns may be a tuple of tensors
+        fact = kinds.fact(value)
+        if fact is not None and fact.kind != "tensor":
+            return
         tensor = value
     else:
         return

@@ -115,7 +115,7 @@ def _of_tensors(context: Context, kinds: Kinds, node: ast.expr) -> Iterator[Cand
             if all(is_tensor(kinds, value) and kinds.dtype(value) == "bool" for value in values):
                 texts = [text_of(source, value, Binding.BITWISE + 1) for value in values]
                 text = f" {_TENSOR_OPERATORS[type(operator)]} ".join(texts)
-                yield from offer(context, _MOVE, Claim.RESTRUCTURED, _message(node), [(node, f"({text})")])
+                yield from offer(context, _MOVE, Claim.RESTRUCTURED, _message(node), [(node, text)])
         case ast.UnaryOp(op=ast.Not(), operand=operand) if is_tensor(kinds, operand):
             if kinds.dtype(operand) == "bool":
                 text = f"~{text_of(source, operand, Binding.ARITHMETIC + 2)}"
