@@ -18,7 +18,7 @@ import select
 import signal
 import socket
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ddelint.protocol import Decision, EntryFailure, EntryInfo, SessionOptions
@@ -33,12 +33,12 @@ PRELOADED = (
     "torch.export._trace",
     "torch.fx.experimental.symbolic_shapes",
     "torch._subclasses.fake_tensor",
-    "torch._inductor.compile_fx",
-    "torch._inductor.codegen.cpp",
     "torch._functorch.aot_autograd",
     "sympy",
 )
-"""What tracing and compiling import sooner or later; a release that has moved one of these just loads it later."""
+"""What tracing imports sooner or later; a release that has moved one of these just loads it later."""
+INDUCTOR = ("torch._inductor.compile_fx", "torch._inductor.codegen.cpp")
+"""A fifth of the start-up, and only final verification needs it: loaded on first use, then shared by the forks."""
 SLACK_SECONDS = 30.0
 """What a keeper grants its zygote beyond the request's own time, for killing and reporting."""
 _EAGER_SEEDS = 8
@@ -56,11 +56,17 @@ def main(descriptor: int) -> None:
 
     _send(channel, {"torch": str(torch.__version__), "python": sys.version.split()[0]})
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    sessions = 0
     while True:
         _, descriptors, _, _ = socket.recv_fds(channel, 1, 1)
         if not descriptors:
             return
         (session,) = descriptors
+        sessions += 1
+        if sessions == 2:
+            # with one entry its own processes load this when they need it; for more of them once is enough
+            _load(INDUCTOR)
+            gc.freeze()
         if os.fork() == 0:
             status = 1
             try:
@@ -91,9 +97,7 @@ def _preload() -> EntryFailure | None:
             f"{sys.executable} has torch {torch.__version__}; tracing needs {wanted} or newer (ddelint[trace])",
         )
     torch.set_num_threads(1)
-    for name in PRELOADED:
-        with contextlib.suppress(ImportError):
-            importlib.import_module(name)
+    _load(PRELOADED)
     from ddelint.trace import rehearsal
 
     rehearsal.rehearse()
@@ -101,6 +105,12 @@ def _preload() -> EntryFailure | None:
     gc.collect()
     gc.freeze()
     return None
+
+
+def _load(names: Sequence[str]) -> None:
+    for name in names:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
 
 
 # ---------------------------------------------------------------------------- keeper
@@ -241,6 +251,8 @@ class _Zygote:
 
     def _fork(self, request: dict[str, Any]) -> dict[str, Any]:
         """Answer one request in a process of its own."""
+        if request["method"] == "compile" and request["backend"] == "inductor":
+            _load(INDUCTOR)
         child = Child.start(lambda channel: self._answer(channel, request))
         return _supervised(child, self._options, self._keeper_is_gone)
 
