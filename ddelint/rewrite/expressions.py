@@ -526,25 +526,34 @@ def laid_out(lines: Sequence[str], depth: int, unit: str) -> list[str]:
     for line in lines:
         stripped = line.lstrip()
         own = line[: len(line) - len(stripped)]
-        call = _last_call(stripped) if depth + len(line.expandtabs(4)) > LONGEST_LINE and "\n" not in line else None
-        if call is None or not call.args:
+        long = depth + len(line.expandtabs(4)) > LONGEST_LINE and "\n" not in line
+        value = _last_value(stripped) if long else None
+        if value is None:
             result.append(line)
             continue
-        head = stripped[: call.args[0].col_offset]
-        arguments = [ast.get_source_segment(stripped, node) or "" for node in (*call.args, *call.keywords)]
-        result += [own + head.rstrip("( ") + "(", *(f"{own}{unit}{argument}," for argument in arguments), own + ")"]
+        parts: list[ast.expr] = list(value.elts if isinstance(value, ast.Tuple) else value.args)
+        texts = [ast.get_source_segment(stripped, part) or "" for part in parts]
+        if isinstance(value, ast.Call):
+            texts += [ast.get_source_segment(stripped, keyword) or "" for keyword in value.keywords]
+        head = stripped[: parts[0].col_offset].rstrip("( ")
+        head = f"{head} (" if isinstance(value, ast.Tuple) else f"{head}("
+        inner = laid_out([f"{own}{unit}{text}," for text in texts], depth, unit)
+        result += [own + head, *inner, own + ")"]
     return result
 
 
-def _last_call(line: str) -> ast.Call | None:
-    """The call that is the whole value of an assignment or return."""
+def _last_value(line: str) -> ast.Call | ast.Tuple | None:
+    """The call or tuple that is the whole value of an assignment or return."""
     try:
         statement = ast.parse(f"def f():\n {line}").body[0].body[0]  # type: ignore[attr-defined]
     except SyntaxError:
         return None
     ast.increment_lineno(statement, -1)
     value = getattr(statement, "value", None)
-    if not isinstance(value, ast.Call) or any(isinstance(argument, ast.Starred) for argument in value.args):
+    if isinstance(statement, ast.Expr) or not isinstance(value, (ast.Call, ast.Tuple)):
+        return None
+    parts = value.elts if isinstance(value, ast.Tuple) else value.args
+    if not parts or any(isinstance(part, ast.Starred) for part in parts):
         return None
     for node in ast.walk(statement):
         if hasattr(node, "col_offset"):

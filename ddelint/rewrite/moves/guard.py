@@ -16,7 +16,7 @@ from ddelint.rewrite.expressions import (
     text_of,
 )
 from ddelint.rewrite.kinds import Kind, Kinds
-from ddelint.rewrite.polarity import side_of
+from ddelint.rewrite.polarity import general_side, side_of
 from ddelint.sites import Block, Role
 
 _TESTS = (Role.IF_TEST, Role.TERNARY_TEST, Role.BOOLEAN_OPERAND)
@@ -90,6 +90,8 @@ def _symbolic_text(context: Context, test: ast.expr) -> tuple[ast.expr, str] | N
     ]
     text = replaced(source, test, lengths)
     if kind is Kind.TENSOR:
+        if general_side(test) is not True or isinstance(test, ast.Compare):
+            return None  # a value, not a size: neither answer is the general one
         return test, f"{text if isinstance(test, (ast.Call, ast.Name, ast.Attribute)) else f'({text})'}.item()"
     match test:
         case ast.Compare(ops=[_]):
