@@ -13,8 +13,9 @@ from ddelint.diagnostics import Span, Symbol
 from ddelint.operators import operators, terminal_name
 from ddelint.sites import Block, Role, Site, classify
 
-VALUE_KINDS = ("tensor", "size", "number", "bool")
-"""tensor: a tensor itself; size: a dimension of one; number, bool: read from a tensor's data."""
+VALUE_KINDS = ("tensor", "size", "number", "bool", "input")
+"""tensor: a tensor itself; size: a dimension of one; number, bool: read from a tensor's data; input: the size of an
+input that is treated as unbacked."""
 
 _TESTS = frozenset((Role.IF_TEST, Role.WHILE_TEST, Role.ASSERT_TEST, Role.TERNARY_TEST, Role.COMPREHENSION_TEST))
 _BY_BLOCK = {Block.RAISES: "DDE103", Block.WARNS: "DDE110"}
@@ -77,6 +78,22 @@ def is_emptiness_test(node: ast.AST) -> bool:
     return isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.NamedExpr))
 
 
+def _is_one_test(node: ast.AST) -> bool:
+    """Whether `node` only asks if something is one: `n == 1`, `n > 1`, `n <= 1`."""
+    match node:
+        case ast.Compare(left=left, ops=[operator], comparators=[right]):
+            kind = type(operator)
+            if isinstance(left, ast.Constant):
+                left, right, kind = right, left, _MIRRORED.get(kind, kind)
+            return (
+                isinstance(right, ast.Constant)
+                and type(right.value) is int
+                and (kind, right.value)
+                in ((ast.Eq, 1), (ast.NotEq, 1), (ast.Gt, 1), (ast.LtE, 1), (ast.Lt, 2), (ast.GtE, 2))
+            )
+    return False
+
+
 def check_call(site: Site) -> ast.Call | None:
     """The `torch._check…` call in whose condition the site stands, where there is one."""
     child: ast.AST = site.node
@@ -106,8 +123,13 @@ def _truth_rule(site: Site, value_kind: str, symbols: Sequence[Symbol]) -> str:
         return "DDE106"
     if value_kind == "tensor":
         return "DDE105"
+    if value_kind == "input":
+        return "DDE402" if is_emptiness_test(site.node) or _is_one_test(site.node) else "DDE401"
     if _is_python_reduction(site.node):
         return "DDE108"
+    if isinstance(site.node, ast.Call) and site.role not in _TESTS and site.role is not Role.BOOLEAN_OPERAND:
+        # the operator itself asks: about a count that must be static, or for a fact about its sizes
+        return "DDE206" if terminal_name(site.node.func) in operators().static_arguments else "DDE304"
     counts = value_kind == "size" or (value_kind == "number" and _is_count(symbols))
     if counts and is_emptiness_test(site.node):
         return "DDE102"

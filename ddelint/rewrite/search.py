@@ -307,7 +307,7 @@ class Search:
         open_reason = self._still_asks(state, history, question, key, number)
         if open_reason:
             return None, open_reason
-        decisions = tuple(_decision(state.history.home(span)) for span in candidate.decisions)
+        decisions = _decisions(state.history, candidate, question)
         before = tuple(decision for step in state.steps for decision in step.decisions)
         comparison = self._compare(history, before + decisions, QUICK_SAMPLES, quick=True)
         if comparison.failure is not None:
@@ -381,7 +381,7 @@ class Search:
             ):
                 continue
             compilation = self._prover.compile(history.overlay, self._targets, QUICK_SAMPLES, "eager")
-            if compilation.failure is None and all(r.ok and not r.mismatches for r in compilation.results):
+            if compilation.failure is None and all(r.ok for r in compilation.results):
                 self._progress(f"not needed: {step.candidate.message}")
                 state = _dropped(state, step)
         return state
@@ -405,7 +405,7 @@ class Search:
 
     def _guilty_in_compiled(self, state: _State, compilation: Compilation) -> tuple[Step, str] | None:
         """Where compiled code differs from eager, the fix that most likely chose the wrong path."""
-        mismatches = [m for result in compilation.results for m in result.mismatches]
+        mismatches = [m for result in compilation.results for m in result.mismatches if m.declared or not m.narrower]
         # a backward that cannot be compiled is a finding of its own; one with other gradients is a wrong fix
         mismatches += [m for m in compilation.mismatches if m.aspect != "backward"]
         if not mismatches or not state.steps:
@@ -488,6 +488,15 @@ def _key(history: History, question: Question) -> Key:
     return Key(source.filename, home.row, home.column, " ".join(source.segment(span).split()), question.kind)
 
 
+def _decisions(history: History, candidate: Candidate, question: Question) -> tuple[Decision, ...]:
+    """What must be seen on both sides: what the move says, and where one side is chosen, the asking test itself."""
+    spans = list(candidate.decisions)
+    site = locate(history.current(question.span.filename), question.span)
+    if question.kind == "truth" and candidate.claim is Claim.GENERAL_PATH and site is not None and site.decision:
+        spans.append(site.span)
+    return tuple(dict.fromkeys(_decision(history.home(span)) for span in spans))
+
+
 def _decision(span: Span) -> Decision:
     return Decision(f"{span.filename}:{span.row}:{span.column}:{span.end_row}:{span.end_column}", span)
 
@@ -546,13 +555,14 @@ def _evidence(
     recompiles: int | None = None
     if compilation is not None:
         for result in compilation.results:
-            passed = result.ok and not result.mismatches
+            refuting = [m for m in result.mismatches if m.declared or not m.narrower]
+            passed = not (result.error or result.questions or refuting)
             outcome[result.target] = outcome.get(result.target, True) and passed
             if result.target == "compile":
                 devices.append(result.device)
                 recompiles = max(recompiles or 0, result.recompiles or 0)
-            if not passed:
-                notes.append(f"{result.target}: {result.error or _describe(result.mismatches[0])}")
+            if result.error or result.mismatches:
+                notes.append(f"{result.target}: {result.error or _describe((refuting or result.mismatches)[0])}")
         notes += compilation.notes
     elif state.given_up:
         left = min(state.given_up.values(), key=lambda diagnostic: diagnostic.span)
