@@ -35,8 +35,11 @@ PRELOADED = (
     "torch._subclasses.fake_tensor",
     "torch._functorch.aot_autograd",
     "sympy",
+    "ddelint.trace.types",
+    "ddelint.verify.eager",
+    "ddelint.verify.compiled",
 )
-"""What tracing imports sooner or later; a release that has moved one of these just loads it later."""
+"""What requests import sooner or later; a release that has moved one of these just loads it later."""
 INDUCTOR = ("torch._inductor.compile_fx", "torch._inductor.codegen.cpp")
 """A fifth of the start-up, and only final verification needs it: loaded on first use, then shared by the forks."""
 SLACK_SECONDS = 30.0
