@@ -21,7 +21,7 @@ from ddelint.trace.provenance import Paths
 from ddelint.verify import device as devices
 from ddelint.verify import failures
 from ddelint.verify.calls import Outcome, module_of, run
-from ddelint.verify.eager import Reference, mismatches, run_sample
+from ddelint.verify.eager import Patience, Reference, mismatches, run_sample
 from ddelint.verify.inputs import REQUIRING_GRAD, Sample, variations
 from ddelint.verify.sameness import COMPILED, Tolerance
 
@@ -86,9 +86,10 @@ def _references(original: Entry, options: SessionOptions, samples: int) -> Itera
         spent = time.perf_counter() - started > min(_ORIGINAL_SECONDS, options.timeout / 10)
         if any_returned and (number >= samples or spent):
             return
-        reference = Reference(sample, run_sample(original, sample, twice=False))
-        any_returned |= reference.first.returned
-        yield reference
+        calls = run_sample(original, sample, twice=False, patience=Patience(5.0, options.memory // 4))
+        if calls is not None:
+            any_returned |= calls[0].returned
+            yield Reference(sample, calls)
 
 
 # ------------------------------------------------------------------------------------------------------- the program

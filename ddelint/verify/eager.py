@@ -11,6 +11,7 @@ from ddelint.trace.entry import Entry
 from ddelint.verify import traced_path
 from ddelint.verify.calls import Outcome, Raised, raised, run
 from ddelint.verify.inputs import Sample, variations
+from ddelint.verify.limits import TooMuch, is_too_much, limited
 from ddelint.verify.recording import recording
 from ddelint.verify.sameness import EXACT, Constant, Difference, Frozen, FrozenTensor, Tolerance, differences
 
@@ -64,11 +65,15 @@ def compare(
                 break
             recorder.take()
             consultation.take()
-            reference = Reference(sample, run_sample(original, sample, twice=len(references) < _ALWAYS_TWICE))
+            patience = _patience(references, options)
+            calls = run_sample(original, sample, twice=len(references) < _ALWAYS_TWICE, patience=patience)
+            if calls is None:
+                continue
+            reference = Reference(sample, calls)
             reference.sides = recorder.take()
             if consultation.take() and reference.first.returned:
                 with traced_path.assumed(targets):
-                    reference.traced = run_sample(original, sample, twice=False)
+                    reference.traced = run_sample(original, sample, twice=False, patience=patience)
                 recorder.take()
             references.append(reference)
     stable = _is_stable(original, references)
@@ -126,11 +131,39 @@ def _count_sides(decisions: Sequence[Decision], references: Sequence[Reference])
 # --------------------------------------------------------------------------------------------------------------- runs
 
 
-def run_sample(entry: Entry, sample: Sample, *, twice: bool, gradients: bool = True) -> list[Outcome]:
+@dataclass(frozen=True)
+class Patience:
+    """What a call on an input of our own making may take. Declared inputs may take what they take."""
+
+    seconds: float
+    memory: int
+
+
+def _patience(references: Sequence[Reference], options: SessionOptions) -> Patience:
+    longest = max((call.seconds for reference in references for call in reference.calls), default=0.0)
+    return Patience(seconds=2.0 + 20.0 * longest, memory=options.memory // 4)
+
+
+def run_sample(
+    entry: Entry, sample: Sample, *, twice: bool, patience: Patience | None, gradients: bool = True
+) -> list[Outcome] | None:
     """A fresh instance on fresh arguments, once or twice; a second time in any case where the first changed its state.
 
-    An entry that cannot be built or has no arguments for the sample gives one outcome with that exception.
+    An entry that cannot be built or has no arguments for the sample gives one outcome with that exception. None: an
+    input of our own making was more than `patience` allows, and says nothing.
     """
+    if sample.declared or patience is None:
+        return _run_sample(entry, sample, twice, gradients)
+    try:
+        with limited(patience.seconds * (2 if twice else 1), patience.memory):
+            outcomes = _run_sample(entry, sample, twice, gradients)
+    except (TooMuch, MemoryError):
+        return None
+    error = outcomes[-1].error
+    return None if error is not None and is_too_much(error.kind, error.message) else outcomes
+
+
+def _run_sample(entry: Entry, sample: Sample, twice: bool, gradients: bool) -> list[Outcome]:
     try:
         program = entry.build()
     except (Exception, SystemExit) as error:
@@ -158,8 +191,8 @@ def _is_stable(original: Entry, references: Sequence[Reference]) -> bool:
     """Whether the original gives the same on the same input: it was run, so a second run says so."""
     for reference in references:
         if reference.first.returned:
-            again = run_sample(original, reference.sample, twice=False)
-            return not any(True for _ in outcome_differences(reference.first, again[0], EXACT))
+            again = run_sample(original, reference.sample, twice=False, patience=None)
+            return again is not None and not any(True for _ in outcome_differences(reference.first, again[0], EXACT))
     return True
 
 
@@ -169,17 +202,35 @@ def _is_stable(original: Entry, references: Sequence[Reference]) -> bool:
 def _eager_mismatches(
     program: Entry, references: Sequence[Reference], options: SessionOptions, count: int
 ) -> Iterator[Mismatch]:
-    samples = list(zip(references, variations(program, count, options.seed)))
+    wanted = {reference.sample.label: reference for reference in references}
+    patience = _patience(references, options)
+    done = 0
     with traced_path.watched() as consultation:
-        for number, (reference, sample) in enumerate(samples):
+        for sample in variations(program, count, options.seed):
+            reference = wanted.pop(sample.label, None)
+            if reference is None:
+                continue
             consultation.take()
-            outcomes = run_sample(program, sample, twice=number < _ALWAYS_TWICE)
+            outcomes = run_sample(program, sample, twice=done < _ALWAYS_TWICE, patience=patience)
+            done += 1
+            if outcomes is None:
+                yield _overdone(sample, "eager")
+                continue
             consulted = consultation.take()
             yield from mismatches(reference, outcomes, "eager")
             if consulted and outcomes[0].returned:
                 with traced_path.assumed(options.targets):
-                    traced = run_sample(program, sample, twice=False)
-                yield from _traced_path_mismatches(reference, traced)
+                    traced = run_sample(program, sample, twice=False, patience=patience)
+                if traced is None:
+                    yield _overdone(sample, "traced path")
+                else:
+                    yield from _traced_path_mismatches(reference, traced)
+    for reference in wanted.values():
+        yield Mismatch(reference.sample.label, reference.sample.declared, "eager", "type", "this input", "another one")
+
+
+def _overdone(sample: Sample, where: str) -> Mismatch:
+    return Mismatch(sample.label, sample.declared, where, "exception", "a result", "too much time or memory", True)
 
 
 def _traced_path_mismatches(reference: Reference, traced: Sequence[Outcome]) -> Iterator[Mismatch]:

@@ -1,0 +1,79 @@
+"""Keeps one call from taking the whole request with it: inputs of our own making may ask for any size or any loop."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from types import FrameType
+
+_OUT_OF_MEMORY = ("allocate memory", "not enough memory", "DefaultCPUAllocator", "Storage size calculation overflowed")
+
+
+class TooMuch(BaseException):
+    """A call that took too long. No `except Exception` of the user's stops it."""
+
+
+@contextlib.contextmanager
+def limited(seconds: float | None, memory: int | None) -> Iterator[None]:
+    """Within: TooMuch is raised after `seconds`, and allocations that add more than `memory` bytes fail.
+
+    Time is watched in the main thread only, memory on Linux only; elsewhere the limits of the whole request remain.
+    """
+    with contextlib.ExitStack() as stack:
+        if memory is not None and sys.platform.startswith("linux"):
+            stack.enter_context(_limited_memory(memory))
+        if seconds is not None and threading.current_thread() is threading.main_thread():
+            stack.enter_context(_limited_time(seconds))
+        yield
+
+
+def is_too_much(kind: str, message: str) -> bool:
+    """Whether an exception says that an allocation failed."""
+    return kind == "MemoryError" or (kind == "RuntimeError" and any(text in message for text in _OUT_OF_MEMORY))
+
+
+@contextlib.contextmanager
+def _limited_time(seconds: float) -> Iterator[None]:
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise TooMuch
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@contextlib.contextmanager
+def _limited_memory(memory: int) -> Iterator[None]:
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    allowed = _virtual_memory() + memory
+    ceilings = [limit for limit in (soft, hard) if limit != resource.RLIM_INFINITY]
+    try:
+        resource.setrlimit(resource.RLIMIT_AS, (min([allowed, *ceilings]), hard))
+    except (ValueError, OSError):
+        yield
+        return
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+def _virtual_memory() -> int:
+    """Bytes of address space in use."""
+    try:
+        with open("/proc/self/statm", "rb") as file:
+            pages = int(file.read().split()[0])
+    except (OSError, ValueError, IndexError):
+        return 1 << 46
+    import resource
+
+    return pages * resource.getpagesize()

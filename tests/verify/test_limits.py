@@ -1,0 +1,62 @@
+"""One call cannot take the whole request with it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+import pytest
+import torch
+
+from ddelint.protocol import SessionOptions
+from ddelint.trace.entry import Entry
+from ddelint.verify.eager import compare
+from ddelint.verify.limits import TooMuch, is_too_much, limited
+
+
+def test_an_endless_loop_is_ended_even_where_the_user_catches_everything() -> None:
+    with pytest.raises(TooMuch), limited(0.05, None):
+        while True:
+            try:
+                while True:
+                    pass
+            except Exception:
+                continue
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux enforces the limit")
+def test_a_huge_tensor_is_refused_and_small_ones_are_possible_again_afterwards() -> None:
+    with pytest.raises(RuntimeError) as caught, limited(None, 1 << 24):
+        torch.empty(1 << 32)
+
+    assert is_too_much("RuntimeError", str(caught.value))
+    assert torch.empty(1 << 22).numel() == 1 << 22
+
+
+def test_other_errors_are_not_taken_for_a_lack_of_memory() -> None:
+    assert not is_too_much("RuntimeError", "shape mismatch")
+    assert not is_too_much("ValueError", "can't allocate memory")
+    assert is_too_much("MemoryError", "")
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux enforces the limit")
+def test_an_input_of_our_own_making_that_takes_too_much_is_left_out(
+    program: Callable[..., Entry], options: SessionOptions
+) -> None:
+    entry = program(
+        """
+        def fn(x):
+            return torch.ones(int(x.max()) ** 6).sum()
+
+
+        def make_inputs(seed):
+            return (torch.rand(3) * 2,)
+        """
+    )
+
+    found = compare(entry, lambda: entry, (), options, 16, False)
+
+    assert found.failure is None
+    assert found.equal
+    assert found.declared == 8
+    assert found.samples < 16
