@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 
@@ -162,6 +162,20 @@ class Diagnostic:
     refused: tuple[Refusal, ...] = ()
     detail: str = ""
     """More text, e.g. the user's own traceback for DDE002."""
+
+    def relocated(self, move: Callable[[Span], Span]) -> Diagnostic:
+        """The same finding with each of its spans passed through `move`: told of another version of its files."""
+        fix = self.fix
+        if fix is not None:
+            fix = replace(fix, edits=tuple(replace(edit, span=move(edit.span)) for edit in fix.edits))
+        return replace(
+            self,
+            span=move(self.span),
+            symbols=tuple(replace(s, created=move(s.created)) if s.created is not None else s for s in self.symbols),
+            breadcrumbs=tuple((move(span), text) for span, text in self.breadcrumbs),
+            frames=tuple(replace(frame, span=move(frame.span)) for frame in self.frames),
+            fix=fix,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -405,7 +405,7 @@ def _after_writing(findings: Sequence[Diagnostic], rewritten: Mapping[str, str],
         elif finding.fix is not None and finding.fix.applicability in allowed:
             told.append(replace(finding, fixed=True))
         elif finding.origin != ("static",):
-            told.append(_moved(finding, run))
+            told.append(finding.relocated(run.history.forward) if run.history is not None else finding)
     for filename, text in rewritten.items():
         source = SourceFile(filename, text, run.sources[filename].encoding)
         known = [finding.span for finding in told if not finding.fixed and finding.span.filename == filename]
@@ -418,27 +418,6 @@ def _after_writing(findings: Sequence[Diagnostic], rewritten: Mapping[str, str],
             and not any(new.span.overlaps(span) for span in known)
         ]
     return told
-
-
-def _moved(finding: Diagnostic, run: _Run) -> Diagnostic:
-    """A finding of the original text, told of the text that was written."""
-    if run.history is None:
-        return finding
-    forward = run.history.forward
-    fix = finding.fix
-    if fix is not None:
-        fix = replace(fix, edits=tuple(replace(edit, span=forward(edit.span)) for edit in fix.edits))
-    return replace(
-        finding,
-        span=forward(finding.span),
-        symbols=tuple(
-            replace(symbol, created=forward(symbol.created)) if symbol.created is not None else symbol
-            for symbol in finding.symbols
-        ),
-        breadcrumbs=tuple((forward(span), text) for span, text in finding.breadcrumbs),
-        frames=tuple(replace(frame, span=forward(frame.span)) for frame in finding.frames),
-        fix=fix,
-    )
 
 
 def _refuted(diagnostic: Diagnostic, run: _Run) -> bool:

@@ -189,12 +189,12 @@ class Search:
             refused: list[Refusal] = []
             step_history = (
                 self._mend(state, question, key, diagnostic, allow_unsafe, refused)
-                if mend and self._wanted(replace(diagnostic, span=state.history.home(diagnostic.span)))
+                if mend and self._wanted(diagnostic.relocated(state.history.home))
                 else None
             )
             if step_history is None:
-                home = replace(diagnostic, span=state.history.home(diagnostic.span), refused=tuple(refused))
-                state.given_up[key] = home
+                home = diagnostic.relocated(state.history.home)
+                state.given_up[key] = replace(home, refused=tuple(refused))
             else:
                 state.history, step = step_history
                 state.steps.append(replace(step, diagnostic=replace(step.diagnostic, refused=tuple(refused))))
@@ -231,7 +231,7 @@ class Search:
     def _note_other(self, state: _State, question: Question) -> None:
         key = _key(state.history, question)
         diagnostic = self._diagnose(question, state.history.current(question.span.filename))
-        state.others.setdefault(key, replace(diagnostic, span=state.history.home(diagnostic.span)))
+        state.others.setdefault(key, diagnostic.relocated(state.history.home))
 
     # ------------------------------------------------------------------ one question
 
@@ -325,7 +325,7 @@ class Search:
         applicability = Applicability.UNSAFE if reasons else Applicability.SAFE
         if reasons and not allow_unsafe:
             return None, f"not safe: {'; '.join(reasons)}"
-        home = replace(diagnostic, span=state.history.home(diagnostic.span))
+        home = diagnostic.relocated(state.history.home)
         sides = comparison.sides.get(decisions[0].key) if decisions else None
         step = Step(number, key, home, candidate, decisions, applicability, tuple(reasons), sides)
         return (history, step), ""
