@@ -36,6 +36,7 @@ from ddelint.static.domain import (
     series,
 )
 from ddelint.static.facts import NONNEGATIVE
+from ddelint.static.indexing import named_a_mask
 from ddelint.static.regions import ClassInfo, FunctionNode
 from ddelint.static.shapes import OperatorCall, Shapes
 from ddelint.static.state import Frame, State, join_states
@@ -48,6 +49,8 @@ VISITS = 5
 """How often one function is interpreted for one file; after that its annotation must do."""
 SHORT = 40
 """Functions of at most so many lines are followed even without a source or sink in them."""
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 Arguments = list[Value]
 Keywords = dict[str, Value]
@@ -638,14 +641,15 @@ class Calls:
         promised = hints.value_of(getattr(definition, "returns", None), interpreter.index)
         if isinstance(definition, FunctionNode):
             if interpreter.index.excluded(definition):
+                self._compile_time_constants(definition, arguments, keywords, state, node)
                 return promised
             if interpreter.index.decorated(definition, operators().regions["cached"]):
                 self._hashed(node, arguments, state)
             lines = (definition.end_lineno or definition.lineno) - definition.lineno
             followed = lines <= SHORT and definition.name not in operators().regions["entry_methods"]
-            if interpreter.frames and not followed and not interpreter.index.matters(definition):
-                if not any(map(_demanding, (*arguments, *keywords.values()))):
-                    return promised
+            followed = followed or not interpreter.frames or interpreter.index.matters(definition)
+            if not followed and not any(map(_demanding, (*arguments, *keywords.values()))):
+                return promised
         active = [frame.node for frame in interpreter.frames]
         visits = self._visits.get(definition, 0)
         if definition in active or len(active) >= CALL_DEPTH or visits >= VISITS:
@@ -712,6 +716,26 @@ class Calls:
         if isinstance(target.value, ast.Name):
             return target.value.id == "self"
         return isinstance(target.value, ast.Call) and terminal_name(target.value.func) == "super"
+
+    def _compile_time_constants(
+        self, definition: FunctionNode, arguments: Arguments, keywords: Keywords, state: State, node: ast.AST
+    ) -> None:
+        """A Triton kernel's parameters that must be known when it is compiled."""
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Subscript):
+            return
+        declared = [*definition.args.posonlyargs, *definition.args.args, *definition.args.kwonlyargs]
+        places = {k.arg: k.value for k in node.keywords if k.arg is not None}
+        for position, parameter in enumerate(declared):
+            if parameter.annotation is None or terminal_name(parameter.annotation) not in _constexpr():
+                continue
+            value = keywords.get(parameter.arg)
+            place = places.get(parameter.arg)
+            if value is None and position < min(len(arguments), len(node.args)):
+                value, place = arguments[position], node.args[position]
+            value = _bare(value) if value is not None else None
+            if isinstance(value, (Unbacked, Tensor)) and place is not None:
+                parts = self._interpreter.parts(place, state)
+                self._interpreter.record(place, "integer", value, parts=parts, rule="DDE209")
 
     def _hashed(self, node: ast.AST, arguments: Arguments, state: State) -> None:
         if not isinstance(node, ast.Call):
@@ -796,6 +820,10 @@ class Calls:
         ambiguous: set[str] = set()
         rebound: dict[str, int] = {}
         uses: list[tuple[str, int]] = []
+        declared = function.args if isinstance(function, _FUNCTIONS) else None
+        parameters = (
+            {p.arg for p in (*declared.posonlyargs, *declared.args, *declared.kwonlyargs)} if declared else set()
+        )
         for node in ast.walk(function):
             match node:
                 case ast.Call(func=ast.Name(id="isinstance" | "hasattr" | "callable"), args=[ast.Name(id=name), *_]):
@@ -807,19 +835,21 @@ class Calls:
                         dotted = index.dotted(node.func)
                         if not dotted and not method.endswith("_"):
                             ambiguous.add(name)
-                    self._handed_to(node, uses, owner)
+                    self._handed_to(node, uses, owner, parameters)
                 case ast.Call(func=ast.Attribute(value=ast.Compare() | ast.BinOp() as operand, attr=method)):
-                    if method in known.evidence_methods and (name := _only_name(operand)):
+                    if method in known.evidence_methods and (name := _only_name(operand, parameters)):
                         uses.append((name, node.lineno))
-                    self._handed_to(node, uses, owner)
+                    self._handed_to(node, uses, owner, parameters)
                 case ast.Call():
-                    self._handed_to(node, uses, owner)
+                    self._handed_to(node, uses, owner, parameters)
                 case ast.Attribute(value=ast.Name(id=name), attr=attribute):
                     if attribute in known.evidence_attributes:
                         uses.append((name, node.lineno))
                 case ast.Subscript(value=ast.Name(id=name), slice=ast.Tuple(elts=elements)):
                     if any(isinstance(e, ast.Slice) or _is_literal(e, (None, Ellipsis)) for e in elements):
                         uses.append((name, node.lineno))
+                case ast.Subscript(value=ast.Name(id=name), slice=ast.Name(id=mask)) if named_a_mask(mask):
+                    uses += [(name, node.lineno), (mask, node.lineno)]
                 case ast.UnaryOp(op=ast.Invert(), operand=ast.Name(id=name)):
                     uses.append((name, node.lineno))
                 case ast.Assign(targets=targets):
@@ -829,9 +859,14 @@ class Calls:
                                 rebound[part.id] = min(rebound.get(part.id, node.lineno), node.lineno)
         return frozenset(name for name, line in uses if name not in ambiguous and line <= rebound.get(name, line))
 
-    def _handed_to(self, node: ast.Call, uses: list[tuple[str, int]], owner: ClassInfo | None) -> None:
+    def _handed_to(
+        self, node: ast.Call, uses: list[tuple[str, int]], owner: ClassInfo | None, parameters: set[str]
+    ) -> None:
         """`torch.nonzero(x)`, `self.linear(x)`: the first argument of such a call is a tensor."""
-        if not node.args or not (name := _only_name(node.args[0])):
+        if terminal_name(node.func) in operators().tensor_offsets:
+            # split points that a caller passes in: numbers would stand in the module
+            uses += [(a.id, node.lineno) for a in node.args[:2] if isinstance(a, ast.Name) and a.id in parameters]
+        if not node.args or not (name := _only_name(node.args[0], parameters)):
             return
         index = self._interpreter.index
         match node.func:
@@ -846,17 +881,21 @@ class Calls:
                     uses.append((name, node.lineno))
 
 
-def _only_name(node: ast.expr) -> str:
-    """The one name that an expression of operators computes with; empty where there are several or none."""
-    match node:
-        case ast.Name(id=name):
-            return name
-        case ast.UnaryOp(operand=operand):
-            return _only_name(operand)
-        case ast.Compare(left=left, comparators=[right]) | ast.BinOp(left=left, right=right):
-            plain = [side for side in (left, right) if not isinstance(side, (ast.Constant, ast.Attribute))]
-            return _only_name(plain[0]) if len(plain) == 1 else ""
-    return ""
+def _only_name(node: ast.expr, parameters: set[str]) -> str:
+    """The one parameter that an expression of operators computes with; empty where there are several or none."""
+    found: set[str] = set()
+    waiting = [node]
+    while waiting:
+        match waiting.pop():
+            case ast.Name(id=name) if name in parameters:
+                found.add(name)
+            case ast.UnaryOp(operand=operand):
+                waiting.append(operand)
+            case ast.Compare(left=left, comparators=comparators):
+                waiting += [left, *comparators]
+            case ast.BinOp(left=left, right=right):
+                waiting += [left, right]
+    return found.pop() if len(found) == 1 else ""
 
 
 def _is_literal(node: ast.expr, values: tuple[object, ...]) -> bool:
@@ -873,6 +912,10 @@ def _demanding(value: Value) -> bool:
     if isinstance(value, Series):
         return any(map(_demanding, value.items if value.items is not None else (value.element,)))
     return isinstance(value, Unbacked) or (isinstance(value, Tensor) and (value.scalar or bool(value.unbacked_dims)))
+
+
+def _constexpr() -> frozenset[str]:
+    return operators().regions["constexpr"]
 
 
 def _is_classmethod(node: FunctionNode) -> bool:

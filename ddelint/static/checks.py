@@ -8,9 +8,10 @@ from functools import cache
 from ddelint import catalog
 from ddelint.classification import reported_span, rule_for
 from ddelint.diagnostics import Diagnostic, Severity, Span, Symbol
-from ddelint.operators import operators, terminal_name
+from ddelint.operators import operators
 from ddelint.sites import Role, Site, site_of
 from ddelint.source import SourceFile
+from ddelint.static import patterns
 from ddelint.static.domain import Step, Tensor, Unbacked, Value
 from ddelint.static.events import Event
 from ddelint.static.interpreter import BudgetError, Interpreter
@@ -43,19 +44,34 @@ def check_source(source: SourceFile, *, assume_compiled: bool = False) -> list[D
 
     With `assume_compiled` every function counts as compiled. Raises SourceError where the file doesn't parse.
     """
-    found = [*_retired(source), *_undecidable(source, assume_compiled)]
+    index = FileIndex(source)
+    found = [*_patterns(index), *_undecidable(index, assume_compiled)]
     unique: dict[tuple[str, Span], Diagnostic] = {}
     for diagnostic in found:
         unique.setdefault((diagnostic.code, diagnostic.span), diagnostic)
     return sorted(unique.values(), key=lambda d: (d.span.row, d.span.column, d.code))
 
 
-def _undecidable(source: SourceFile, assume_compiled: bool) -> list[Diagnostic]:
-    index = FileIndex(source)
+def _patterns(index: FileIndex) -> list[Diagnostic]:
+    source = index.source
+    found: list[Diagnostic] = []
+    for code, node, sentence in patterns.places(index):
+        rule = _rule(code)
+        if rule is not None:
+            span, text = source.span(node), _text(source, node)
+            message = rule.message.format(expression=text)
+            found.append(
+                Diagnostic(code, message, span, rule.severity, expression=text, breadcrumbs=((span, sentence),))
+            )
+    return found
+
+
+def _undecidable(index: FileIndex, assume_compiled: bool) -> list[Diagnostic]:
+    source = index.source
     interpreter = Interpreter(index)
     try:
         for root in index.roots(assume_compiled):
-            if index.matters(root.node):
+            if index.has_inputs or index.matters(root.node):
                 interpreter.run(root)
     except (BudgetError, RecursionError):
         # what was found so far is right; the tracer sees the rest
@@ -128,12 +144,27 @@ def _symbols(source: SourceFile, event: Event) -> tuple[Symbol, ...]:
             made = Symbol(name, _text(source, value.birth), source.span(value.birth), lower=lower)
         elif isinstance(value, Tensor):
             size = next(iter(value.unbacked_dims), None)
-            origin = size.birth if size is not None else node
+            origin = size.birth if size is not None else _assigned(source, node) or node
             made = Symbol(name, _text(source, origin), source.span(origin))
         else:
             continue
         found.setdefault(name, made)
     return tuple(found.values())
+
+
+def _assigned(source: SourceFile, node: ast.expr) -> ast.expr | None:
+    """What the name was last bound to above its use, where it is a name."""
+    if not isinstance(node, ast.Name):
+        return None
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    function = next((parent for parent in source.ancestors(node) if isinstance(parent, functions)), None)
+    best: ast.expr | None = None
+    for statement in ast.walk(function) if function is not None else ():
+        if isinstance(statement, ast.Assign) and statement.lineno < node.lineno:
+            names = {n.id for target in statement.targets for n in ast.walk(target) if isinstance(n, ast.Name)}
+            if node.id in names and (best is None or statement.lineno > best.lineno):
+                best = statement.value
+    return best
 
 
 def _breadcrumbs(source: SourceFile, event: Event, span: Span, expression: str) -> tuple[tuple[Span, str], ...]:
@@ -151,32 +182,3 @@ def _breadcrumbs(source: SourceFile, event: Event, span: Span, expression: str) 
                 crumbs.append((place, step.sentence))
             step = step.before
     return tuple(crumbs)
-
-
-def _retired(source: SourceFile) -> list[Diagnostic]:
-    """Calls of retired functions, wherever they stand."""
-    known = operators().retired
-    names = {name.rsplit(".", 1)[-1]: code for name, code in known.items()}
-    if not any(f"{name}" in source.text for name in {n.split(".")[-1] for n in known} if name != "default"):
-        return []
-    index = FileIndex(source)
-    found: list[Diagnostic] = []
-    for node in ast.walk(source.tree):
-        if not isinstance(node, ast.Call) or terminal_name(node.func) not in names:
-            continue
-        code = known.get(index.dotted(node.func))
-        rule = _rule(code) if code is not None else None
-        if code is None or rule is None:
-            continue
-        span, text = source.span(node), _text(source, node)
-        found.append(
-            Diagnostic(
-                code,
-                rule.message.format(expression=text),
-                span,
-                rule.severity,
-                expression=text,
-                breadcrumbs=((span, "the retired function is called here"),),
-            )
-        )
-    return found

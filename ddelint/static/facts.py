@@ -79,11 +79,7 @@ class Facts:
         """Take the comparison as true from here on."""
         difference, operator = comparison.difference, comparison.operator
         if operator is ast.NotEq:
-            low, high = self.bounds(difference)
-            if low == 0:
-                self.learn_bounds(difference, (1, math.inf))
-            elif high == 0:
-                self.learn_bounds(difference, (-math.inf, -1))
+            # torch does not conclude n > 0 from n >= 0 and n != 0 either
             self._nonzero |= {difference}
             return
         limits: dict[type[ast.cmpop], Bounds] = {

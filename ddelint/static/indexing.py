@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ddelint.operators import operators
+from ddelint.operators import operators, terminal_name
 from ddelint.static.domain import (
     KNOWN,
     NONE,
@@ -60,6 +61,8 @@ def index_tensor(interpreter: Interpreter, node: ast.Subscript, tensor: Tensor, 
                 remaining = []
             continue
         value = _bare(interpreter.evaluate(item, state))
+        if isinstance(value, Tensor) and value.boolean is None and named_a_mask(terminal_name(item)):
+            value = replace(value, boolean=True)
         if value == NONE or (isinstance(item, ast.Constant) and item.value is None):
             result.append(Constant(1))
         elif isinstance(value, Tensor):
@@ -123,6 +126,11 @@ def index_tensor(interpreter: Interpreter, node: ast.Subscript, tensor: Tensor, 
     return Tensor((*result, *remaining), exact, tensor.boolean, offsets=tensor.offsets, trail=trail)
 
 
+def named_a_mask(name: str) -> bool:
+    """Whether a name says that its tensor is a mask: `mask`, `node_mask`, `flags`."""
+    return not operators().regions["mask_words"].isdisjoint(name.lower().split("_"))
+
+
 def _adds_dimension(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
 
@@ -157,9 +165,9 @@ def _slice_size(
     if upper is None and step is None and (lower is None or lower in (NONE, Constant(0))):
         return size
     if not isinstance(size, Unbacked):
-        if isinstance(upper, Constant) and isinstance(size, Constant) and lower is None and step is None:
-            if type(upper.value) is int and type(size.value) is int and upper.value >= 0:
-                return Constant(min(upper.value, size.value))
+        ends = (_integer(upper), _integer(size))
+        if lower is None and step is None and ends[0] is not None and ends[1] is not None and ends[0] >= 0:
+            return Constant(min(ends[0], ends[1]))
         return KNOWN
     if step is None and upper is None and isinstance(lower, Constant):
         # x[1:] of an unknown number of rows: one less, if there are any
@@ -172,6 +180,10 @@ def _slice_size(
     return interpreter.new_size(size.birth, state, size.trail)
 
 
+def _integer(value: Value | None) -> int | None:
+    return value.value if isinstance(value, Constant) and type(value.value) is int else None
+
+
 def _asks(value: Value) -> bool:
     if isinstance(value, Tensor):
         return not value.literal
@@ -181,7 +193,7 @@ def _asks(value: Value) -> bool:
 def _report_slices(
     interpreter: Interpreter, node: ast.Subscript, kept: list[tuple[ast.expr, ast.expr, Value]], state: State
 ) -> None:
-    """Data-dependent slice bounds: a tensor is an implicit item, running totals are offsets, all else loses its size."""
+    """Data-dependent bounds: a tensor is an implicit item, running totals are offsets, all else loses its size."""
     if not kept or not isinstance(node.ctx, ast.Load):
         return
     for item, _, _ in kept:
@@ -192,10 +204,10 @@ def _report_slices(
             interpreter.record(node, "integer", value, subject=part, parts=tuple(tensors), rule="DDE204")
             return
         rule = "DDE302" if _are_offsets([value for _, value in mine]) else "DDE301"
-        part, value = mine[-1]
-        subject = item if len(mine) > 1 else part
+        bound, number = mine[-1]
+        subject = item if len(mine) > 1 else bound
         parts = tuple(found for part, _ in mine for found in interpreter.parts(part, state))
-        interpreter.record(node, "other", value, subject=subject, parts=parts or tuple(mine), rule=rule)
+        interpreter.record(node, "other", number, subject=subject, parts=parts or tuple(mine), rule=rule)
         return
 
 
@@ -206,7 +218,9 @@ def _are_offsets(bounds: list[Value]) -> bool:
     first, second = bounds
     if not isinstance(first, Unbacked) or not isinstance(second, Unbacked) or first.group is None:
         return False
-    return first.group is second.group and all(_is_element(value) for value in (first, second))
+    if first.group is not second.group:
+        return False
+    return (first.offsets and second.offsets) or all(_is_element(value) for value in (first, second))
 
 
 def _is_element(value: Unbacked) -> bool:

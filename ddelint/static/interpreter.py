@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from ddelint.operators import operators
-from ddelint.static import classes, hints
+from ddelint.static import arguments, classes, hints
 from ddelint.static.calls import Calls
 from ddelint.static.domain import (
     KNOWN,
@@ -134,7 +134,9 @@ class Interpreter:
             bound = Instance(root.owner)
         function = Function(root.node, bound, None, root.owner)
         self.frames = []
-        self.calls.invoke(function, [], {}, State(), root.node)
+        state = State()
+        given, named = arguments.of_entry(self, root, state)
+        self.calls.invoke(function, given, named, state, root.node)
 
     def record(
         self,
@@ -362,7 +364,7 @@ class Interpreter:
         if form is not None and not form.terms:
             return Constant(form.constant)
         source = unbacked[0]
-        topic = "size" if all(value.topic == "size" for value in unbacked) else "number"
+        topic = _shared_topic(unbacked)
         if topic == "size" and operator is ast.Sub:
             topic = "number"
         if all(value.topic == "bool" for value in unbacked) and operator in (ast.BitAnd, ast.BitOr):
@@ -695,9 +697,7 @@ class Interpreter:
         unbacked = [value for value in (left, right) if isinstance(value, Unbacked)]
         if any(isinstance(v, (Series, Table, Function, Module, Instance)) for v in (left, right)):
             return KNOWN
-        topic = "size" if all(value.topic == "size" for value in unbacked) else "number"
-        if all(value.topic == "bool" for value in unbacked):
-            topic = "bool"
+        topic = _shared_topic(unbacked)
         first, second = form_of(left), form_of(right)
         comparisons: tuple[Comparison, ...] = ()
         if first is not None and second is not None:
@@ -825,6 +825,9 @@ class Interpreter:
             if isinstance(index, Constant) and _hashable(index.value) and index.value in owner.entries:
                 return owner.entries[index.value]
             return owner.element
+        if isinstance(owner, Function):
+            # kernel[grid]
+            return owner
         if isinstance(owner, Unbacked) and owner.group is not None:
             return replace(owner, form=Linear.of(fresh_symbol()), group=node)
         return UNKNOWN
@@ -932,15 +935,14 @@ class Interpreter:
     def _unpack(self, target: ast.Tuple | ast.List, value: Value, state: State, origin: ast.expr | None) -> None:
         value = bare(value)
         starred = any(isinstance(element, ast.Starred) for element in target.elts)
-        if isinstance(value, Series) and value.items is not None and not starred:
-            if len(value.items) == len(target.elts):
-                for element, item in zip(target.elts, value.items, strict=True):
-                    self.bind(element, item, state, origin)
-                return
+        items = value.items if isinstance(value, Series) else None
+        if items is not None and not starred and len(items) == len(target.elts):
+            for element, item in zip(target.elts, items, strict=True):
+                self.bind(element, item, state, origin)
+            return
         length = self.length_of(value)
         if isinstance(length, Unbacked) and isinstance(value, (Tensor, Series)) and origin is not None:
-            if not (isinstance(value, Series) and value.kind == "range"):
-                self.record(origin, "operator", length, operator=operators().iteration, parts=((origin, value),))
+            self.record(origin, "operator", length, operator=operators().iteration, parts=((origin, value),))
         shape_like = isinstance(value, Series) and value.kind == "shape"
         for position, element in enumerate(target.elts):
             item = self.element_of(value, state)
@@ -1202,6 +1204,13 @@ def chain_of(node: ast.Attribute) -> str:
         parts.append(current.attr)
         current = current.value
     return ".".join([current.id, *reversed(parts)]) if isinstance(current, ast.Name) else ""
+
+
+def _shared_topic(values: list[Unbacked]) -> str:
+    topics = {value.topic for value in values}
+    if len(topics) == 1:
+        return topics.pop()
+    return "size" if topics == {"size", "input"} else "number"
 
 
 def _takes_self(node: FunctionNode) -> bool:

@@ -163,12 +163,23 @@ class FileIndex:
                     return True
         return False
 
+    @property
+    def every_function(self) -> list[FunctionNode]:
+        """All functions and methods of the file."""
+        methods = [node for cls in self.all_classes for node in cls.methods.values()]
+        return [*self.functions.values(), *(node for node, _ in self.nested.values()), *methods]
+
     @cached_property
     def method_names(self) -> frozenset[str]:
         """Names of all methods of the file's classes that are not modules."""
         return frozenset(name for cls in self.all_classes for name in cls.methods if not self.is_module(cls))
 
     # ---- regions
+
+    @property
+    def has_inputs(self) -> bool:
+        """Whether the file says with which arguments its entry is called."""
+        return any(name in self.functions for name in operators().regions["input_functions"])
 
     def excluded(self, node: FunctionNode) -> bool:
         """Whether a compiler never sees the function's body: disabled, or the kernel of a custom operator."""
@@ -196,10 +207,9 @@ class FileIndex:
         functions += [(name, node, owner) for name, (node, owner) in self.nested.items()]
         methods = [(name, node, cls) for cls in self.all_classes for name, node in cls.methods.items()]
         compiling = frozenset(known["compiling_calls"])
-        has_inputs = any(name in self.functions for name in known["input_functions"])
         handed = self._handed_over(compiling)
         for name, node, owner in (*functions, *methods):
-            entry = has_inputs and owner is None and name in known["entry_functions"] and name in self.functions
+            entry = self.has_inputs and owner is None and name in known["entry_functions"] and name in self.functions
             assumed = assume_compiled and owner is None and name not in known["input_functions"]
             if entry or assumed or name in handed or self._compiling_decorator(node, compiling):
                 found.append(Root(node, owner))

@@ -197,7 +197,7 @@ class Shapes:
         """Elementwise over several values, the tensors of which decide the shape."""
         tensors = [value for value in map(_bare, values) if isinstance(value, Tensor)]
         unknown = any(isinstance(_bare(value), (type(UNKNOWN), Path)) for value in values)
-        boolean: bool | None = True if mask else False
+        boolean: bool | None = mask
         if bitwise:
             kinds = {tensor.boolean for tensor in tensors}
             boolean = True if kinds == {True} and not unknown else (None if None in kinds or unknown else False)
@@ -273,7 +273,7 @@ class Shapes:
         mask = operators().returns[call.name] == "reduction_mask"
         position = 1 if call.argument(0, "p", "q", "ord") is not None and call.name in operators().order_first else 0
         dimension = self._dimension(call, position)
-        return self._reduced(call, dimension, call.argument(position + 1, "keepdim"), True if mask else False)
+        return self._reduced(call, dimension, call.argument(position + 1, "keepdim"), mask)
 
     def _reduction_pair(self, call: OperatorCall) -> Value:
         other = _bare(call.argument(0, "other") or UNKNOWN)
@@ -490,7 +490,7 @@ class Shapes:
             elif isinstance(value, Unbacked):
                 if value.form is not None:
                     state.facts.learn_bounds(value.form, NONNEGATIVE)
-                sizes.append(replace(value, topic="size", group=None))
+                sizes.append(_as_size(value))
             elif isinstance(value, _SIZES):
                 sizes.append(value)
             elif value == UNKNOWN:
@@ -554,7 +554,7 @@ class Shapes:
             if isinstance(size, Unbacked):
                 if size.form is not None:
                     call.state.facts.learn_bounds(size.form, NONNEGATIVE)
-                size = replace(size, topic="size")
+                size = _as_size(size)
             return Tensor((size,), True, False, trail=_trail_of((size,)))
         for value in values:
             if isinstance(value, Unbacked):
@@ -593,6 +593,10 @@ class Shapes:
             dims, complete = self._size_list(call.arguments, call.state, call.node)
         known: list[Value] = []
         explicit = any(isinstance(size, Unbacked) for size in dims)
+        inferred = any(isinstance(size, Constant) and size.value == -1 for size in dims)
+        if explicit and inferred and not tensor.unbacked_dims:
+            source = next(size for size in dims if isinstance(size, Unbacked))
+            self._interpreter.record(call.node, "other", source, rule="DDE309", parts=self._given(call))
         for size in dims:
             if isinstance(size, Constant) and size.value == -1:
                 if tensor.unbacked_dims and not explicit:
@@ -606,6 +610,9 @@ class Shapes:
             else:
                 known.append(size)
         return Tensor(tuple(known), complete, tensor.boolean, offsets=tensor.offsets, trail=_trail_of(tuple(known)))
+
+    def _given(self, call: OperatorCall) -> tuple[tuple[ast.expr, Value], ...]:
+        return tuple(part for node in call.nodes for part in self._interpreter.parts(node, call.state))
 
     def _expanded(self, call: OperatorCall) -> Value:
         dims, complete = self._size_list(call.arguments, call.state, call.node)
@@ -667,7 +674,7 @@ class Shapes:
         first, last = start % rank, end % rank
         merged = self._interpreter.product(tensor.dims[first : last + 1], call.state)
         if isinstance(merged, Unbacked):
-            merged = replace(merged, topic="size")
+            merged = _as_size(merged)
         return tensor.shaped((*tensor.dims[:first], merged, *tensor.dims[last + 1 :]))
 
     def _unsqueezed(self, call: OperatorCall) -> Value:
@@ -820,7 +827,7 @@ class Shapes:
         total: Value = Constant(0)
         for size in sizes:
             total = self._interpreter.arithmetic(ast.Add, total, size, state, None)
-        return replace(total, topic="size") if isinstance(total, Unbacked) else total
+        return _as_size(total) if isinstance(total, Unbacked) else total
 
     def _stacked(self, call: OperatorCall) -> Value:
         given = _bare(call.everything[0] if call.everything else UNKNOWN)
@@ -902,6 +909,10 @@ def _broadcast_size(sizes: list[Value]) -> Value:
         if isinstance(size, (Constant, Known)):
             return size
     return others[0]
+
+
+def _as_size(value: Unbacked) -> Unbacked:
+    return replace(value, topic="input" if value.topic == "input" else "size", group=None)
 
 
 def _bare(value: Value) -> Value:
