@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 POLL_SECONDS = 0.05
 """How often a running child's memory is read."""
@@ -157,7 +158,7 @@ class Child:
         """Whether it has ended; it stays a zombie, so that its process group keeps its number until `kill`."""
         if self._status is not None:
             return True
-        waitid = getattr(os, "waitid", None)
+        waitid: Any = getattr(os, "waitid", None)
         if waitid is None:
             self._reap(block=False)
             if self._status is not None:
