@@ -160,24 +160,25 @@ class Child:
             return True
         waitid: Any = getattr(os, "waitid", None)
         if waitid is None:
-            self._reap(block=False)
-            if self._status is not None:
+            gone = self._reap(block=False)
+            if gone:
                 with contextlib.suppress(OSError):
                     os.killpg(self.pid, signal.SIGKILL)
-            return self._status is not None
+            return gone
         try:
-            return waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+            return bool(waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT))
         except ChildProcessError:
             return True
 
-    def _reap(self, *, block: bool) -> None:
+    def _reap(self, *, block: bool) -> bool:
+        """Take the exit status; gives whether there is one."""
         try:
             pid, status = os.waitpid(self.pid, 0 if block else os.WNOHANG)
         except ChildProcessError:
-            self._status = -1
-            return
+            pid, status = self.pid, -1
         if pid:
             self._status = status
+        return bool(pid)
 
     def _killed(self, kind: str, message: str) -> Death:
         self._dump_frames()
