@@ -249,7 +249,7 @@ class Search:
             if candidate.edits in seen:
                 continue
             seen.add(candidate.edits)
-            reason = self._banned.get((key, candidate.move, candidate.message))
+            reason = self._banned.get((key, candidate.move, _contents(candidate)))
             kept = None
             if reason is None:
                 kept, reason = self._try(state, question, key, diagnostic, candidate, allow_unsafe)
@@ -420,7 +420,7 @@ class Search:
         return None
 
     def _ban(self, step: Step, reason: str) -> None:
-        self._banned[(step.key, step.candidate.move, step.candidate.message)] = reason
+        self._banned[(step.key, step.candidate.move, _contents(step.candidate))] = reason
 
     def _compare_whole(self, state: _State) -> Comparison:
         """The program of a state on all samples."""
@@ -499,6 +499,11 @@ def _decisions(history: History, candidate: Candidate, question: Question) -> tu
 
 def _decision(span: Span) -> Decision:
     return Decision(f"{span.filename}:{span.row}:{span.column}:{span.end_row}:{span.end_column}", span)
+
+
+def _contents(candidate: Candidate) -> str:
+    """What tells two candidates of one move for one question apart, wherever they stand by now."""
+    return "\0".join(edit.content for edit in candidate.edits)
 
 
 def _unreached(comparison: Comparison, decision: Decision) -> bool:

@@ -246,17 +246,22 @@ def test_arithmetic_moves_before_the_read(line: str, types: dict[str, TypeFact],
     [
         (
             "a, b = torch.chunk(x, 2)",
-            "half = (x.shape[0] + 1) // 2\na, b = (x.narrow(0, 0, half), x.narrow(0, half, x.shape[0] - half))",
+            "torch._check_value(x.shape[0] != 1)\nhalf = (x.shape[0] + 1) // 2\n"
+            "a, b = (x.narrow(0, 0, half), x.narrow(0, half, x.shape[0] - half))",
         ),
         (
             "a, b = x.chunk(2, dim=-1)",
             "torch._check(x.shape[-1] % 2 == 0)\nhalf = x.shape[-1] // 2\n"
             "a, b = (x.narrow(-1, 0, half), x.narrow(-1, half, half))",
         ),
-        ("a, b = x.split(n)", "a, b = x.split([n, x.shape[0] - n])"),
-        ("a, b = x[m]", "whole = x[m]\ntorch._check(whole.shape[0] == 2)\na, b = whole"),
-        ("a, b, c = t", "torch._check(t.shape[0] == 3)\na, b, c = t"),
-        ("a, b = t.unbind(1)", "torch._check(t.shape[1] == 2)\na, b = t.unbind(1)"),
+        (
+            "a, b = x.split(n)",
+            "torch._check(n > 0)\ntorch._check_value(n < x.shape[0])\ntorch._check_value(x.shape[0] <= 2 * n)\n"
+            "a, b = x.split([n, x.shape[0] - n])",
+        ),
+        ("a, b = x[m]", "whole = x[m]\ntorch._check_value(whole.shape[0] == 2)\na, b = whole"),
+        ("a, b, c = t", "torch._check_value(t.shape[0] == 3)\na, b, c = t"),
+        ("a, b = t.unbind(1)", "torch._check_value(t.shape[1] == 2)\na, b = t.unbind(1)"),
         (
             "y = torch.nn.functional.one_hot(t)",
             "y = (t.unsqueeze(-1) == torch.arange(t.max().item() + 1, device=t.device)).long()",

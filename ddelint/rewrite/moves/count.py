@@ -126,6 +126,9 @@ def _chunk(context: Context, node: ast.Call, call: Applied) -> Iterator[Candidat
             rest = f"{torch}.sym_max({size} - {number} * {piece}, 0)" if number else size
             pieces.append(f"{whole}.narrow({axis}, {start}, {torch}.sym_min({piece}, {rest}))")
     rounded = [*lines, f"{piece} = ({size} + {count - 1}) // {count}"]
+    if count == 2 and _targets(context, node) == 2:
+        # a single row makes one piece, which cannot be unpacked into two names
+        rounded.insert(len(lines), f"{torch}._check_value({size} != 1)")
     yield from _with_lines(
         context,
         rounded,
@@ -174,7 +177,14 @@ def _split(context: Context, kinds: Kinds, node: ast.Call, call: Applied) -> Ite
         name = fresh_name(source, "piece")
         lines.append(f"{name} = {text}")
         text = name
-    rest = f"{whole}.shape[{axis}] - " + (text if count == 2 else f"{count - 1} * {text}")
+    torch, imports = torch_name(source)
+    taken = text if count == 2 else f"{count - 1} * {text}"
+    rest = f"{whole}.shape[{axis}] - {taken}"
+    lines += [
+        f"{torch}._check({text} > 0)",
+        f"{torch}._check_value({taken} < {whole}.shape[{axis}])",
+        f"{torch}._check_value({whole}.shape[{axis}] <= {count} * {text})",
+    ]
     tail = "" if dimension is None else f", dim={axis}"
     yield from _with_lines(
         context,
@@ -182,7 +192,8 @@ def _split(context: Context, kinds: Kinds, node: ast.Call, call: Applied) -> Ite
         node,
         f"{whole}.split([{', '.join([text] * (count - 1))}, {rest}]{tail})",
         f"the number of pieces of `split` hangs on the size; a list of {count} lengths does not",
-        notes=(f"always {count} pieces",),
+        notes=("another number of pieces still raises ValueError, with another message",),
+        imports=imports,
     )
 
 
@@ -304,11 +315,12 @@ def _adaptive(context: Context, node: ast.Call, call: Applied, dimensions: int) 
     for number, (base, part) in reversed(list(enumerate(zip(bases, sizes)))):
         name = fresh_name(source, base)
         width, count = f"{whole}.shape[{number - dimensions}]", text_of(source, part, Binding.ARITHMETIC + 2)
-        positions = f"{torch}.arange({width}, {device})"
+        positions = fresh_name(source, "positions")
         lines += [
+            f"{positions} = {torch}.arange({width}, {device})",
             f"{name} = {torch}.arange({text_of(source, part)}, {device}).unsqueeze(1)",
             f"{name} = ({positions} >= {name} * {width} // {count}) & "
-            f"({positions} < (({name} + 1) * {width} + {count} - 1) // {count})",
+            f"({positions} < -(-({name} + 1) * {width} // {count}))",
             f"{name} = {name}.to({whole}.dtype) / {name}.sum(1, keepdim=True)",
         ]
         text = f"{text} @ {name}.T" if number == dimensions - 1 else f"{name} @ ({text})"
@@ -320,6 +332,35 @@ def _adaptive(context: Context, node: ast.Call, call: Applied, dimensions: int) 
         "adaptive pooling demands a concrete output size; a product with the weights of its cells does not",
         notes=("values may differ in the last bits",),
         imports=imports,
+    )
+
+
+def _max_pool(context: Context, node: ast.Call, call: Applied) -> Iterator[Candidate]:
+    """`max_pool1d` demands a concrete length; the same pooling in two dimensions does not."""
+    source = context.site.source
+    names = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
+    given = dict(zip(names, call.arguments)) | call.named
+    function = source.segment(node.func)
+    if not function.endswith("max_pool1d") or set(given) - set(names):
+        return
+    arguments = []
+    for name, empty in (("kernel_size", 1), ("stride", 1), ("padding", 0), ("dilation", 1)):
+        value = given.get(name)
+        if value is None or _is_none(value):
+            continue
+        if _integer(value) is None:
+            return
+        pair = f"({empty}, {source.segment(value)})"
+        arguments.append(pair if name == "kernel_size" else f"{name}={pair}")
+    if "ceil_mode" in given:
+        arguments.append(f"ceil_mode={source.segment(given['ceil_mode'])}")
+    tensor = text_of(source, call.tensor, Binding.PRIMARY)
+    yield from offer(
+        context,
+        "symbolic_function",
+        Claim.RESTRUCTURED,
+        "`max_pool1d` demands a concrete length; the same pooling as `max_pool2d` over one row does not",
+        [(node, f"{function.removesuffix('1d')}2d({tensor}.unsqueeze(-2), {', '.join(arguments)}).squeeze(-2)")],
     )
 
 
@@ -357,7 +398,7 @@ def _unpacked(context: Context, kinds: Kinds) -> Iterator[Candidate]:
     if any(isinstance(element, ast.Starred) for element in elements):
         return
     whole, lines = _whole(context, tensor)
-    lines.append(f"{torch}._check({whole}.shape[{dimension}] == {len(elements)})")
+    lines.append(f"{torch}._check_value({whole}.shape[{dimension}] == {len(elements)})")
     line = lines_before(source, context.site.statement, lines)
     if line is None:
         return
@@ -370,7 +411,7 @@ def _unpacked(context: Context, kinds: Kinds) -> Iterator[Candidate]:
         changes,
         edits=[line],
         imports=imports,
-        notes=("another number of rows raises RuntimeError, no longer ValueError",),
+        notes=("another number of rows still raises ValueError, with another message",),
     )
 
 
@@ -402,6 +443,8 @@ def symbolic_function(context: Context) -> Iterator[Candidate]:
                         "`sorted` compares in Python; the tensor is sorted before it is read",
                         [(node, f"{text_of(source, tensor, Binding.PRIMARY)}.sort({order}).values.tolist()")],
                     )
+            case ast.Call() if called(node) == "max_pool1d" and (call := applied(node)) is not None:
+                yield from _max_pool(context, node, call)
             case ast.Call() if called(node) == "scaled_dot_product_attention":
                 yield from _causal(context, source, node, torch, imports)
 

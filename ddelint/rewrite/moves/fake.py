@@ -107,7 +107,7 @@ def _registered(context: Context, function: ast.FunctionDef, outputs: list[_Outp
     yield from offer(
         context,
         _MOVE,
-        Claim.EQUIVALENT,
+        Claim.RESTRUCTURED,
         f"`{function.name}` has no fake kernel, so nothing can trace it; "
         + ("its output's size is a new symbol" if dynamic else "its output's shape follows from its input"),
         edits=[edit],
@@ -170,13 +170,24 @@ def _forms(source: SourceFile, function: ast.FunctionDef, value: ast.expr) -> It
         case ast.Call() if called(value) in {"masked_select", "unique", "unique_consecutive"}:
             yield dynamic
             return
-    yield _Output(f"{torch}.empty_like({first})", False)
-    for other in tensors:
-        if other != first:
-            yield _Output(f"{torch}.empty_like({other})", False)
-    yield _Output(f"{first}.new_empty(())", False)
+    dtypes = _dtypes(function, torch)
+    for tensor in [first, *(other for other in tensors if other != first)]:
+        for dtype in dtypes:
+            yield _Output(f"{torch}.empty_like({tensor}{dtype})", False)
+    for dtype in dtypes:
+        yield _Output(f"{first}.new_empty((){dtype})", False)
     yield dynamic
     yield rows
+
+
+_INTEGER_WORDS = frozenset(("int64", "long", "argsort", "argmax", "argmin", "searchsorted", "digitize", "bucketize"))
+
+
+def _dtypes(function: ast.FunctionDef, torch: str) -> list[str]:
+    """What says an output's dtype, likeliest first: the input's own, or integers where the body says so."""
+    words = {node.attr for node in ast.walk(function) if isinstance(node, ast.Attribute)}
+    own, integers = "", f", dtype={torch}.int64"
+    return [integers, own] if words & _INTEGER_WORDS else [own, integers, f", dtype={torch}.bool"]
 
 
 def _inlined(function: ast.FunctionDef, value: ast.expr) -> ast.expr:
