@@ -39,7 +39,13 @@ def test_a_raise_with_a_constant_message_becomes_one_check() -> None:
 def test_the_check_has_the_exception_type(exception: str, check: str) -> None:
     text = f'def fn(n):\n    if n > 4:\n        raise {exception}("m")\n'
     found = rewritten("check_instead_of_raise", context_of(text, "n > 4", TYPES, "DDE103"))
-    assert found[0] == f'def fn(n):\n    torch.{check}(n <= 4, lambda: "m")\n'
+    assert found[1] == f'def fn(n):\n    torch.{check}(n <= 4, lambda: "m")\n'
+
+
+def test_a_check_with_a_message_comes_first_where_strict_export_takes_it() -> None:
+    text = 'def fn(n):\n    if n != 4:\n        raise ValueError("m")\n'
+    found = rewritten("check_instead_of_raise", context_of(text, "n != 4", TYPES, "DDE103"))
+    assert found[0] == 'def fn(n):\n    torch._check_value(n == 4, lambda: "m")\n'
 
 
 @pytest.mark.parametrize("raised", ['AssertionError("m")', 'ValueError(f"{t}")', "MyError(n)", 'ValueError("a", n)'])
@@ -113,7 +119,7 @@ def test_whole_shapes_are_compared_dimension_by_dimension() -> None:
 def test_any_and_all_become_a_loop_of_checks() -> None:
     text = 'def fn(sizes):\n    if any(s <= 0 for s in sizes if s):\n        raise ValueError("m")\n'
     found = rewritten("check_instead_of_raise", context_of(text, "any(s <= 0 for s in sizes if s)", {}, "DDE103"))
-    assert found[0] == (
+    assert found[1] == (
         'def fn(sizes):\n    for s in sizes:\n        if s:\n            torch._check_value(s > 0, lambda: "m")\n'
     )
 
@@ -242,8 +248,9 @@ def test_checked_programs_trace_and_raise_where_eager_does(block: str, asking: s
 def test_one_line_checks_trace_and_raise_the_same_type() -> None:
     text = "import torch\n\n\ndef fn(x, t):\n    if t.sum() > 5:\n        raise IndexError('m')\n    return x * 2\n"
     found = with_imports("check_instead_of_raise", context_of(text, "t.sum() > 5", TYPES, "DDE103"))
-    assert "torch._check_index(t.sum().item() <= 5, lambda: 'm')" in found[0]
-    assert failures(text, found[0], samples(), ("export", "compile")) == []
+    assert "torch._check_index(t.sum().item() <= 5, lambda: 'm')" in found[1]
+    assert failures(text, found[1], samples(), ("export", "compile")) == []
+    assert failures(text, found[0], samples(), ("export", "strict", "compile")) == []
 
 
 def test_split_checks_trace() -> None:

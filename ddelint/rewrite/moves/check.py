@@ -67,12 +67,33 @@ def _variants(
     context: Context, statement: ast.If | ast.Assert, want: bool, conditions: Conditions
 ) -> Iterator[Candidate]:
     try:
-        if isinstance(statement, ast.If):
-            yield from _alone(context, statement, conditions)
+        alone = list(_alone(context, statement, conditions)) if isinstance(statement, ast.If) else []
         lines = conditions.lines(statement.test, want, f"{conditions.torch}._check")
     except (Inexpressible, ValueError):
         return
-    yield from _beside(context, statement, lines, conditions)
+    beside = list(_beside(context, statement, lines, conditions))
+    yield from (*alone, *beside) if _strict_takes_message(lines) else (*beside, *alone)
+
+
+def _strict_takes_message(lines: list[str]) -> bool:
+    """Whether strict export takes these conditions with a message beside them.
+
+    It does for equalities and for a bool read from a tensor, which fix the symbol; for any other condition the message
+    lands in the graph (torch 2.13: AttributeError, 'function' object has no attribute 'is_quantized').
+    """
+    for line in lines:
+        try:
+            (statement,) = ast.parse(line).body
+        except (SyntaxError, ValueError):
+            return False
+        match statement:
+            case ast.Expr(value=ast.Call(args=[ast.Compare(ops=[ast.Eq()]), *_])):
+                pass
+            case ast.Expr(value=ast.Call(args=[ast.Call(func=ast.Attribute(attr="item")), *_])):
+                pass
+            case _:
+                return False
+    return True
 
 
 def _candidate(
