@@ -72,6 +72,8 @@ def is_emptiness_test(node: ast.AST) -> bool:
             kind = type(operator)
             if isinstance(left, ast.Constant):
                 left, right, kind = right, left, _MIRRORED.get(kind, kind)
+            if isinstance(left, ast.BinOp) and not isinstance(left.op, (ast.Add, ast.Mult)):
+                return False  # n % 2 == 0 is no test for emptiness
             return isinstance(right, ast.Constant) and type(right.value) is int and (kind, right.value) in _EMPTINESS
         case ast.Compare() | ast.BoolOp():
             return False

@@ -852,6 +852,8 @@ class Calls:
                     uses += [(name, node.lineno), (mask, node.lineno)]
                 case ast.UnaryOp(op=ast.Invert(), operand=ast.Name(id=name)):
                     uses.append((name, node.lineno))
+                case ast.Assign(targets=[ast.Name(id=name)], value=ast.BinOp() as value) if name in _names(value):
+                    pass  # x = x + 1: what x is afterwards it was before
                 case ast.Assign(targets=targets):
                     for target in targets:
                         for part in ast.walk(target):
@@ -879,6 +881,10 @@ class Calls:
                 behaviour = operators().returns.get(terminal_name(node.func), "")
                 if behaviour in operators().tensor_first and index.dotted(node.func).startswith("torch."):
                     uses.append((name, node.lineno))
+
+
+def _names(node: ast.expr) -> set[str]:
+    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
 
 
 def _only_name(node: ast.expr, parameters: set[str]) -> str:

@@ -154,6 +154,8 @@ class Tensor(Value):
     """Holds running totals (the result of a cumulative sum)."""
     trail: Step | None = None
     serial: int = field(default_factory=lambda: next(_serial))
+    outline: int = field(default_factory=lambda: next(_serial))
+    """Two tensors with the same outline have the same shape, whatever that is."""
 
     @property
     def scalar(self) -> bool:
@@ -167,10 +169,10 @@ class Tensor(Value):
 
     def shaped(self, dims: tuple[Value, ...], complete: bool = True) -> Tensor:
         """A new tensor like this one with other dimensions."""
-        return replace(self, dims=dims, complete=complete, literal=False, serial=next(_serial))
+        return replace(self, dims=dims, complete=complete, literal=False, serial=next(_serial), outline=next(_serial))
 
     def renewed(self) -> Tensor:
-        """The same knowledge about another tensor."""
+        """The same knowledge about another tensor of the same shape."""
         return replace(self, literal=False, serial=next(_serial))
 
 

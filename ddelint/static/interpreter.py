@@ -279,7 +279,7 @@ class Interpreter:
             position += len(tensor.dims)
         if 0 <= position < len(tensor.dims):
             return tensor.dims[position]
-        return Known(self.symbol_form((tensor.serial, position), state))
+        return Known(self.symbol_form((tensor.outline, position), state))
 
     def symbol_form(self, key: object, state: State) -> Linear:
         """The symbol of a size that is known while tracing, the same one for the same tensor and dimension."""
@@ -814,6 +814,13 @@ class Interpreter:
                 # a list cut at such a place would ask, too: as likely as not it is a tensor
                 return index_tensor(self, node, Tensor(), state)
             return self._sliced(node.slice, owner, state)
+        if owner == UNKNOWN and isinstance(node.slice, (ast.Compare, ast.Name, ast.UnaryOp, ast.BinOp, ast.Call)):
+            self.quiet += 1
+            mask = bare(self.evaluate(node.slice, state))
+            self.quiet -= 1
+            if isinstance(mask, Tensor) and mask.boolean and not mask.scalar:
+                # only a tensor takes a mask as an index
+                return index_tensor(self, node, Tensor(), state)
         index = bare(self.evaluate(node.slice, state))
         if isinstance(owner, Series):
             return self._element(node, owner, index, state)

@@ -233,6 +233,7 @@ class FileIndex:
         """Names of functions that are handed to a compiling call anywhere in the file."""
         self._handed_lambdas: list[ast.Lambda] = []
         last_parts = {name.rsplit(".", 1)[-1] for name in compiling}
+        last_parts |= {alias for alias, name in self.imports.items() if name in compiling}
         if not any(f"{part}(" in self.source.text for part in last_parts):
             return set()
         names: set[str] = set()

@@ -229,7 +229,11 @@ class Shapes:
             others = [tensor for tensor in tensors if not tensor.scalar]
             if len(others) == 1 and not unknown:
                 dims = others[0].dims
-        return Tensor(dims, complete, boolean, offsets=offsets, trail=trail)
+        merged_tensor = Tensor(dims, complete, boolean, offsets=offsets, trail=trail)
+        shaped = [tensor for tensor in tensors if not tensor.scalar]
+        if len(shaped) == 1 and not unknown:
+            return replace(merged_tensor, outline=shaped[0].outline)
+        return merged_tensor
 
     def _broadcast(self, call: OperatorCall) -> Value:
         if call.method or call.tensor_node is not None:
@@ -470,9 +474,9 @@ class Shapes:
             return self._interpreter.product(tensor.dims, call.state)
         if tensor.unbacked_dims:
             size = tensor.unbacked_dims[0]
-            form = self._interpreter.symbol_form((tensor.serial, "numel"), call.state)
+            form = self._interpreter.symbol_form((tensor.outline, "numel"), call.state)
             return replace(size, form=form)
-        return Known(self._interpreter.symbol_form((tensor.serial, "numel"), call.state))
+        return Known(self._interpreter.symbol_form((tensor.outline, "numel"), call.state))
 
     def _size_list(self, values: list[Value], state: State, origin: ast.expr) -> tuple[tuple[Value, ...], bool]:
         """Sizes given as ints or as one sequence; the flag says whether they are all of them."""

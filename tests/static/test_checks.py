@@ -1,0 +1,218 @@
+"""The front door of the static pass: spans, symbols, breadcrumbs, and files of every shape."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ddelint.diagnostics import Diagnostic, Severity
+from ddelint.source import SourceError, SourceFile
+from ddelint.static.checks import check_source, might_matter
+
+ROOT = Path(__file__).resolve().parents[2]
+MODEL = """import torch
+
+class Model(torch.nn.Module):
+    def forward(self, x, scores):
+        hit = (scores > 0.5).nonzero()
+        n = hit.shape[0]
+        wide = n + 1
+        if wide > 4:
+            return x * 2
+        return x
+"""
+
+
+def check(text: str, **options: bool) -> list[Diagnostic]:
+    return check_source(SourceFile("model.py", text), **options)
+
+
+def body(*lines: str) -> str:
+    """A compiled function of `x` and `scores`, tensors both."""
+    head = "import torch\n@torch.compile\ndef f(x: torch.Tensor, scores: torch.Tensor):\n"
+    return head + "".join(f"    {line}\n" for line in lines)
+
+
+def codes(*lines: str) -> list[str]:
+    """Codes found in a compiled function with these lines."""
+    return [d.code for d in check(body(*lines))]
+
+
+def test_the_span_is_the_asking_expression_alone() -> None:
+    (found,) = check(MODEL)
+    assert (found.code, found.expression, found.severity) == ("DDE101", "wide > 4", Severity.ERROR)
+    assert (found.span.row, found.span.column, found.span.end_row, found.span.end_column) == (8, 12, 8, 20)
+    assert "`wide > 4`" in found.message
+    assert found.origin == ("static",)
+
+
+def test_a_symbol_is_told_in_the_users_words() -> None:
+    (found,) = check(MODEL)
+    (symbol,) = found.symbols
+    assert (symbol.name, symbol.expression, symbol.lower) == ("wide", "(scores > 0.5).nonzero()", 0)
+    assert symbol.created is not None
+    assert symbol.created.row == 5
+
+
+def test_breadcrumbs_lead_from_the_question_to_the_source() -> None:
+    (found,) = check(MODEL)
+    assert [span.row for span, _ in found.breadcrumbs] == [8, 7, 6, 5]
+    assert all(sentence for _, sentence in found.breadcrumbs)
+
+
+def test_breadcrumbs_pass_through_calls() -> None:
+    (found,) = check(
+        "import torch\n"
+        "def cut(y, n):\n    return y if n > 3 else -y\n"
+        "@torch.compile\ndef f(x: torch.Tensor):\n    return cut(x, x.sum().item())\n"
+    )
+    assert found.span.row == 3
+    assert any("passed to `cut` as `n`" in sentence for _, sentence in found.breadcrumbs)
+
+
+def test_a_tensor_is_told_by_what_it_was_bound_to() -> None:
+    (found,) = check(body("low, high = torch.aminmax(x)", "if low < 0:", "    return high"))
+    assert [(s.name, s.expression) for s in found.symbols] == [("low", "torch.aminmax(x)")]
+
+
+@pytest.mark.parametrize(
+    ("test", "expressions"),
+    [
+        ("if n > 4 and x.dim() == 2:", ["n > 4"]),
+        ("if not n > 4:", ["n > 4"]),
+        ("if n > 4 or n < 2:", ["n > 4", "n < 2"]),
+        ("if 2 < n < 9:", ["2 < n < 9"]),
+        ("if x.dim() == 2 and not (n > 4 or scores.any()):", ["n > 4", "scores.any()"]),
+    ],
+)
+def test_each_operand_of_a_test_asks_for_itself(test: str, expressions: list[str]) -> None:
+    found = check(body("n = scores.sum().item()", test, "    return x", "return -x"))
+    assert [d.expression for d in found] == expressions
+
+
+@pytest.mark.parametrize("test", ["n > 4 or n < 2", "not n > 4", "n > 4 and scores.any()"])
+def test_a_validation_is_reported_as_a_whole(test: str) -> None:
+    (found,) = check(body("n = scores.sum().item()", f"if {test}:", "    raise ValueError('no')", "return x"))
+    assert (found.code, found.expression) == ("DDE103", test)
+
+
+def test_without_a_region_everything_is_silent_unless_compilation_is_assumed() -> None:
+    text = body("if x.sum() > 0:", "    return x").replace("@torch.compile\n", "")
+    assert check(text) == []
+    assert [d.code for d in check(text, assume_compiled=True)] == ["DDE105"]
+
+
+def test_the_inputs_say_what_the_parameters_are() -> None:
+    text = (
+        "import torch\n"
+        "class Model(torch.nn.Module):\n"
+        "    def forward(self, a, b, c):\n"
+        "        if a[b].shape[0] > 3:\n            return a\n"
+        "        return a * int(c)\n"
+    )
+    assert [d.code for d in check(text)] == []
+    with_inputs = text + "def make_inputs(seed):\n    n = seed % 3\n    return torch.rand(4), torch.arange(4) < n, n\n"
+    assert [d.code for d in check(with_inputs)] == ["DDE101"]
+    with_indices = text + "def make_inputs(seed):\n    return torch.rand(4), torch.arange(4), torch.tensor(seed)\n"
+    assert [d.code for d in check(with_indices)] == ["DDE201"]
+
+
+def test_unbacked_marks_make_sizes_ask() -> None:
+    text = (
+        "import torch\nUNBACKED = {1: [0]}\n"
+        "def fn(x, y):\n    if x.shape[0] > 3 or y.shape[0] > 3:\n        return x\n    return y\n"
+        "def make_inputs(seed):\n    return torch.rand(3), torch.rand(seed)\n"
+    )
+    assert [(d.code, d.expression) for d in check(text)] == [("DDE401", "y.shape[0] > 3")]
+
+
+def test_facts_from_checks_and_branches_settle_later_questions() -> None:
+    assert codes("n = scores.sum().item()", "torch._check(n > 4)", "return x if n > 2 else -x") == []
+    assert codes("n = scores.sum().item()", "torch._check(n > 2)", "return x if n > 4 else -x") == ["DDE101"]
+    assert codes("n = scores.sum().item()", "torch._check(n % 2 == 0)", "return x if n % 2 == 0 else -x") == []
+    assert codes("n = scores.sum().item()", "assert n > 4", "return x if n > 4 else -x") == []
+
+
+def test_the_same_mask_gives_the_same_size() -> None:
+    same = ("mask = scores > 0", "a, b = x[mask], scores[mask]", "return a if a.shape[0] == b.shape[0] else b")
+    assert codes(*same) == []
+    other = ("a, b = x[scores > 0], x[scores < 0]", "return a if a.shape[0] == b.shape[0] else b")
+    assert codes(*other) == ["DDE101"]
+
+
+def test_loops_and_recursion_end() -> None:
+    text = body(
+        "n = scores.sum().item()",
+        "def turn(k):",
+        "    return k if k > 3 else turn(k + 1)",
+        "i = 0",
+        "while i < 3:",
+        "    i = i + 1",
+        "    for j in range(9):",
+        "        n = n + j",
+        "return turn(n)",
+    )
+    assert {d.code for d in check(text)} == {"DDE101"}
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("match x.shape:", "    case [a, b]:", "        return a", "    case _:", "        return x"),
+        ("with torch.no_grad() as g:", "    y = x", "return y"),
+        (
+            "try:",
+            "    y = x",
+            "except (ValueError, TypeError) as e:",
+            "    raise",
+            "else:",
+            "    y = -x",
+            "finally:",
+            "    pass",
+        ),
+        ("del x", "global z", "z = 3"),
+        ("async def g():", "    await x", "    async for i in x:", "        yield i"),
+        ("return (lambda *a, k=1, **b: a)(*x, **{'k': 2})"),
+        ("x[..., None, 1:2] += 1", "x.attr.deep = 3", "(a, *b), c = x, 1", "return [*b, c, {**{}}, {1, 2}]"),
+        ("return {k: v for k, v in x.items() if k}, (yield), f'{x!r:>{3}}'"),
+        ("class Inner:", "    y = 1", "return Inner().y"),
+    ],
+)
+def test_every_statement_is_survived(lines: tuple[str, ...] | str) -> None:
+    assert isinstance(check(body(*([lines] if isinstance(lines, str) else lines))), list)
+
+
+def test_our_own_files_are_survived_and_silent() -> None:
+    for path in sorted((ROOT / "ddelint").rglob("*.py")):
+        if "trace" in path.parts:
+            continue  # holds a program that asks, on purpose
+        assert [d for d in check_source(SourceFile.read(path)) if d.severity is Severity.ERROR] == [], path.name
+
+
+def test_newlines_and_wide_characters_do_not_shift_columns() -> None:
+    text = body("é = scores.sum().item()", "π = 'ü' if é > 4 else ''", "return π").replace("\n", "\r\n")
+    (found,) = check(text)
+    assert found.expression == "é > 4"
+    assert (found.span.column, found.span.end_column) == (16, 21)
+
+
+def test_a_file_that_does_not_parse_raises() -> None:
+    with pytest.raises(SourceError):
+        check("def f(:\n")
+
+
+@pytest.mark.parametrize(
+    ("data", "kept"),
+    [
+        (b"import torch\ndef forward(x):\n    return x.item()\n", True),
+        (b"def forward(x):\n    return x.item()\n", False),
+        (b"import torch\nx.item()\n", False),
+        (b"import torch\ndef forward(x):\n    return x + 1\n", False),
+        (b"import torch\ndef forward(x):\n    print(x)\n", False),
+        (b"x = 1  # ddelint: ignore\n", True),
+        (b"torch._check_is_size(n)\n", True),
+    ],
+)
+def test_the_byte_scan(data: bytes, kept: bool) -> None:
+    assert might_matter(data) is kept
