@@ -118,7 +118,7 @@ def live_stack(until: CodeType) -> list[Place]:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code is not until:
         if not frame.f_code.co_filename.startswith(_PACKAGE):
-            places.append(Place(frame.f_code, frame.f_lasti, frame))
+            places.append(Place(frame.f_code, _settled(frame.f_code, frame.f_lasti), frame))
         frame = frame.f_back
     places.reverse()
     return places
@@ -141,7 +141,8 @@ def raised_stack(error: BaseException, root: BaseException, until: CodeType) -> 
 def _traceback(entry: TracebackType | None) -> list[Place]:
     places = []
     while entry is not None:
-        places.append(Place(entry.tb_frame.f_code, entry.tb_lasti, entry.tb_frame))
+        code = entry.tb_frame.f_code
+        places.append(Place(code, _settled(code, entry.tb_lasti), entry.tb_frame))
         entry = entry.tb_next
     return places
 
@@ -312,6 +313,14 @@ def _positions(code: CodeType) -> list[tuple[int | None, int | None, int | None,
 @cache
 def _instructions(code: CodeType) -> list[tuple[int, str]]:
     return [(i.offset, i.opname) for i in dis.get_instructions(code)]
+
+
+@cache
+def _settled(code: CodeType, offset: int) -> int:
+    """The offset by which a call is known: a call that CPython 3.11 has specialized runs in the PRECALL before it."""
+    if dis.opname[code.co_code[offset]] != "PRECALL":
+        return offset
+    return next(start for start, name in _instructions(code) if start > offset and name == "CALL")
 
 
 def instruction_name(place: Place) -> str:

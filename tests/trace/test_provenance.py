@@ -229,3 +229,29 @@ def test_plumbing_is_nobodys_code() -> None:
     assert provenance.is_plumbing("<string>")
     assert not provenance.is_plumbing(pytest.__file__)
     assert not provenance.is_plumbing(__file__)
+
+
+class Watching:
+    """Notes how the caller that wants its length is known."""
+
+    def __init__(self) -> None:
+        self.keys: set[tuple[Any, ...]] = set()
+
+    def __len__(self) -> int:
+        self.keys.add(provenance.live_stack(call_often.__code__)[0].key)
+        return 1
+
+
+def length_of(value: Watching) -> int:
+    return len(value)
+
+
+def call_often(value: Watching) -> None:
+    for _ in range(100):
+        length_of(value)
+
+
+def test_a_call_is_known_by_the_same_key_once_the_interpreter_has_specialized_it() -> None:
+    watching = Watching()
+    call_often(watching)
+    assert len(watching.keys) == 1
