@@ -23,12 +23,15 @@ from ddelint.verify import failures
 from ddelint.verify.calls import Outcome, module_of, run
 from ddelint.verify.eager import Patience, Reference, mismatches, run_sample
 from ddelint.verify.inputs import REQUIRING_GRAD, Sample, variations
+from ddelint.verify.limits import TooMuch, limited
 from ddelint.verify.sameness import COMPILED, Tolerance
 
 _MOST_MISMATCHES = 6
 _RECOMPILES = 64
 """Graphs of one function before Dynamo gives up: enough for every input set to get its own."""
 _ORIGINAL_SECONDS, _REPLAY_SECONDS = 30.0, 45.0
+_SHARE = 0.9
+"""Of the request's time: what is left is for saying how it went."""
 
 
 def compile_targets(
@@ -44,18 +47,24 @@ def compile_targets(
     `samples` 0: trace only. `backend` is torch.compile's; gradients need at least `aot_eager`, which then replaces
     `eager`. What the front ends raise becomes a failed TargetResult, with a Question where user code can be blamed.
     """
-    references = list(_references(original, options, samples))
+    started = time.perf_counter()
+    count = max(samples, 8)
+    references = list(_references(original, options, samples, count))
     replays = references if samples else []
-    program = _Program(rewritten(), options)
+    program = _Program(rewritten(), options, count)
     notes: list[str] = []
     results: list[TargetResult] = []
     backward: list[bool] = []
     for target in targets:
-        if target == "compile":
-            found = _Compile(program, options, backend, notes).judge(references, replays, backward)
-            results += found
-        elif target in ("export", "strict"):
-            results.append(_judge_export(program, target, references, replays))
+        left = options.timeout * _SHARE - (time.perf_counter() - started)
+        try:
+            with limited(max(left, 1.0), None):
+                if target == "compile":
+                    results += _Compile(program, options, backend, notes).judge(references, replays, backward)
+                elif target in ("export", "strict"):
+                    results.append(_judge_export(program, target, references, replays))
+        except TooMuch:
+            results.append(TargetResult(target, "cpu", ok=False, error=f"did not finish within {max(left, 1.0):.0f} s"))
     if "compile" in targets and samples:
         results += _on_devices(program, options, backend, notes, results, replays)
     results = [_shortened(result) for result in results]
@@ -76,11 +85,11 @@ def _shortened(result: TargetResult) -> TargetResult:
     return replace(result, mismatches=tuple(ranked[:_MOST_MISMATCHES]))
 
 
-def _references(original: Entry, options: SessionOptions, samples: int) -> Iterator[Reference]:
+def _references(original: Entry, options: SessionOptions, samples: int, count: int) -> Iterator[Reference]:
     """The original in eager; at least up to the first input on which it returns, which is what will be traced."""
     started = time.perf_counter()
     any_returned = False
-    for number, sample in enumerate(variations(original, max(samples, 8), options.seed)):
+    for number, sample in enumerate(variations(original, count, options.seed)):
         if sample.label == REQUIRING_GRAD:  # gradients nobody asked for: eager against eager has compared these
             continue
         spent = time.perf_counter() - started > min(_ORIGINAL_SECONDS, options.timeout / 10)
@@ -110,16 +119,14 @@ class Wrapped(torch.nn.Module):  # type: ignore[misc]
 class _Program:
     """The rewritten entry, as the targets see it."""
 
-    def __init__(self, entry: Entry, options: SessionOptions) -> None:
+    def __init__(self, entry: Entry, options: SessionOptions, count: int) -> None:
         self.entry = entry
         self.options = options
         self._samples: dict[str, Sample] = {}
-        self._source: Iterator[Sample] | None = None
+        self._source = variations(entry, count, options.seed)
 
-    def arguments(self, reference: Reference, count: int) -> Arguments:
+    def arguments(self, reference: Reference) -> Arguments:
         """This entry's own arguments for an input set of the original (its classes may have been loaded anew)."""
-        if self._source is None:
-            self._source = variations(self.entry, max(count, 8), self.options.seed)
         label = reference.sample.label
         while label not in self._samples:
             sample = next(self._source, None)
@@ -197,9 +204,8 @@ def _judge_export(
 ) -> TargetResult:
     started = time.perf_counter()
     example = _example(references)
-    count = len(replays)
     try:
-        exported = _export(program, program.arguments(example, count), strict=target == "strict")
+        exported = _export(program, program.arguments(example), strict=target == "strict")
     except (Exception, SystemExit) as error:
         return TargetResult(
             target,
@@ -209,7 +215,7 @@ def _judge_export(
             error=failures.summary(error),
             seconds=time.perf_counter() - started,
         )
-    wanted = _signature(program, program.arguments(example, count), constants=True)
+    wanted = _signature(program, program.arguments(example), constants=True)
     replay = _Replay(target, COMPILED)
     module: torch.nn.Module | None = None
     for reference in replays:
@@ -217,7 +223,7 @@ def _judge_export(
             break
         if not replay.is_wanted(reference):
             continue
-        arguments = program.arguments(reference, count)
+        arguments = program.arguments(reference)
         if _signature(program, arguments, constants=True) != wanted:
             replay.skipped += 1
             continue
@@ -375,7 +381,7 @@ class _Compile:
         return [replace(derived, graphs=plain.graphs, recompiles=plain.recompiles)]
 
     def _has_numbers(self, example: Reference) -> bool:
-        leaves = pytree.tree_leaves(self._program.arguments(example, 0))
+        leaves = pytree.tree_leaves(self._program.arguments(example))
         return any(isinstance(leaf, torch.Tensor) and leaf.dim() == 0 for leaf in leaves)
 
     def _run(
@@ -392,38 +398,35 @@ class _Compile:
         with torch_internals.compile_settings(recompiles=_RECOMPILES):
             self._graphs = 0
             counting = self._counting(backend)
+            replay = _Replay("compile", devices.tolerance(self._device), self._device)
             try:
                 first = self._compiled(counting, cloned)
-                self._first_call(first, example, len(replays), gradients)
+                self._first_call(first, example)
+                graphs = self._graphs
+                recompiles = self._replay(replay, replays, counting, gradients, backward, cloned)
             except (Exception, SystemExit) as error:
                 if _lacks_compiler(error) and backend == "inductor":
                     self._notes.append("inductor not run: no C++ compiler")
                     return self._run(example, replays, "aot_eager", gradients, backward, cloned=cloned)
                 words = "with 0-d arguments cloned inside: " if cloned else ""
-                return TargetResult(
-                    "compile",
-                    self._device,
+                return replace(
+                    replay.result(seconds=time.perf_counter() - started, graphs=self._graphs or None),
                     ok=False,
-                    questions=self._program.question(error, "compile", type(self)._first_call.__code__),
+                    questions=self._program.question(error, "compile", _Compiled.__call__.__code__),
                     error=words + failures.summary(error),
-                    graphs=self._graphs or None,
-                    seconds=time.perf_counter() - started,
                 )
-            graphs = self._graphs
-            replay = _Replay("compile", devices.tolerance(self._device), self._device)
-            recompiles = self._replay(replay, replays, counting, gradients, backward, cloned)
             return replay.result(
                 seconds=time.perf_counter() - started, graphs=graphs, recompiles=recompiles if replays else None
             )
 
-    def _first_call(self, compiled: _Compiled, example: Reference, count: int, gradients: bool) -> None:
+    def _first_call(self, compiled: _Compiled, example: Reference) -> None:
         """Compile by calling; raises what the front end raises. What the graph raises comes up in the replay."""
-        args, kwargs = self._prepared(example, count)
+        args, kwargs = self._prepared(example)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             before = self._graphs
             try:
-                compiled.call(*args, **kwargs)
+                compiled(*args, **kwargs)
             except Exception as error:
                 if self._graphs == before or failures.is_front_end(error):
                     raise
@@ -437,7 +440,7 @@ class _Compile:
         backward: list[bool],
         cloned: bool,
     ) -> int:
-        """Gives how many more graphs the declared inputs needed."""
+        """Gives how many more graphs the declared inputs needed; raises what the front end raises for one of them."""
         started = time.perf_counter()
         compiled = self._compiled(counting, cloned)
         before = declared = self._graphs
@@ -451,17 +454,21 @@ class _Compile:
                 compiled = self._compiled(counting, cloned)
             outcomes = []
             for number in range(len(reference.calls)):
-                arguments = self._prepared(reference, len(replays))
-                outcomes.append(run(compiled.call, arguments, module=compiled.module, seed=number, gradients=gradients))
+                arguments = self._prepared(reference)
+                outcomes.append(run(compiled, arguments, module=compiled.module, seed=number, gradients=gradients))
+                if compiled.refusal is not None:  # another input needed another graph, and there is none
+                    raise compiled.refusal
             found = replay.compare(reference, outcomes)
-            if reference.first.gradients is not None and outcomes[0].returned:
+            if gradients and reference.first.gradients is not None and outcomes[0].returned:
                 backward.append(not any(mismatch.where == "backward" for mismatch in found))
+                # a backward that cannot be compiled would be tried again for every input
+                gradients = gradients and outcomes[0].gradient_error is None
             if reference.sample.declared:
                 declared = self._graphs
         return declared - before
 
-    def _prepared(self, reference: Reference, count: int) -> Arguments:
-        arguments = devices.moved(self._program.arguments(reference, count), self._device)
+    def _prepared(self, reference: Reference) -> Arguments:
+        arguments = devices.moved(self._program.arguments(reference), self._device)
         marked = self._program.dimensions(unbacked_only=True)
         for name, value in self._program.named(arguments).items():
             if name in marked and isinstance(value, torch.Tensor):
@@ -487,10 +494,23 @@ class _Compile:
         return counting
 
 
-@dataclass
 class _Compiled:
-    call: Callable[..., Any]
-    module: torch.nn.Module | None
+    """A compiled program and the module whose state it changes."""
+
+    def __init__(self, function: Callable[..., Any], module: torch.nn.Module | None) -> None:
+        self._function = function
+        self.module = module
+        self.refusal: BaseException | None = None
+        """What the front end raised in the last call."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        self.refusal = None
+        try:
+            return self._function(*args, **kwargs)
+        except Exception as error:
+            if failures.is_front_end(error):
+                self.refusal = error
+            raise
 
 
 def _with_clones(inner: Callable[..., Any]) -> Callable[..., Any]:
@@ -538,7 +558,7 @@ def _on_devices(
     if not all(result.ok for result in results if result.target == "compile"):
         notes.append("cuda not run: torch.compile fails on the CPU")
         return []
-    fitting = devices.agreeing(program.entry, replays, lambda reference: program.arguments(reference, len(replays)))
+    fitting = devices.agreeing(program.entry, replays, program.arguments)
     if not fitting:
         notes.append("cuda not run: the program itself fails or gives other results in eager there")
         return []

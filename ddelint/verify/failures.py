@@ -66,8 +66,8 @@ def question(
 ) -> Question | None:
     """What `target` asked when it raised `error`; None where no code of the user's can be named.
 
-    `until` is the code of the caller of the front end: frames above it don't count. `fallback` is blamed (kind `other`
-    or what the text says) where neither the exception nor its text names a line of the user's.
+    `until` is the code of the caller of the front end: frames above it don't count. `fallback` is blamed where neither
+    the exception nor its text names a line of the user's; the kind is then `other`, since nothing there can be mended.
     """
     chain = causes(error)
     inside = Paths(paths)
@@ -78,6 +78,8 @@ def question(
     span, text = (fallback, "") if blamed is None else _expression(blamed, kind)
     if span is None:
         return None
+    if blamed is None:
+        kind = "other"
     detail = _detail(chain, kind)
     types = {}
     if kind == "truth" and text and _is_tensor_question(chain):

@@ -238,6 +238,18 @@ def test_a_number_hidden_by_specialization_is_found_by_the_clone(compiled: Calla
     assert found.recompiles >= 1
 
 
+def test_a_question_that_only_a_later_input_brings_up_is_found(compiled: Callable[..., Compilation]) -> None:
+    inputs = "\ndef make_inputs(seed):\n    return torch.ones(6), [1, 1, 1, 2][seed % 4]\n"
+
+    found = compiled(
+        "def fn(x, n):\n    return x if n == 1 or x.sum() > 3 else -x\n", inputs=inputs, targets=("compile",)
+    ).results[0]
+
+    assert not found.ok
+    assert asked(found).startswith("truth ")
+    assert found.replayed >= 1
+
+
 def test_effects_on_arguments_and_buffers_are_compared(compiled: Callable[..., Compilation]) -> None:
     original = """
     class Model(torch.nn.Module):
