@@ -79,3 +79,18 @@ def test_they_trace_and_agree(body: str, asking: str, code: str) -> None:
     samples = [(torch.full((4,), size), torch.tensor(t)) for size, t in ((9.0, [1, 2, 3]), (1.0, [1, 1, 0]))]
     (program,) = with_imports("torch_cond", context_of(text, asking, TYPES, code))
     assert failures(text, program, samples, ("export", "compile")) == []
+
+
+def test_a_loop_of_unknown_length_counts_in_a_tensor() -> None:
+    import torch
+
+    text = (
+        "import torch\n\n\ndef fn(x, k):\n    n = k.item()\n    for _ in range(n):  # steps\n"
+        "        x = torch.tanh(x)\n    return x\n"
+    )
+    context = context_of(text, "range(n)", {"x": TENSOR, "n": COUNT}, "DDE203")
+    (program,) = with_imports("torch_cond", context)
+    assert "def goes_on(turns, x):\n            return turns < most_turns\n" in program
+    assert "        for _ in range(n):  # steps\n            x = torch.tanh(x)\n" in program
+    samples = [(torch.randn(4), torch.tensor(count)) for count in (2, 0, 5)]
+    assert failures(text, program, samples, ("export", "compile")) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -72,7 +73,13 @@ def torch_cond(context: Context) -> Iterator[Candidate]:
     """Arms as functions of the tensors they read, for the compiler; eager keeps its branch or loop."""
     site = context.site
     statement = site.statement
-    if site.decision is None or asks_compiling(site.decision) or not begins_line(site.source, statement):
+    if not begins_line(site.source, statement):
+        return
+    if isinstance(statement, ast.For) and site.source.span(statement.iter).contains(site.span):
+        with contextlib.suppress(_NotThis, ValueError):
+            yield from _counted_loop(context, statement)
+        return
+    if site.decision is None or asks_compiling(site.decision):
         return
     if any(isinstance(node, ast.NamedExpr) for node in ast.walk(site.decision)):
         return
@@ -353,7 +360,7 @@ def _call(context: Context, test: ast.expr, operands: list[str]) -> str:
 
 def _candidate(context: Context, edits: tuple[Edit, ...], loop: bool = False) -> Iterator[Candidate]:
     source = context.site.source
-    if not parses(source, edits) or context.site.decision is None:
+    if not parses(source, edits):
         return
     what = "while_loop runs the loop" if loop else "torch.cond computes one of the two arms"
     yield Candidate(
@@ -363,7 +370,7 @@ def _candidate(context: Context, edits: tuple[Edit, ...], loop: bool = False) ->
         edits,
         (*torch_name(source)[1], *((_WHILE_LOOP,) if loop else ())),
         notes=("the code stands twice: once for eager, once for the compiler",),
-        decisions=(source.span(context.site.decision),),
+        decisions=(source.span(context.site.decision),) if context.site.decision is not None else (),
     )
 
 
@@ -372,16 +379,75 @@ def _candidate(context: Context, edits: tuple[Edit, ...], loop: bool = False) ->
 
 def _loop(context: Context, statement: ast.While) -> Iterator[Candidate]:
     """`while t.sum() > 3: …` over tensors."""
+    kinds = Kinds(context)
+    carried = _carried(context, statement)
+    tensor = kinds.of(statement.test) is Kind.TENSOR or context.diagnostic.code == "DDE105"
     source = context.site.source
-    if statement.orelse or not owns_lines(source, statement):
+    test = Predicates(context, assume_tensor=True).text(statement.test) if tensor else source.segment(statement.test)
+    numbers = {name for name in carried if kinds.of(ast.Name(id=name, ctx=ast.Load())) is Kind.NUMBER}
+    goes, turn, body, outputs, unit = _turn(context, statement, carried, numbers)
+    parameters = ", ".join(carried)
+    lines = [
+        f"def {goes}({parameters}):",
+        f"{unit}return {test}",
+        "",
+        f"def {turn}({parameters}):",
+        *body,
+        f"{unit}return {_tuple(outputs)}",
+        "",
+        f"{_tuple(carried) if len(carried) == 1 else parameters} = while_loop({goes}, {turn}, {_tuple(carried)})",
+    ]
+    yield from _instead(context, statement, lines)
+
+
+def _counted_loop(context: Context, statement: ast.For) -> Iterator[Candidate]:
+    """`for _ in range(n): …` over tensors, the count kept in a tensor."""
+    source = context.site.source
+    match statement:
+        case ast.For(target=ast.Name(id=index), iter=ast.Call(func=ast.Name(id="range"), args=[stop], keywords=[])):
+            pass
+        case _:
+            raise _NotThis("a loop over something else")
+    if index in names_read(*statement.body) or _read_elsewhere(context, index, statement):
+        raise _NotThis("the index is read")
+    carried = _carried(context, statement)
+    kinds = Kinds(context)
+    if any(kinds.of(ast.Name(id=name, ctx=ast.Load())) is Kind.NUMBER for name in carried):
+        raise _NotThis("a number is carried")
+    torch = torch_name(source)[0]
+    goes, turn, body, outputs, unit = _turn(context, statement, carried, set())
+    match stop:
+        case ast.Call(func=ast.Name(id="int"), args=[inner]) if kinds.of(inner) in (Kind.TENSOR, Kind.UNKNOWN):
+            limit = source.segment(inner)
+        case ast.Call(func=ast.Attribute(attr="item", value=inner), args=[]):
+            limit = source.segment(inner)
+        case _:
+            limit = f"{torch}.full((), {source.segment(stop)}, dtype={torch}.int64)"
+    turns, most = fresh_name(source, "turns"), fresh_name(source, "most_turns")
+    parameters = ", ".join([turns, *carried])
+    lines = [
+        f"{most} = {limit}",
+        "",
+        f"def {goes}({parameters}):",
+        f"{unit}return {turns} < {most}",
+        "",
+        f"def {turn}({parameters}):",
+        *body,
+        f"{unit}return {_tuple([f'{turns} + 1', *outputs])}",
+        "",
+        f"{parameters} = while_loop({goes}, {turn}, {_tuple([f'{torch}.zeros_like({most})', *carried])})",
+    ]
+    yield from _instead(context, statement, lines)
+
+
+def _carried(context: Context, statement: ast.While | ast.For) -> list[str]:
+    """The names that a turn hands on to the next. Raises _NotThis."""
+    source, function = context.site.source, context.site.function
+    if statement.orelse or function is None or not owns_lines(source, statement):
         raise _NotThis("a loop with an else")
     if any(isinstance(node, (ast.Break, ast.Continue, ast.Return)) for node in ast.walk(statement)):
         raise _NotThis("a loop that is left")
-    unit = indent_unit(source, statement)
     written = names_written(*statement.body)
-    function = context.site.function
-    if function is None:
-        raise _NotThis("no function")
     before = {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)} | {
         node.id
         for node in ast.walk(function)
@@ -393,31 +459,30 @@ def _loop(context: Context, statement: ast.While) -> Iterator[Candidate]:
     if not carried or any(_read_elsewhere(context, name, statement) for name in written - before):
         raise _NotThis("names without a value before the loop")
     kinds = Kinds(context)
-    for name in carried:
-        if kinds.of(ast.Name(id=name, ctx=ast.Load())) is Kind.STATIC:
-            raise _NotThis("a carried value that is no tensor")
+    if any(kinds.of(ast.Name(id=name, ctx=ast.Load())) is Kind.STATIC for name in carried):
+        raise _NotThis("a carried value that is no tensor")
+    return carried
+
+
+def _turn(
+    context: Context, statement: ast.While | ast.For, carried: list[str], numbers: set[str]
+) -> tuple[str, str, list[str], list[str], str]:
+    """Names of the two functions, the lines of a turn, what it hands on, and a level of indentation."""
+    source = context.site.source
+    unit = indent_unit(source, statement)
     part = _part(context, statement.body)
     body = block_text(part.source, part.body, unit)
     if body is None:
         raise _NotThis("lines that cannot be moved")
     fresh = _fresh_names(part.body)
-    numbers = {name for name in carried if kinds.of(ast.Name(id=name, ctx=ast.Load())) is Kind.NUMBER}
     outputs = [name if name in fresh | numbers else f"{name}.clone()" for name in carried]
-    parameters = ", ".join(carried)
-    tensor = kinds.of(statement.test) is Kind.TENSOR or context.diagnostic.code == "DDE105"
-    test = Predicates(context, assume_tensor=True).text(statement.test) if tensor else source.segment(statement.test)
-    goes, turn = fresh_name(source, "goes_on"), fresh_name(source, "turn")
-    lines = [
-        f"def {goes}({parameters}):",
-        f"{unit}return {test}",
-        "",
-        f"def {turn}({parameters}):",
-        *body.splitlines(),
-        f"{unit}return {_tuple(outputs)}",
-        "",
-        f"{_tuple(carried) if len(carried) == 1 else parameters} = while_loop({goes}, {turn}, {_tuple(carried)})",
-    ]
-    newline, indentation = source.newline, source.indentation(statement)
+    return fresh_name(source, "goes_on"), fresh_name(source, "turn"), body.splitlines(), outputs, unit
+
+
+def _instead(context: Context, statement: ast.stmt, lines: list[str]) -> Iterator[Candidate]:
+    """`lines` for the compiler, the statement for eager."""
+    source = context.site.source
+    unit, newline, indentation = indent_unit(source, statement), source.newline, source.indentation(statement)
     kept = block_text(source, [statement], indentation + unit)
     if kept is None:
         raise _NotThis("lines that cannot be moved")
