@@ -405,7 +405,8 @@ class Calls:
                 return values[0]
         for value in values:
             if isinstance(value, Tensor):
-                return Tensor(boolean=value.boolean)
+                scalar = all(not isinstance(each, Tensor) or each.scalar for each in values)
+                return Tensor((), scalar, value.boolean)
         unbacked = [value for value in values if isinstance(value, Unbacked)]
         if not unbacked:
             return KNOWN if all(isinstance(value, (Constant, Known)) for value in values) else UNKNOWN
@@ -777,6 +778,8 @@ class Calls:
                     value = Constant(default_node.value)
             if value is None or value == UNKNOWN:
                 value = self._declared(parameter, defaults.get(parameter.arg), function.node, function.owner)
+                if isinstance(tensor := _bare(value), Tensor):
+                    interpreter.given.add(tensor.outline)
             elif isinstance(value, Unbacked) and isinstance(node, ast.Call) and called:
                 name = getattr(function.node, "name", "a lambda")
                 if value.trail is None or value.trail.node is not node:

@@ -8,7 +8,7 @@ from functools import cache
 from ddelint import catalog
 from ddelint.classification import reported_span, rule_for
 from ddelint.diagnostics import Diagnostic, Severity, Span, Symbol
-from ddelint.operators import operators
+from ddelint.operators import operators, terminal_name
 from ddelint.sites import Role, Site, site_of
 from ddelint.source import SourceFile
 from ddelint.static import patterns
@@ -121,6 +121,11 @@ def _only_when_raising(site: Site) -> bool:
             return not (isinstance(parent, ast.Lambda) and child is site.node and site.role is not Role.FORMATTED)
         if isinstance(parent, ast.Assert):
             return child is parent.msg
+        if isinstance(parent, ast.Call) and child in parent.args[1:]:
+            # check_shapes(condition, f"got {n} rows")
+            name = terminal_name(parent.func).lower()
+            if "check" in name or "assert" in name:
+                return True
         if isinstance(parent, ast.stmt):
             return False
         child = parent

@@ -308,8 +308,7 @@ def join(first: Value, second: Value) -> Value:
             return replace(one, form=None, comparisons=())
     for one, other in ((first, second), (second, first)):
         if isinstance(one, Tensor):
-            if isinstance(other, (Constant, Known, Unbacked)):
-                return UNKNOWN
+            # `flag and t.any()`: on one path it is a tensor
             return one.shaped(one.dims if one.unbacked_dims else (), False)
     if isinstance(first, (Constant, Known)) and isinstance(second, (Constant, Known)):
         return UNKNOWN if NONE in (first, second) else KNOWN
@@ -323,8 +322,13 @@ def _join_tensors(first: Tensor, second: Tensor) -> Tensor:
         dims = tuple(join(a, b) for a, b in zip(first.dims, second.dims, strict=True))
         complete = True
     else:
-        shared = min(len(first.dims), len(second.dims))
-        dims = tuple(join(a, b) for a, b in zip(first.dims[:shared], second.dims[:shared], strict=True))
+        shorter, longer = sorted((first, second), key=lambda tensor: len(tensor.dims))
+        shared = len(shorter.dims)
+        merged = [join(a, b) for a, b in zip(shorter.dims, longer.dims, strict=False)]
+        if not shorter.complete:
+            # nothing is known of these dimensions on one path, and on the other they may depend on data
+            merged += [size if isinstance(size, Unbacked) else KNOWN for size in longer.dims[shared:]]
+        dims = tuple(merged)
         complete = False
     return Tensor(dims, complete, boolean, offsets=first.offsets or second.offsets, trail=trail)
 

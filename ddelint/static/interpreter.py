@@ -70,7 +70,8 @@ class Interpreter:
         self.globals: dict[str, Value] = {}
         self.derived: dict[object, int] = {}
         """Symbols of non-linear expressions, by structure, so that the same expression is the same symbol."""
-        self.visits: dict[ast.AST, int] = {}
+        self.given: set[int] = set()
+        """Outlines of tensors that come in as arguments: their sizes are known while tracing."""
         self._expressions: dict[type, Callable[..., Value]] = {
             ast.Attribute: self._attribute,
             ast.Await: lambda node, state: self.evaluate(node.value, state),

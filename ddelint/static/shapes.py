@@ -598,7 +598,8 @@ class Shapes:
         known: list[Value] = []
         explicit = any(isinstance(size, Unbacked) for size in dims)
         inferred = any(isinstance(size, Constant) and size.value == -1 for size in dims)
-        if explicit and inferred and not tensor.unbacked_dims:
+        settled = tensor.complete or tensor.outline in self._interpreter.given
+        if explicit and inferred and settled and not tensor.unbacked_dims:
             source = next(size for size in dims if isinstance(size, Unbacked))
             self._interpreter.record(call.node, "other", source, rule="DDE309", parts=self._given(call))
         for size in dims:
