@@ -108,7 +108,7 @@ def test_diff_prints_the_diff_and_says_so_by_its_code(run: Run, stage: Stage) ->
     result = run("model.py", "--diff")
     assert result.exit_code == 1
     assert result.stdout == stage.report.diffs["model.py"]
-    assert "Would fix 1 of 1 error in 1 file.\n" in result.stderr
+    assert "Would fix 1 of 1 finding in 1 file.\n" in result.stderr
     assert run("model.py", "--diff", "--exit-zero").exit_code == 0
     assert "\x1b[32m+b\x1b[0m\n" in run("model.py", "--diff", "--color", "always").stdout
     stage.report = Report((FINDING,))

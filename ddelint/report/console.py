@@ -270,9 +270,9 @@ def diff_summary(report: Report, unsafe_fixes: bool) -> str:
     safe, unsafe = report.fixable(Applicability.SAFE), report.fixable(Applicability.UNSAFE)
     ready = safe + unsafe if unsafe_fixes else safe
     more = f" ({unsafe} more with --unsafe-fixes)" if unsafe and not unsafe_fixes else ""
-    found = _count(report.remaining)
+    found = _plural(len(report.remaining), "finding")
     if not report.diffs:
-        return f"Found {found}, none that can be fixed{more}."
+        return f"{found}, none that can be fixed{more}."
     return f"Would fix {ready} of {found} in {_plural(len(report.diffs), 'file')}{more}."
 
 

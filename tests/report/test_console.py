@@ -215,11 +215,9 @@ def test_the_closing_line_tells_what_was_fixed(emptiness: Diagnostic, refused: D
 
 def test_the_line_below_a_diff_counts_too(emptiness: Diagnostic, refused: Diagnostic, crumbs: Diagnostic) -> None:
     some = Report((emptiness, refused, crumbs), diffs={"model.py": "…"})
-    assert console.diff_summary(some, False) == (
-        "Would fix 1 of 2 errors, 1 warning in 1 file (1 more with --unsafe-fixes)."
-    )
-    assert console.diff_summary(some, True) == "Would fix 2 of 2 errors, 1 warning in 1 file."
-    assert console.diff_summary(Report((refused,)), False) == "Found 1 error, none that can be fixed."
+    assert console.diff_summary(some, False) == "Would fix 1 of 3 findings in 1 file (1 more with --unsafe-fixes)."
+    assert console.diff_summary(some, True) == "Would fix 2 of 3 findings in 1 file."
+    assert console.diff_summary(Report((refused,)), False) == "1 finding, none that can be fixed."
     assert console.diff_summary(Report(), False) == "Nothing to fix."
 
 
