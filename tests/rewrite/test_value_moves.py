@@ -267,6 +267,14 @@ def test_arithmetic_moves_before_the_read(line: str, types: dict[str, TypeFact],
             "y = (t.unsqueeze(-1) == torch.arange(t.max().item() + 1, device=t.device)).long()",
         ),
         (
+            "y = torch.nn.functional.one_hot(t, n)",
+            "y = (t.unsqueeze(-1) == torch.arange(n, device=t.device)).long()",
+        ),
+        (
+            "y = torch.nn.functional.one_hot(t, n + 1)[..., :4]",
+            "y = (t.unsqueeze(-1) == torch.arange(4, device=t.device)).long()",
+        ),
+        (
             "y = torch.linspace(0, 1, n)",
             "y = torch.arange(n, dtype=torch.get_default_dtype()) / torch.sym_max(n - 1, 1)",
         ),

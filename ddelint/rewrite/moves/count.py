@@ -58,6 +58,8 @@ def static_count(context: Context) -> Iterator[Candidate]:
             yield from _split(context, kinds, node, call)
         elif name == "one_hot" and "num_classes" not in call.named and not call.arguments:
             yield from _one_hot(context, node, call)
+        elif name == "one_hot":
+            yield from _one_hot_of_count(context, node, call)
         elif name == "linspace":
             yield from _linspace(context, node)
         elif name == "unfold":
@@ -226,6 +228,50 @@ def _one_hot(context: Context, node: ast.Call, call: Applied) -> Iterator[Candid
                     claim=Claim.PROMISE,
                     notes=("the number of classes is that of one run: better pass the true one",),
                 )
+
+
+def _one_hot_of_count(context: Context, node: ast.Call, call: Applied) -> Iterator[Candidate]:
+    """The number of classes depends on data: compare with `arange`, cut at once where the result is cut to a bound."""
+    source = context.site.source
+    count = call.named.get("num_classes") or next(iter(call.arguments), None)
+    if count is None or not is_pure(count):
+        return
+    torch, imports = torch_name(source)
+    whole, lines = _whole(context, call.tensor)
+    compared = f"({whole}.unsqueeze(-1) == {torch}.arange({{}}, device={whole}.device)).long()"
+    bound = _cut_to(source, node)
+    if bound is not None:
+        cut, text = bound
+        yield from _with_lines(
+            context,
+            lines,
+            cut,
+            compared.format(text),
+            f"the classes beyond `{text}` are cut off anyway; comparing with `arange` needs no number from the data",
+            notes=("a negative index gives a row of zeros where `one_hot` raises",),
+            imports=imports,
+        )
+    yield from _with_lines(
+        context,
+        lines,
+        node,
+        compared.format(text_of(source, count)),
+        "`one_hot` wants the number of classes while tracing; comparing with `arange` leaves it a symbol",
+        notes=("an index out of range gives a row of zeros where `one_hot` raises",),
+        imports=imports,
+    )
+
+
+def _cut_to(source: SourceFile, node: ast.Call) -> tuple[ast.Subscript, str] | None:
+    """For `one_hot(…)[..., :k]`: the subscript and the text of `k`."""
+    parent = source.parents.get(node)
+    match parent:
+        case ast.Subscript(
+            value=value,
+            slice=ast.Tuple(elts=[ast.Constant(value=value_of_dots), ast.Slice(None, ast.expr() as upper, None)]),
+        ) if value is node and value_of_dots is Ellipsis and is_pure(upper):
+            return parent, text_of(source, upper)
+    return None
 
 
 def _linspace(context: Context, node: ast.Call) -> Iterator[Candidate]:
