@@ -453,13 +453,14 @@ class _Compile:
             if replay.dirty:
                 compiled = self._compiled(counting, cloned)
             outcomes = []
+            wanted = gradients and reference.first.differentiated
             for number in range(len(reference.calls)):
                 arguments = self._prepared(reference)
-                outcomes.append(run(compiled, arguments, module=compiled.module, seed=number, gradients=gradients))
+                outcomes.append(run(compiled, arguments, module=compiled.module, seed=number, gradients=wanted))
                 if compiled.refusal is not None:  # another input needed another graph, and there is none
                     raise compiled.refusal
             found = replay.compare(reference, outcomes)
-            if gradients and reference.first.gradients is not None and outcomes[0].returned:
+            if wanted and reference.first.gradients is not None and outcomes[0].returned:
                 backward.append(not any(mismatch.where == "backward" for mismatch in found))
                 # a backward that cannot be compiled would be tried again for every input
                 gradients = gradients and outcomes[0].gradient_error is None

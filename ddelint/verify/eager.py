@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ddelint.protocol import Comparison, Decision, EntryFailure, Mismatch, SessionOptions
 from ddelint.trace.entry import Entry
@@ -13,10 +13,21 @@ from ddelint.verify.calls import Outcome, Raised, raised, run
 from ddelint.verify.inputs import Sample, variations
 from ddelint.verify.limits import TooMuch, is_too_much, limited
 from ddelint.verify.recording import recording
-from ddelint.verify.sameness import EXACT, Constant, Difference, Frozen, FrozenTensor, Tolerance, differences
+from ddelint.verify.sameness import (
+    EXACT,
+    Constant,
+    Difference,
+    Frozen,
+    FrozenTensor,
+    Tolerance,
+    differences,
+    magnitude,
+)
 
 QUICK = 12
 """Inputs of a quick comparison, unless the caller asks for fewer."""
+_EXTRA = 64
+"""More inputs than asked for, as long as a decision has shown only one side."""
 _ALWAYS_TWICE = 4
 """Inputs on which a program is called twice even though the first call changed nothing that can be seen."""
 _MOST_MISMATCHES = 12
@@ -57,10 +68,13 @@ def compare(
     started = time.perf_counter()
     count = max(1, min(samples, QUICK) if quick else samples)
     limit = min(_QUICK_SECONDS if quick else _FULL_SECONDS, options.timeout / 5)
+    extra = 0 if quick or not decisions else _EXTRA
     targets = options.targets
     with recording(decisions) as recorder, traced_path.watched() as consultation:
         references: list[Reference] = []
-        for sample in variations(original, count, options.seed):
+        for number, sample in enumerate(variations(original, count, options.seed, extra=extra)):
+            if number >= count and not _unreached(decisions, references):
+                break
             if references and time.perf_counter() - started > limit:
                 break
             recorder.take()
@@ -78,7 +92,8 @@ def compare(
             references.append(reference)
     stable = _is_stable(original, references)
     program = rewritten()
-    found = list(_eager_mismatches(program, references, options, count))
+    samples_again = variations(program, count, options.seed, extra=extra)
+    found = list(_eager_mismatches(program, references, options, samples_again))
     mismatches = [mismatch for mismatch in found if mismatch.aspect != _RANDOM] or found
     if any(mismatch.aspect != _RANDOM for mismatch in found) and not stable:
         text = "the original does not give the same result twice for the same input and seed: nothing can be compared"
@@ -128,6 +143,10 @@ def _count_sides(decisions: Sequence[Decision], references: Sequence[Reference])
     return {key: (sum(True in s for s in sides), sum(False in s for s in sides)) for key, sides in taken.items()}
 
 
+def _unreached(decisions: Sequence[Decision], references: Sequence[Reference]) -> bool:
+    return any(not (true and false) for true, false in _count_sides(decisions, references).values())
+
+
 # --------------------------------------------------------------------------------------------------------------- runs
 
 
@@ -144,26 +163,24 @@ def _patience(references: Sequence[Reference], options: SessionOptions) -> Patie
     return Patience(seconds=2.0 + 20.0 * longest, memory=options.memory // 4)
 
 
-def run_sample(
-    entry: Entry, sample: Sample, *, twice: bool, patience: Patience | None, gradients: bool = True
-) -> list[Outcome] | None:
+def run_sample(entry: Entry, sample: Sample, *, twice: bool, patience: Patience | None) -> list[Outcome] | None:
     """A fresh instance on fresh arguments, once or twice; a second time in any case where the first changed its state.
 
     An entry that cannot be built or has no arguments for the sample gives one outcome with that exception. None: an
     input of our own making was more than `patience` allows, and says nothing.
     """
     if sample.declared or patience is None:
-        return _run_sample(entry, sample, twice, gradients)
+        return _run_sample(entry, sample, twice)
     try:
         with limited(patience.seconds * (2 if twice else 1), patience.memory):
-            outcomes = _run_sample(entry, sample, twice, gradients)
+            outcomes = _run_sample(entry, sample, twice)
     except (TooMuch, MemoryError):
         return None
     error = outcomes[-1].error
     return None if error is not None and is_too_much(error.kind, error.message) else outcomes
 
 
-def _run_sample(entry: Entry, sample: Sample, twice: bool, gradients: bool) -> list[Outcome]:
+def _run_sample(entry: Entry, sample: Sample, twice: bool) -> list[Outcome]:
     try:
         program = entry.build()
     except (Exception, SystemExit) as error:
@@ -176,7 +193,7 @@ def _run_sample(entry: Entry, sample: Sample, twice: bool, gradients: bool) -> l
             arguments = sample.make()
         except (Exception, SystemExit) as error:
             return [*outcomes, _not_run(raised(error))]
-        outcomes.append(run(program, arguments, seed=number, gradients=gradients))
+        outcomes.append(run(program, arguments, seed=number, gradients=sample.differentiable))
         if not outcomes[-1].returned:
             break
     return outcomes
@@ -200,13 +217,15 @@ def _is_stable(original: Entry, references: Sequence[Reference]) -> bool:
 
 
 def _eager_mismatches(
-    program: Entry, references: Sequence[Reference], options: SessionOptions, count: int
+    program: Entry, references: Sequence[Reference], options: SessionOptions, samples: Iterator[Sample]
 ) -> Iterator[Mismatch]:
     wanted = {reference.sample.label: reference for reference in references}
     patience = _patience(references, options)
     done = 0
     with traced_path.watched() as consultation:
-        for sample in variations(program, count, options.seed):
+        for sample in samples:
+            if not wanted:
+                break
             reference = wanted.pop(sample.label, None)
             if reference is None:
                 continue
@@ -244,6 +263,7 @@ def mismatches(
 ) -> Iterator[Mismatch]:
     """How the calls of another program differ from those of the original on the same input."""
     sample = reference.sample
+    tolerance = replace(tolerance, magnitude=magnitude(reference.first.arguments))
     for number, (expected, got) in enumerate(zip(reference.calls, outcomes)):
         label = sample.label if number == 0 else f"{sample.label}, second call"
         found = list(_call_mismatches(expected, got, where, tolerance, label, sample.declared))
@@ -294,7 +314,7 @@ def outcome_differences(
     if expected.result is None or got.result is None:
         return
     if not everything:
-        tolerance = Tolerance(tolerance.factor, tolerance.scaled, identity=False)
+        tolerance = replace(tolerance, identity=False)
     yield from differences(expected.result, got.result, tolerance)
     for found in differences(expected.arguments, got.arguments, tolerance):
         yield Difference("mutation", f"arguments{found.place}", found.expected, found.got)

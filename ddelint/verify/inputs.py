@@ -34,21 +34,23 @@ class Sample:
     declared: bool
     """Whether it came from the user, not from our variations."""
     make: Callable[[], Arguments]
+    differentiable: bool = True
+    """Whether gradients mean something (not behind an inf or nan of our own making)."""
 
 
 Transform = Callable[[torch.Tensor], torch.Tensor]
 """A new tensor from a fresh copy of the declared one, of the same dtype and dimensions."""
 
 
-def variations(entry: Entry, count: int, seed: int) -> Iterator[Sample]:
-    """At most `count` input sets: declared ones for seeds from `seed` on, then variations of them.
+def variations(entry: Entry, count: int, seed: int, *, extra: int = 0) -> Iterator[Sample]:
+    """At most `count` input sets, and `extra` more: declared ones for seeds from `seed` on, then variations of them.
 
     An entry whose inputs take a seed gives half of them (repeated ones once). The order is the same in each run.
     Raises what the entry's inputs raise for the first seed (others are met by whoever makes the sample).
     """
     declared = _declared(entry, count, seed)
     yield from declared
-    left = count - len(declared)
+    left = count + extra - len(declared)
     if left > 0:
         seen = _Seen(entry, seed)
         yield from itertools.islice(_varied(entry, seen, seed), left)
@@ -225,7 +227,7 @@ def _sample(entry: Entry, label: str, changes: dict[int, Transform], seed: int) 
         args, kwargs = pytree.tree_unflatten(leaves, spec)
         return tuple(args), dict(kwargs)
 
-    return Sample(label, False, make)
+    return Sample(label, False, make, differentiable=not label.endswith((" inf", " nan")))
 
 
 def _applied(transform: Transform, leaf: torch.Tensor) -> torch.Tensor:

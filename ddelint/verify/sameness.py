@@ -18,20 +18,22 @@ _LONGEST_TEXT = 120
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How far apart two floating-point numbers may be: `relative` to the expected one, plus `absolute`.
+    """How far apart two floating-point numbers may be.
 
-    `factor` widens the defaults of torch.testing.assert_close for each dtype; `scaled` adds that fraction of the
-    largest magnitude in the tensor, for sums that are taken in another order. `identity`: what isn't a value counts,
+    `factor` widens the defaults of torch.testing.assert_close for each dtype. `scaled` (for float32, others by their
+    precision) adds that fraction of the largest magnitude around, in the tensor or `magnitude`, say of the inputs:
+    sums that are taken in another order lose digits where large terms cancel. `identity`: what isn't a value counts,
     too (the device, the kind of sequence, whether a result is a view, whether it carries gradients).
     """
 
     factor: float = 1.0
-    scaled: float = 0.0
+    scaled: float = 1e-6
+    magnitude: float = 0.0
     identity: bool = True
 
 
 EXACT = Tolerance()
-"""Eager against eager: the defaults of torch.testing.assert_close."""
+"""Eager against eager: the defaults of torch.testing.assert_close, but for what cancellation loses."""
 COMPILED = Tolerance(factor=20.0, scaled=1e-5, identity=False)
 """Compiled against eager: fused kernels round elsewhere."""
 
@@ -299,6 +301,17 @@ def _first_difference(expected: torch.Tensor, got: torch.Tensor, tolerance: Tole
     return f"{expected[tuple(index)].item()}{where}", f"{got[tuple(index)].item()}{where}"
 
 
+def magnitude(value: Frozen | None) -> float:
+    """The largest finite magnitude of the floating-point tensors in `value`; 0 where there are none."""
+    match value:
+        case FrozenTensor(values=torch.Tensor() as values) if values.is_floating_point() and values.numel():
+            finite = values[values.isfinite()]
+            return float(finite.abs().max()) if finite.numel() else 0.0
+        case Container(parts=parts):
+            return max(map(magnitude, parts), default=0.0)
+    return 0.0
+
+
 def close(expected: torch.Tensor, got: torch.Tensor, tolerance: Tolerance = EXACT) -> torch.Tensor:
     """Element by element, whether `got` is `expected` (a bool tensor of their common shape).
 
@@ -313,8 +326,9 @@ def close(expected: torch.Tensor, got: torch.Tensor, tolerance: Tolerance = EXAC
     if tolerance.scaled and one.numel():
         magnitudes = one.abs()
         finite = magnitudes[magnitudes.isfinite()]
-        if finite.numel():
-            absolute += tolerance.scaled * float(finite.max())
+        largest = float(finite.max()) if finite.numel() else 0.0
+        precision = torch.finfo(expected.dtype).eps / torch.finfo(torch.float32).eps
+        absolute += tolerance.scaled * precision * max(largest, tolerance.magnitude)
     return torch.isclose(other, one, rtol=relative, atol=absolute, equal_nan=True)
 
 
