@@ -22,7 +22,6 @@ from typing import Any
 
 import sympy
 import torch
-from torch.utils import _pytree as pytree
 
 from ddelint.diagnostics import Frame, Question, Span, Symbol
 from ddelint.protocol import EntryFailure, SessionOptions, TraceResult
@@ -671,7 +670,7 @@ class _Program:
     def _fake(self, value: Any, name: str, unbacked: tuple[int, ...], dynamic: tuple[int, ...]) -> Any:
         if isinstance(value, torch.Tensor):
             return torch_internals.fakeify(self._mode, value, name, unbacked=unbacked, dynamic=dynamic)
-        return pytree.tree_map_only(torch.Tensor, lambda t: torch_internals.fakeify(self._mode, t), value)
+        return torch_internals.map_tensors(lambda t: torch_internals.fakeify(self._mode, t), value)
 
 
 def _hidden_tensors(value: Any, seen: set[int]) -> Iterator[torch.Tensor]:
@@ -717,7 +716,7 @@ def _modules(function: Callable[..., Any]) -> list[torch.nn.Module]:
 def _fakeify_state(mode: Any, function: Callable[..., Any]) -> None:
     """Fake tensors in place of parameters and buffers, tied ones once. `_restored` puts the real ones back."""
     for module in _modules(function):
-        for store in (module._parameters, module._buffers):
+        for store in torch_internals.state_of(module):
             for name, tensor in store.items():
                 if isinstance(tensor, torch.Tensor) and not torch.nn.parameter.is_lazy(tensor):
                     store[name] = torch_internals.fakeify(mode, tensor)

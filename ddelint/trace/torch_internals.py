@@ -210,6 +210,16 @@ def fakeify(
     return mode.from_tensor(tensor, source=source, symbolic_context=context)
 
 
+def map_tensors(function: Callable[[torch.Tensor], torch.Tensor], tree: Any) -> Any:
+    """`tree` with each tensor in its lists, tuples, dicts and registered containers replaced by `function` of it."""
+    return private("torch.utils._pytree", "tree_map_only")(torch.Tensor, function, tree)
+
+
+def state_of(module: torch.nn.Module) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A module's own parameters and buffers by name: the dicts themselves, to be read and written."""
+    return module._parameters, module._buffers
+
+
 def value_operator(error: BaseException) -> str:
     """The operator that has no data-independent answer (`aten.equal.default`), or "" for any other error."""
     for name in ("DataDependentOutputException", "DynamicOutputShapeException"):

@@ -148,6 +148,19 @@ def test_modules_convert_themselves_on_fake_parameters() -> None:
     assert before.dtype == torch.float32
 
 
+def test_tensors_of_a_tree_are_replaced() -> None:
+    tree = {"a": [torch.ones(2), 3], "b": (torch.zeros(1), None)}
+    doubled = torch_internals.map_tensors(lambda t: t * 2, tree)
+    assert doubled["a"][0].tolist() == [2, 2]
+    assert (doubled["a"][1], doubled["b"][1]) == (3, None)
+
+
+def test_a_modules_own_state() -> None:
+    parameters, buffers = torch_internals.state_of(torch.nn.BatchNorm1d(2))
+    assert set(parameters) == {"weight", "bias"}
+    assert "running_mean" in buffers
+
+
 def test_operators_without_an_answer() -> None:
     mode = torch_internals.fake_mode(ShapeEnv())
     with torch_internals.surroundings(mode), pytest.raises(RuntimeError) as raised:
