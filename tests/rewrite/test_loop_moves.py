@@ -198,3 +198,18 @@ def test_a_group_that_changes_what_others_keep_is_masked() -> None:
     samples = [(torch.randn(4), torch.tensor(values)) for values in ([1, 2, 3], [1, 0, 0])]
     assert failures(text, plain, samples, ()) != []
     assert failures(text, masked, samples, ("export", "compile")) == []
+
+
+def test_a_skipped_rest_of_a_turn_is_masked() -> None:
+    import torch
+
+    text = (
+        "import torch\n\n\ndef fn(x, t):\n    total = torch.zeros(2)\n    for i in range(x.shape[0]):\n"
+        "        row = x[i]\n        if row.sum() > t:  # too much\n            continue\n        row = row * 2\n"
+        "        total = total + row\n    return total\n"
+    )
+    context = context_of(text, "row.sum() > t", {**TYPES, "row": TypeFact("tensor", "float32", ("2",))}, "DDE105")
+    (program,) = with_imports("masked_loop", context)
+    assert "        # too much\n        if not torch.compiler.is_compiling() and row.sum() > t:\n" in program
+    samples = [(torch.arange(10.0).reshape(5, 2), torch.tensor(limit)) for limit in (3.0, -1.0, 90.0)]
+    assert failures(text, program, samples, ("export", "compile")) == []

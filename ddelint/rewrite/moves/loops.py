@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ddelint.diagnostics import Claim, Edit
+from ddelint.diagnostics import Claim, Edit, Span
 from ddelint.rewrite.arms import NotMergeable
 from ddelint.rewrite.candidate import Candidate, Context, move
 from ddelint.rewrite.expressions import (
@@ -55,6 +55,7 @@ def masked_loop(context: Context) -> Iterator[Candidate]:
     site = context.site
     if site.role is Role.IF_TEST and isinstance(site.statement, ast.If):
         yield from _leaving(context, site.statement)
+        yield from _skipping(context, site.statement)
         return
     loop = _counted(context)
     if loop is None or not owns_lines(site.source, loop.statement):
@@ -392,3 +393,46 @@ def _leaving(context: Context, statement: ast.If) -> Iterator[Candidate]:
 
 def _part(predicate: str) -> str:
     return predicate if predicate.isidentifier() else f"({predicate})"
+
+
+def _skipping(context: Context, statement: ast.If) -> Iterator[Candidate]:
+    """`if c: continue`: while compiling, what follows in the turn changes nothing where `c` holds."""
+    source = context.site.source
+    loop = source.parents.get(statement)
+    if not isinstance(loop, (ast.For, ast.While)) or statement not in loop.body or asks_compiling(statement.test):
+        return
+    behind = loop.body[loop.body.index(statement) + 1 :]
+    alone = len(statement.body) == 1 and isinstance(statement.body[0], ast.Continue) and not statement.orelse
+    if not alone or not behind or not begins_line(source, statement) or not owns_lines(source, behind[-1]):
+        return
+    if any(isinstance(node, _LEAVING) for other in behind for node in ast.walk(other)):
+        return
+    torch = torch_name(source)[0]
+    unit = indent_unit(source, statement)
+    kept = fresh_name(source, "kept")
+    merge = Merge(context, statement, context.diagnostic.code == "DDE105", safe=False)
+    first, last = source.span(statement), source.span(behind[-1])
+    span = Span(source.filename, first.row, first.column, last.end_row, last.end_column)
+    try:
+        predicate = merge.predicates({}).text(statement.test)
+        lines = [
+            *comments_in(source, span),
+            f"if not {torch}.compiler.is_compiling() and {text_of(source, statement.test, Binding.AND)}:",
+            f"{unit}continue",
+            f"{kept} = ~{_part(predicate)}",
+            *masked_turn(context, loop, behind, kept, ""),
+        ]
+    except (NotMergeable, NotAPredicate, ValueError):
+        return
+    depth = len(source.indentation(statement).expandtabs(4))
+    edits = (Edit(span, joined(source, statement, laid_out(lines, depth, unit))),)
+    if parses(source, edits):
+        yield Candidate(
+            NAME,
+            Claim.RESTRUCTURED,
+            "while compiling, compute the rest of the turn always and keep the old values where eager skips it",
+            edits,
+            torch_name(source)[1],
+            notes=("the rest of every turn is computed",),
+            decisions=(source.span(statement.test),),
+        )

@@ -326,11 +326,12 @@ class Merge:
         arguments = (
             {argument.arg for argument in ast.walk(function) if isinstance(argument, ast.arg)} if function else set()
         )
-        numbers = all(value.node is None or isinstance(value.node, ast.Constant) for value in (first, second))
+        # as a tensor, an int keeps its value, but a float is rounded to the default dtype
+        rounded = any(isinstance(v.node, ast.Constant) and isinstance(v.node.value, float) for v in (first, second))
         kind = Kinds(self.context).of(ast.parse(target, mode="eval").body)
         if kind is Kind.NUMBER:
             return False
-        return not numbers or target in arguments
+        return not rounded or target in arguments or not target.isidentifier()
 
     def _read_elsewhere(self, target: str) -> bool:
         """Whether a name is read anywhere but in this statement."""
