@@ -364,6 +364,10 @@ def _budget(outcome: Outcome) -> Iterable[Diagnostic]:
 def _report(run: _Run, *, files: int) -> Report:
     options = run.options
     static = [d for d in run.static if not _refuted(d, run)]
+    if any(d.code.startswith("DDE6") for d in static):
+        from ddelint.rewrite.static_fixes import with_static_fixes
+
+        static = with_static_fixes(static, run.sources)
     findings = merge(static, run.traced)
     findings = _apply_suppressions(findings, run)
     findings = [d for d in findings if options.selects(d.code, d.span.filename)]

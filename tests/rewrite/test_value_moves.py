@@ -215,6 +215,12 @@ def test_retired_guards_become_current_ones() -> None:
     assert changed("retired_api", line, "guard_size_oblivious(x.shape[0] == 1)", {}, "DDE602") == [
         line.replace("guard_size_oblivious", "guard_or_false")
     ]
+    shapes = "torch.fx.experimental.symbolic_shapes"
+    text = (
+        f"from {shapes} import guard_size_oblivious\n\n\ndef fn(x):\n    return guard_size_oblivious(x.shape[0] != 1)\n"
+    )
+    context = context_of(text, "guard_size_oblivious(x", code="DDE602")
+    assert rewritten("retired_api", context) == [text.replace("guard_size_oblivious", "guard_or_true")]
     other = "y = guard_size_oblivious(n < 4)"
     assert changed("retired_api", other, "guard_size_oblivious(n < 4)", {}, "DDE602") == []
 

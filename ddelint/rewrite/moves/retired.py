@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from ddelint.diagnostics import Claim, Edit
+from ddelint.diagnostics import Claim, Edit, Span
 from ddelint.rewrite.candidate import Candidate, Context, move
 from ddelint.rewrite.expressions import (
+    SYMBOLIC_SHAPES,
     Binding,
     called,
     indent_unit,
@@ -94,34 +95,65 @@ def _is_none(node: ast.expr) -> bool:
 
 def _oblivious(context: Context, node: ast.Call) -> Iterator[Candidate]:
     """`guard_size_oblivious(x == 1)` → `guard_or_false(x == 1)`; the call keeps its argument as it is written."""
-    source = context.site.source
     match node.args[0]:
-        case ast.Compare(ops=[ast.Eq() | ast.NotEq() as operator]):
+        case ast.Compare(ops=[ast.Eq() | ast.NotEq() as operator], left=left, comparators=[right]):
+            if not any(isinstance(side, ast.Constant) and side.value in (0, 1) for side in (left, right)):
+                return
             name = _GUARDS[type(operator)]
         case _:
             return
-    yield from offer(
+    yield from _renamed(
         context,
-        _MOVE,
+        node,
+        name,
         Claim.GENERAL_PATH,
-        f"`guard_size_oblivious` is retired; `{name}` says which way an unknown size goes",
-        edits=[Edit(source.span(node.func), name)],
-        imports=[symbolic(name)],
-        decisions=[source.span(node.args[0])],
+        f"`guard_size_oblivious` is retired; `{name}` gives an unknown size the same answer, and says which",
+        decisions=[context.site.source.span(node.args[0])],
     )
 
 
-def _hint(context: Context, node: ast.Call) -> Iterator[Candidate]:
+def _renamed(
+    context: Context,
+    node: ast.Call,
+    name: str,
+    claim: Claim,
+    message: str,
+    *,
+    notes: Sequence[str] = (),
+    decisions: Sequence[Span] = (),
+) -> Iterator[Candidate]:
+    """Call another function of the same module; the import of the old one goes where nothing else uses it."""
     source = context.site.source
+    edits = [Edit(source.span(node.func), name)]
+    imports = [symbolic(name)]
+    if isinstance(node.func, ast.Attribute):
+        edits = [Edit(source.span(node.func), f"{source.segment(node.func.value)}.{name}")]
+        imports = []
+    elif isinstance(node.func, ast.Name):
+        old = node.func.id
+        uses = [n for n in ast.walk(source.tree) if isinstance(n, ast.Name) and n.id == old]
+        imported = [
+            alias
+            for statement in source.tree.body
+            if isinstance(statement, ast.ImportFrom) and statement.module == SYMBOLIC_SHAPES
+            for alias in statement.names
+        ]
+        mine = [alias for alias in imported if alias.name == old and alias.asname is None]
+        if len(uses) == 1 and len(mine) == 1 and not any(alias.name == name for alias in imported):
+            edits.append(Edit(source.span(mine[0]), name))
+            imports = []
+    yield from offer(context, _MOVE, claim, message, edits=edits, imports=imports, notes=notes, decisions=decisions)
+
+
+def _hint(context: Context, node: ast.Call) -> Iterator[Candidate]:
     fallback = len(node.args) > 1 or any(keyword.arg == "fallback" for keyword in node.keywords)
     name = "optimization_hint" if fallback else "guarding_hint_or_throw"
-    yield from offer(
+    yield from _renamed(
         context,
-        _MOVE,
+        node,
+        name,
         Claim.EQUIVALENT,
         f"`hint_int` is retired; `{name}` says the same",
-        edits=[Edit(source.span(node.func), name)],
-        imports=[symbolic(name)],
         notes=("torch 2.13 or later",),
     )
 
