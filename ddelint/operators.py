@@ -73,6 +73,8 @@ class Operators:
     known_methods: Names
     evidence_attributes: Names
     evidence_methods: Names
+    sure_attributes: Names
+    sure_methods: Names
     annotations: Mapping[str, Names]
     regions: Mapping[str, Names]
     static_positions: Mapping[str, StaticPosition]
@@ -161,6 +163,8 @@ def _build(table: dict[str, Any]) -> Operators:
         known_methods=frozenset(table["known_methods"]["names"]),
         evidence_attributes=frozenset(evidence["attributes"]),
         evidence_methods=frozenset(evidence["methods"]),
+        sure_attributes=frozenset(evidence["sure_attributes"]),
+        sure_methods=frozenset(evidence["sure_methods"]),
         annotations=_sets(table["annotations"]),
         regions=_sets(table["regions"]),
         static_positions={name: StaticPosition(**entry) for name, entry in table["static_positions"].items()},

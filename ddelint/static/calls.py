@@ -35,8 +35,8 @@ from ddelint.static.domain import (
     join,
     series,
 )
+from ddelint.static.evidence import Evidence, gather
 from ddelint.static.facts import NONNEGATIVE
-from ddelint.static.indexing import named_a_mask
 from ddelint.static.regions import ClassInfo, FunctionNode
 from ddelint.static.shapes import OperatorCall, Shapes
 from ddelint.static.state import Frame, State, join_states
@@ -50,8 +50,6 @@ VISITS = 5
 SHORT = 40
 """Functions of at most so many lines are followed even without a source or sink in them."""
 
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-
 Arguments = list[Value]
 Keywords = dict[str, Value]
 
@@ -63,7 +61,7 @@ class Calls:
         self._interpreter = interpreter
         self.shapes = Shapes(interpreter)
         self._visits: dict[ast.AST, int] = {}
-        self._evidence: dict[ast.AST, frozenset[str]] = {}
+        self._evidence: dict[ast.AST, Evidence] = {}
         self._kept: list[object] = []
         self._builtins: dict[str, Callable[[ast.Call, Arguments, Keywords, State], Value]] = {
             "cast": self._cast,
@@ -141,6 +139,18 @@ class Calls:
             return self._call_module(function, arguments)
         if isinstance(function, Partial):
             return self.dispatch(function.function, node, [*function.arguments, *arguments], nodes, keywords, state)
+        return self._reduced_and_read(node, state)
+
+    def _reduced_and_read(self, node: ast.Call, state: State) -> Value:
+        """`anything.max().item()`: what has both methods is a tensor."""
+        match node.func:
+            case ast.Attribute(attr=read, value=ast.Call(func=ast.Attribute(attr=reduction, value=receiver))):
+                known = operators()
+                reads = known.returns.get(read) == "item"
+                reduces = known.returns.get(reduction, "").startswith("reduction")
+                if reads and reduces and self._interpreter.evaluate(receiver, state.copy()) == UNKNOWN:
+                    mask = known.returns[reduction] == "reduction_mask"
+                    return self.shapes.number(node, Tensor((), True, True if mask else None), state, "item")
         return UNKNOWN
 
     # ---- tensors and the framework
@@ -802,7 +812,7 @@ class Calls:
             if isinstance(value, Tensor) and isinstance(default, ast.Constant) and default.value is None:
                 return Optional(value)
             return value
-        if parameter.arg in self.evidence(function, owner):
+        if parameter.arg in self.evidence(function, owner).parameters:
             if isinstance(default, ast.Constant) and default.value is None:
                 return Optional(Tensor())
             return Tensor() if default is None else UNKNOWN
@@ -810,105 +820,12 @@ class Calls:
             return KNOWN
         return UNKNOWN
 
-    def evidence(self, function: ast.AST, owner: ClassInfo | None = None) -> frozenset[str]:
-        """Parameters that the function uses as only tensors are used."""
+    def evidence(self, function: ast.AST, owner: ClassInfo | None = None) -> Evidence:
+        """What a function's text says of its names."""
         found = self._evidence.get(function)
         if found is None:
-            found = self._evidence[function] = self._gather(function, owner)
+            found = self._evidence[function] = gather(function, owner, self._interpreter)
         return found
-
-    def _gather(self, function: ast.AST, owner: ClassInfo | None) -> frozenset[str]:
-        known = operators()
-        index = self._interpreter.index
-        ambiguous: set[str] = set()
-        rebound: dict[str, int] = {}
-        uses: list[tuple[str, int]] = []
-        declared = function.args if isinstance(function, _FUNCTIONS) else None
-        parameters = (
-            {p.arg for p in (*declared.posonlyargs, *declared.args, *declared.kwonlyargs)} if declared else set()
-        )
-        for node in ast.walk(function):
-            match node:
-                case ast.Call(func=ast.Name(id="isinstance" | "hasattr" | "callable"), args=[ast.Name(id=name), *_]):
-                    ambiguous.add(name)
-                case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=method)):
-                    if method in known.evidence_methods and method not in index.method_names:
-                        uses.append((name, node.lineno))
-                    elif method not in known.returns and method not in known.known_methods:
-                        dotted = index.dotted(node.func)
-                        if not dotted and not method.endswith("_"):
-                            ambiguous.add(name)
-                    self._handed_to(node, uses, owner, parameters)
-                case ast.Call(func=ast.Attribute(value=ast.Compare() | ast.BinOp() as operand, attr=method)):
-                    if method in known.evidence_methods and (name := _only_name(operand, parameters)):
-                        uses.append((name, node.lineno))
-                    self._handed_to(node, uses, owner, parameters)
-                case ast.Call():
-                    self._handed_to(node, uses, owner, parameters)
-                case ast.Attribute(value=ast.Name(id=name), attr=attribute):
-                    if attribute in known.evidence_attributes:
-                        uses.append((name, node.lineno))
-                case ast.Subscript(value=ast.Name(id=name), slice=ast.Tuple(elts=elements)):
-                    if any(isinstance(e, ast.Slice) or _is_literal(e, (None, Ellipsis)) for e in elements):
-                        uses.append((name, node.lineno))
-                case ast.Subscript(value=ast.Name(id=name), slice=ast.Name(id=mask)) if named_a_mask(mask):
-                    uses += [(name, node.lineno), (mask, node.lineno)]
-                case ast.UnaryOp(op=ast.Invert(), operand=ast.Name(id=name)):
-                    uses.append((name, node.lineno))
-                case ast.Assign(targets=[ast.Name(id=name)], value=ast.BinOp() as value) if name in _names(value):
-                    pass  # x = x + 1: what x is afterwards it was before
-                case ast.Assign(targets=targets):
-                    for target in targets:
-                        for part in ast.walk(target):
-                            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
-                                rebound[part.id] = min(rebound.get(part.id, node.lineno), node.lineno)
-        return frozenset(name for name, line in uses if name not in ambiguous and line <= rebound.get(name, line))
-
-    def _handed_to(
-        self, node: ast.Call, uses: list[tuple[str, int]], owner: ClassInfo | None, parameters: set[str]
-    ) -> None:
-        """`torch.nonzero(x)`, `self.linear(x)`: the first argument of such a call is a tensor."""
-        if terminal_name(node.func) in operators().tensor_offsets:
-            # split points that a caller passes in: numbers would stand in the module
-            uses += [(a.id, node.lineno) for a in node.args[:2] if isinstance(a, ast.Name) and a.id in parameters]
-        if not node.args or not (name := _only_name(node.args[0], parameters)):
-            return
-        index = self._interpreter.index
-        match node.func:
-            case ast.Attribute(value=ast.Name(id="self"), attr=attribute) if owner is not None:
-                held = self._interpreter.table.of(owner, attribute) if attribute not in owner.methods else UNKNOWN
-                layers = operators().regions["tensor_modules"]
-                if isinstance(held, Module) and held.path.rsplit(".", 1)[-1] in layers:
-                    uses.append((name, node.lineno))
-            case ast.Name() | ast.Attribute():
-                behaviour = operators().returns.get(terminal_name(node.func), "")
-                if behaviour in operators().tensor_first and index.dotted(node.func).startswith("torch."):
-                    uses.append((name, node.lineno))
-
-
-def _names(node: ast.expr) -> set[str]:
-    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
-
-
-def _only_name(node: ast.expr, parameters: set[str]) -> str:
-    """The one parameter that an expression of operators computes with; empty where there are several or none."""
-    found: set[str] = set()
-    waiting = [node]
-    while waiting:
-        match waiting.pop():
-            case ast.Name(id=name) if name in parameters:
-                found.add(name)
-            case ast.UnaryOp(operand=operand):
-                waiting.append(operand)
-            case ast.Compare(left=left, comparators=comparators):
-                waiting += [left, *comparators]
-            case ast.BinOp(left=left, right=right):
-                waiting += [left, right]
-    return found.pop() if len(found) == 1 else ""
-
-
-def _is_literal(node: ast.expr, values: tuple[object, ...]) -> bool:
-    return isinstance(node, ast.Constant) and any(node.value is value for value in values)
 
 
 def _bare(value: Value) -> Value:

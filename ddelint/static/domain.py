@@ -306,7 +306,7 @@ def join(first: Value, second: Value) -> Value:
     for one, other in ((first, second), (second, first)):
         if isinstance(one, Unbacked) and not isinstance(other, Tensor):
             return replace(one, form=None, comparisons=())
-    for one, other in ((first, second), (second, first)):
+    for one in (first, second):
         if isinstance(one, Tensor):
             # `flag and t.any()`: on one path it is a tensor
             return one.shaped(one.dims if one.unbacked_dims else (), False)

@@ -47,6 +47,7 @@ STEP_LIMIT = 400_000
 CALL_DEPTH = 6
 LOOP_PASSES = 2
 
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _NUMERIC = (Constant, Known, Unbacked)
 
 
@@ -920,6 +921,8 @@ class Interpreter:
         if isinstance(target, ast.Name):
             if isinstance(value, Unbacked) and origin is not None:
                 value = self._named_step(target.id, value, origin)
+            elif value == UNKNOWN and isinstance(origin, (ast.Call, ast.Compare)):
+                value = self._by_use(target.id, origin)
             state.names[target.id] = value
             if state.attributes:
                 state.forget_attributes(target.id)
@@ -933,6 +936,16 @@ class Interpreter:
                 state.attributes[chain] = value
         elif isinstance(target, ast.Subscript):
             self._store_item(target, value, state)
+
+    def _by_use(self, name: str, origin: ast.Call | ast.Compare) -> Value:
+        """What a name holds of whose making nothing is known, by what the function does with it."""
+        frame = self.frames[-1]
+        if not isinstance(frame.node, (*FUNCTIONS, ast.Lambda)):
+            return UNKNOWN
+        seen = self.calls.evidence(frame.node, frame.owner)
+        if isinstance(origin, ast.Compare):
+            return Tensor(boolean=True) if name in seen.array_like else UNKNOWN
+        return Tensor() if name in seen.surely else UNKNOWN
 
     def _named_step(self, name: str, value: Unbacked, origin: ast.expr) -> Unbacked:
         trail = value.trail
