@@ -38,7 +38,8 @@ def test_what_cannot_be_said_in_other_words_has_no_fix() -> None:
 
 
 def test_a_successor_that_not_every_release_has_is_only_shown() -> None:
-    text = "from torch.fx.experimental.symbolic_shapes import hint_int\n\n\ndef fn(n):\n    return hint_int(n, fallback=64)\n"
+    text = "from torch.fx.experimental.symbolic_shapes import hint_int\n\n\n"
+    text += "def fn(n):\n    return hint_int(n, fallback=64)\n"
     diagnostic, sources = finding(text, "hint_int(n, fallback=64)", "DDE604")
     fixed = with_static_fixes([diagnostic], sources)[0]  # type: ignore[arg-type]
     assert fixed.fix is not None
