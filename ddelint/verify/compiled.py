@@ -66,7 +66,7 @@ def compile_targets(
         except TooMuch:
             results.append(TargetResult(target, "cpu", ok=False, error=f"did not finish within {max(left, 1.0):.0f} s"))
     if "compile" in targets and samples:
-        results += _on_devices(program, options, backend, notes, results, replays)
+        results += _on_devices(program, options, backend, notes, results, replays, backward)
     results = [_shortened(result) for result in results]
     failed_backward = tuple(m for result in results for m in result.mismatches if m.where == "backward")
     return Compilation(
@@ -548,6 +548,7 @@ def _on_devices(
     notes: list[str],
     results: Sequence[TargetResult],
     replays: Sequence[Reference],
+    backward: list[bool],
 ) -> list[TargetResult]:
     """The same on a GPU, through Triton kernels, where there is one and the CPU raised no question."""
     if options.device == "cpu" or backend != "inductor":
@@ -563,4 +564,4 @@ def _on_devices(
     if not fitting:
         notes.append("cuda not run: the program itself fails or gives other results in eager there")
         return []
-    return _Compile(program, options, backend, notes, "cuda").judge(fitting, fitting, [])
+    return _Compile(program, options, backend, notes, "cuda").judge(fitting, fitting, backward)
