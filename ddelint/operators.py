@@ -83,13 +83,18 @@ class Operators:
     wants_integers_later: Names
     retired: Mapping[str, str]
     """Retired function, by full name → the rule that says so."""
+    retired_pattern: re.Pattern[str]
+    """Matches text that may call one of them."""
     says: Mapping[str, str]
     """A sentence for the reader about each kind of source."""
-    source_pattern: re.Pattern[str]
-    """Matches text that may hold a source or a sink."""
+    source_calls: Names
+    """Called under one of these names, anything may be a source or a sink."""
+    source_patterns: tuple[re.Pattern[str], ...]
+    """Likewise text that matches one of these."""
+    source_builtins: re.Pattern[str]
+    source_builtins_of_functions: re.Pattern[str]
     framework_tokens: tuple[bytes, ...]
     region_tokens: tuple[bytes, ...]
-    source_tokens: re.Pattern[bytes]
     always_tokens: re.Pattern[bytes]
 
 
@@ -109,22 +114,24 @@ def _sets(table: Mapping[str, list[str]]) -> dict[str, Names]:
     return {key: frozenset(names) for key, names in table.items()}
 
 
+def _retired_words(table: Mapping[str, list[str]]) -> set[str]:
+    """The telling part of each name: `sym_constrain_range` of `torch.ops.aten.sym_constrain_range.default`."""
+    return {name.removesuffix(".default").rsplit(".", 1)[-1] for names in table.values() for name in names}
+
+
 def _either(tokens: list[str]) -> str:
     return "|".join(map(re.escape, tokens))
 
 
-def _sources(scan: Mapping[str, list[str]], more: Sequence[str] = ()) -> str:
-    """One regular expression for everything that may be a source or a sink."""
+def _patterns(scan: Mapping[str, list[str]]) -> tuple[re.Pattern[str], ...]:
+    """Expressions for sources and sinks, each beginning with a literal where it can (the scan's speed)."""
     reductions = _either(scan["reductions"])
-    return "|".join(
-        (
-            rf"\b(?:{_either(scan['calls'])})\(",
-            rf"(?<![.\w])(?:{_either([*scan['builtins'], *more])})\(",
-            rf"\.(?:{reductions})\(\)",
-            rf"\btorch\.(?:{reductions})\(",
-            *scan["patterns"],
-        )
-    )
+    texts = (rf"\.(?:{reductions})\(\)", rf"torch\.(?:{reductions})\(", *scan["patterns"])
+    return tuple(map(re.compile, texts))
+
+
+def _bare_calls(names: Sequence[str]) -> re.Pattern[str]:
+    return re.compile(rf"(?<![.\w])(?:{_either(list(names))})\(")
 
 
 @cache
@@ -172,10 +179,13 @@ def _build(table: dict[str, Any]) -> Operators:
         wants_integers_first=frozenset(table["wants_integers"]["first"]),
         wants_integers_later=frozenset(table["wants_integers"]["receiver_first"]),
         retired=_inverted(table["retired"]),
+        retired_pattern=re.compile(rf"\b(?:{_either(sorted(_retired_words(table['retired'])))})\b"),
         says=dict(table["says"]),
-        source_pattern=re.compile(_sources(scan, scan["builtins_of_functions"])),
+        source_calls=frozenset(scan["calls"]),
+        source_patterns=_patterns(scan),
+        source_builtins=_bare_calls(scan["builtins"]),
+        source_builtins_of_functions=_bare_calls([*scan["builtins"], *scan["builtins_of_functions"]]),
         framework_tokens=tuple(token.encode() for token in scan["framework"]),
         region_tokens=tuple(token.encode() for token in scan["regions"]),
-        source_tokens=re.compile(_sources(scan).encode()),
         always_tokens=re.compile(_either(scan["always"]).encode()),
     )

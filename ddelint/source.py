@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import bisect
 import io
 import tokenize
 from collections.abc import Iterator, Sequence
@@ -18,6 +19,32 @@ class SourceError(Exception):
     def __init__(self, message: str, span: Span) -> None:
         super().__init__(message)
         self.span = span
+
+
+def descend(root: ast.AST) -> Iterator[ast.AST]:
+    """The node and everything below it, in no order (`ast.walk`, at half its cost)."""
+    waiting: list[ast.AST] = [root]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        for value in vars(node).values():
+            if isinstance(value, list):
+                waiting += [child for child in value if isinstance(child, ast.AST)]
+            elif isinstance(value, ast.AST) and not isinstance(value, ast.expr_context):
+                waiting.append(value)
+
+
+def _parents(root: ast.AST) -> dict[ast.AST, ast.AST]:
+    parents: dict[ast.AST, ast.AST] = {}
+    waiting: list[ast.AST] = [root]
+    while waiting:
+        node = waiting.pop()
+        for value in vars(node).values():
+            for child in value if isinstance(value, list) else (value,):
+                if isinstance(child, ast.AST) and not isinstance(child, ast.expr_context):
+                    parents[child] = node
+                    waiting.append(child)
+    return parents
 
 
 class SourceFile:
@@ -85,22 +112,33 @@ class SourceFile:
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
         """Each node's parent."""
-        parents: dict[ast.AST, ast.AST] = {}
-        waiting: list[ast.AST] = [self.tree]
-        while waiting:
-            node = waiting.pop()
-            for value in vars(node).values():
-                for child in value if isinstance(value, list) else (value,):
-                    if isinstance(child, ast.AST) and not isinstance(child, ast.expr_context):
-                        parents[child] = node
-                        waiting.append(child)
-        return parents
+        return _parents(self.tree)
 
     def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
         """From the node's parent up to the module."""
-        while (parent := self.parents.get(node)) is not None:
+        parents = self.__dict__.get("parents") or self._parents_near(node)
+        while (parent := parents.get(node)) is not None:
             yield parent
             node = parent
+
+    def _parents_near(self, node: ast.AST) -> dict[ast.AST, ast.AST]:
+        """Parents within the module's statement that holds `node`: a file with one question isn't walked whole."""
+        row: int | None = getattr(node, "lineno", None)
+        body = self.tree.body
+        if row is None or not body:
+            return self.parents
+        place = bisect.bisect_right([statement.lineno for statement in body], row) - 1
+        if place < 0:
+            return self.parents
+        known = self._near.get(place)
+        if known is None:
+            known = self._near[place] = _parents(body[place])
+            known[body[place]] = self.tree
+        return known if node in known else self.parents
+
+    @cached_property
+    def _near(self) -> dict[int, dict[ast.AST, ast.AST]]:
+        return {}
 
     def column(self, row: int, byte_offset: int) -> int:
         """The column (characters, from 1) of a UTF-8 byte offset (from 0), as `ast` and code objects count."""

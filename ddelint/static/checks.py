@@ -8,7 +8,7 @@ from functools import cache
 from ddelint import catalog
 from ddelint.classification import reported_span, rule_for
 from ddelint.diagnostics import Diagnostic, Severity, Span, Symbol
-from ddelint.operators import operators, terminal_name
+from ddelint.operators import terminal_name
 from ddelint.sites import Role, Site, site_of
 from ddelint.source import SourceFile
 from ddelint.static import patterns
@@ -16,6 +16,9 @@ from ddelint.static.domain import Step, Tensor, Unbacked, Value
 from ddelint.static.events import Event
 from ddelint.static.interpreter import BudgetError, Interpreter
 from ddelint.static.regions import FileIndex
+from ddelint.static.scan import might_matter
+
+__all__ = ["check_source", "might_matter"]
 
 BREADCRUMBS = 8
 """At most so many steps from the question back to its source."""
@@ -25,18 +28,6 @@ _SUBJECT_SAYS_IT = frozenset(("DDE202", "DDE203", "DDE204", "DDE206", "DDE208", 
 
 
 _LOGIC = (ast.Compare, ast.BoolOp, ast.UnaryOp)
-
-
-def might_matter(data: bytes) -> bool:
-    """Whether a file's bytes can hold a finding (or a suppression) at all. False is certain, True is a guess."""
-    known = operators()
-    if known.always_tokens.search(data):
-        return True
-    return (
-        any(token in data for token in known.framework_tokens)
-        and any(token in data for token in known.region_tokens)
-        and known.source_tokens.search(data) is not None
-    )
 
 
 def check_source(source: SourceFile, *, assume_compiled: bool = False) -> list[Diagnostic]:

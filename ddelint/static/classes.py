@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ddelint.operators import operators
+from ddelint.source import descend
 from ddelint.static import hints
 from ddelint.static.domain import (
     KNOWN,
@@ -114,7 +115,7 @@ class Attributes:
                 table[name] = (
                     join(table[name], concrete(value)) if name in table and table[name] == UNKNOWN else concrete(value)
                 )
-        for call in ast.walk(node):
+        for call in descend(node):
             match call:
                 case ast.Call(
                     func=ast.Attribute(value=ast.Name(id=owner), attr=method),

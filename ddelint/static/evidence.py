@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ddelint.operators import operators, terminal_name
+from ddelint.source import descend
 from ddelint.static.domain import UNKNOWN, Module
 from ddelint.static.indexing import named_a_mask
 from ddelint.static.regions import ClassInfo
@@ -51,7 +52,7 @@ def gather(function: ast.AST, owner: ClassInfo | None, interpreter: Interpreter)
     parameters = {p.arg for p in (*declared.posonlyargs, *declared.args, *declared.kwonlyargs)} if declared else set()
     seen = _Gathering(parameters)
     known = operators()
-    for node in ast.walk(function):
+    for node in descend(function):
         kind = type(node)
         if kind is ast.Call:
             assert isinstance(node, ast.Call)
@@ -142,10 +143,10 @@ def _subscripted(node: ast.Subscript, seen: _Gathering) -> None:
 def _assigned(node: ast.Assign, seen: _Gathering) -> None:
     if len(node.targets) == 1 and isinstance(node.targets[0], ast.Name) and isinstance(node.value, ast.BinOp):
         own = node.targets[0].id
-        if any(isinstance(part, ast.Name) and part.id == own for part in ast.walk(node.value)):
+        if any(isinstance(part, ast.Name) and part.id == own for part in descend(node.value)):
             return  # x = x + 1: what x is afterwards it was before
     for target in node.targets:
-        for part in ast.walk(target):
+        for part in descend(target):
             if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
                 seen.rebound[part.id] = min(seen.rebound.get(part.id, node.lineno), node.lineno)
 

@@ -855,7 +855,7 @@ class Interpreter:
             return UNKNOWN
         for part, bound in zip((node.lower, node.upper, node.step), bounds, strict=True):
             if part is not None and isinstance(bound, (Unbacked, Tensor)):
-                parent = self.source.parents.get(node)
+                parent = next(self.source.ancestors(node), None)
                 target = parent if isinstance(parent, ast.Subscript) else part
                 self.record(target, "integer", bound, subject=part, parts=self.parts(part, state), rule="DDE202")
         if owner.items is not None and all(b is None or isinstance(b, Constant) for b in bounds):

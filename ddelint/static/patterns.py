@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ddelint.operators import operators, terminal_name
+from ddelint.source import descend
 from ddelint.static.regions import FileIndex, FunctionNode
 
 Place = tuple[str, ast.expr, str]
@@ -15,7 +16,7 @@ Place = tuple[str, ast.expr, str]
 def places(index: FileIndex) -> Iterator[Place]:
     """Everything of the kind in one file."""
     text = index.source.text
-    if any(name.rsplit(".", 1)[-1] in text for name in operators().retired):
+    if operators().retired_pattern.search(text):
         yield from _retired(index)
     if "jit.script" in text and "_check" in text:
         yield from _scripted(index)
@@ -27,7 +28,7 @@ def _retired(index: FileIndex) -> Iterator[Place]:
     """Calls of retired functions, wherever they stand."""
     known = operators().retired
     names = {name.rsplit(".", 1)[-1] for name in known}
-    for node in ast.walk(index.source.tree):
+    for node in descend(index.source.tree):
         if isinstance(node, ast.Call) and terminal_name(node.func) in names:
             code = known.get(index.dotted(node.func))
             if code is not None:
@@ -40,7 +41,7 @@ def _scripted(index: FileIndex) -> Iterator[Place]:
     for function in index.every_function:
         if not index.decorated(function, scripting):
             continue
-        for node in ast.walk(function):
+        for node in descend(function):
             if not isinstance(node, ast.Call) or terminal_name(node.func) not in operators().checks:
                 continue
             if not index.dotted(node.func).startswith("torch."):
@@ -52,7 +53,7 @@ def _scripted(index: FileIndex) -> Iterator[Place]:
 
 def _asks_about_scripting(test: ast.expr) -> bool:
     known = operators().while_compiling
-    return any(isinstance(n, ast.Call) and terminal_name(n.func) in known for n in ast.walk(test))
+    return any(isinstance(n, ast.Call) and terminal_name(n.func) in known for n in descend(test))
 
 
 def _autocast(index: FileIndex) -> Iterator[Place]:
@@ -68,7 +69,7 @@ def _autocast(index: FileIndex) -> Iterator[Place]:
             continue
         own = compiled | {
             target.id
-            for node in ast.walk(function)
+            for node in descend(function)
             if isinstance(node, ast.Assign) and _compiles(index, node.value)
             for target in node.targets
             if isinstance(target, ast.Name)
@@ -76,7 +77,7 @@ def _autocast(index: FileIndex) -> Iterator[Place]:
         if not own:
             continue
         results = dict(_results_under_autocast(index, function, own, known["autocast"]))
-        for node in ast.walk(function):
+        for node in descend(function):
             match node:
                 case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="backward")) if name in results:
                     inside = any(parent is results[name] for parent in index.source.ancestors(node))
@@ -92,18 +93,18 @@ def _results_under_autocast(
     index: FileIndex, function: FunctionNode, compiled: set[str], autocasts: frozenset[str]
 ) -> Iterator[tuple[str, ast.With]]:
     """Names that hold what a compiled callable returned under autocast, each with its `with`."""
-    for block in ast.walk(function):
+    for block in descend(function):
         if not isinstance(block, ast.With):
             continue
         managers = [item.context_expr for item in block.items]
         if not any(isinstance(m, ast.Call) and index.dotted(m.func) in autocasts for m in managers):
             continue
         holding: set[str] = set()
-        for statement in ast.walk(block):
+        for statement in descend(block):
             if not isinstance(statement, ast.Assign):
                 continue
-            used = {n.id for n in ast.walk(statement.value) if isinstance(n, ast.Name)}
-            calls = {terminal_name(n.func) for n in ast.walk(statement.value) if isinstance(n, ast.Call)}
+            used = {n.id for n in descend(statement.value) if isinstance(n, ast.Name)}
+            calls = {terminal_name(n.func) for n in descend(statement.value) if isinstance(n, ast.Call)}
             if calls & compiled or used & holding:
                 for target in statement.targets:
                     if isinstance(target, ast.Name):

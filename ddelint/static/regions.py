@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from ddelint.operators import operators, terminal_name
-from ddelint.source import SourceFile
+from ddelint.source import SourceFile, descend
+from ddelint.static import scan
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
-_CALLED = re.compile(r"(?<=self\.)[A-Za-z_]\w*|[A-Za-z_]\w*(?=\s*[(,)])")
 
 
 @dataclass(eq=False)
@@ -237,7 +236,7 @@ class FileIndex:
         if not any(f"{part}(" in self.source.text for part in last_parts):
             return set()
         names: set[str] = set()
-        for node in ast.walk(self.source.tree):
+        for node in descend(self.source.tree):
             if not isinstance(node, ast.Call) or terminal_name(node.func) not in last_parts:
                 continue
             if self.dotted(node.func) not in compiling:
@@ -276,9 +275,9 @@ class FileIndex:
             return known[node]
         known[node] = False
         text = self.text_of(node)
-        result = operators().source_pattern.search(text) is not None
+        result = scan.asks(text)
         if not result:
-            for name in set(_CALLED.findall(text)) - operators().regions["entry_methods"]:
+            for name in scan.names_used(text) - operators().regions["entry_methods"]:
                 if any(self.matters(callee) for callee in self._by_name.get(name, ()) if callee is not node):
                     result = True
                     break
