@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
     from ddelint.rewrite.history import History
     from ddelint.rewrite.search import Outcome
     from ddelint.trace.session import Session, Worker
+
+
+SEARCH_SHARE = 0.5
+"""How much of an entry's time may go into trying rewrites; the rest is for the final verification."""
 
 
 class PipelineError(Exception):
@@ -314,6 +319,8 @@ def _search(session: Session, run: _Run) -> None:
         run.traced.append(_failed(types.failure, session.options.entry, run))
         return
     ignored = _suppressed(run)
+    # what is found late could not be verified any more: the final runs want their share
+    enough = time.monotonic() + SEARCH_SHARE * options.timeout
     search = Search(
         session,
         run.sources,
@@ -326,6 +333,7 @@ def _search(session: Session, run: _Run) -> None:
         ),
         progress=run.progress.stage,
         start=run.history,
+        out_of_time=lambda: time.monotonic() > enough,
     )
     outcome = search.run()
     if outcome.trace.failure is not None:

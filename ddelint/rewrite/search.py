@@ -116,6 +116,7 @@ class Search:
         wanted: Callable[[Diagnostic], bool] = lambda diagnostic: True,
         progress: Callable[[str], None] = lambda text: None,
         start: History | None = None,
+        out_of_time: Callable[[], bool] = lambda: False,
     ) -> None:
         self._prover = prover
         self._originals = originals
@@ -127,6 +128,7 @@ class Search:
         self._progress = progress
         self._banned: dict[tuple[Key, str, str], str] = {}
         self._traces: dict[tuple[tuple[str, str], ...], TraceResult] = {}
+        self._out_of_time = out_of_time
         self._comparisons: dict[tuple[object, ...], Comparison] = {}
         self._start = start if start is not None else History(originals)
         self._numbers = max((change.step for change in self._start.changes), default=0)
@@ -246,6 +248,9 @@ class Search:
     ) -> tuple[History, Step] | None:
         seen: set[tuple[object, ...]] = set()
         for candidate in self._candidates(state.history, question, diagnostic):
+            if self._out_of_time():
+                refused.append(Refusal(candidate.move, candidate.message, "the entry's time is over (--timeout)"))
+                return None
             if candidate.edits in seen:
                 continue
             seen.add(candidate.edits)
@@ -369,7 +374,7 @@ class Search:
 
     def _minimise(self, state: _State) -> _State:
         """Take back each fix alone; what nobody misses goes."""
-        if len(state.steps) < 2 or state.given_up:
+        if len(state.steps) < 2 or state.given_up or self._out_of_time():
             return state
         for step in list(state.steps):
             history = state.history.without(step.number)
