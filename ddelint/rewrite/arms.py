@@ -103,6 +103,8 @@ class ArmReader:
                 self._place(place, value, later, arm, names, operator)
             case ast.Expr(value=ast.Call(func=ast.Attribute(value=owner, attr=attr)) as call) if attr.endswith("_"):
                 self._in_place(owner, attr, call, later, arm, names)
+            case ast.Expr(value=ast.Call(func=ast.Attribute(attr="append"), args=[value], keywords=[]) as call):
+                self._append(call, value, later, arm, names)
             case ast.If():
                 self._nested(statement, later, arm, names, suffix)
             case ast.Return(value=ast.expr() as value):
@@ -249,6 +251,14 @@ class ArmReader:
             arm.values[f"{target}.copy_"] = Value(f"{target}.{method}({', '.join(arguments)})")
         else:
             raise NotMergeable(f"{attr} in place")
+
+    def _append(self, call: ast.Call, value: ast.expr, later: list[ast.stmt], arm: Arm, names: dict[str, str]) -> None:
+        """`rows.append(v)`, which both arms must do: then one value is chosen and appended."""
+        target = self.context.site.source.segment(call.func)
+        root = _root(call.func)
+        if target in arm.values or not is_pure(call.func) or root in names_read(*later) or root in names:
+            raise NotMergeable("a list that is changed more than once")
+        arm.values[target] = self._value(value, names)
 
     def _nested(self, statement: ast.If, later: list[ast.stmt], arm: Arm, names: dict[str, str], suffix: str) -> None:
         try:

@@ -67,6 +67,11 @@ def test_several_names_that_depend_on_each_other() -> None:
     )
 
 
+def test_both_arms_append_to_one_list() -> None:
+    body = "    if t.sum() > 4:\n        rows.append(x)\n    else:\n        rows.append(x * 2)\n    return rows\n"
+    assert merged(body, "t.sum() > 4")[0] == "    rows.append(torch.where(t.sum() > 4, x, x * 2))\n    return rows\n"
+
+
 def test_names_of_the_arm_do_not_leak() -> None:
     body = "    if mask.any():\n        x = x.clone()\n        x[mask] = 0.5\n    return x\n"
     assert merged(body, "mask.any()", "DDE105")[0] == (

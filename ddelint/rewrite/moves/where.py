@@ -305,6 +305,8 @@ class Merge:
         for target in dict.fromkeys((*then.values, *otherwise.values)):
             first, second = then.values.get(target), otherwise.values.get(target)
             if first is None or second is None:
+                if target.endswith(".append"):
+                    raise NotMergeable("a list that grows on one side only")
                 present = first or second
                 assert present is not None
                 if not self.defined_before(target):
@@ -377,7 +379,7 @@ class Merge:
                 raise NotMergeable("values that depend on each other")
             return [*lines, f"{', '.join(targets)} = {', '.join(text for _, text in once)}"]
         for (target, text), (_, first, _) in zip(once, chosen):
-            if target.endswith(".copy_"):
+            if target.endswith((".copy_", ".append")):
                 lines.append(f"{target}({text})")
             elif first.sign:
                 lines.append(f"{target} {first.sign}= {text}")
