@@ -17,7 +17,6 @@ PICTURE = CHECKOUT / "docs" / "images" / "terminal.svg"
 PROGRAM = "fixtures/quickstart/model.py"
 PICTURED = ("DDE103", "DDE102")
 """The rules whose first findings fit into the picture; the closing line counts them all."""
-WIDTH = 118
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -30,7 +29,8 @@ def main() -> None:
     *findings, closing = done.stdout.rstrip("\n").split("\n\n")
     shown = [next(f for f in findings if f" {code} " in _ANSI.sub("", f.split("\n", 1)[0])) for code in PICTURED]
     text = "\n\n".join([f"$ ddelint check {PROGRAM}", *shown, "…", closing])
-    console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True)
+    width = max(map(len, _ANSI.sub("", text).splitlines()))
+    console = Console(record=True, width=width, file=io.StringIO(), force_terminal=True)
     console.print(Text.from_ansi(text))
     picture = console.export_svg(title="ddelint", unique_id="ddelint")
     picture = re.sub(r"@font-face \{.*?\}\s*", "", picture, flags=re.DOTALL)  # a picture loads nothing

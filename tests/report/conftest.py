@@ -26,7 +26,7 @@ SNAPSHOTS = Path(__file__).parent / "snapshots"
 
 
 @pytest.fixture
-def snapshot() -> Callable[[str, str], None]:
+def expect() -> Callable[[str, str], None]:
     """Compare a text with the stored one of that name; what differs is left beside it as `.actual`.
 
     `python scripts/accept_snapshots.py` takes such files over.

@@ -23,48 +23,48 @@ def rendered(*diagnostics: Diagnostic, style: Style = PLAIN, unsafe: bool = Fals
     return formats.render(report, formats.Rendering(style, command="ddelint check model.py", unsafe_fixes=unsafe))
 
 
-def test_everything_that_is_known_is_shown(snapshot: Snapshot, emptiness: Diagnostic) -> None:
-    snapshot("emptiness", rendered(emptiness))
+def test_everything_that_is_known_is_shown(expect: Snapshot, emptiness: Diagnostic) -> None:
+    expect("emptiness", rendered(emptiness))
 
 
-def test_a_finding_without_a_fix_says_so(snapshot: Snapshot, refused: Diagnostic) -> None:
-    snapshot("refused", rendered(refused))
+def test_a_finding_without_a_fix_says_so(expect: Snapshot, refused: Diagnostic) -> None:
+    expect("refused", rendered(refused))
 
 
-def test_verbose_gives_reasons_and_whole_stacks(snapshot: Snapshot, refused: Diagnostic) -> None:
-    snapshot("refused_verbose", rendered(refused, style=Style(verbose=True)))
+def test_verbose_gives_reasons_and_whole_stacks(expect: Snapshot, refused: Diagnostic) -> None:
+    expect("refused_verbose", rendered(refused, style=Style(verbose=True)))
 
 
-def test_the_users_traceback_is_shown(snapshot: Snapshot, crash: Diagnostic) -> None:
-    snapshot("crash", rendered(crash))
+def test_the_users_traceback_is_shown(expect: Snapshot, crash: Diagnostic) -> None:
+    expect("crash", rendered(crash))
 
 
-def test_breadcrumbs_lead_from_the_sink_to_the_source(snapshot: Snapshot, crumbs: Diagnostic) -> None:
-    snapshot("crumbs", rendered(crumbs))
+def test_breadcrumbs_lead_from_the_sink_to_the_source(expect: Snapshot, crumbs: Diagnostic) -> None:
+    expect("crumbs", rendered(crumbs))
 
 
 def test_several_findings_and_the_closing_line(
-    snapshot: Snapshot, emptiness: Diagnostic, refused: Diagnostic, crash: Diagnostic, crumbs: Diagnostic
+    expect: Snapshot, emptiness: Diagnostic, refused: Diagnostic, crash: Diagnostic, crumbs: Diagnostic
 ) -> None:
-    snapshot("several", rendered(refused, crumbs, emptiness, crash))
+    expect("several", rendered(refused, crumbs, emptiness, crash))
 
 
-def test_plain_ascii_where_the_terminal_has_nothing_else(snapshot: Snapshot, emptiness: Diagnostic) -> None:
+def test_plain_ascii_where_the_terminal_has_nothing_else(expect: Snapshot, emptiness: Diagnostic) -> None:
     text = rendered(emptiness, style=Style(unicode=False))
     assert text.isascii()
-    snapshot("emptiness_ascii", text)
+    expect("emptiness_ascii", text)
 
 
-def test_colours_come_as_ansi(snapshot: Snapshot, emptiness: Diagnostic) -> None:
-    snapshot("emptiness_color", rendered(emptiness, style=Style(color=True)))
+def test_colours_come_as_ansi(expect: Snapshot, emptiness: Diagnostic) -> None:
+    expect("emptiness_color", rendered(emptiness, style=Style(color=True)))
 
 
-def test_a_narrow_terminal_is_never_overrun(snapshot: Snapshot, emptiness: Diagnostic, refused: Diagnostic) -> None:
+def test_a_narrow_terminal_is_never_overrun(expect: Snapshot, emptiness: Diagnostic, refused: Diagnostic) -> None:
     text = rendered(emptiness, refused, style=Style(width=60))
     code = ("            - ", "            + ")  # never broken: it is there to be copied
     lines = [line for line in text.splitlines() if line.startswith("  ") and not line.startswith(code)]
     assert max(map(len, lines)) <= 60
-    snapshot("narrow", text)
+    expect("narrow", text)
 
 
 def test_a_long_line_is_cut_around_the_question() -> None:
