@@ -7,7 +7,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,47 +17,60 @@ ENVIRONMENT = dict(os.environ, OMP_NUM_THREADS="1", PYTHONPATH=str(ROOT), TORCHI
 
 @dataclass(frozen=True)
 class Measured:
-    """Wall seconds of several runs."""
+    """Several runs of one thing: wall seconds, and CPU seconds (user and system, children that were waited for too).
+
+    CPU seconds are what ratios are made of: they hardly feel what else the machine does.
+    """
 
     name: str
-    seconds: tuple[float, ...]
+    wall: tuple[float, ...]
+    cpu: tuple[float, ...]
 
     @property
-    def median(self) -> float:
+    def median_wall(self) -> float:
         """The middle run."""
-        return statistics.median(self.seconds)
+        return statistics.median(self.wall)
+
+    @property
+    def median_cpu(self) -> float:
+        """The middle run."""
+        return statistics.median(self.cpu)
 
 
-def commands(named: dict[str, Sequence[str]], turns: int = 5, cwd: Path | None = None) -> list[Measured]:
-    """Wall seconds of subprocesses. The turns are interleaved, so that drift of the machine hits all alike."""
-    seconds: dict[str, list[float]] = {name: [] for name in named}
+def commands(named: Mapping[str, Sequence[str]], turns: int = 5, cwd: Path | None = None) -> list[Measured]:
+    """Subprocesses, their output thrown away. Turns are interleaved, so that drift of the machine hits all alike."""
+    runs: dict[str, list[tuple[float, float]]] = {name: [] for name in named}
     for _ in range(turns):
         for name, command in named.items():
             start = time.perf_counter()
-            subprocess.run(
-                command, env=ENVIRONMENT, cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False
+            process = subprocess.Popen(
+                command, env=ENVIRONMENT, cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
             )
-            seconds[name].append(time.perf_counter() - start)
-    return [Measured(name, tuple(values)) for name, values in seconds.items()]
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            runs[name].append((time.perf_counter() - start, usage.ru_utime + usage.ru_stime))
+    return [Measured(name, tuple(w for w, _ in values), tuple(c for _, c in values)) for name, values in runs.items()]
 
 
 def calls(name: str, function: Callable[[], object], turns: int = 5) -> Measured:
-    """Wall seconds of calls in this process."""
-    seconds = []
+    """Calls in this process."""
+    wall, cpu = [], []
     for _ in range(turns):
-        start = time.perf_counter()
+        start, busy = time.perf_counter(), time.process_time()
         function()
-        seconds.append(time.perf_counter() - start)
-    return Measured(name, tuple(seconds))
+        wall.append(time.perf_counter() - start)
+        cpu.append(time.process_time() - busy)
+    return Measured(name, tuple(wall), tuple(cpu))
 
 
 def table(rows: Sequence[Measured], against: str) -> str:
-    """Median, spread and ratio to the row called `against`."""
-    base = next(row.median for row in rows if row.name == against)
-    lines = ["| what | median, ms | least to most, ms | ratio |", "|---|---:|---:|---:|"]
+    """Medians, the spread of the CPU seconds, and the ratio of CPU seconds to the row called `against`."""
+    base = next(row.median_cpu for row in rows if row.name == against)
+    lines = ["| what | CPU, ms | least to most, ms | wall, ms | CPU ratio |", "|---|---:|---:|---:|---:|"]
     for row in rows:
-        spread = f"{min(row.seconds) * 1000:.0f} to {max(row.seconds) * 1000:.0f}"
-        lines.append(f"| {row.name} | {row.median * 1000:.0f} | {spread} | {row.median / base:.2f} |")
+        spread = f"{min(row.cpu) * 1000:.0f} to {max(row.cpu) * 1000:.0f}"
+        milliseconds = f"{row.median_cpu * 1000:.0f} | {spread} | {row.median_wall * 1000:.0f}"
+        lines.append(f"| {row.name} | {milliseconds} | {row.median_cpu / base:.2f} |")
     return "\n".join(lines)
 
 
