@@ -87,15 +87,14 @@ class Operators:
     """Matches text that may call one of them."""
     says: Mapping[str, str]
     """A sentence for the reader about each kind of source."""
-    source_calls: Names
-    """Called under one of these names, anything may be a source or a sink."""
     source_patterns: tuple[re.Pattern[str], ...]
-    """Likewise text that matches one of these."""
-    source_builtins: re.Pattern[str]
-    source_builtins_of_functions: re.Pattern[str]
+    """Text that matches one of these may hold a source or a sink."""
+    source_patterns_of_functions: tuple[re.Pattern[str], ...]
+    """The same, for the text of a single function."""
     framework_tokens: tuple[bytes, ...]
     region_tokens: tuple[bytes, ...]
-    always_tokens: re.Pattern[bytes]
+    always_tokens: tuple[bytes, ...]
+    comment_tokens: tuple[bytes, ...]
 
 
 def terminal_name(node: ast.AST) -> str:
@@ -124,14 +123,16 @@ def _either(tokens: list[str]) -> str:
 
 
 def _patterns(scan: Mapping[str, list[str]]) -> tuple[re.Pattern[str], ...]:
-    """Expressions for sources and sinks, each beginning with a literal where it can (the scan's speed)."""
+    """Expressions for sources and sinks. Each begins with a literal: that is what makes the scan fast."""
     reductions = _either(scan["reductions"])
+    calls = [rf"{re.escape(name)}\((?<!\w{re.escape(name)}\()" for name in scan["calls"]]
     texts = (rf"\.(?:{reductions})\(\)", rf"torch\.(?:{reductions})\(", *scan["patterns"])
-    return tuple(map(re.compile, texts))
+    return tuple(map(re.compile, (*calls, *texts, *_bare_calls(scan["builtins"]))))
 
 
-def _bare_calls(names: Sequence[str]) -> re.Pattern[str]:
-    return re.compile(rf"(?<![.\w])(?:{_either(list(names))})\(")
+def _bare_calls(names: Sequence[str]) -> tuple[str, ...]:
+    """Calls of a name that is not looked up in anything."""
+    return tuple(rf"{name}\((?<![.\w]{name}\()" for name in map(re.escape, names))
 
 
 @cache
@@ -181,11 +182,13 @@ def _build(table: dict[str, Any]) -> Operators:
         retired=_inverted(table["retired"]),
         retired_pattern=re.compile(rf"\b(?:{_either(sorted(_retired_words(table['retired'])))})\b"),
         says=dict(table["says"]),
-        source_calls=frozenset(scan["calls"]),
         source_patterns=_patterns(scan),
-        source_builtins=_bare_calls(scan["builtins"]),
-        source_builtins_of_functions=_bare_calls([*scan["builtins"], *scan["builtins_of_functions"]]),
+        source_patterns_of_functions=(
+            *_patterns(scan),
+            *map(re.compile, _bare_calls(scan["builtins_of_functions"])),
+        ),
         framework_tokens=tuple(token.encode() for token in scan["framework"]),
         region_tokens=tuple(token.encode() for token in scan["regions"]),
-        always_tokens=re.compile(_either(scan["always"]).encode()),
+        always_tokens=tuple(token.encode() for token in scan["always"]),
+        comment_tokens=tuple(token.encode() for token in scan["comments"]),
     )

@@ -11,16 +11,17 @@ from functools import cache
 from ddelint.operators import operators
 
 _NAMES = re.compile(r"(?<=self\.)[A-Za-z_]\w*+|\b[A-Za-z_]\w*+(?=\s*[(,)])")
-_CALLED = re.compile(r"\b[A-Za-z_]\w*+(?=\()")
 
 
 def might_matter(data: bytes) -> bool:
     """Whether a file's bytes can hold a finding (or a suppression) at all. False is certain, True is a guess."""
     known = operators()
-    if known.always_tokens.search(data):
+    if any(token in data for token in known.comment_tokens):
         return True
     if not any(token in data for token in known.framework_tokens):
         return False
+    if any(token in data for token in known.always_tokens):
+        return True
     if not any(token in data for token in known.region_tokens):
         return False
     return asks(data.decode("latin-1"), whole_file=True)
@@ -29,10 +30,8 @@ def might_matter(data: bytes) -> bool:
 def asks(text: str, whole_file: bool = False) -> bool:
     """Whether the text may read or demand data. For a whole file, tokens that every file has don't count."""
     known = operators()
-    if not known.source_calls.isdisjoint(_CALLED.findall(text)):
-        return True
-    builtins = known.source_builtins if whole_file else known.source_builtins_of_functions
-    return any(pattern.search(text) for pattern in (builtins, *known.source_patterns)) or _tested_element(text)
+    patterns = known.source_patterns if whole_file else known.source_patterns_of_functions
+    return any(pattern.search(text) for pattern in patterns) or _tested_element(text)
 
 
 def names_used(text: str) -> set[str]:
