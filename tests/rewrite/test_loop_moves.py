@@ -213,3 +213,24 @@ def test_a_skipped_rest_of_a_turn_is_masked() -> None:
     assert "        # too much\n        if not torch.compiler.is_compiling() and row.sum() > t:\n" in program
     samples = [(torch.arange(10.0).reshape(5, 2), torch.tensor(limit)) for limit in (3.0, -1.0, 90.0)]
     assert failures(text, program, samples, ("export", "compile")) == []
+
+
+def test_what_grows_in_a_loop_that_is_left_is_cut_off() -> None:
+    import torch
+
+    text = (
+        "import torch\n\n\ndef fn(x, t):\n    out = x\n    for _ in range(5):\n"
+        "        # the next one\n        sample = (out[:, -1:] * 3 + 1) % 7\n"
+        "        out = torch.cat((out, sample), dim=-1)\n        stop = out == t\n\n"
+        "        if stop.any(dim=-1).all():\n            break\n\n"
+        "    out = out.masked_fill(stop, 0)\n    return out[:, 1:]\n"
+    )
+    types = {"out": TypeFact("tensor", "int64", ("2", "2")), "stop": TypeFact("tensor", "bool", ("2", "2"))}
+    (program,) = with_imports("masked_loop", context_of(text, "stop.any(dim=-1).all()", types, "DDE105"))[-1:]
+    assert "        turns = turns + going\n        # the next one\n" in program or "# the next one" in program
+    assert (
+        "        out = out.narrow(-1, 0, out_size + turns.item() * sample.shape[-1])\n        stop = out == t\n"
+        in program
+    )
+    samples = [(torch.tensor([[1], [2]]), torch.tensor(value)) for value in (4, 1, 0, 5)]
+    assert failures(text, program, samples, ("export", "compile")) == []

@@ -17,9 +17,11 @@ from ddelint.rewrite.expressions import (
     comments_in,
     fresh_name,
     indent_unit,
+    insert_before,
     is_pure,
     joined,
     laid_out,
+    line_start,
     names_read,
     names_written,
     owns_lines,
@@ -33,6 +35,7 @@ from ddelint.rewrite.knowledge import knowledge
 from ddelint.rewrite.moves.where import Merge, device_of
 from ddelint.rewrite.predicates import NotAPredicate
 from ddelint.sites import Role
+from ddelint.source import SourceFile
 
 NAME = "masked_loop"
 _LEAVING = (ast.Break, ast.Continue, ast.Return, ast.Yield, ast.YieldFrom, ast.Raise, ast.Try, ast.With)
@@ -56,6 +59,7 @@ def masked_loop(context: Context) -> Iterator[Candidate]:
     if site.role is Role.IF_TEST and isinstance(site.statement, ast.If):
         yield from _leaving(context, site.statement)
         yield from _skipping(context, site.statement)
+        yield from _trimming(context, site.statement)
         return
     loop = _counted(context)
     if loop is None or not owns_lines(site.source, loop.statement):
@@ -436,3 +440,113 @@ def _skipping(context: Context, statement: ast.If) -> Iterator[Candidate]:
             notes=("the rest of every turn is computed",),
             decisions=(source.span(statement.test),),
         )
+
+
+def _trimming(context: Context, statement: ast.If) -> Iterator[Candidate]:
+    """`if c: break` at the end of a turn that makes a tensor longer: all turns run, and the rest is cut off."""
+    source = context.site.source
+    loop = source.parents.get(statement)
+    if not isinstance(loop, ast.For) or not loop.body or loop.body[-1] is not statement or loop.orelse:
+        return
+    alone = len(statement.body) == 1 and isinstance(statement.body[0], ast.Break) and not statement.orelse
+    if not alone or asks_compiling(statement.test) or not (begins_line(source, loop) and owns_lines(source, statement)):
+        return
+    if not begins_line(source, loop.body[0]):
+        return
+    grown = [found for node in ast.walk(loop) if isinstance(node, ast.Assign) and (found := _grown(source, node))]
+    names = [name for name, _, _ in grown]
+    merge = Merge(context, statement, context.diagnostic.code == "DDE105", safe=False)
+    if not grown or len(set(names)) != len(names) or not all(merge.defined_before(name, loop) for name in names):
+        return
+    if any(_assignments(loop, name) != 1 for name in names):
+        return
+    after = [name for name in sorted(names_written(loop)) if name not in names and _read_after(context, name, loop)]
+    again = [node for node in loop.body if _derived(node, after, loop)]
+    torch = torch_name(source)[0]
+    unit = indent_unit(source, loop)
+    going, turns = fresh_name(source, "going"), fresh_name(source, "turns")
+    sizes = [fresh_name(source, f"{name}_size") for name in names]
+    asks = f"{torch}.compiler.is_compiling()"
+    try:
+        predicate = merge.predicates({}).text(statement.test)
+    except (NotAPredicate, ValueError):
+        return
+    first = names[0]
+    before = [
+        f"{going} = {torch}.ones((), dtype={torch}.bool, device={first}.device)",
+        f"{turns} = {torch}.zeros((), dtype={torch}.int64, device={first}.device)",
+        *(f"{size} = {name}.shape[{dim}]" for size, (name, _, dim) in zip(sizes, grown)),
+    ]
+    within = [
+        f"if not {asks} and {text_of(source, statement.test, Binding.AND)}:",
+        f"{unit}break",
+        f"{going} = {going} & ~{_part(predicate)}",
+    ]
+    behind = [f"if {asks}:"]
+    for size, (name, added, dim) in zip(sizes, grown):
+        behind.append(f"{unit}{name} = {name}.narrow({dim}, 0, {size} + {turns}.item() * {added}.shape[{dim}])")
+    behind += [unit + source.segment(node) for node in again]
+    newline, outer, inner = source.newline, source.indentation(loop), source.indentation(loop.body[0])
+    edits = (
+        insert_before(source, loop, before),
+        Edit(line_start(source, _first_row(source, loop)), f"{inner}{turns} = {turns} + {going}{source.newline}"),
+        Edit(
+            source.span(statement),
+            joined(source, statement, [*comments_in(source, source.span(statement)), *within])
+            + "".join(f"{newline}{outer}{line}" for line in behind),
+        ),
+    )
+    if parses(source, edits):
+        left = [name for name in after if name not in {n for node in again for n in names_written(node)}]
+        yield Candidate(
+            NAME,
+            Claim.RESTRUCTURED,
+            "run all turns while compiling, and cut off what the turns after the break have added",
+            edits,
+            torch_name(source)[1],
+            notes=("every turn is computed", *(f"`{name}` keeps what the last turn gave it" for name in left)),
+            decisions=(source.span(statement.test),),
+        )
+
+
+def _first_row(source: SourceFile, loop: ast.For) -> int:
+    """The row where the body begins, with the comments above its first statement."""
+    row = loop.body[0].lineno
+    while row - 1 > (loop.iter.end_lineno or loop.lineno) and source.lines[row - 2].strip()[:1] in ("#", ""):
+        row -= 1
+    return row
+
+
+def _grown(source: SourceFile, node: ast.Assign) -> tuple[str, str, str] | None:
+    """Name, what is added, and dimension of `out = torch.cat((out, added), dim=-1)`."""
+    match node:
+        case ast.Assign(
+            targets=[ast.Name(id=name)],
+            value=ast.Call(args=[ast.Tuple(elts=parts) | ast.List(elts=parts), *rest], keywords=keywords) as call,
+        ) if called(call) in {"cat", "concat", "concatenate"}:
+            pass
+        case _:
+            return None
+    match parts:
+        case [ast.Name(id=read), ast.Name(id=added)] if read == name and added != name:
+            pass
+        case _:
+            return None
+    dims = [*rest, *(keyword.value for keyword in keywords if keyword.arg in {"dim", "axis"})]
+    if len(dims) > 1 or len(keywords) + len(rest) > 1:
+        return None
+    return name, added, source.segment(dims[0]) if dims else "0"
+
+
+def _assignments(loop: ast.For, name: str) -> int:
+    return sum(
+        isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store) for node in ast.walk(loop)
+    )
+
+
+def _derived(node: ast.stmt, after: list[str], loop: ast.For) -> bool:
+    """Whether a statement of the loop gives a name its only value from what the loop makes longer."""
+    match node:
+        case ast.Assign(targets=[ast.Name(id=name)], value=value):
+            return name in after and is_pure(value) and name not in names_read(value) and _assignments(loop, name) == 1
+    return False
