@@ -501,3 +501,15 @@ def test_every_candidate_says_what_it_claims() -> None:
         assert candidate.claim is Claim.RESTRUCTURED
         assert candidate.notes
         assert "`x[:n]`" in candidate.message
+
+
+def test_outputs_of_one_length_share_a_size() -> None:
+    text = (
+        'import torch\n\n\n@torch.library.custom_op("own::kept", mutates_args=())\n'
+        "def kept(x: torch.Tensor, least: float) -> tuple[torch.Tensor, torch.Tensor]:\n"
+        "    index = torch.nonzero(x > least).flatten()\n    return index.clone(), x[index].clone()\n\n\n"
+        "def fn(x):\n    return kept(x, 0.0)[1].sum()\n"
+    )
+    after = rewritten("fake_kernel", context_of(text, "kept(x, 0.0)[1].sum()"))[0]
+    assert after.count("new_dynamic_size()") == 1
+    assert "return (x.new_empty(size, dtype=torch.int64), x.new_empty((size, *x.shape[1:])))" in after

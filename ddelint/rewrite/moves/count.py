@@ -124,8 +124,9 @@ def _chunk(context: Context, node: ast.Call, call: Applied) -> Iterator[Candidat
     else:
         pieces = []
         for number in range(count):
-            start = "0" if number == 0 else f"{torch}.sym_min({number} * {piece}, {size})"
-            rest = f"{torch}.sym_max({size} - {number} * {piece}, 0)" if number else size
+            offset = piece if number == 1 else f"{number} * {piece}"
+            start = "0" if number == 0 else f"{torch}.sym_min({offset}, {size})"
+            rest = f"{torch}.sym_max({size} - {offset}, 0)" if number else size
             pieces.append(f"{whole}.narrow({axis}, {start}, {torch}.sym_min({piece}, {rest}))")
     rounded = [*lines, f"{piece} = ({size} + {count - 1}) // {count}"]
     if count == 2 and _targets(context, node) == 2:

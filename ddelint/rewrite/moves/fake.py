@@ -14,6 +14,7 @@ from ddelint.rewrite.proposals import around, function_statements, offer
 from ddelint.source import SourceFile
 
 _MOVE = "fake_kernel"
+_FLATTENED = frozenset(("flatten", "squeeze", "view", "reshape", "ravel"))
 _COPIES = frozenset(("clone", "contiguous", "detach", "to", "float", "double", "long", "half"))
 
 
@@ -22,7 +23,8 @@ class _Output:
     """One way to make an output without its data."""
 
     text: str
-    dynamic: bool
+    size: str = ""
+    """What its unknown size hangs on (outputs with the same share one symbol); empty where it has none."""
 
 
 @move(_MOVE)
@@ -86,18 +88,11 @@ def _registered(context: Context, function: ast.FunctionDef, outputs: list[_Outp
     torch, _ = torch_name(source)
     unit, newline = indent_unit(source, function), source.newline
     row = (function.end_lineno or function.lineno) + 1
-    dynamic = sum(output.dynamic for output in outputs)
+    unknown = list(dict.fromkeys(output.size for output in outputs if output.size))
+    names = {size: "size" if len(unknown) == 1 else f"size_{number}" for number, size in enumerate(unknown, 1)}
     lines = ["", "", f"@{function.name}.register_fake", _signature(function)]
-    texts = []
-    number = 0
-    for output in outputs:
-        text = output.text
-        if output.dynamic:
-            number += 1
-            size = "size" if dynamic == 1 else f"size_{number}"
-            lines.append(f"{unit}{size} = {torch}.library.get_ctx().new_dynamic_size()")
-            text = text.replace("SIZE", size)
-        texts.append(text)
+    lines += [f"{unit}{name} = {torch}.library.get_ctx().new_dynamic_size()" for name in names.values()]
+    texts = [output.text.replace("SIZE", names.get(output.size, "")) for output in outputs]
     result = texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
     lines.append(f"{unit}return {result}")
     last = source.lines[row - 2]
@@ -109,7 +104,7 @@ def _registered(context: Context, function: ast.FunctionDef, outputs: list[_Outp
         _MOVE,
         Claim.RESTRUCTURED,
         f"`{function.name}` has no fake kernel, so nothing can trace it; "
-        + ("its output's size is a new symbol" if dynamic else "its output's shape follows from its input"),
+        + ("its output's size is a new symbol" if unknown else "its output's shape follows from its input"),
         edits=[edit],
         notes=("eager never calls a fake kernel",),
     )
@@ -149,23 +144,40 @@ def _tensors(function: ast.FunctionDef) -> list[str]:
 def _forms(source: SourceFile, function: ast.FunctionDef, value: ast.expr) -> Iterator[_Output]:
     torch, _ = torch_name(source)
     tensors = _tensors(function)
-    value = _inlined(function, value)
-    while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and called(value) in _COPIES:
-        if is_torch(value.func.value):
-            break
-        value = _inlined(function, value.func.value)
+    size, flat = "", False
+    while True:
+        if isinstance(value, ast.Name) and value.id not in tensors:
+            size = value.id
+            inner = _inlined(function, value)
+            if inner is value:
+                break
+            value = inner
+        match value:
+            case ast.Call(func=ast.Attribute(value=inner, attr=attr)) if not is_torch(inner):
+                if attr not in _COPIES | _FLATTENED:
+                    break
+                flat = flat or attr in _FLATTENED
+                value = inner
+            case ast.Subscript(value=ast.Call() as inner, slice=ast.Tuple() | ast.Constant()):
+                flat, value = True, inner
+            case _:
+                break
     first = _base(value, tensors) or (tensors[0] if tensors else "")
     if not first:
         return
-    dynamic = _Output(f"{first}.new_empty(SIZE)", True)
-    rows = _Output(f"{first}.new_empty((SIZE, *{first}.shape[1:]))", True)
+    if isinstance(value, ast.Subscript) and not isinstance(value.slice, (ast.Tuple, ast.Slice)):
+        size = ast.unparse(value.slice)
+    size = size or ast.unparse(value)
+    dynamic = _Output(f"{first}.new_empty(SIZE)", size)
+    rows = _Output(f"{first}.new_empty((SIZE, *{first}.shape[1:]))", size)
     match value:
         case ast.Subscript(slice=ast.Compare() | ast.Name() | ast.Call() | ast.UnaryOp() | ast.BinOp() as mask):
-            whole = _mentions(function, mask, first)
+            whole = _mentions(function, mask, first) and not _is_index(function, mask)
             yield from (dynamic, rows) if whole else (rows, dynamic)
             return
         case ast.Call() if called(value) in {"nonzero", "argwhere"}:
-            yield _Output(f"{first}.new_empty((SIZE, {first}.dim()), dtype={torch}.int64)", True)
+            shape = "SIZE" if flat else f"(SIZE, {first}.dim())"
+            yield _Output(f"{first}.new_empty({shape}, dtype={torch}.int64)", size)
             return
         case ast.Call() if called(value) in {"masked_select", "unique", "unique_consecutive"}:
             yield dynamic
@@ -173,9 +185,9 @@ def _forms(source: SourceFile, function: ast.FunctionDef, value: ast.expr) -> It
     dtypes = _dtypes(function, torch)
     for tensor in [first, *(other for other in tensors if other != first)]:
         for dtype in dtypes:
-            yield _Output(f"{torch}.empty_like({tensor}{dtype})", False)
+            yield _Output(f"{torch}.empty_like({tensor}{dtype})")
     for dtype in dtypes:
-        yield _Output(f"{first}.new_empty((){dtype})", False)
+        yield _Output(f"{first}.new_empty((){dtype})")
     yield dynamic
     yield rows
 
@@ -208,6 +220,12 @@ def _base(value: ast.expr, tensors: list[str]) -> str:
         if isinstance(node, ast.Name) and node.id in tensors:
             return node.id
     return ""
+
+
+def _is_index(function: ast.FunctionDef, mask: ast.expr) -> bool:
+    """Whether what a tensor is indexed with holds positions, not booleans."""
+    calls = {called(node) for node in ast.walk(_inlined(function, mask)) if isinstance(node, ast.Call)}
+    return bool(calls & {"nonzero", "argwhere", "argsort", "topk", "unique", "where", "nms"})
 
 
 def _mentions(function: ast.FunctionDef, mask: ast.expr, name: str) -> bool:
