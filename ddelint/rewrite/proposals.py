@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import io
 import sys
+import tokenize
 from collections.abc import Iterable, Iterator, Sequence
 
 from ddelint.diagnostics import Claim, Edit, Span
@@ -120,11 +122,23 @@ def offer(
 ) -> Iterator[Candidate]:
     """The candidate that replaces nodes (and makes further `edits`), or nothing where the result is not Python."""
     source = context.site.source
-    if any(in_formatted_string(source, node) for node, _ in changes):
+    if any(in_formatted_string(source, node) or _loses_comment(source, node, text) for node, text in changes):
         return
     every = tuple(sorted([*(swap(source, node, text) for node, text in changes), *edits], key=lambda e: e.span))
     if every and parses(source, every):
         yield Candidate(move, claim, message, every, tuple(dict.fromkeys(imports)), tuple(notes), tuple(decisions))
+
+
+def _loses_comment(source: SourceFile, node: ast.expr, text: str) -> bool:
+    """Whether a comment inside `node` would not stand in the text that replaces it."""
+    segment = source.segment(node)
+    if "#" not in segment or "\n" not in segment:
+        return False
+    try:
+        tokens = list(tokenize.generate_tokens(io.StringIO(f"(\n{segment}\n)").readline))
+    except (tokenize.TokenError, SyntaxError):
+        return True
+    return any(token.type == tokenize.COMMENT and token.string not in text for token in tokens)
 
 
 def lines_before(source: SourceFile, statement: ast.stmt, lines: Sequence[str]) -> Edit | None:

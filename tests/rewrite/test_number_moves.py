@@ -187,3 +187,19 @@ def test_claims_say_what_is_certain() -> None:
     context = context_of(body("y = int(n / t)"), "int(n / t)", {"n": COUNT, "t": COUNT})
     claims = [candidate.claim for candidate in candidates("item_instead_of_cast", context)]
     assert claims == [Claim.RESTRUCTURED, Claim.EQUIVALENT]
+
+
+def test_a_maximum_over_several_lines_keeps_its_comments() -> None:
+    text = "import torch\n\n\ndef fn(n):\n    return max(\n        n,  # rows\n        1,  # at least one\n    )\n"
+    assert rewritten("symbolic_minmax", context_of(text, "max(\n", {"n": COUNT})) == [
+        text.replace("max(", "torch.sym_max(")
+    ]
+
+
+def test_a_fix_that_would_lose_a_comment_is_not_offered() -> None:
+    text = "import torch\n\n\ndef fn(t):\n    return int(  # the top\n        t.max()\n    )\n"
+    assert rewritten("item_instead_of_cast", context_of(text, "int(", {"t": INTEGERS})) == []
+    kept = text.replace("int(  # the top", "int(")
+    assert rewritten("item_instead_of_cast", context_of(kept, "int(", {"t": INTEGERS})) == [
+        "import torch\n\n\ndef fn(t):\n    return t.max().item()\n"
+    ]

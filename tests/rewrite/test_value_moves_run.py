@@ -370,3 +370,27 @@ def test_a_generated_fake_kernel_is_taken(kind: str, body: str) -> None:
     for count in (3, 0, 8):
         sample = (rows(), torch.arange(8) < count)
         assert_same(function(*sample), exported(*sample))
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_line_ends_and_tabs_are_kept(name: str) -> None:
+    program = PROGRAMS[name]
+    text = f"{program.prelude}import torch\n\n\n{program.text}"
+    other = text.replace("    ", "\t").replace("\n", "\r\n")
+    results = []
+    for version in (text, other):
+        context = context_of(version, program.asking, program.types, program.code)
+        candidate = candidates(program.move, context)[program.which]
+        results.append(engine.apply({"model.py": context.site.source}, candidate)["model.py"])
+    assert results[1] == results[0].replace("    ", "\t").replace("\n", "\r\n")
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_comments_outside_the_edit_are_kept(name: str) -> None:
+    program = PROGRAMS[name]
+    text = f"{program.prelude}import torch  # the framework\n\n\n{program.text}\n# the end, without a line end"
+    context = context_of(text, program.asking, program.types, program.code)
+    for candidate in candidates(program.move, context):
+        after = engine.apply({"model.py": context.site.source}, candidate)["model.py"]
+        assert "import torch  # the framework\n" in after
+        assert after.endswith("\n\n# the end, without a line end")

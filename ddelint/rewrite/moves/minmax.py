@@ -43,6 +43,7 @@ def _call(context: Context, kinds: Kinds, node: ast.Call, name: str, args: list[
     if any(tensors):
         yield from _of_tensors(context, kinds, node, name, args, tensors)
         return
+    edits = [Edit(source.span(node.func), f"{torch}.{_SYMBOLIC[name]}")] if args == node.args and len(args) == 2 else []
     text = nested(torch, name, [text_of(source, argument) for argument in args])
     number_kinds = {number_kind(kinds, argument) for argument in args}
     claim = Claim.RESTRUCTURED if "float" in number_kinds and len(number_kinds) > 1 else Claim.EQUIVALENT
@@ -51,7 +52,8 @@ def _call(context: Context, kinds: Kinds, node: ast.Call, name: str, args: list[
         "symbolic_minmax",
         claim,
         f"the built-in `{name}` compares while tracing; `{torch}.{_SYMBOLIC[name]}` keeps both in one symbol",
-        [(node, text)],
+        [] if edits else [(node, text)],
+        edits=edits,
         imports=imports,
     )
 
