@@ -115,6 +115,9 @@ class Attributes:
                 table[name] = (
                     join(table[name], concrete(value)) if name in table and table[name] == UNKNOWN else concrete(value)
                 )
+        text = interpreter.index.text_of(node)
+        if not any(method in text for method in registered):
+            return
         for call in descend(node):
             match call:
                 case ast.Call(
