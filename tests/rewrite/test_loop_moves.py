@@ -234,3 +234,18 @@ def test_what_grows_in_a_loop_that_is_left_is_cut_off() -> None:
     )
     samples = [(torch.tensor([[1], [2]]), torch.tensor(value)) for value in (4, 1, 0, 5)]
     assert failures(text, program, samples, ("export", "compile")) == []
+
+
+def test_a_return_from_a_loop_becomes_a_choice_behind_it() -> None:
+    import torch
+
+    text = (
+        "import torch\n\n\ndef fn(x, t):\n    for k in range(4):  # attempts\n        x = x * 2\n"
+        "        if x.sum() > t:\n            return x - k  # enough\n    x = x + 1\n    return x\n"
+    )
+    context = context_of(text, "x.sum() > t", TYPES, "DDE105")
+    (program,) = with_imports("masked_loop", context)
+    assert "            choices.append((x.sum() > t, x - k))\n        elif x.sum() > t:\n" in program
+    assert program.endswith("        result = torch.where(condition, value, result)\n    return result\n")
+    samples = [(torch.ones(2), torch.tensor(limit)) for limit in (3.0, 9.0, 17.0, 90.0)]
+    assert failures(text, program, samples, ("export", "compile")) == []

@@ -15,9 +15,12 @@ from ddelint.rewrite.expressions import (
     begins_line,
     called,
     comments_in,
+    enclosing_block,
     fresh_name,
+    here,
     indent_unit,
     insert_before,
+    is_elif,
     is_pure,
     joined,
     laid_out,
@@ -29,6 +32,7 @@ from ddelint.rewrite.expressions import (
     targets_written,
     text_of,
     torch_name,
+    wrapped,
 )
 from ddelint.rewrite.kinds import Kind, Kinds, definition
 from ddelint.rewrite.knowledge import knowledge
@@ -60,6 +64,7 @@ def masked_loop(context: Context) -> Iterator[Candidate]:
         yield from _leaving(context, site.statement)
         yield from _skipping(context, site.statement)
         yield from _trimming(context, site.statement)
+        yield from _returning(context, site.statement)
         return
     loop = _counted(context)
     if loop is None or not owns_lines(site.source, loop.statement):
@@ -365,11 +370,11 @@ def _leaving(context: Context, statement: ast.If) -> Iterator[Candidate]:
         lines += [f"if {test}:", *(unit + source.segment(inner) for inner in statement.body)]
         if extra:
             found = fresh_name(source, "found")
-            lines.append(f"{found} = {going} & {_part(predicate)}")
+            lines.append(f"{found} = {going} & {wrapped(predicate, Binding.BITWISE + 1)}")
             lines += masked_turn(context, loop, extra, found, "")
             lines.append(f"{going} = {going} & ~{found}")
         else:
-            lines.append(f"{going} = {going} & ~{_part(predicate)}")
+            lines.append(f"{going} = {going} & ~{wrapped(predicate, Binding.ARITHMETIC + 2)}")
         lines += masked_turn(context, loop, behind, going, "") if behind else []
     except (NotMergeable, NotAPredicate, ValueError):
         return
@@ -393,10 +398,6 @@ def _leaving(context: Context, statement: ast.If) -> Iterator[Candidate]:
             notes=("every turn is computed",),
             decisions=(source.span(statement.test),),
         )
-
-
-def _part(predicate: str) -> str:
-    return predicate if predicate.isidentifier() else f"({predicate})"
 
 
 def _skipping(context: Context, statement: ast.If) -> Iterator[Candidate]:
@@ -423,7 +424,7 @@ def _skipping(context: Context, statement: ast.If) -> Iterator[Candidate]:
             *comments_in(source, span),
             f"if not {torch}.compiler.is_compiling() and {text_of(source, statement.test, Binding.AND)}:",
             f"{unit}continue",
-            f"{kept} = ~{_part(predicate)}",
+            f"{kept} = ~{wrapped(predicate, Binding.ARITHMETIC + 2)}",
             *masked_turn(context, loop, behind, kept, ""),
         ]
     except (NotMergeable, NotAPredicate, ValueError):
@@ -480,7 +481,7 @@ def _trimming(context: Context, statement: ast.If) -> Iterator[Candidate]:
     within = [
         f"if not {asks} and {text_of(source, statement.test, Binding.AND)}:",
         f"{unit}break",
-        f"{going} = {going} & ~{_part(predicate)}",
+        f"{going} = {going} & ~{wrapped(predicate, Binding.ARITHMETIC + 2)}",
     ]
     behind = [f"if {asks}:"]
     for size, (name, added, dim) in zip(sizes, grown):
@@ -550,3 +551,56 @@ def _derived(node: ast.stmt, after: list[str], loop: ast.For) -> bool:
         case ast.Assign(targets=[ast.Name(id=name)], value=value):
             return name in after and is_pure(value) and name not in names_read(value) and _assignments(loop, name) == 1
     return False
+
+
+def _returning(context: Context, statement: ast.If) -> Iterator[Candidate]:
+    """`if c: return a` in a loop, `return b` behind it: each turn notes its choice, and the first that holds counts."""
+    source = context.site.source
+    loop = next((node for node in source.ancestors(statement) if isinstance(node, (ast.For, ast.While))), None)
+    if not isinstance(loop, ast.For) or loop.orelse or is_elif(source, statement) or statement.orelse:
+        return
+    block = enclosing_block(source, loop)
+    last = block[-1]
+    match statement.body, last:
+        case [ast.Return(value=ast.expr() as early)], ast.Return(value=ast.expr() as final):
+            pass
+        case _:
+            return
+    if isinstance(early, (ast.Tuple, ast.Constant)) or isinstance(final, (ast.Tuple, ast.Constant)):
+        return
+    if not (is_pure(early) and begins_line(source, statement) and begins_line(source, loop)):
+        return
+    if asks_compiling(statement.test) or not owns_lines(source, last):
+        return
+    torch = torch_name(source)[0]
+    unit, newline, indentation = indent_unit(source, loop), source.newline, source.indentation(statement)
+    choices = fresh_name(source, "choices")
+    merge = Merge(context, statement, context.diagnostic.code == "DDE105", safe=False)
+    try:
+        predicate = merge.predicates({}).text(statement.test)
+    except (NotAPredicate, ValueError):
+        return
+    asks = f"if {torch}.compiler.is_compiling():"
+    noted = f"{choices}.append(({predicate}, {text_of(source, early)}))"
+    condition, value, result = (fresh_name(source, name) for name in ("condition", "value", "result"))
+    fold = [
+        f"{result} = {text_of(source, final)}",
+        f"for {condition}, {value} in reversed({choices}):",
+        f"{unit}{result} = {torch}.where({condition}, {value}, {result})",
+        f"return {result}",
+    ]
+    edits = (
+        insert_before(source, loop, [f"{choices} = []"]),
+        Edit(here(source, statement), f"{asks}{newline}{indentation}{unit}{noted}{newline}{indentation}el"),
+        Edit(source.span(last), joined(source, last, fold)),
+    )
+    if parses(source, edits):
+        yield Candidate(
+            NAME,
+            Claim.RESTRUCTURED,
+            "run all turns while compiling, and choose the first value that eager would have returned",
+            edits,
+            torch_name(source)[1],
+            notes=("every turn is computed",),
+            decisions=(source.span(statement.test),),
+        )
