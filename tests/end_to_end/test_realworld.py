@@ -77,6 +77,7 @@ CLEARED: dict[str, str] = {
     "moe_top2_lucidrains": ".",
     "pyg_global_mean_pool": "utils",
     "pyg_to_dense_batch": "utils",
+    "pyg_topkpooling": "utils",
     "tf_mixtral_eagerexp": "models/mixtral/modeling_mixtral.py",
     "torchcrf_loss": ".",
 }
