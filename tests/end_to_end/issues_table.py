@@ -89,12 +89,25 @@ def check(path: Path, *options: str, python: str = sys.executable, timeout: floa
     return Checked(done.returncode, findings, done.stderr.strip() if done.returncode == 2 else "")
 
 
-def treat(program: Path, folder: Path, judge: Judge, options: Sequence[str], before: Verdict | None = None) -> Row:
-    """Copy a program into `folder`, let ddelint rewrite the copy, judge both."""
+def treat(
+    program: Path,
+    folder: Path,
+    judge: Judge,
+    options: Sequence[str],
+    before: Verdict | None = None,
+    *,
+    look: bool = False,
+) -> Row:
+    """Copy a program into `folder`, let ddelint rewrite the copy, judge both.
+
+    With `look`, the row tells what a call without `--fix` finds; else what is left once the fixes are written.
+    """
     copy = folder / program.name
     shutil.copy(program, copy)
     text = copy.read_text("utf-8")
+    found = check(copy, *options) if look else None
     checked = check(copy, "--fix", *options)
+    checked = found if found is not None and not checked.error else checked
     rewritten = copy.read_text("utf-8")
     changed = rewritten != text
     before = before or judge(program)
@@ -116,7 +129,7 @@ def treat_all(
         rows = []
         with Judge() as judge:
             for program in part:
-                rows.append(treat(program, folder, judge, options))
+                rows.append(treat(program, folder, judge, options, look=True))
                 print(f"{program.stem}: {cell(rows[-1])}", file=sys.stderr, flush=True)
         return rows
 
