@@ -49,6 +49,14 @@ def test_an_early_return_of_what_changes_later_is_kept() -> None:
     ]
 
 
+def test_an_early_return_from_a_with() -> None:
+    body = "    with torch.no_grad():\n        if t.sum() == 0:\n            return x\n        x = x + t\n    return x * 2\n"
+    assert merged(body, "t.sum() == 0") == [
+        "    with torch.no_grad():\n        early_result = x\n        x = x + t\n"
+        "    return torch.where(t.sum() == 0, early_result, x * 2)\n"
+    ]
+
+
 def test_two_early_returns_and_tuples() -> None:
     body = (
         "    if t.sum() > 4:\n        return x, n\n    if t.max() > 3:\n"

@@ -433,8 +433,7 @@ class Merge:
         statement = self.statement
         if is_elif(self.source, statement):
             raise NotMergeable("an elif that returns")
-        block = enclosing_block(self.source, statement)
-        rest = block[block.index(statement) + 1 :]
+        rest = self._behind()
         tail = _Tail(self, rest)
         if not rest or not isinstance(rest[-1], ast.Return):
             raise NotMergeable("no return at the end of the block")
@@ -471,6 +470,18 @@ class Merge:
         yield _candidate(self.context, whole, "compute both values and choose with torch.where")
         if len(rest) == 1:
             yield self._returning_beside([*prelude, *lines])
+
+    def _behind(self) -> list[ast.stmt]:
+        """What runs after the branch where it doesn't return: the rest of its block, and what follows its `with`."""
+        rest: list[ast.stmt] = []
+        inner: ast.stmt = self.statement
+        while True:
+            block = enclosing_block(self.source, inner)
+            rest += block[block.index(inner) + 1 :]
+            parent = self.source.parents.get(inner)
+            if not isinstance(parent, ast.With):
+                return rest
+            inner = parent
 
     def _returning_beside(self, lines: list[str]) -> Candidate:
         asks = f"if {self.torch}.compiler.is_compiling():"
