@@ -194,8 +194,10 @@ class Calls:
             return self._keeps(node, arguments, keywords, state)
         if path.name == "functools.partial" and arguments:
             return Partial(arguments[0], tuple(arguments[1:]))
-        if path.name.split(".")[0] != "torch":
-            return self._foreign(path, node, arguments, state)
+        library = path.name.split(".")[0]
+        if library != "torch":
+            # what NumPy or the standard library gives is no tensor, and is known while tracing
+            return KNOWN if library in known.regions["eager_libraries"] else UNKNOWN
         if path.name in known.regions["passes_through"] and arguments:
             return self.dispatch(arguments[0], node, arguments[1:], nodes[1:], {}, state)
         module = self._module(path, arguments, keywords)
@@ -204,10 +206,6 @@ class Calls:
         if name in known.symbolic:
             return self._symbolic(known.symbolic[name], node, arguments, state)
         return self._operator(name, node, arguments, nodes, keywords, state)
-
-    def _foreign(self, path: Path, node: ast.Call, arguments: Arguments, state: State) -> Value:
-        """A function of another library: nothing is known of it."""
-        return UNKNOWN
 
     def _operator(
         self, name: str, node: ast.Call, arguments: Arguments, nodes: list[ast.expr], keywords: Keywords, state: State

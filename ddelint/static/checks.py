@@ -76,13 +76,15 @@ def _patterns(index: FileIndex) -> list[Diagnostic]:
 def _undecidable(index: FileIndex, assume_compiled: bool) -> list[Diagnostic]:
     source = index.source
     interpreter = Interpreter(index)
-    try:
-        for root in index.roots(assume_compiled):
-            if index.has_inputs or index.matters(root.node):
-                interpreter.run(root)
-    except (BudgetError, RecursionError):
-        # what was found so far is right; the tracer sees the rest
-        pass
+    for root in index.roots(assume_compiled):
+        if not index.has_inputs and not index.matters(root.node):
+            continue
+        try:
+            interpreter.run(root)
+        except RecursionError:
+            continue  # an expression nested too deep; what was found so far is right
+        except BudgetError:
+            break
     return [d for event in interpreter.events if (d := _diagnostic(source, event)) is not None]
 
 

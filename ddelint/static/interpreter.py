@@ -136,6 +136,7 @@ class Interpreter:
             bound = Instance(root.owner)
         function = Function(root.node, bound, None, root.owner)
         self.frames = []
+        self.quiet = 0
         state = State()
         given, named = arguments.of_entry(self, root, state)
         self.calls.invoke(function, given, named, state, root.node)
@@ -447,7 +448,7 @@ class Interpreter:
             return decide_all(state.facts, comparisons) if comparisons else None
         if isinstance(value, Series) and isinstance(value.length, Constant):
             return bool(value.length.value)
-        if isinstance(value, (Function, ClassReference, Path, Method, Partial)):
+        if isinstance(value, (Function, ClassReference, Method, Partial)):
             return True
         return None
 

@@ -156,6 +156,12 @@ def test_loops_and_recursion_end() -> None:
     assert {d.code for d in check(text)} == {"DDE101"}
 
 
+def test_an_expression_nested_too_deep_costs_only_its_own_function() -> None:
+    deep = "x" + " + x" * 3000
+    text = body(f"return {deep} if x.any() else x") + body("return int(x.sum())").replace("import torch\n", "")
+    assert "DDE201" in {d.code for d in check(text)}
+
+
 @pytest.mark.parametrize(
     "lines",
     [
