@@ -157,7 +157,7 @@ def test_loops_and_recursion_end() -> None:
 
 
 def test_an_expression_nested_too_deep_costs_only_its_own_function() -> None:
-    deep = "x" + " + x" * 3000
+    deep = "x" + " + x" * 700
     text = body(f"return {deep} if x.any() else x") + body("return int(x.sum())").replace("import torch\n", "")
     assert "DDE201" in {d.code for d in check(text)}
 
