@@ -158,7 +158,7 @@ class Search:
             if guilty is not None:
                 self._ban(guilty[0], guilty[1])
                 continue
-            if not everything.given_up:
+            if everything.steps and not everything.given_up:
                 compilation = self._prover.compile(everything.history.overlay, self._targets, self._samples, "inductor")
                 everything = replace_compilation(everything, compilation)
                 guilty = self._guilty_in_compiled(everything, compilation)
