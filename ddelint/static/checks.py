@@ -106,12 +106,18 @@ def _diagnostic(source: SourceFile, event: Event) -> Diagnostic | None:
         code=code,
         message=rule.message.format(expression=expression) if rule else expression,
         span=span,
-        severity=rule.severity if rule else Severity.ERROR,
+        severity=_severity(event, rule),
         origin=("static",),
         expression=expression,
         symbols=symbols,
         breadcrumbs=_breadcrumbs(source, event, span, expression),
     )
+
+
+def _severity(event: Event, rule: catalog.Rule | None) -> Severity:
+    if rule is None:
+        return Severity.ERROR
+    return Severity.WARNING if event.advice and rule.severity is Severity.ERROR else rule.severity
 
 
 @cache

@@ -24,5 +24,7 @@ class Event:
     subject: ast.expr | None = None
     operator: str = ""
     rule: str = ""
+    advice: bool = False
+    """Nothing asks here today; the place is worth a change all the same."""
     parts: tuple[tuple[ast.expr, Value], ...] = ()
     """The sub-expressions that hold unbacked values, with what they hold."""

@@ -67,6 +67,8 @@ def index_tensor(interpreter: Interpreter, node: ast.Subscript, tensor: Tensor, 
             result.append(Constant(1))
         elif isinstance(value, Tensor):
             if value.boolean and (not value.complete or value.dims):
+                flat = value.complete and len(value.dims) == 1
+                masked = interpreter.size_of(tensor, len(result), state) if flat and sizes_known else None
                 for _ in range(len(value.dims) if value.complete else 1):
                     take()
                 if not value.complete:
@@ -75,6 +77,9 @@ def index_tensor(interpreter: Interpreter, node: ast.Subscript, tensor: Tensor, 
                 count = interpreter.new_size(node, state, None, Linear.of(memo))
                 trail = Step(node, operators().says["index"], None)
                 count = Unbacked("size", node, count.form, trail=trail)
+                if masked is not None:
+                    interpreter.at_most(count, value.dims[0], state)
+                    interpreter.at_most(count, masked, state)
                 value = Tensor((count,), True, False)
             elif value.scalar and value.boolean is False and isinstance(node.ctx, ast.Load) and len(items) == 1:
                 take()
@@ -201,7 +206,7 @@ def _report_slices(
         tensors = [(part, value) for part, value in mine if isinstance(value, Tensor)]
         if tensors:
             part, value = tensors[0]
-            interpreter.record(node, "integer", value, subject=part, parts=tuple(tensors), rule="DDE204")
+            interpreter.record(node, "integer", value, subject=part, parts=tuple(tensors), rule="DDE204", advice=True)
             return
         rule = "DDE302" if _are_offsets([value for _, value in mine]) else "DDE301"
         bound, number = mine[-1]

@@ -151,6 +151,7 @@ class Interpreter:
         subject: ast.expr | None = None,
         operator: str = "",
         rule: str = "",
+        advice: bool = False,
         parts: tuple[tuple[ast.expr, Value], ...] = (),
     ) -> None:
         """Note that `node` demands something of `value`."""
@@ -159,7 +160,7 @@ class Interpreter:
         if not kind:
             kind = value.topic if isinstance(value, Unbacked) else "tensor" if isinstance(value, Tensor) else "number"
         trail = value.trail if isinstance(value, (Unbacked, Tensor)) else None
-        self.events.append(Event(node, question, kind, value, trail, subject, operator, rule, parts))
+        self.events.append(Event(node, question, kind, value, trail, subject, operator, rule, advice, parts))
 
     # ---- expressions
 
@@ -309,6 +310,12 @@ class Interpreter:
         form = form if form is not None else Linear.of(fresh_symbol())
         state.facts.learn_bounds(form, NONNEGATIVE if upper is None else (0, upper))
         return Unbacked("size", birth, form, trail=trail)
+
+    def at_most(self, count: Unbacked, size: Value, state: State) -> None:
+        """A count of elements cannot exceed the size that it counts in."""
+        form = form_of(size)
+        if count.form is not None and form is not None:
+            state.facts.learn(Comparison(count.form.plus(form, -1), ast.LtE))
 
     def product(self, sizes: Iterable[Value], state: State) -> Value:
         """The product of sizes (an element count)."""

@@ -187,7 +187,7 @@ class Shapes:
                 one = _bare(one)
                 if isinstance(one, Tensor) and one.scalar and not one.literal and one.boolean is not True:
                     self._interpreter.record(
-                        call.node, "integer", one, subject=place, parts=((place, one),), rule="DDE204"
+                        call.node, "integer", one, subject=place, parts=((place, one),), rule="DDE204", advice=True
                     )
                     return
 
@@ -331,6 +331,8 @@ class Shapes:
 
     def _nonzero(self, call: OperatorCall) -> Value:
         count = self._born(call, "nonzero", True)
+        if call.tensor.complete and len(call.tensor.dims) == 1:
+            self._interpreter.at_most(count, call.tensor.dims[0], call.state)
         as_tuple = call.argument(0, "as_tuple")
         if isinstance(as_tuple, Constant) and as_tuple.value:
             return self._indices(call, count)
@@ -601,7 +603,7 @@ class Shapes:
         settled = tensor.complete or tensor.outline in self._interpreter.given
         if explicit and inferred and settled and not tensor.unbacked_dims:
             source = next(size for size in dims if isinstance(size, Unbacked))
-            self._interpreter.record(call.node, "other", source, rule="DDE309", parts=self._given(call))
+            self._interpreter.record(call.node, "other", source, rule="DDE309", advice=True, parts=self._given(call))
         for size in dims:
             if isinstance(size, Constant) and size.value == -1:
                 if tensor.unbacked_dims and not explicit:
