@@ -31,6 +31,7 @@ from ddelint.static.domain import (
     Tensor,
     Unbacked,
     Value,
+    bare,
     fresh_symbol,
     join,
     series,
@@ -98,7 +99,7 @@ class Calls:
         for argument in node.args:
             value = self._interpreter.evaluate(argument, state)
             if isinstance(argument, ast.Starred):
-                inner = _bare(value)
+                inner = bare(value)
                 if isinstance(inner, Series) and inner.items is not None:
                     arguments += inner.items
                     nodes += [argument] * len(inner.items)
@@ -210,19 +211,19 @@ class Calls:
     def _operator(
         self, name: str, node: ast.Call, arguments: Arguments, nodes: list[ast.expr], keywords: Keywords, state: State
     ) -> Value:
-        bare = [_bare(value) for value in arguments]
+        plain = [bare(value) for value in arguments]
         tensor_node: ast.expr | None
-        if bare and isinstance(bare[0], Tensor):
-            tensor, tensor_node, rest, rest_nodes = bare[0], nodes[0], arguments[1:], nodes[1:]
+        if plain and isinstance(plain[0], Tensor):
+            tensor, tensor_node, rest, rest_nodes = plain[0], nodes[0], arguments[1:], nodes[1:]
         elif "input" in keywords or "tensor" in keywords:
-            given = _bare(keywords.get("input", keywords.get("tensor", UNKNOWN)))
+            given = bare(keywords.get("input", keywords.get("tensor", UNKNOWN)))
             tensor = given if isinstance(given, Tensor) else Tensor()
             tensor_node = next((k.value for k in node.keywords if k.arg in ("input", "tensor")), None)
             rest, rest_nodes = arguments, nodes
         else:
             tensor, tensor_node = Tensor(), nodes[0] if nodes else None
             rest, rest_nodes = arguments[1:], nodes[1:]
-            numbers = bool(bare) and all(isinstance(value, (Constant, Known)) for value in bare[:2])
+            numbers = bool(plain) and all(isinstance(value, (Constant, Known)) for value in plain[:2])
             if numbers and operators().returns.get(name, "").startswith(("broadcast", "reduction", "same")):
                 return UNKNOWN
         call = OperatorCall(node, name, tensor, rest, rest_nodes, keywords, state, False, arguments, nodes, tensor_node)
@@ -232,15 +233,15 @@ class Calls:
         """An object of one of torch.nn's classes, where the path names one."""
         known = operators().regions
         if path.name in known["parameters"]:
-            given = _bare(arguments[0]) if arguments else UNKNOWN
+            given = bare(arguments[0]) if arguments else UNKNOWN
             return replace(given.renewed(), offsets=False) if isinstance(given, Tensor) else Tensor(boolean=False)
         if path.name in known["module_lists"]:
-            given = _bare(arguments[0]) if len(arguments) == 1 else series(tuple(arguments))
+            given = bare(arguments[0]) if len(arguments) == 1 else series(tuple(arguments))
             if isinstance(given, Series):
                 return replace(given, kind="list", modules=True)
             return Series("list", None, UNKNOWN, KNOWN, True)
         if path.name in known["module_tables"]:
-            given = _bare(arguments[0]) if arguments else UNKNOWN
+            given = bare(arguments[0]) if arguments else UNKNOWN
             return given if isinstance(given, Table) else Table()
         if path.name.startswith("torch.nn.") and path.name.rsplit(".", 1)[-1][:1].isupper():
             return Module(path.name)
@@ -249,15 +250,15 @@ class Calls:
     def _call_module(self, module: Module, arguments: Arguments) -> Value:
         if module.path.rsplit(".", 1)[-1] not in operators().regions["tensor_modules"]:
             return UNKNOWN
-        given = _bare(arguments[0]) if arguments else UNKNOWN
+        given = bare(arguments[0]) if arguments else UNKNOWN
         if isinstance(given, Tensor):
             return Tensor(given.dims[:1] if given.unbacked_dims else (), False, False, trail=given.trail)
         return Tensor(boolean=False)
 
     def _symbolic(self, behaviour: str, node: ast.Call, arguments: Arguments, state: State) -> Value:
-        values = [_bare(value) for value in arguments]
+        values = [bare(value) for value in arguments]
         if len(values) == 1 and isinstance(values[0], Series):
-            values = [_bare(values[0].each)]
+            values = [bare(values[0].each)]
         unbacked = [value for value in values if isinstance(value, Unbacked)]
         if behaviour == "never_asks":
             return KNOWN
@@ -283,7 +284,7 @@ class Calls:
         if not node.args:
             return NONE
         condition = node.args[0]
-        value = _bare(interpreter.evaluate(condition, state))
+        value = bare(interpreter.evaluate(condition, state))
         if isinstance(value, Unbacked) and not value.comparisons and value.topic != "bool":
             # _check_is_size(n)
             if value.form is not None:
@@ -328,7 +329,7 @@ class Calls:
 
     def _cast(self, node: ast.Call, arguments: Arguments, keywords: Keywords, state: State) -> Value:
         interpreter = self._interpreter
-        value = _bare(arguments[0]) if arguments else KNOWN
+        value = bare(arguments[0]) if arguments else KNOWN
         subject = node.args[0] if node.args else None
         if isinstance(value, Tensor):
             if value.literal:
@@ -344,7 +345,7 @@ class Calls:
 
     def _conversion(self, node: ast.Call, arguments: Arguments, state: State) -> Value:
         """A library function that turns its argument into a float."""
-        for value, argument in zip(map(_bare, arguments), node.args):
+        for value, argument in zip(map(bare, arguments), node.args):
             if isinstance(value, Unbacked) or (isinstance(value, Tensor) and not value.literal):
                 self._interpreter.record(
                     node, "integer", value, parts=self._interpreter.parts(argument, state), rule="DDE201"
@@ -355,7 +356,7 @@ class Calls:
         return KNOWN
 
     def _truth(self, node: ast.Call, arguments: Arguments, keywords: Keywords, state: State) -> Value:
-        value = _bare(arguments[0]) if arguments else KNOWN
+        value = bare(arguments[0]) if arguments else KNOWN
         interpreter = self._interpreter
         verdict = interpreter.decide(value, state)
         if verdict is not None:
@@ -365,7 +366,7 @@ class Calls:
         return KNOWN
 
     def _length(self, node: ast.Call, arguments: Arguments, keywords: Keywords, state: State) -> Value:
-        value = _bare(arguments[0]) if arguments else UNKNOWN
+        value = bare(arguments[0]) if arguments else UNKNOWN
         interpreter = self._interpreter
         if isinstance(value, Tensor):
             size = interpreter.size_of(value, 0, state)
@@ -377,7 +378,7 @@ class Calls:
         return KNOWN
 
     def _range(self, node: ast.Call, arguments: Arguments, keywords: Keywords, state: State) -> Value:
-        values = [_bare(value) for value in arguments]
+        values = [bare(value) for value in arguments]
         interpreter = self._interpreter
         for value, argument in zip(values, node.args):
             if isinstance(value, Unbacked) or (isinstance(value, Tensor) and not value.literal):
@@ -391,9 +392,9 @@ class Calls:
         return Series("range", None, KNOWN, KNOWN)
 
     def _keeps(self, node: ast.Call, arguments: Arguments, keywords: Keywords, state: State) -> Value:
-        values = [_bare(value) for value in arguments]
+        values = [bare(value) for value in arguments]
         if len(values) == 1 and isinstance(values[0], Series):
-            values = [_bare(values[0].each)]
+            values = [bare(values[0].each)]
         for value in values:
             if isinstance(value, Tensor):
                 return Tensor(value.dims, value.complete)
@@ -404,11 +405,11 @@ class Calls:
 
     def _extremes(self, node: ast.Call, arguments: Arguments, keywords: Keywords, state: State) -> Value:
         """`max` and `min`: of symbols they stay symbolic, of tensors they are traced."""
-        values = [_bare(value) for value in arguments]
+        values = [bare(value) for value in arguments]
         interpreter = self._interpreter
         if len(values) == 1:
             only = values[0]
-            values = [_bare(only.each)] if isinstance(only, Series) else [only]
+            values = [bare(only.each)] if isinstance(only, Series) else [only]
             if isinstance(only, Series) and isinstance(only.length, Constant) and only.length.value == 1:
                 return values[0]
         for value in values:
@@ -429,29 +430,29 @@ class Calls:
 
     def _asks_all(self, node: ast.Call, arguments: Arguments, keywords: Keywords, state: State) -> Value:
         interpreter = self._interpreter
-        value = _bare(arguments[0]) if arguments else UNKNOWN
+        value = bare(arguments[0]) if arguments else UNKNOWN
         if isinstance(value, Tensor):
             interpreter.record(node, "truth", value, parts=((node.args[0], value),))
             return KNOWN
         if isinstance(value, Series):
             for item in value.items if value.items is not None else (value.element,):
-                item = _bare(item)
+                item = bare(item)
                 if interpreter.asks(item) and interpreter.decide(item, state) is None:
                     self._interpreter.record(node, "truth", item, parts=((node.args[0], item),))
                     break
         return KNOWN
 
     def _compares(self, node: ast.Call, arguments: Arguments, keywords: Keywords, state: State) -> Value:
-        value = _bare(arguments[0]) if arguments else UNKNOWN
+        value = bare(arguments[0]) if arguments else UNKNOWN
         if isinstance(value, Series):
-            each = _bare(value.each)
+            each = bare(value.each)
             if isinstance(each, (Tensor, Unbacked)) and "key" not in keywords:
                 self._interpreter.record(node, "truth", each, parts=((node.args[0], each),))
             return Series("list", None, value.each, value.length)
         return UNKNOWN
 
     def _text(self, node: ast.Call, arguments: Arguments, keywords: Keywords, state: State) -> Value:
-        for value, argument in zip(map(_bare, arguments), node.args):
+        for value, argument in zip(map(bare, arguments), node.args):
             if isinstance(value, Unbacked):
                 self._interpreter.record(
                     node,
@@ -464,7 +465,7 @@ class Calls:
         return KNOWN
 
     def _enumerate(self, node: ast.Call, arguments: Arguments, keywords: Keywords, state: State) -> Value:
-        value = _bare(arguments[0]) if arguments else UNKNOWN
+        value = bare(arguments[0]) if arguments else UNKNOWN
         if node.args:
             self._interpreter.iterated(node.args[0], value, state)
         element = self._interpreter.element_of(value, state)
@@ -473,7 +474,7 @@ class Calls:
         return Series("list", None, series((KNOWN, element), "tuple"), self._interpreter.length_of(value))
 
     def _zip(self, node: ast.Call, arguments: Arguments, keywords: Keywords, state: State) -> Value:
-        values = [_bare(value) for value in arguments]
+        values = [bare(value) for value in arguments]
         for value, argument in zip(values, node.args):
             self._interpreter.iterated(argument, value, state)
         elements = tuple(self._interpreter.element_of(value, state) for value in values)
@@ -482,7 +483,7 @@ class Calls:
     def _copies(self, node: ast.Call, arguments: Arguments, keywords: Keywords, state: State) -> Value:
         if not arguments:
             return series(())
-        value = _bare(arguments[0])
+        value = bare(arguments[0])
         self._interpreter.iterated(node.args[0], value, state)
         if isinstance(value, Series):
             return replace(value, kind="list") if value.kind != "shape" else value
@@ -491,7 +492,7 @@ class Calls:
         return UNKNOWN
 
     def _reversed(self, node: ast.Call, arguments: Arguments, keywords: Keywords, state: State) -> Value:
-        value = _bare(arguments[0]) if arguments else UNKNOWN
+        value = bare(arguments[0]) if arguments else UNKNOWN
         if isinstance(value, Series) and value.items is not None:
             return replace(value, items=tuple(reversed(value.items)), kind="list")
         return value if isinstance(value, Series) else UNKNOWN
@@ -499,15 +500,15 @@ class Calls:
     def _map(self, node: ast.Call, arguments: Arguments, keywords: Keywords, state: State) -> Value:
         if len(arguments) != 2:
             return UNKNOWN
-        iterable = _bare(arguments[1])
+        iterable = bare(arguments[1])
         element = self._interpreter.element_of(iterable, state)
         function = arguments[0]
         result: Value = UNKNOWN
         if isinstance(function, Path) and operators().builtins.get(function.name.rsplit(".", 1)[-1]) == "cast":
-            bare = _bare(element)
-            if isinstance(bare, (Unbacked, Tensor)):
-                self._interpreter.record(node, "integer", bare, parts=((node.args[1], bare),), rule="DDE201")
-                result = bare if isinstance(bare, Unbacked) else self.shapes.number(node, bare, state, "cast")
+            plain = bare(element)
+            if isinstance(plain, (Unbacked, Tensor)):
+                self._interpreter.record(node, "integer", plain, parts=((node.args[1], plain),), rule="DDE201")
+                result = plain if isinstance(plain, Unbacked) else self.shapes.number(node, plain, state, "cast")
             else:
                 result = KNOWN
         elif isinstance(function, Function):
@@ -580,7 +581,7 @@ class Calls:
                 changed = Series(receiver.kind, None, join(receiver.each, arguments[0]), KNOWN, receiver.modules)
         elif name in ("extend", "insert") and arguments:
             other = arguments[-1]
-            element = interpreter.element_of(_bare(other), state) if name == "extend" else other
+            element = interpreter.element_of(bare(other), state) if name == "extend" else other
             each = element if receiver.items == () else join(receiver.each, element)
             changed = Series(receiver.kind, None, each, KNOWN, receiver.modules)
         elif name == "pop":
@@ -607,7 +608,7 @@ class Calls:
         for value in receiver.entries.values():
             each = value if each == UNKNOWN and len(receiver.entries) > 0 else join(each, value)
         if name in ("get", "pop", "setdefault") and arguments:
-            key = _bare(arguments[0])
+            key = bare(arguments[0])
             if isinstance(key, Unbacked):
                 parts = self._interpreter.parts(node.args[0], state)
                 self._interpreter.record(node, "failure", key, subject=node.args[0], parts=parts, rule="DDE202")
@@ -676,7 +677,7 @@ class Calls:
                 state.attributes = end.attributes
         if returned is None:
             return promised
-        if _bare(returned) == UNKNOWN and promised != UNKNOWN:
+        if bare(returned) == UNKNOWN and promised != UNKNOWN:
             return promised
         return returned
 
@@ -741,7 +742,7 @@ class Calls:
             place = places.get(parameter.arg)
             if value is None and position < min(len(arguments), len(node.args)):
                 value, place = arguments[position], node.args[position]
-            value = _bare(value) if value is not None else None
+            value = bare(value) if value is not None else None
             if isinstance(value, (Unbacked, Tensor)) and place is not None:
                 parts = self._interpreter.parts(place, state)
                 self._interpreter.record(place, "integer", value, parts=parts, rule="DDE209")
@@ -749,7 +750,7 @@ class Calls:
     def _hashed(self, node: ast.AST, arguments: Arguments, state: State) -> None:
         if not isinstance(node, ast.Call):
             return
-        for value, argument in zip(map(_bare, arguments), node.args):
+        for value, argument in zip(map(bare, arguments), node.args):
             if isinstance(value, Unbacked):
                 parts = self._interpreter.parts(argument, state)
                 self._interpreter.record(node, "failure", value, subject=argument, parts=parts, rule="DDE208")
@@ -786,7 +787,7 @@ class Calls:
                     value = Constant(default_node.value)
             if value is None or value == UNKNOWN:
                 value = self._declared(parameter, defaults.get(parameter.arg), function.node, function.owner)
-                if isinstance(tensor := _bare(value), Tensor):
+                if isinstance(tensor := bare(value), Tensor):
                     interpreter.given.add(tensor.outline)
             elif isinstance(value, Unbacked) and isinstance(node, ast.Call) and called:
                 name = getattr(function.node, "name", "a lambda")
@@ -826,13 +827,9 @@ class Calls:
         return found
 
 
-def _bare(value: Value) -> Value:
-    return value.inner if isinstance(value, Optional) else value
-
-
 def _demanding(value: Value) -> bool:
     """Whether a function that gets the value may ask about it though nothing in its text says so."""
-    value = _bare(value)
+    value = bare(value)
     if isinstance(value, Series):
         return any(map(_demanding, value.items if value.items is not None else (value.element,)))
     return isinstance(value, Unbacked) or (isinstance(value, Tensor) and (value.scalar or bool(value.unbacked_dims)))

@@ -282,6 +282,16 @@ class Module(Value):
     path: str = ""
 
 
+def bare(value: Value) -> Value:
+    """The value without its "or None"."""
+    return value.inner if isinstance(value, Optional) else value
+
+
+def form_of(value: Value) -> Linear | None:
+    """A number's linear form, where it has one."""
+    return value.form if isinstance(value, (Constant, Known, Unbacked)) else None
+
+
 def join(first: Value, second: Value) -> Value:
     """What a value may be that is one of two. What asks on one path asks: the unbacked one wins."""
     if first is second or first == second:

@@ -13,12 +13,12 @@ from ddelint.static.domain import (
     Constant,
     Known,
     Linear,
-    Optional,
     Series,
     Step,
     Tensor,
     Unbacked,
     Value,
+    bare,
     fresh_symbol,
 )
 
@@ -60,7 +60,7 @@ def index_tensor(interpreter: Interpreter, node: ast.Subscript, tensor: Tensor, 
                 sizes_known = False
                 remaining = []
             continue
-        value = _bare(interpreter.evaluate(item, state))
+        value = bare(interpreter.evaluate(item, state))
         if isinstance(value, Tensor) and value.boolean is None and named_a_mask(terminal_name(item)):
             value = replace(value, boolean=True)
         if value == NONE or (isinstance(item, ast.Constant) and item.value is None):
@@ -140,10 +140,6 @@ def _adds_dimension(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
 
 
-def _bare(value: Value) -> Value:
-    return value.inner if isinstance(value, Optional) else value
-
-
 def _slice_size(
     interpreter: Interpreter,
     node: ast.Subscript,
@@ -154,7 +150,7 @@ def _slice_size(
 ) -> Value:
     """The size that a slice leaves; its data-dependent bounds are collected in `kept`."""
     bounds = {
-        name: _bare(interpreter.evaluate(part, state))
+        name: bare(interpreter.evaluate(part, state))
         for name, part in (("lower", item.lower), ("upper", item.upper), ("step", item.step))
         if part is not None
     }

@@ -32,6 +32,8 @@ from ddelint.static.domain import (
     Tensor,
     Unbacked,
     Value,
+    bare,
+    form_of,
     fresh_symbol,
     join,
     series,
@@ -44,7 +46,6 @@ from ddelint.static.state import Frame, Loop, State, join_states
 
 STEP_LIMIT = 400_000
 """Nodes evaluated for one file before the pass contents itself with what it has found."""
-CALL_DEPTH = 6
 LOOP_PASSES = 2
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -1213,16 +1214,6 @@ class Interpreter:
 
 
 # ---- small questions about values
-
-
-def bare(value: Value) -> Value:
-    """The value without its "or None"."""
-    return value.inner if isinstance(value, Optional) else value
-
-
-def form_of(value: Value) -> Linear | None:
-    """A number's linear form, where it has one."""
-    return value.form if isinstance(value, (Constant, Known, Unbacked)) else None
 
 
 def chain_of(node: ast.Attribute) -> str:

@@ -14,13 +14,13 @@ from ddelint.static.domain import (
     Constant,
     Known,
     Linear,
-    Optional,
     Path,
     Series,
     Step,
     Tensor,
     Unbacked,
     Value,
+    bare,
     fresh_symbol,
     join,
     series,
@@ -150,7 +150,7 @@ class Shapes:
         entry = known.static_positions.get(call.name)
         if entry is not None:
             for value, node in self._at(call, entry):
-                value = _bare(value)
+                value = bare(value)
                 if isinstance(value, Series) and not entry.numbers_only:
                     value = value.each
                 if isinstance(value, Unbacked) or (isinstance(value, Tensor) and not value.literal and value.scalar):
@@ -184,7 +184,7 @@ class Shapes:
             if isinstance(value, Series) and value.items is not None and isinstance(node, (ast.Tuple, ast.List)):
                 candidates = list(zip(value.items, node.elts))
             for one, place in candidates:
-                one = _bare(one)
+                one = bare(one)
                 if isinstance(one, Tensor) and one.scalar and not one.literal and one.boolean is not True:
                     self._interpreter.record(
                         call.node, "integer", one, subject=place, parts=((place, one),), rule="DDE204", advice=True
@@ -195,8 +195,8 @@ class Shapes:
 
     def broadcast(self, values: tuple[Value, ...], mask: bool = False, bitwise: bool = False) -> Tensor:
         """Elementwise over several values, the tensors of which decide the shape."""
-        tensors = [value for value in map(_bare, values) if isinstance(value, Tensor)]
-        unknown = any(isinstance(_bare(value), (type(UNKNOWN), Path)) for value in values)
+        tensors = [value for value in map(bare, values) if isinstance(value, Tensor)]
+        unknown = any(isinstance(bare(value), (type(UNKNOWN), Path)) for value in values)
         boolean: bool | None = mask
         if bitwise:
             kinds = {tensor.boolean for tensor in tensors}
@@ -280,7 +280,7 @@ class Shapes:
         return self._reduced(call, dimension, call.argument(position + 1, "keepdim"), mask)
 
     def _reduction_pair(self, call: OperatorCall) -> Value:
-        other = _bare(call.argument(0, "other") or UNKNOWN)
+        other = bare(call.argument(0, "other") or UNKNOWN)
         if isinstance(other, Tensor):
             return self.broadcast((call.tensor, other))
         dimension = self._dimension(call)
@@ -302,7 +302,7 @@ class Shapes:
         tensor = call.tensor
         count = call.argument(0, "k")
         if count is not None and "k" in (*call.keywords, "k" if call.arguments else ""):
-            if isinstance(_bare(count), Unbacked) and tensor.complete and len(tensor.dims) == 1:
+            if isinstance(bare(count), Unbacked) and tensor.complete and len(tensor.dims) == 1:
                 tensor = tensor.shaped((count,))
             elif not isinstance(count, Constant) or type(count.value) is not bool:
                 dims = tensor.dims[:-1] if tensor.complete else ()
@@ -378,7 +378,7 @@ class Shapes:
 
     def _repeat_interleave(self, call: OperatorCall) -> Value:
         output = call.keywords.get("output_size")
-        repeats = _bare(call.argument(0, "repeats") or UNKNOWN)
+        repeats = bare(call.argument(0, "repeats") or UNKNOWN)
         lone = call.argument(0, "repeats") is None
         dimension = call.integer(1, "dim")
         has_dimension = call.argument(1, "dim") is not None
@@ -390,7 +390,7 @@ class Shapes:
             else:
                 return Tensor()
         elif output is not None:
-            size = _bare(output)
+            size = bare(output)
         else:
             size = self._born(call, "repeat_interleave")
         trail = size.trail if isinstance(size, Unbacked) else None
@@ -407,7 +407,7 @@ class Shapes:
     def _where(self, call: OperatorCall) -> Value:
         if not call.method and len(call.everything) == 1 and not call.keywords:
             return self._indices(call, self._born(call, "where", True))
-        choices = [_bare(value) for value in (*call.arguments[:2], *call.keywords.values())]
+        choices = [bare(value) for value in (*call.arguments[:2], *call.keywords.values())]
         merged = self.broadcast((call.tensor, *choices))
         kinds = [choice.boolean if isinstance(choice, Tensor) else False for choice in choices]
         boolean = True if kinds and all(kinds) else (False if kinds and False in kinds and None not in kinds else None)
@@ -482,15 +482,15 @@ class Shapes:
 
     def _size_list(self, values: list[Value], state: State, origin: ast.expr) -> tuple[tuple[Value, ...], bool]:
         """Sizes given as ints or as one sequence; the flag says whether they are all of them."""
-        if len(values) == 1 and isinstance(_bare(values[0]), Series):
-            only = _bare(values[0])
+        if len(values) == 1 and isinstance(bare(values[0]), Series):
+            only = bare(values[0])
             assert isinstance(only, Series)
             if only.items is None:
                 return (), False
             values = list(only.items)
         sizes: list[Value] = []
         for value in values:
-            value = _bare(value)
+            value = bare(value)
             if isinstance(value, Tensor) and value.scalar and not value.literal:
                 sizes.append(self._interpreter.new_size(origin, state, Step(origin, operators().says["item"], None)))
             elif isinstance(value, Unbacked):
@@ -531,7 +531,7 @@ class Shapes:
         return Tensor(dims, complete, self._boolean_of(call, default), trail=_trail_of(dims))
 
     def _creation_of_integers(self, call: OperatorCall) -> Value:
-        size = call.keywords.get("size") or next((v for v in call.everything if isinstance(_bare(v), Series)), None)
+        size = call.keywords.get("size") or next((v for v in call.everything if isinstance(bare(v), Series)), None)
         if size is None:
             return Tensor(boolean=False)
         dims, complete = self._size_list([size], call.state, call.node)
@@ -548,10 +548,10 @@ class Shapes:
         return Tensor(dims, complete, False, trail=_trail_of(dims))
 
     def _count_up(self, call: OperatorCall) -> Value:
-        values = [_bare(value) for value in call.everything]
+        values = [bare(value) for value in call.everything]
         for name in ("start", "end", "step"):
             if name in call.keywords:
-                values.append(_bare(call.keywords[name]))
+                values.append(bare(call.keywords[name]))
         if len(values) == 1:
             dims, complete = self._size_list(values, call.state, call.node)
             return Tensor(dims, complete, False, trail=_trail_of(dims))
@@ -570,7 +570,7 @@ class Shapes:
 
     def _literal(self, call: OperatorCall) -> Value:
         values = call.arguments if call.method else call.everything
-        content = _bare(values[0] if values else call.keywords.get("data", UNKNOWN))
+        content = bare(values[0] if values else call.keywords.get("data", UNKNOWN))
         if isinstance(content, Tensor):
             return content
         boolean = self._boolean_of(call, None)
@@ -578,7 +578,7 @@ class Shapes:
         current: Value = content
         while isinstance(current, Series):
             dims.append(current.length)
-            current = _bare(current.each)
+            current = bare(current.each)
         if current == UNKNOWN or not isinstance(current, (Constant, Known, Unbacked, Tensor)):
             return Tensor((), False, boolean)
         literal = isinstance(current, (Constant, Known)) and _all_settled(content)
@@ -635,7 +635,7 @@ class Shapes:
         return Tensor(tuple(known), complete, tensor.boolean, trail=_trail_of(tuple(known)))
 
     def _same_as_argument(self, call: OperatorCall) -> Value:
-        other = _bare(call.arguments[0]) if call.arguments else UNKNOWN
+        other = bare(call.arguments[0]) if call.arguments else UNKNOWN
         if isinstance(other, Tensor):
             return Tensor(other.dims, other.complete, call.tensor.boolean, trail=other.trail)
         return Tensor(boolean=call.tensor.boolean)
@@ -646,7 +646,7 @@ class Shapes:
             *zip(call.arguments, call.nodes),
             *((call.keywords[k.arg], k.value) for k in call.node.keywords if k.arg in ("dtype", "other")),
         ):
-            value = _bare(value)
+            value = bare(value)
             if isinstance(value, Path):
                 boolean = _mask_type(value)
             elif isinstance(value, Tensor):
@@ -787,7 +787,7 @@ class Shapes:
 
     def _indexed(self, call: OperatorCall) -> Value:
         tensor, position = call.tensor, call.integer(0, "dim")
-        index = _bare(call.argument(1, "index") or UNKNOWN)
+        index = bare(call.argument(1, "index") or UNKNOWN)
         if position is None or not isinstance(index, Tensor):
             return Tensor(boolean=tensor.boolean)
         size: Value = index.dims[0] if index.dims else KNOWN
@@ -802,13 +802,13 @@ class Shapes:
     # ---- several tensors
 
     def _concatenated(self, call: OperatorCall) -> Value:
-        given = _bare(call.everything[0] if call.everything else call.keywords.get("tensors", UNKNOWN))
+        given = bare(call.everything[0] if call.everything else call.keywords.get("tensors", UNKNOWN))
         position = call.integer(0, "dim")
         if call.argument(0, "dim") is None:
             position = 0
         if not isinstance(given, Series):
             return Tensor()
-        tensors = [_bare(item) for item in (given.items if given.items is not None else (given.element,))]
+        tensors = [bare(item) for item in (given.items if given.items is not None else (given.element,))]
         if not tensors or not all(isinstance(item, Tensor) for item in tensors) or position is None:
             return Tensor()
         kept = [item for item in tensors if isinstance(item, Tensor)]
@@ -837,13 +837,13 @@ class Shapes:
         return _as_size(total) if isinstance(total, Unbacked) else total
 
     def _stacked(self, call: OperatorCall) -> Value:
-        given = _bare(call.everything[0] if call.everything else UNKNOWN)
+        given = bare(call.everything[0] if call.everything else UNKNOWN)
         position = call.integer(0, "dim")
         if call.argument(0, "dim") is None:
             position = 0
         if not isinstance(given, Series) or position is None:
             return Tensor()
-        each = _bare(given.each)
+        each = bare(given.each)
         if not isinstance(each, Tensor):
             return Tensor()
         if position < 0:
@@ -862,7 +862,7 @@ class Shapes:
         position = call.integer(0 if unbinds else 1, "dim")
         if call.argument(0 if unbinds else 1, "dim") is None:
             position = 0
-        how = _bare(counted) if counted is not None and not unbinds else UNKNOWN
+        how = bare(counted) if counted is not None and not unbinds else UNKNOWN
         if call.name in operators().tensor_offsets and isinstance(how, Tensor) and not how.literal:
             subject = call.node_of(0, "indices_or_sections", "indices", "tensor_indices_or_sections")
             parts: tuple[tuple[ast.expr, Value], ...] = ((subject, how),) if subject is not None else ()
@@ -879,8 +879,8 @@ class Shapes:
             return Series("tuple", None, tensor.shaped(dims, complete), size)
         dims_list = list(tensor.dims) if tensor.complete or position == 0 else []
         piece: Value = KNOWN
-        if isinstance(how, Series) and isinstance(_bare(how.each), Unbacked):
-            source = _bare(how.each)
+        if isinstance(how, Series) and isinstance(bare(how.each), Unbacked):
+            source = bare(how.each)
             assert isinstance(source, Unbacked)
             piece = self._interpreter.new_size(source.birth, call.state, source.trail)
         elif isinstance(how, Tensor) or isinstance(size, Unbacked):
@@ -920,10 +920,6 @@ def _broadcast_size(sizes: list[Value]) -> Value:
 
 def _as_size(value: Unbacked) -> Unbacked:
     return replace(value, topic="input" if value.topic == "input" else "size", group=None)
-
-
-def _bare(value: Value) -> Value:
-    return value.inner if isinstance(value, Optional) else value
 
 
 def _mask_type(kind: Value) -> bool | None:
