@@ -70,6 +70,12 @@ def test_arms_with_effects_are_left_alone(body: str) -> None:
             "x.abs().sum() > t.sum()",
             "DDE106",
         ),
+        (
+            "    done = False\n    while not done:\n        x = x / 2\n"
+            "        done = (x.abs() < 1).all()\n    return x\n",
+            "not done",
+            "DDE106",
+        ),
     ],
 )
 def test_they_trace_and_agree(body: str, asking: str, code: str) -> None:

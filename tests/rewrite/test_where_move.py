@@ -50,7 +50,10 @@ def test_an_early_return_of_what_changes_later_is_kept() -> None:
 
 
 def test_an_early_return_from_a_with() -> None:
-    body = "    with torch.no_grad():\n        if t.sum() == 0:\n            return x\n        x = x + t\n    return x * 2\n"
+    body = (
+        "    with torch.no_grad():\n        if t.sum() == 0:\n"
+        "            return x\n        x = x + t\n    return x * 2\n"
+    )
     assert merged(body, "t.sum() == 0") == [
         "    with torch.no_grad():\n        early_result = x\n        x = x + t\n"
         "    return torch.where(t.sum() == 0, early_result, x * 2)\n"
@@ -120,6 +123,11 @@ def test_divisors_and_roots_see_a_harmless_value_where_their_arm_is_not_chosen()
         " torch.log(torch.where(t.sum() > 4, 1, y)))\n"
     )
     assert second == "    return torch.where(t.sum() > 4, x.sqrt() / t, torch.log(y))\n"
+
+
+def test_the_first_of_nothing_is_a_harmless_row() -> None:
+    body = "    first = y[0] if y.numel() > 0 else t[0]\n    return first\n"
+    assert "torch.cat([y, y.new_zeros(1, *y.shape[1:])])[0], t[0])" in merged(body, "y.numel() > 0", "DDE102")[0]
 
 
 def test_two_numbers_stay_numbers() -> None:

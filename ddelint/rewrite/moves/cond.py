@@ -381,12 +381,27 @@ def _loop(context: Context, statement: ast.While) -> Iterator[Candidate]:
     """`while t.sum() > 3: …` over tensors."""
     kinds = Kinds(context)
     carried = _carried(context, statement)
-    tensor = kinds.of(statement.test) is Kind.TENSOR or context.diagnostic.code == "DDE105"
+    asked = statement.test
+    while isinstance(asked, ast.UnaryOp) and isinstance(asked.op, ast.Not):
+        asked = asked.operand
+    flags = {name: value for name in carried if (value := _flag_before(context, name, statement)) is not None}
+    is_flag = isinstance(asked, ast.Name) and asked.id in flags
+    tensor = is_flag or kinds.of(asked) is Kind.TENSOR or context.diagnostic.code == "DDE105"
     source = context.site.source
-    test = Predicates(context, assume_tensor=True).text(statement.test) if tensor else source.segment(statement.test)
+    torch = torch_name(source)[0]
+    if is_flag and isinstance(asked, ast.Name):
+        test = asked.id if asked is statement.test else f"~{asked.id}"
+    else:
+        test = (
+            Predicates(context, assume_tensor=True).text(statement.test) if tensor else source.segment(statement.test)
+        )
     numbers = {name for name in carried if kinds.of(ast.Name(id=name, ctx=ast.Load())) is Kind.NUMBER}
     goes, turn, body, outputs, unit = _turn(context, statement, carried, numbers)
     parameters = ", ".join(carried)
+    starts = [
+        f"{torch}.{'ones' if flags[name] else 'zeros'}((), dtype={torch}.bool)" if name in flags else name
+        for name in carried
+    ]
     lines = [
         f"def {goes}({parameters}):",
         f"{unit}return {test}",
@@ -395,9 +410,21 @@ def _loop(context: Context, statement: ast.While) -> Iterator[Candidate]:
         *body,
         f"{unit}return {_tuple(outputs)}",
         "",
-        f"{_tuple(carried) if len(carried) == 1 else parameters} = while_loop({goes}, {turn}, {_tuple(carried)})",
+        f"{_tuple(carried) if len(carried) == 1 else parameters} = while_loop({goes}, {turn}, {_tuple(starts)})",
     ]
     yield from _instead(context, statement, lines)
+
+
+def _flag_before(context: Context, name: str, statement: ast.stmt) -> bool | None:
+    """The constant that a flag starts with: `converged = False`."""
+    block = enclosing_block(context.site.source, statement)
+    for earlier in reversed(block[: block.index(statement)]):
+        match earlier:
+            case ast.Assign(targets=[ast.Name(id=target)], value=ast.Constant(value=bool() as value)) if target == name:
+                return value
+        if name in names_written(earlier):
+            return None
+    return None
 
 
 def _counted_loop(context: Context, statement: ast.For) -> Iterator[Candidate]:
@@ -459,7 +486,10 @@ def _carried(context: Context, statement: ast.While | ast.For) -> list[str]:
     if not carried or any(_read_elsewhere(context, name, statement) for name in written - before):
         raise _NotThis("names without a value before the loop")
     kinds = Kinds(context)
-    if any(kinds.of(ast.Name(id=name, ctx=ast.Load())) is Kind.STATIC for name in carried):
+    if any(
+        kinds.of(ast.Name(id=name, ctx=ast.Load())) is Kind.STATIC and _flag_before(context, name, statement) is None
+        for name in carried
+    ):
         raise _NotThis("a carried value that is no tensor")
     return carried
 

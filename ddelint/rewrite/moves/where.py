@@ -11,6 +11,7 @@ from ddelint.rewrite.arms import OPERATORS, Arm, ArmReader, NotMergeable, Value
 from ddelint.rewrite.candidate import Candidate, Context, move
 from ddelint.rewrite.conditions import Conditions, Inexpressible
 from ddelint.rewrite.expressions import (
+    Binding,
     asks_compiling,
     begins_line,
     binding,
@@ -173,9 +174,16 @@ def safe_text(context: Context, node: ast.expr, predicate: str, taken: bool, tex
     changes: list[tuple[ast.expr, str]] = []
     unsafe = knowledge().unsafe_gradients
     kinds = Kinds(context)
+    counted = _counted(context.site.decision)
 
     def visit(inner: ast.AST) -> None:
         match inner:
+            case ast.Subscript(value=rows, slice=index) if ast.unparse(rows) in counted and ast.unparse(index) in (
+                "0",
+                "-1",
+            ):
+                changes.append((rows, padded(rows, ast.unparse(index) == "0")))
+                return
             case ast.BinOp(op=ast.Div(), right=right) if not isinstance(right, ast.Constant):
                 if kinds.of(right) in (Kind.TENSOR, Kind.UNKNOWN):
                     visit(inner.left)
@@ -191,6 +199,12 @@ def safe_text(context: Context, node: ast.expr, predicate: str, taken: bool, tex
         for child in ast.iter_child_nodes(inner):
             visit(child)
 
+    def padded(rows: ast.expr, first: bool) -> str:
+        """One harmless row more, so that there is one to take where the arm isn't chosen."""
+        kept = text_of(source, rows, Binding.PRIMARY)
+        row = f"{kept}.new_zeros(1, *{kept}.shape[1:])"
+        return f"{torch}.cat([{kept}, {row}])" if first else f"{torch}.cat([{row}, {kept}])"
+
     def filled(operand: ast.expr, harmless: float) -> str:
         kept = text_of(source, operand)
         pair = f"{kept}, {harmless}" if taken else f"{harmless}, {kept}"
@@ -200,6 +214,20 @@ def safe_text(context: Context, node: ast.expr, predicate: str, taken: bool, tex
     if not changes:
         return text
     return wrapped(replaced(source, node, changes), binding(node))
+
+
+def _counted(test: ast.expr | None) -> set[str]:
+    """Texts of what a test asks the size of: `hits` of `hits.numel() > 0`, `len(hits)`, `hits.shape[0]`."""
+    found: set[str] = set()
+    for node in ast.walk(test) if test is not None else ():
+        match node:
+            case ast.Call(func=ast.Attribute(value=rows, attr="numel" | "size" | "nelement")):
+                found.add(ast.unparse(rows))
+            case ast.Call(func=ast.Name(id="len"), args=[rows]):
+                found.add(ast.unparse(rows))
+            case ast.Attribute(value=rows, attr="shape"):
+                found.add(ast.unparse(rows))
+    return found
 
 
 # ---------------------------------------------------------------------- if statements
