@@ -73,11 +73,7 @@ BLAMED: dict[str, str | None] = {
 """Case → the line that is blamed first, None where export and compile take it as it is (torch 2.13)."""
 CLEARED: dict[str, str] = {
     "egnn_adj": "egnn_pytorch.py",
-    "entmax_loss": ".",
     "moe_top2_lucidrains": ".",
-    "pyg_global_mean_pool": "utils",
-    "pyg_to_dense_batch": "utils",
-    "pyg_topkpooling": "utils",
     "tf_mixtral_eagerexp": "models/mixtral/modeling_mixtral.py",
     "torchcrf_loss": ".",
 }
