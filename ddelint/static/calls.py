@@ -77,6 +77,7 @@ class Calls:
             "enumerate": self._enumerate,
             "zip": self._zip,
             "copies": self._copies,
+            "hashes": self._hashes,
             "reversed": self._reversed,
             "map": self._map,
             "type_test": self._type_test,
@@ -491,6 +492,19 @@ class Calls:
             return Series("list", None, self._interpreter.element_of(value, state), self._interpreter.length_of(value))
         return UNKNOWN
 
+    def _hashes(self, node: ast.Call, arguments: Arguments, keywords: Keywords, state: State) -> Value:
+        """`set(values)`: a symbol has no hash."""
+        if not arguments:
+            return Series("set", (), UNKNOWN, Constant(0))
+        value = bare(arguments[0])
+        self._interpreter.iterated(node.args[0], value, state)
+        if isinstance(value, Series):
+            each = bare(value.each)
+            if isinstance(each, Unbacked):
+                self._interpreter.record(node, "failure", each, subject=node.args[0], parts=((node.args[0], each),))
+            return Series("set", None, each, KNOWN)
+        return UNKNOWN
+
     def _reversed(self, node: ast.Call, arguments: Arguments, keywords: Keywords, state: State) -> Value:
         value = bare(arguments[0]) if arguments else UNKNOWN
         if isinstance(value, Series) and value.items is not None:
@@ -595,8 +609,16 @@ class Calls:
             return interpreter.product(receiver.items, state) if receiver.items is not None else KNOWN
         elif name in ("items", "keys", "values"):
             return UNKNOWN
+        elif name in ("index", "count", "remove"):
+            for value in (bare(receiver.each), *map(bare, arguments[:1])):
+                if isinstance(value, (Unbacked, Tensor)):
+                    parts = ((root, value),) if root is not None else ()
+                    rule = "DDE108" if isinstance(value, Unbacked) else ""
+                    interpreter.record(node, "truth", value, parts=parts, rule=rule)
+                    break
+            result = KNOWN
         else:
-            result = KNOWN if name in ("index", "count") else UNKNOWN
+            result = UNKNOWN
         if changed is not None and root is not None:
             interpreter.mutated(root, changed, state)
         return result

@@ -746,6 +746,8 @@ class Interpreter:
                     items += inner.items
                     continue
                 return Series(kind, None, self.element_of(inner, state), KNOWN)
+            if isinstance(node, ast.Set) and isinstance(bare(value), Unbacked):
+                self.record(element, "failure", bare(value), parts=self.parts(element, state), rule="DDE208")
             items.append(value)
         return series(tuple(items), kind)
 
