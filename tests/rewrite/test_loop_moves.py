@@ -249,3 +249,13 @@ def test_a_return_from_a_loop_becomes_a_choice_behind_it() -> None:
     assert program.endswith("        result = torch.where(condition, value, result)\n    return result\n")
     samples = [(torch.ones(2), torch.tensor(limit)) for limit in (3.0, 9.0, 17.0, 90.0)]
     assert failures(text, program, samples, ("export", "compile")) == []
+
+
+def test_what_grows_by_an_expression() -> None:
+    text = (
+        "def fn(ids, m):\n    for _ in range(4):\n        nxt = m(ids[:, -1])\n"
+        "        ids = torch.cat([ids, nxt[:, None]], 1)\n"
+        "        if (nxt == 3).all():\n            break\n    return ids\n"
+    )
+    found = rewritten("masked_loop", context_of(text, "(nxt == 3).all()", {"ids": ROWS}, "DDE105"))
+    assert any("ids = ids.narrow(1, 0, ids_size + turns.item() * nxt[:, None].shape[1])\n" in one for one in found)

@@ -529,14 +529,14 @@ def _grown(source: SourceFile, node: ast.Assign) -> tuple[str, str, str] | None:
         case _:
             return None
     match parts:
-        case [ast.Name(id=read), ast.Name(id=added)] if read == name and added != name:
+        case [ast.Name(id=read), added] if read == name and name not in names_read(added) and is_pure(added):
             pass
         case _:
             return None
     dims = [*rest, *(keyword.value for keyword in keywords if keyword.arg in {"dim", "axis"})]
     if len(dims) > 1 or len(keywords) + len(rest) > 1:
         return None
-    return name, added, source.segment(dims[0]) if dims else "0"
+    return name, text_of(source, added, Binding.PRIMARY), source.segment(dims[0]) if dims else "0"
 
 
 def _assignments(loop: ast.For, name: str) -> int:
