@@ -154,7 +154,7 @@ class FileIndex:
                     return True
                 name = terminal_name(target)
                 local = isinstance(target, ast.Name) and target.id in self.classes
-                if local or not name or name in known["other_bases"]:
+                if local or not name or name in known["other_bases"] or name.endswith(tuple(known["other_suffixes"])):
                     continue
                 if name.endswith(tuple(known["module_suffixes"])) or (
                     dotted and known["entry_methods"] & set(cls.methods)
