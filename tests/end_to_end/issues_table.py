@@ -74,7 +74,7 @@ class Row:
 
 def check(path: Path, *options: str, python: str = sys.executable, timeout: float = 600.0) -> Checked:
     """Run the command line on one path."""
-    command = [python, "-m", "ddelint", "check", str(path), "--output-format", "json", "--no-cache", *options]
+    command = [python, "-P", "-m", "ddelint", "check", str(path), "--output-format", "json", "--no-cache", *options]
     environment = dict(os.environ, OMP_NUM_THREADS="1", PYTHONPATH=str(ROOT))
     try:
         done = subprocess.run(
