@@ -64,6 +64,7 @@ def test_brackets_over_lines_and_elif_survive() -> None:
         "def fn(n):\n    while n > 4:\n        n = n - 1\n",
         "def fn(n):\n    if torch.compiler.is_compiling() or n > 4:\n        n = 1\n",
         "def fn(n):\n    return [n > 4]\n",
+        "def fn(x, n):\n    for _ in y:\n        x = cat([x, y])\n        if n > 4:\n            break\n    return x\n",
     ],
 )
 def test_shortcut_leaves_look_alikes_alone(text: str) -> None:

@@ -454,7 +454,7 @@ def _trimming(context: Context, statement: ast.If) -> Iterator[Candidate]:
         return
     if not begins_line(source, loop.body[0]):
         return
-    grown = [found for node in ast.walk(loop) if isinstance(node, ast.Assign) and (found := _grown(source, node))]
+    grown = [found for node in ast.walk(loop) if isinstance(node, ast.Assign) and (found := grown_tensor(source, node))]
     names = [name for name, _, _ in grown]
     merge = Merge(context, statement, context.diagnostic.code == "DDE105", safe=False)
     if not grown or len(set(names)) != len(names) or not all(merge.defined_before(name, loop) for name in names):
@@ -518,7 +518,7 @@ def _first_row(source: SourceFile, loop: ast.For) -> int:
     return row
 
 
-def _grown(source: SourceFile, node: ast.Assign) -> tuple[str, str, str] | None:
+def grown_tensor(source: SourceFile, node: ast.Assign) -> tuple[str, str, str] | None:
     """Name, what is added, and dimension of `out = torch.cat((out, added), dim=-1)`."""
     match node:
         case ast.Assign(

@@ -17,6 +17,7 @@ from ddelint.rewrite.expressions import (
     wrap_edits,
 )
 from ddelint.rewrite.kinds import Kind, Kinds
+from ddelint.rewrite.moves.loops import grown_tensor
 from ddelint.rewrite.polarity import side_of
 from ddelint.sites import Block, Role, classify
 
@@ -32,9 +33,22 @@ def shortcut_in_eager(context: Context) -> Iterator[Candidate]:
         return
     if isinstance(site.statement, ast.If) and _raises(site.statement.orelse):
         return
+    if _leaves_growing_loop(context):
+        return  # the turns after the break would make a tensor longer than eager's
     always = _general_is_true(context, test)
     for take_true in (always, not always):
         yield from _variant(context, test, take_true)
+
+
+def _leaves_growing_loop(context: Context) -> bool:
+    """Whether the block breaks out of a loop that makes a tensor longer with each turn."""
+    source, statement = context.site.source, context.site.statement
+    if not isinstance(statement, ast.If) or not isinstance(statement.body[-1], ast.Break):
+        return False
+    loop = next((node for node in source.ancestors(statement) if isinstance(node, (ast.For, ast.While))), None)
+    return loop is not None and any(
+        isinstance(node, ast.Assign) and grown_tensor(source, node) is not None for node in ast.walk(loop)
+    )
 
 
 def _raises(body: Sequence[ast.stmt]) -> bool:
