@@ -163,6 +163,16 @@ def classify(body: list[ast.stmt]) -> Block:
     return Block.OTHER
 
 
+def is_said_only(source: SourceFile, node: ast.AST) -> bool:
+    """Whether what `node` says is only for people: an exception's or a check's message, a warning, a log line."""
+    for parent in source.ancestors(node):
+        if isinstance(parent, (ast.Lambda, ast.Raise, ast.Assert)):
+            return True
+        if isinstance(parent, ast.stmt):
+            return _is_talk(parent)
+    return False
+
+
 _TALKERS = frozenset(
     ("warn", "warning", "warning_once", "warn_once", "warning_advice", "info", "debug", "error", "exception", "log")
 )

@@ -12,6 +12,16 @@ from ddelint.catalog import CatalogError, rules_folder
 
 
 @dataclass(frozen=True, slots=True)
+class BoundFacts:
+    """The table [bounds] of rewriting.toml."""
+
+    least: frozenset[str]
+    upper: Mapping[str, int]
+    keeps: frozenset[str]
+    picks: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Knowledge:
     """The tables of rewriting.toml; each field is described there."""
 
@@ -28,6 +38,7 @@ class Knowledge:
     functional: Mapping[str, str]
     elementwise: frozenset[str]
     listings: frozenset[str]
+    bounds: BoundFacts
 
 
 @cache
@@ -35,7 +46,7 @@ def knowledge() -> Knowledge:
     """The tables. Raises CatalogError where the file doesn't say what it must."""
     try:
         table: dict[str, Any] = tomllib.loads((rules_folder() / "rewriting.toml").read_text("utf-8"))
-        types, purity, groups = table["types"], table["purity"], table["groups"]
+        types, purity, groups, bounds = table["types"], table["purity"], table["groups"], table["bounds"]
         return Knowledge(
             checks=dict(table["checks"]["by_exception"]),
             reductions=frozenset(types["reductions"]),
@@ -50,6 +61,12 @@ def knowledge() -> Knowledge:
             functional=dict(table["in_place"]["functional"]),
             elementwise=frozenset(groups["elementwise"]),
             listings=frozenset(groups["listings"]),
+            bounds=BoundFacts(
+                least=frozenset(bounds["least"]),
+                upper=dict(bounds["upper"]),
+                keeps=frozenset(bounds["keeps"]),
+                picks=frozenset(bounds["picks"]),
+            ),
         )
     except (OSError, tomllib.TOMLDecodeError, KeyError, TypeError) as error:
         raise CatalogError(f"rewriting.toml: {error!r}") from error

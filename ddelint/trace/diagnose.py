@@ -11,7 +11,7 @@ from ddelint.protocol import EntryFailure
 from ddelint.sites import Site, locate
 from ddelint.source import SourceFile
 
-_CODE_OF_KIND = {"other": "DDE005", "specialized": "DDE404"}
+_CODE_OF_KIND = {"other": "DDE005", "specialized": "DDE404", "text": "DDE208"}
 _MISSING_FAKE = ("no fake impl", "fake impl registered", "meta kernel", "UnsupportedOperator", "no Meta")
 _PENDING = ("ending unbacked symbol",)
 

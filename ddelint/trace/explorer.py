@@ -24,7 +24,9 @@ import sympy
 import torch
 
 from ddelint.diagnostics import Frame, Question, Span, Symbol
+from ddelint.operators import operators
 from ddelint.protocol import EntryFailure, SessionOptions, TraceResult
+from ddelint.sites import is_said_only
 from ddelint.trace import naming, provenance, torch_internals
 from ddelint.trace.entry import Entry
 from ddelint.trace.observer import Answer, Inquiry, Observer
@@ -242,6 +244,18 @@ class Explorer:
         self._by_span[span, "implied"] = index
         self._questions[index] = _with_answers(self._questions[index], [text])
 
+    def written(self, observer: Observer, expression: sympy.Basic) -> None:
+        """A symbol became text. In talk and in messages that is only odd; anywhere else the result may hang on it."""
+        who = self._blame()
+        if who is None or not who.inside or not who.direct:
+            return
+        asking = provenance.expression_at(who.place, self._sources)
+        if asking.source is None or asking.node is None or is_said_only(asking.source, asking.node):
+            return
+        if not _writes(asking.node, provenance.instruction_name(who.place)):
+            return  # torch's own C++ wrote the symbol, for a log or an error
+        self._add(self._question(observer, Inquiry("text", expression, "the symbol's own name is written"), who, []))
+
     def _blame(self) -> Blame | None:
         return provenance.blame(provenance.live_stack(_call.__code__), self._paths)
 
@@ -310,7 +324,7 @@ class Explorer:
 
         What asks whether a count is zero and then demands the count (`for row in rows`) is a demand for the count.
         """
-        nature = question.kind if question.kind in ("specialized", "other") else "asks"
+        nature = question.kind if question.kind in ("specialized", "text", "other") else "asks"
         index = self._by_span.setdefault((question.span, nature), len(self._questions))
         if index == len(self._questions):
             self._questions.append(question)
@@ -581,6 +595,18 @@ def _preferred(asking: Expression | None) -> bool:
     return wanted
 
 
+def _writes(node: ast.AST, instruction: str) -> bool:
+    """Whether an expression that runs `instruction` makes text: an f-string, `str(n)`, `"…".format(n)`, `"…" % n`."""
+    match node:
+        case ast.Call(func=ast.Name(id=name)):
+            return operators().python_builtins.get(name) == "DDE208"
+        case ast.Call(func=ast.Attribute(attr=name)):
+            return name == "format"
+        case ast.BinOp(op=ast.Mod()):
+            return True
+    return instruction.startswith("FORMAT")
+
+
 def _leaves(body: list[ast.stmt]) -> bool:
     return bool(body) and isinstance(body[-1], (ast.Raise, ast.Return, ast.Continue, ast.Break))
 
@@ -639,7 +665,8 @@ class _Program:
                 explorer.started(observer, names)
                 _fakeify_state(self._mode, self._function)
                 torch_internals.know_constants(self._mode, self._hidden)
-                with torch_internals.surroundings(self._mode), function_mode:
+                text = torch_internals.watched_text(lambda expression: explorer.written(observer, expression))
+                with torch_internals.surroundings(self._mode), function_mode, text:
                     _call(self._function, args, kwargs)
                 run.completed = True
             except _BudgetSpent as error:

@@ -320,6 +320,30 @@ def _forgiving_swaps() -> Iterator[None]:
         torch.utils.swap_tensors = swap
 
 
+@contextlib.contextmanager
+def watched_text(tell: Callable[[sympy.Basic], None]) -> Iterator[None]:
+    """`tell` hears of each SymInt, SymFloat and SymBool that is turned into text inside: export writes its name."""
+    kinds = (torch.SymInt, torch.SymFloat, torch.SymBool)
+    before = {kind: kind.__repr__ for kind in kinds}
+
+    def watched(plain: Callable[[Any], str]) -> Callable[[Any], str]:
+        def __repr__(value: Any) -> str:
+            expression = expression_of(value)
+            if expression is not None and expression.free_symbols:
+                tell(expression)
+            return plain(value)
+
+        return __repr__
+
+    try:
+        for kind, plain in before.items():
+            kind.__repr__ = watched(plain)
+        yield
+    finally:
+        for kind, plain in before.items():
+            kind.__repr__ = plain
+
+
 def symbolic_stack(error: BaseException) -> list[Any]:
     """The frames (traceback.FrameSummary, outermost first) that Dynamo was tracing when it gave up, as in `cond`."""
     return list(getattr(error, "real_stack", None) or ())
@@ -383,8 +407,10 @@ def compile_settings(*, recompiles: int) -> Iterator[None]:
     private("torch._dynamo", "reset")()
     with contextlib.ExitStack() as stack:
         stack.enter_context(config.patch({name: value for name, value in wanted.items() if hasattr(config, name)}))
-        # a pool of compiling processes would outlive the one that is judged
-        stack.enter_context(inductor.patch({"compile_threads": 1}))
+        # A pool of compiling processes would outlive the one that is judged. The caches of whole graphs don't know that
+        # a candidate has changed what its graph calls (the fake kernel of a custom operator).
+        stack.enter_context(inductor.patch({"compile_threads": 1, "fx_graph_cache": False}))
+        stack.enter_context(private("torch._functorch", "config").patch({"enable_autograd_cache": False}))
         try:
             yield
         finally:

@@ -52,7 +52,34 @@ def test_a_while_that_counts() -> None:
 def test_a_bound_that_is_stated() -> None:
     text = "def fn(x, n):\n    torch._check(n <= 8)\n    for _ in range(n):\n        x = x / 2\n    return x\n"
     (found,) = rewritten("masked_loop", context_of(text, "range(n)", TYPES, "DDE203"))
-    assert "    for _ in range(8):\n" in found
+    assert "    for turn in range(8):\n" in found
+    assert found.count("_check") == 1
+
+
+@pytest.mark.parametrize(
+    ("stop", "bound"),
+    [
+        ("int(t.clamp(0, 4))", "4"),
+        ("t.clamp(max=k).item()", "k"),
+        ("min(n, k)", "k"),
+        ("min(7, int(t))", "7"),
+        ("torch.clamp_max(t, 3).long().item()", "3"),
+        ("n % 5", "5 - 1"),
+        ("min(n, x.shape[0] // 2)", "(x.shape[0] // 2)"),
+    ],
+)
+def test_a_bound_that_the_number_itself_states(stop: str, bound: str) -> None:
+    text = f"def fn(x, t, n, k):\n    for _ in range({stop}):\n        x = x / 2\n    return x\n"
+    types = {**TYPES, "k": TypeFact("int")}
+    found = rewritten("masked_loop", context_of(text, f"range({stop})", types, "DDE203"))
+    assert [line.strip() for line in found[0].splitlines()][1] == f"for turn in range({bound}):"
+    assert "_check" not in found[0]
+
+
+@pytest.mark.parametrize("stop", ["max(n, 4)", "t.clamp(min=4).item()", "n + 4", "n % t", "t.clamp(0, t + 1).item()"])
+def test_what_states_no_bound(stop: str) -> None:
+    text = f"def fn(x, t, n):\n    for _ in range({stop}):\n        x = x / 2\n    return x\n"
+    assert candidates("masked_loop", context_of(text, f"range({stop})", TYPES, "DDE203")) == []
 
 
 def test_a_break_becomes_a_mask_while_compiling() -> None:

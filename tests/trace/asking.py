@@ -236,3 +236,10 @@ def _helper(t):
 
 def through_a_helper(x, keep):
     return x * _helper(x) + _helper(-x)
+
+
+def key_from_data(x, keep):
+    count = keep.sum().item()
+    torch._check(count <= 4, lambda: f"{count} kept")
+    print(f"{count} kept")
+    return {f"{count} kept": x, str(x.shape[0]): x}  # asks: text

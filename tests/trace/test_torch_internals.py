@@ -121,6 +121,18 @@ def test_real_constants_keep_their_value() -> None:
         assert isinstance(several[0].item(), torch.SymInt)
 
 
+def test_text_of_symbols_is_heard_and_still_written() -> None:
+    heard: list[str] = []
+    mode = torch_internals.fake_mode(ShapeEnv())
+    plain = torch.SymInt.__repr__
+    with torch_internals.surroundings(mode), torch_internals.watched_text(lambda e: heard.append(str(e))):
+        count = torch_internals.fakeify(mode, torch.tensor(3)).item()
+        assert f"{count} kept" == f"{heard[0]} kept"
+        str(count + 1)
+    assert heard == ["u0", "u0 + 1"]
+    assert torch.SymInt.__repr__ is plain
+
+
 def test_surroundings_are_exports() -> None:
     mode = torch_internals.fake_mode(ShapeEnv())
     maximum = max

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ddelint.diagnostics import Claim, Edit, Span
 from ddelint.rewrite.arms import NotMergeable
+from ddelint.rewrite.bounds import stated_bound
 from ddelint.rewrite.candidate import Candidate, Context, move
 from ddelint.rewrite.expressions import (
     Binding,
@@ -34,8 +35,7 @@ from ddelint.rewrite.expressions import (
     torch_name,
     wrapped,
 )
-from ddelint.rewrite.kinds import Kind, Kinds, definition
-from ddelint.rewrite.knowledge import knowledge
+from ddelint.rewrite.kinds import Kind, Kinds
 from ddelint.rewrite.moves.where import Merge, device_of
 from ddelint.rewrite.predicates import NotAPredicate
 from ddelint.sites import Role
@@ -54,6 +54,17 @@ class _Counted:
     start: str
     stop: ast.expr
     body: list[ast.stmt]
+
+
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """A number of turns that is never too small."""
+
+    text: str
+    rows: ast.expr | None = None
+    """The tensor whose rows are read, where there is one."""
+    stated: bool = False
+    """Whether the program itself says that there are no more turns; else a check has to."""
 
 
 @move(NAME)
@@ -76,8 +87,8 @@ def masked_loop(context: Context) -> Iterator[Candidate]:
     bound = _bound(context, loop)
     if bound is None:
         return
-    yield from _masked(context, loop, *bound)
-    yield from _summed(context, loop, *bound)
+    yield from _masked(context, loop, bound)
+    yield from _summed(context, loop, bound)
 
 
 def _counted(context: Context) -> _Counted | None:
@@ -93,6 +104,8 @@ def _counted(context: Context) -> _Counted | None:
             return None
     if statement.orelse or index in names_written(*statement.body):
         return None
+    if index == "_" and "_" not in names_read(*statement.body):
+        return replace(found, index=fresh_name(context.site.source, "turn"))
     return found
 
 
@@ -142,8 +155,7 @@ def _read_after(context: Context, name: str, statement: ast.stmt) -> bool:
     )
 
 
-def _bound(context: Context, loop: _Counted) -> tuple[str, ast.expr | None] | None:
-    """The text of a number of turns that is never too small, and the tensor whose rows are read, where there is one."""
+def _bound(context: Context, loop: _Counted) -> _Bound | None:
     source, kinds = context.site.source, Kinds(context)
     written = {name for statement in loop.body for name in names_written(statement)}
     for statement in loop.body:
@@ -156,16 +168,16 @@ def _bound(context: Context, loop: _Counted) -> tuple[str, ast.expr | None] | No
             kind = kinds.of(node.value)
             fact = kinds.fact(node.value)
             if fact is not None and fact.kind in {"list", "tuple"} and position == 0:
-                return f"len({source.segment(node.value)})", None
+                return _Bound(f"len({source.segment(node.value)})")
             if kind not in (Kind.TENSOR, Kind.UNKNOWN):
                 continue
             shape = kinds.shape(node.value)
             if shape is not None and (position >= len(shape) or not shape[position].isdigit()):
                 continue
             rows = node.value if position == 0 and isinstance(node.slice, ast.Name) else None
-            return f"{text_of(source, node.value, Binding.PRIMARY)}.shape[{position}]", rows
-    stated = _stated_bound(context, loop.stop)
-    return (stated, None) if stated else None
+            return _Bound(f"{text_of(source, node.value, Binding.PRIMARY)}.shape[{position}]", rows)
+    stated = stated_bound(context, loop.stop)
+    return _Bound(stated, stated=True) if stated else None
 
 
 def _position(index: ast.expr, name: str) -> int | None:
@@ -179,37 +191,6 @@ def _position(index: ast.expr, name: str) -> int | None:
                 continue
             case _:
                 return None
-    return None
-
-
-def _stated_bound(context: Context, stop: ast.expr) -> str | None:
-    """`K` of `n = min(…, K)` or of a `torch._check(n <= K)` before the loop."""
-    source, kinds = context.site.source, Kinds(context)
-    if not isinstance(stop, ast.Name):
-        return None
-
-    def constant(node: ast.expr) -> bool:
-        if isinstance(node, ast.Constant):
-            return isinstance(node.value, int)
-        fact = kinds.fact(node)
-        return fact is not None and fact.kind == "int"
-
-    defined = definition(context, stop.id)
-    if isinstance(defined, ast.Call) and called(defined) in {"min", "sym_min"}:
-        for argument in defined.args:
-            if constant(argument):
-                return source.segment(argument)
-    function = context.site.function
-    if function is None:
-        return None
-    for node in ast.walk(function):
-        match node:
-            case ast.Call(
-                args=[ast.Compare(left=ast.Name(id=name), ops=[ast.LtE() | ast.Lt()], comparators=[limit]), *_]
-            ):
-                earlier = node.lineno < context.site.statement.lineno
-                if name == stop.id and called(node) in set(knowledge().checks.values()) and constant(limit) and earlier:
-                    return source.segment(limit)
     return None
 
 
@@ -265,7 +246,7 @@ def _written_first(body: Sequence[ast.stmt], name: str) -> bool:
     return False
 
 
-def _masked(context: Context, loop: _Counted, bound: str, rows: ast.expr | None) -> Iterator[Candidate]:
+def _masked(context: Context, loop: _Counted, bound: _Bound) -> Iterator[Candidate]:
     source = context.site.source
     torch = torch_name(source)[0]
     unit = indent_unit(source, loop.statement)
@@ -277,8 +258,8 @@ def _masked(context: Context, loop: _Counted, bound: str, rows: ast.expr | None)
     count = f"{text}.item()" if tensor and stands_as_primary(text) else f"({text}).item()" if tensor else text
     lines = [
         *comments_in(source, source.span(loop.statement)),
-        f"{torch}._check_index({count} <= {bound})",
-        f"for {loop.index} in range({loop.start + ', ' if loop.start else ''}{bound}):",
+        *([] if bound.stated else [f"{torch}._check_index({count} <= {bound.text})"]),
+        f"for {loop.index} in range({loop.start + ', ' if loop.start else ''}{bound.text}):",
         *(unit + line for line in inner),
     ]
     yield from _candidate(context, loop, lines, "loop to the known bound, and keep the old values in the turns beyond")
@@ -306,10 +287,11 @@ def _candidate(context: Context, loop: _Counted, lines: list[str], message: str)
         )
 
 
-def _summed(context: Context, loop: _Counted, bound: str, rows: ast.expr | None) -> Iterator[Candidate]:
+def _summed(context: Context, loop: _Counted, bound: _Bound) -> Iterator[Candidate]:
     """`acc = acc + x[i]` as one masked sum."""
     source = context.site.source
     torch = torch_name(source)[0]
+    rows = bound.rows
     if rows is None or len(loop.body) != 1 or loop.start:
         return
     match loop.body[0]:
@@ -329,12 +311,12 @@ def _summed(context: Context, loop: _Counted, bound: str, rows: ast.expr | None)
     values = source.segment(rows)
     count = f"{text}.item()" if tensor and stands_as_primary(text) else f"({text}).item()" if tensor else text
     spread = f".reshape(-1{', 1' * (len(shape) - 1)})" if len(shape) > 1 else ""
-    mask = f"{torch}.arange({bound}, device={text_of(source, rows, Binding.PRIMARY)}.device) < {text}"
+    mask = f"{torch}.arange({bound.text}, device={text_of(source, rows, Binding.PRIMARY)}.device) < {text}"
     mask = f"({mask}){spread}" if spread else mask
     amount = f"{torch}.where({mask}, {values}, 0).sum(0)"
     lines = [
         *comments_in(source, source.span(loop.statement)),
-        f"{torch}._check_index({count} <= {bound})",
+        f"{torch}._check_index({count} <= {bound.text})",
         f"{total} += {amount}" if inplace else f"{total} = {total} + {amount}",
     ]
     yield from _candidate(context, loop, lines, "one masked sum instead of the loop")
