@@ -166,14 +166,13 @@ def to_toml(options: CheckOptions, source: Path | None) -> str:
         "respect-gitignore": options.respect_gitignore,
         "assume-compiled": options.assume_compiled,
         "target": options.targets,
-        "unbacked": options.unbacked,
         "samples": options.samples,
         "seed": options.seed,
         "device": options.device,
         "timeout": options.timeout,
     }
-    if options.python is not None:
-        values["python"] = options.python
+    values |= {"unbacked": options.unbacked} if options.unbacked else {}
+    values |= {"python": options.python} if options.python is not None else {}
     lines += [f"{key} = {_toml(value)}" for key, value in values.items()]
     lines += ["", "[per-file-ignores]"]
     lines += [f"{_toml(entry.pattern)} = {_toml(entry.codes)}" for entry in options.per_file_ignores]

@@ -98,7 +98,8 @@ class CheckOptions:
     entries: tuple[EntryOption, ...] = ()
     """From the configuration; they count only where `entry` is None."""
     targets: tuple[str, ...] = DEFAULT_TARGETS
-    unbacked: str = "none"
+    unbacked: str = ""
+    """`none`, `all`, `NAME.DIM,…`; empty: as the entry's file says."""
     samples: int = 64
     seed: int = 0
     device: str = "auto"

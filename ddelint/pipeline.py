@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from collections import deque
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -99,10 +100,14 @@ def run_check(paths: Sequence[str], options: CheckOptions, progress: Progress) -
     found = _discover(paths, run)
     readable = _read_files(found, paths, run)
     progress.stage("reading")
-    for source in readable:
-        run.static += _static_findings(source, run)
-    if options.mode is not Mode.STATIC:
-        _trace_entries(paths, readable, run)
+    specs = [] if options.mode is Mode.STATIC else _entry_specs(paths, readable, options)
+    if not specs and options.mode is Mode.TRACE:
+        raise PipelineError(_no_entry(paths))
+    with _worker(options) if specs else nullcontext() as worker:  # torch is loaded while the static pass runs
+        for source in readable:
+            run.static += _static_findings(source, run)
+        if worker is not None:
+            _trace_entries(worker, specs, paths, run)
     return _report(run, files=len(found))
 
 
@@ -114,13 +119,16 @@ def run_verify(paths: Sequence[str], options: CheckOptions, progress: Progress) 
     if not specs:
         raise PipelineError(_no_entry(paths))
     verifications: list[Verification] = []
+    waiting = deque(specs)
     with _worker(options) as worker:
-        for spec in specs:
+        while waiting:
+            spec = waiting.popleft()
             opened = worker.open(_session_options(spec, paths, options))
             if isinstance(opened, EntryFailure):
                 verifications.append(Verification(_label(spec), failure=opened))
                 continue
             with closing(opened) as session:
+                waiting.extendleft(reversed(_others(spec, session.info.names)))
                 progress.note(f"running {session.info.label}")
                 comparison = session.compare({}, (), options.samples, False)
                 compilation = session.compile({}, options.targets, options.samples, "inductor")
@@ -191,30 +199,32 @@ def _syntax_error(error: SourceError) -> Diagnostic:
 # ---------------------------------------------------------------------- entries
 
 
-def _trace_entries(paths: Sequence[str], readable: Sequence[SourceFile], run: _Run) -> None:
+def _trace_entries(worker: Worker, specs: Sequence[EntrySpec], paths: Sequence[str], run: _Run) -> None:
     options = run.options
-    specs = _entry_specs(paths, readable, options)
-    if not specs:
-        if options.mode is Mode.TRACE:
-            raise PipelineError(_no_entry(paths))
-        return
     required = options.mode is Mode.TRACE or options.entry is not None
-    with _worker(options) as worker:
-        for spec in specs:
-            run.progress.stage(f"loading {_label(spec)}")
-            opened = worker.open(_session_options(spec, paths, options))
-            if not isinstance(opened, EntryFailure):
-                with closing(opened) as session:
-                    _search(session, run)
-            elif opened.kind == "no-torch":
-                if required:
-                    raise PipelineError(opened.message)
-                run.warnings.append(f"{opened.message}; going on with the static pass alone")
-                return
-            elif opened.kind in ("missing", "bad-inputs") and required:
+    waiting = deque(specs)
+    while waiting:
+        spec = waiting.popleft()
+        run.progress.stage(f"loading {_label(spec)}")
+        opened = worker.open(_session_options(spec, paths, options))
+        if not isinstance(opened, EntryFailure):
+            with closing(opened) as session:
+                _search(session, run)
+                waiting.extendleft(reversed(_others(spec, session.info.names)))
+        elif opened.kind == "no-torch":
+            if required:
                 raise PipelineError(opened.message)
-            else:
-                run.traced.append(_failed(opened, spec, run))
+            run.warnings.append(f"{opened.message}; going on with the static pass alone")
+            return
+        elif opened.kind in ("missing", "bad-inputs") and required:
+            raise PipelineError(opened.message)
+        else:
+            run.traced.append(_failed(opened, spec, run))
+
+
+def _others(spec: EntrySpec, names: Sequence[str]) -> list[EntrySpec]:
+    """A file that offers several entries is opened at its first, which tells of the others."""
+    return [replace(spec, entry=name) for name in names[1:]] if spec.entry is None else []
 
 
 def _entry_specs(paths: Sequence[str], readable: Sequence[SourceFile], options: CheckOptions) -> list[EntrySpec]:
@@ -447,7 +457,7 @@ def _apply_suppressions(findings: list[Diagnostic], run: _Run) -> list[Diagnosti
         by_file.setdefault(finding.span.filename, []).append(finding)
     for filename, group in sorted(by_file.items()):
         source = run.sources.get(filename)
-        kept += suppressions.apply(source, group) if source is not None else group
+        kept += suppressions.apply(source, group, traced=filename in run.executed) if source is not None else group
     return kept
 
 

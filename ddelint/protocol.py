@@ -36,8 +36,9 @@ class SessionOptions:
     """Absolute files and folders whose code is ours to blame and rewrite."""
     targets: tuple[str, ...] = ("export", "compile")
     """Of `export`, `strict`, `compile`."""
-    unbacked: str = "none"
-    """`none`, `all`, or `NAME.DIM,NAME.DIM` (NAME: the parameter's name in the entry's signature)."""
+    unbacked: str = ""
+    """`none`, `all`, or `NAME.DIM,NAME.DIM` (NAME: the parameter's name in the entry's signature); empty: as the
+    entry's own file says."""
     samples: int = 64
     seed: int = 0
     device: str = "auto"

@@ -448,7 +448,9 @@ class Loader:
         self, marks: Any, names: tuple[str, ...], sample: Callable[[], Arguments]
     ) -> Mapping[str, tuple[int, ...]]:
         text = self._options.unbacked.strip()
-        if text in ("", "none"):
+        if text == "none":
+            return {}
+        if not text:
             return _marks(marks, offers.UNBACKED, names, sample) if marks else {}
         if text == "all":
             tensors = {name: value for name, value in _named(names, sample()) if isinstance(value, torch.Tensor)}
