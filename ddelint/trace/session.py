@@ -46,6 +46,10 @@ else:
         def find_spec(name, path=None, target=None):
             return PathFinder.find_spec(name, [sys.argv[2]]) if name == "ddelint" else None
 
+    import os
+
+    if sys.argv[3] == "unsafe":
+        os.environ.pop("PYTHONSAFEPATH", None)
     sys.meta_path.insert(0, ThisDdelint)
     sys.path[:] = [entry for entry in sys.path if entry]
     from ddelint.trace.worker import main
@@ -86,14 +90,16 @@ class Worker:
         self._channel = here
         self._reader = here.makefile("rb")
         package_parent = str(Path(__file__).resolve().parents[2])
+        users_safety = "safe" if os.environ.get("PYTHONSAFEPATH") else "unsafe"
         try:
             self._process = subprocess.Popen(
-                [self._python, "-c", _BOOTSTRAP, str(there.fileno()), package_parent],
+                [self._python, "-c", _BOOTSTRAP, str(there.fileno()), package_parent, users_safety],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=self._errors,
                 pass_fds=(there.fileno(),),
-                env={**os.environ, **_ENVIRONMENT},
+                # a `typing.py` in the working directory must not stand in the way of the standard library's
+                env={**os.environ, **_ENVIRONMENT, "PYTHONSAFEPATH": "1"},
                 start_new_session=True,
             )
         except OSError as error:

@@ -373,3 +373,15 @@ def test_an_interpreter_with_an_old_torch(tmp_path: Path) -> None:
 
 def _options(folder: Path) -> SessionOptions:
     return SessionOptions(EntrySpec(str(folder / "model.py")), (str(folder),), timeout=60.0)
+
+
+def test_a_working_directory_that_hides_the_standard_library(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(GOOD)
+    (tmp_path / "typing.py").write_text("raise ImportError('not the one')\n")
+    monkeypatch.chdir(tmp_path)
+    with Worker() as started:
+        session = started.open(_options(tmp_path))
+        assert isinstance(session, Session), session
+        session.close()
