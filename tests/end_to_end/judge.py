@@ -74,6 +74,8 @@ class TargetVerdict:
     error: str = ""
     mismatched: list[int] = field(default_factory=list)
     raised: list[int] = field(default_factory=list)
+    refused: list[int] = field(default_factory=list)
+    """Seeds whose sizes make a backed expression 0 or 1, which torch specializes on whatever the program says."""
     graphs: int | None = None
 
     @property
@@ -86,6 +88,7 @@ class TargetVerdict:
             return self.error.split(":")[0] or "failed"
         notes = [f"wrong:{len(self.mismatched)}"] if self.mismatched else []
         notes += [f"raises:{len(self.raised)}"] if self.raised else []
+        notes += [f"refuses:{len(self.refused)}"] if self.refused else []
         return " ".join(["ok", *notes]) if notes else "ok"
 
 
@@ -270,6 +273,7 @@ class Outcome:
     """The arguments after the call."""
     buffers: dict[str, Any] = field(default_factory=dict)
     """The module's buffers after the call."""
+    message: str = ""
 
 
 def call(function: Callable[..., Any], arguments: Arguments = ((), {})) -> Outcome:
@@ -285,7 +289,7 @@ def call(function: Callable[..., Any], arguments: Arguments = ((), {})) -> Outco
         try:
             return Outcome(function(*arguments[0], **arguments[1]), "", arguments)
         except Exception as error:
-            return Outcome(None, type(error).__name__, arguments)
+            return Outcome(None, type(error).__name__, arguments, message=str(error))
 
 
 def difference(expected: Any, got: Any, relative: float = 1e-4, absolute: float = 1e-5) -> str:
@@ -353,6 +357,9 @@ def eager_differences(expected: Sequence[Outcome], rewritten: Program) -> list[s
     return found
 
 
+_ZERO_ONE = re.compile(r"Guard failed: [^\n]* != [01]\s*$", re.MULTILINE)
+
+
 def replay(
     verdict: TargetVerdict, expected: Sequence[Outcome], program: Program, traced: Callable[[int], Any], static: bool
 ) -> None:
@@ -368,7 +375,8 @@ def replay(
         second = call(lambda seed=seed: traced(seed))
         if second.error:
             if not first.error:
-                verdict.raised.append(seed)
+                by_size = _ZERO_ONE.search(second.message) is not None and bool(program.unbacked)
+                (verdict.refused if by_size else verdict.raised).append(seed)
         elif first.error or difference(first.value, second.value):
             verdict.mismatched.append(seed)
 
