@@ -63,7 +63,9 @@ def test_all_entries_of_a_file_are_run_and_mended(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("option", "codes"), [((), ["DDE101:7"]), (("--unbacked", "none"), [])])
-def test_the_command_line_overrides_the_marks_of_a_file(tmp_path: Path, option: tuple[str, ...], codes: list[str]) -> None:
+def test_the_command_line_overrides_the_marks_of_a_file(
+    tmp_path: Path, option: tuple[str, ...], codes: list[str]
+) -> None:
     pytest.importorskip("torch")
     program = tmp_path / "marked.py"
     program.write_text(MARKED)

@@ -378,7 +378,7 @@ def _options(folder: Path) -> SessionOptions:
 def test_a_working_directory_that_hides_the_standard_library(
     write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = write(GOOD)
+    write(GOOD)
     (tmp_path / "typing.py").write_text("raise ImportError('not the one')\n")
     monkeypatch.chdir(tmp_path)
     with Worker() as started:
