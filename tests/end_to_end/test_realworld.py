@@ -74,8 +74,13 @@ BLAMED: dict[str, str | None] = {
 CLEARED: dict[str, str] = {
     "egnn_adj": "egnn_pytorch.py",
     "moe_top2_lucidrains": ".",
+    "pyg_coalesce": "utils",
+    "pyg_global_mean_pool": "utils",
+    "pyg_to_dense_batch": "utils",
+    "pyg_topkpooling": "utils",
     "tf_mixtral_eagerexp": "models/mixtral/modeling_mixtral.py",
     "torchcrf_loss": ".",
+    "xt_generate": ".",
 }
 """Case → the part of its package that is given as PATH. Rewritten, the package exports and compiles like eager."""
 SEEDS = 4
