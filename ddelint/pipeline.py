@@ -17,7 +17,7 @@ from ddelint.diagnostics import Applicability, Diagnostic
 from ddelint.discovery import Cache, Discovered, DiscoveryError, python_files
 from ddelint.merge import merge
 from ddelint.options import CheckOptions, EntryOption, Mode
-from ddelint.protocol import EntryFailure, EntrySpec, SessionOptions
+from ddelint.protocol import EntryFailure, EntrySpec, ScriptRun, ScriptSpec, SessionOptions
 from ddelint.report.diff import unified_diff
 from ddelint.report.model import Progress, Report, Verification, VerifyReport
 from ddelint.source import SourceError, SourceFile
@@ -26,7 +26,7 @@ from ddelint.trace.offers import static_offer
 if TYPE_CHECKING:
     from ddelint.rewrite.history import History
     from ddelint.rewrite.search import Outcome
-    from ddelint.trace.session import Session, Worker
+    from ddelint.trace.session import CapturedScript, Session, Worker
 
 
 SEARCH_SHARE = 0.5
@@ -109,6 +109,47 @@ def run_check(paths: Sequence[str], options: CheckOptions, progress: Progress) -
         if worker is not None:
             _trace_entries(worker, specs, paths, run)
     return _report(run, files=len(found))
+
+
+def run_script(
+    script: ScriptSpec,
+    paths: Sequence[str],
+    options: CheckOptions,
+    progress: Progress,
+    save_inputs: str | None = None,
+) -> Report:
+    """Run a script, then check what it compiled, exported or called as `run_check` checks an entry.
+
+    Findings are reported in `paths`, those of the static pass in files that the captured programs run. `save_inputs`:
+    write the captured arguments there. Raises PipelineError (one line, exit code 2), also where nothing was captured.
+    """
+    run = _Run(options, progress, Sources((), {}))
+    found = _discover(paths, run)
+    with _worker(options) as worker:
+        readable = _read_files(found, paths, run)
+        syntax_errors, run.static = run.static, []
+        progress.stage(f"running {script.target}")
+        captured = worker.run_script(_session_options(_script_entry(script), paths, options))
+        if isinstance(captured, EntryFailure):
+            raise PipelineError(captured.message if captured.kind in _OWN_WORDS else _died(script, captured))
+        if not captured.run.captures:
+            raise PipelineError(_nothing_captured(script, captured.run))
+        _tell_of(script, captured.run, run)
+        if save_inputs is not None:
+            _save_inputs(captured, save_inputs, run)
+        reached: set[str] = set()
+        for number in range(len(captured.run.captures)):
+            opened = captured.open(number)
+            if isinstance(opened, EntryFailure):
+                spec = replace(_script_entry(script), filename=captured.run.captures[number].filename)
+                run.traced.append(_failed(opened, spec, run))
+            else:
+                reached |= _search(opened, run)
+        for source in readable:
+            if source.filename in reached:
+                run.static += _static_findings(source, run)
+        run.static += [finding for finding in syntax_errors if finding.span.filename in reached]
+    return _report(run, files=len(reached))
 
 
 def run_verify(paths: Sequence[str], options: CheckOptions, progress: Progress) -> VerifyReport:
@@ -272,6 +313,46 @@ def _no_entry(paths: Sequence[str]) -> str:
     )
 
 
+# ---------------------------------------------------------------------- scripts
+
+_OWN_WORDS = ("missing", "no-torch", "internal")
+"""Kinds of failures whose message says it all."""
+
+
+def _script_entry(script: ScriptSpec) -> EntrySpec:
+    return EntrySpec(script.target if script.module else os.path.realpath(script.target), script=script)
+
+
+def _died(script: ScriptSpec, failure: EntryFailure) -> str:
+    return f"{script.target} could not be run to its end: it {failure.message}"
+
+
+def _nothing_captured(script: ScriptSpec, how: ScriptRun) -> str:
+    wanted = "torch.compile, torch.export.export or draft_export"
+    if script.patterns:
+        wanted += f", or of a module that matches {', '.join(script.patterns)}"
+    else:
+        wanted += " (--capture-modules PATTERN captures other modules)"
+    ended = f"; it {how.ending}" if how.ending else ""
+    return f"nothing to check: {script.target} made no call of {wanted}{ended}"
+
+
+def _tell_of(script: ScriptSpec, how: ScriptRun, run: _Run) -> None:
+    if how.ending:
+        run.warnings.append(f"{script.target} {how.ending}; going on with what it had captured")
+    if how.left_out:
+        run.warnings.append(f"{how.left_out} more programs that {script.target} called are not looked at")
+
+
+def _save_inputs(captured: CapturedScript, filename: str, run: _Run) -> None:
+    """Raises PipelineError where the file cannot be written."""
+    written = captured.save(os.path.abspath(filename))
+    if written.failure is not None:
+        raise PipelineError(f"cannot write {filename}: {written.failure.message}")
+    run.warnings += [f"not saved to {filename}: {text}" for text in written.refused]
+    run.progress.note(f"saved {', '.join(written.saved) or 'nothing'} to {filename}")
+
+
 def _label(spec: EntrySpec) -> str:
     return os.path.basename(spec.filename) + (f":{spec.entry}" if spec.entry else "")
 
@@ -317,7 +398,8 @@ def _failed(failure: EntryFailure, spec: EntrySpec, run: _Run) -> Diagnostic:
 # ---------------------------------------------------------------------- the search
 
 
-def _search(session: Session, run: _Run) -> None:
+def _search(session: Session, run: _Run) -> set[str]:
+    """Trace, propose and verify for one entry; gives the files under PATHs that it runs."""
     from ddelint.rewrite.search import Search
     from ddelint.trace.diagnose import diagnose
 
@@ -327,7 +409,7 @@ def _search(session: Session, run: _Run) -> None:
     types = session.types(())
     if types.failure is not None:
         run.traced.append(_failed(types.failure, session.options.entry, run))
-        return
+        return set()
     ignored = _suppressed(run)
     # what is found late could not be verified any more: the final runs want their share
     enough = time.monotonic() + SEARCH_SHARE * options.timeout
@@ -348,12 +430,13 @@ def _search(session: Session, run: _Run) -> None:
     outcome = search.run()
     if outcome.trace.failure is not None:
         run.traced.append(_failed(outcome.trace.failure, session.options.entry, run))
-        return
+        return set(types.rows)
     if not any(question.kind in ("other", "failure") for question in outcome.trace.questions):
         run.executed.update({name: frozenset(rows) for name, rows in types.rows.items()})
     run.traced += outcome.diagnostics
     run.traced += _budget(outcome)
     run.history = outcome.everything if options.unsafe_fixes else outcome.safe
+    return set(types.rows)
 
 
 def _suppressed(run: _Run) -> Callable[[Diagnostic], bool]:

@@ -16,8 +16,25 @@ Overlay = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
+class ScriptSpec:
+    """A script to run for the sake of what it compiles, exports or calls."""
+
+    target: str
+    """A file or folder as given, or a module's name."""
+    module: bool = False
+    """Whether `target` is a module's name (`python -m`)."""
+    arguments: tuple[str, ...] = ()
+    patterns: tuple[str, ...] = ()
+    """Globs: modules of a matching qualified class name or path in their model are captured, too."""
+
+
+@dataclass(frozen=True, slots=True)
 class EntrySpec:
-    """What to run. `entry`, `inputs` and `init` are names inside their files; None: as the file offers it."""
+    """What to run. `entry`, `inputs` and `init` are names inside their files; None: as the file offers it.
+
+    `inputs_filename` may also be a file of saved inputs (see trace.saved). With `script` the entry is what that
+    script captured: `capture` says which one, of how many `calls`; `filename` is then the file that defines it.
+    """
 
     filename: str
     entry: str | None = None
@@ -25,6 +42,9 @@ class EntrySpec:
     inputs: str | None = None
     init_filename: str | None = None
     init: str | None = None
+    script: ScriptSpec | None = None
+    capture: int | None = None
+    calls: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +93,36 @@ class EntryInfo:
     devices: tuple[str, ...]
     names: tuple[str, ...] = ()
     """All entries of a file with `ddelint_entries()`; each can be opened by its name as EntrySpec.entry."""
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureInfo:
+    """One program that a script called: `filename` defines it, `label` is what the console calls it."""
+
+    label: str
+    filename: str
+    calls: int
+    """How many of its first calls were kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptRun:
+    """How a script went, and what it captured."""
+
+    captures: tuple[CaptureInfo, ...]
+    left_out: int = 0
+    """Programs beyond those that are kept."""
+    ending: str = ""
+    """How it ended where it did not end well (`raised ValueError: … (train.py:12)`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class SavedInputs:
+    """What was written by `--save-inputs`; `refused` says of each program that could not be saved why."""
+
+    saved: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+    failure: EntryFailure | None = None
 
 
 @dataclass(frozen=True, slots=True)

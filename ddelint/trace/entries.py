@@ -199,7 +199,7 @@ def _free_name(path: Path) -> str:
 
 
 @dataclass(frozen=True)
-class _Program:
+class Program:
     """What to call: `build` makes a fresh one, `forward` is the function whose parameters count."""
 
     name: str
@@ -212,7 +212,7 @@ class _Program:
 
 
 @dataclass(frozen=True)
-class _Inputs:
+class Inputs:
     name: str
     give: Callable[[int], Arguments]
     seeded: bool
@@ -283,7 +283,7 @@ class Loader:
         inputs = self._inputs_from(entry.inputs, f"{offers.ENTRIES}()")
         return self._entry(module, program, inputs, entry.unbacked)
 
-    def _program(self, module: ModuleType, again: bool, conventional: str | None) -> _Program:
+    def _program(self, module: ModuleType, again: bool, conventional: str | None) -> Program:
         spec = self._spec
         wanted = spec.entry or conventional
         names = (wanted,) if wanted else (offers.MODEL_CLASS, offers.FUNCTION, offers.INSTANCE)
@@ -315,7 +315,7 @@ class Loader:
             raise EntryProblem("missing", f"{place.__file__} has no `{spec.init}` (--init); {_what_is_there(place)}")
         return _constructor_arguments(source, spec.init)
 
-    def _made(self, name: str, found: Any, again: Callable[[], Any], init: Callable[[], Arguments]) -> _Program:
+    def _made(self, name: str, found: Any, again: Callable[[], Any], init: Callable[[], Arguments]) -> Program:
         """How to build what was found: a class is instantiated, an instance copied, a function taken as it is."""
         seed = self._options.seed
         found = torch_internals.uncompiled(found)
@@ -331,12 +331,12 @@ class Loader:
             call = getattr(found, "forward" if module else "__call__", None)
             if call is None or isinstance(call, types.MethodWrapperType):
                 raise EntryProblem("missing", f"`{name}` is a class whose instances cannot be called")
-            return _Program(name, instantiate, call, bound=False, module=module)
+            return Program(name, instantiate, call, bound=False, module=module)
         if not callable(found):
             kind = type(found).__name__
             raise EntryProblem("missing", f"`{name}` is a {kind}: no nn.Module class, no instance, no function")
         if not isinstance(found, torch.nn.Module):
-            return _Program(name, lambda: found, found, bound=True, module=False)
+            return Program(name, lambda: found, found, bound=True, module=False)
         uncopiable = False
 
         def duplicate() -> Any:
@@ -350,9 +350,9 @@ class Loader:
                     uncopiable = True
             return torch_internals.uncompiled(again())
 
-        return _Program(name, duplicate, found.forward, bound=True, module=True)
+        return Program(name, duplicate, found.forward, bound=True, module=True)
 
-    def _inputs(self, module: ModuleType, again: bool, program: _Program, conventional: str | None) -> _Inputs:
+    def _inputs(self, module: ModuleType, again: bool, program: Program, conventional: str | None) -> Inputs:
         spec = self._spec
         if spec.inputs is not None:
             place = module
@@ -384,7 +384,7 @@ class Loader:
             "missing", f"there are no inputs for `{program.name}`: give --inputs, or define {offers.MAKE_INPUTS}(seed)"
         )
 
-    def _inputs_from(self, source: Any, name: str) -> _Inputs:
+    def _inputs_from(self, source: Any, name: str) -> Inputs:
         """Inputs from a callable (with or without a seed) or from plain values, which are copied for each call."""
         if not callable(source) or isinstance(source, torch.Tensor):
             arguments = as_arguments(source, name)
@@ -394,7 +394,7 @@ class Loader:
                 copied_args, copied_kwargs = fresh_copy(arguments)
                 return copied_args, copied_kwargs
 
-            return _Inputs(name, copied, seeded=False)
+            return Inputs(name, copied, seeded=False)
         how = _seed_parameter(source)
         if how == "keyword":
             name = f"{name}(seed)"
@@ -412,15 +412,15 @@ class Loader:
             args, kwargs = fresh_copy(as_arguments(value, name))
             return args, kwargs
 
-        return _Inputs(name, called, seeded=how is not None or _draws(called))
+        return Inputs(name, called, seeded=how is not None or _draws(called))
 
     # ------------------------------------------------------------------ the whole
 
     def _entry(
         self,
-        module: ModuleType,
-        program: _Program,
-        inputs: _Inputs,
+        module: object,
+        program: Program,
+        inputs: Inputs,
         unbacked: Mapping[str | int, Sequence[int]] | None,
     ) -> Entry:
         once: list[Arguments] = []
@@ -430,7 +430,7 @@ class Loader:
                 once.append(inputs.give(self._options.seed))
             return once[0]
 
-        names = _parameter_names(program, sample)
+        names = parameter_names(program, sample)
         marks: Any = unbacked if unbacked is not None else getattr(module, offers.UNBACKED, None)
         dynamic: Any = getattr(module, offers.DYNAMIC, None)
         return Entry(
@@ -545,7 +545,7 @@ def _is_lightning(found: Any) -> bool:
     return any(base.__name__ == offers.LIGHTNING_BASE for base in found.__mro__[1:])
 
 
-def _example_inputs(program: _Program) -> Any:
+def _example_inputs(program: Program) -> Any:
     """A Lightning module's example input; building it is the only way to see what the constructor set."""
     if not program.module:
         return None
@@ -645,7 +645,7 @@ def _draws(give: Callable[[int], Arguments]) -> bool:
     return state is not None and state != sys.modules["numpy"].random.get_state()[1].tolist()
 
 
-def _signature(program: _Program) -> list[inspect.Parameter]:
+def _signature(program: Program) -> list[inspect.Parameter]:
     try:
         parameters = list(inspect.signature(program.forward).parameters.values())
     except (TypeError, ValueError):
@@ -653,14 +653,14 @@ def _signature(program: _Program) -> list[inspect.Parameter]:
     return parameters if program.bound else parameters[1:]
 
 
-def _required(program: _Program) -> bool:
+def _required(program: Program) -> bool:
     return any(
         p.default is inspect.Parameter.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
         for p in _signature(program)
     )
 
 
-def _parameter_names(program: _Program, sample: Callable[[], Arguments]) -> tuple[str, ...]:
+def parameter_names(program: Program, sample: Callable[[], Arguments]) -> tuple[str, ...]:
     """Names of all parameters; those behind `*args` are called `args_0`, `args_1`, those behind `**kwargs` by key."""
     parameters = _signature(program)
     if not parameters:

@@ -17,12 +17,15 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from ddelint.protocol import (
+    CaptureInfo,
     Comparison,
     Compilation,
     Decision,
     EntryFailure,
     EntryInfo,
     Overlay,
+    SavedInputs,
+    ScriptRun,
     SessionOptions,
     TraceResult,
     Types,
@@ -130,20 +133,29 @@ class Worker:
         """Load an entry and run it once in eager. The failure says why there is no session (DDE002)."""
         if self.failure is not None:
             return self.failure
-        here, there = socket.socketpair()
-        with self._lock, there:
-            try:
-                socket.send_fds(self._channel, [b"o"], [there.fileno()])
-            except OSError:
-                here.close()
-                return EntryFailure("signal", f"the worker died{self._last_words()}")
-        session = Session(here, options)
+        session = self._session(options)
+        if isinstance(session, EntryFailure):
+            return session
         opened = session.start()
         if opened is not None:
             session.close()
             return opened
         self._sessions.append(session)
         return session
+
+    def run_script(self, options: SessionOptions) -> CapturedScript | EntryFailure:
+        """Run `options.entry.script` and keep what it captures. The failure says why it could not run at all."""
+        if self.failure is not None:
+            return self.failure
+        session = self._session(options)
+        if isinstance(session, EntryFailure):
+            return session
+        reply = session.ask("open", {"options": to_wire(options)})
+        if "failure" in reply:
+            session.close()
+            return from_wire(EntryFailure, reply["failure"])
+        self._sessions.append(session)
+        return CapturedScript(session, from_wire(ScriptRun, reply["result"]))
 
     def close(self) -> None:
         """End the worker and every session. Calling it twice changes nothing."""
@@ -161,6 +173,17 @@ class Worker:
             process.kill()
             process.wait()
         self._errors.close()
+
+    def _session(self, options: SessionOptions) -> Session | EntryFailure:
+        """A session that has not been started."""
+        here, there = socket.socketpair()
+        with self._lock, there:
+            try:
+                socket.send_fds(self._channel, [b"o"], [there.fileno()])
+            except OSError:
+                here.close()
+                return EntryFailure("signal", f"the worker died{self._last_words()}")
+        return Session(here, options)
 
     def _ready(self) -> dict[str, Any]:
         with self._lock:
@@ -199,7 +222,7 @@ class Session:
 
     def start(self) -> EntryFailure | None:
         """Have the worker load the entry (Worker.open does this)."""
-        reply = self._ask("open", {"options": to_wire(self.options)})
+        reply = self.ask("open", {"options": to_wire(self.options)})
         if "failure" in reply:
             return from_wire(EntryFailure, reply["failure"])
         self._info = from_wire(EntryInfo, reply["result"])
@@ -207,7 +230,7 @@ class Session:
 
     def trace(self, overlay: Overlay) -> TraceResult:
         """All questions of the program, with `overlay` in effect."""
-        reply = self._ask("trace", {"overlay": dict(overlay)})
+        reply = self.ask("trace", {"overlay": dict(overlay)})
         return _result(TraceResult, reply, TraceResult(questions=(), runs=0))
 
     def compare(
@@ -224,7 +247,7 @@ class Session:
         `fresh` loads the rewritten files by importing them anew instead of swapping functions in place; by default
         the full comparison does and the quick one doesn't.
         """
-        reply = self._ask(
+        reply = self.ask(
             "compare",
             {
                 "overlay": dict(overlay),
@@ -249,7 +272,7 @@ class Session:
 
         `fresh` as in `compare`; by default the run with Inductor is fresh and others are not.
         """
-        reply = self._ask(
+        reply = self.ask(
             "compile",
             {
                 "overlay": dict(overlay),
@@ -263,7 +286,7 @@ class Session:
 
     def types(self, functions: Collection[str] = ()) -> Types:
         """Types seen in eager runs of the original, of `functions` (`filename::qualname`; empty: of all)."""
-        return _result(Types, self._ask("types", {"functions": sorted(functions)}), Types())
+        return _result(Types, self.ask("types", {"functions": sorted(functions)}), Types())
 
     def close(self) -> None:
         """End the session's processes. Calling it twice changes nothing."""
@@ -272,7 +295,8 @@ class Session:
         self._reader.close()
         self._channel.close()
 
-    def _ask(self, method: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    def ask(self, method: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """One request as it crosses the wire: a dict with `result` or `failure`."""
         with self._lock:
             try:
                 self._channel.sendall(json.dumps({"method": method, **arguments}).encode() + b"\n")
@@ -283,6 +307,54 @@ class Session:
             return _failed("signal", "the session's process is gone")
         reply: dict[str, Any] = json.loads(line)
         return reply
+
+
+class CapturedScript:
+    """A script that was run: a session for each program that it captured, all served by the process that ran it."""
+
+    def __init__(self, session: Session, run: ScriptRun) -> None:
+        self.run = run
+        self._session = session
+
+    def open(self, number: int) -> Session | EntryFailure:
+        """The captured program as a session; run once in eager, as Worker.open does."""
+        capture = self.run.captures[number]
+        session = _CaptureSession(self._session, number, capture)
+        failure = session.start()
+        return session if failure is None else failure
+
+    def save(self, filename: str) -> SavedInputs:
+        """Write the captured arguments of all programs to a file (see trace.saved)."""
+        return _result(SavedInputs, self._session.ask("save", {"filename": filename}), SavedInputs())
+
+    def close(self) -> None:
+        """End the script's processes."""
+        self._session.close()
+
+
+class _CaptureSession(Session):
+    """One captured program; closing it leaves the others open."""
+
+    def __init__(self, script: Session, number: int, capture: CaptureInfo) -> None:
+        spec = replace(script.options.entry, filename=capture.filename, capture=number, calls=capture.calls)
+        self.options = replace(script.options, entry=spec)
+        self._script = script
+        self._info = None
+
+    def start(self) -> EntryFailure | None:
+        reply = self.ask("enter", {})
+        if "failure" in reply:
+            return from_wire(EntryFailure, reply["failure"])
+        self._info = from_wire(EntryInfo, reply["result"])
+        return None
+
+    def ask(self, method: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        spec = self.options.entry
+        which = {"capture": spec.capture, "calls": spec.calls, "filename": spec.filename}
+        return self._script.ask(method, {**arguments, **which})
+
+    def close(self) -> None:
+        pass
 
 
 def _result(kind: type[T], reply: Mapping[str, Any], empty: T) -> T:

@@ -7,6 +7,7 @@ moved one fails here, by name, and the tests for this module say so before a use
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -425,6 +426,81 @@ def mark_unbacked(tensor: torch.Tensor, dimensions: Sequence[int]) -> None:
 def backend(name: str) -> Callable[..., Any]:
     """The function behind a backend's name."""
     return private("torch._dynamo", "lookup_backend")(name)  # type: ignore[no-any-return]
+
+
+def marked(tensor: torch.Tensor) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The dimensions that `mark_unbacked` and `mark_dynamic` marked on a tensor."""
+    unbacked, dynamic = (getattr(tensor, f"_dynamo_{kind}_indices", ()) for kind in ("unbacked", "dynamic"))
+    return tuple(sorted(unbacked)), tuple(sorted(dynamic))
+
+
+MODULE_CALLS = ("forward", "__call__", "_call_impl", "_wrapped_call_impl")
+"""Methods through which a module as a whole is called and compiled."""
+
+
+class CompileWatch:
+    """Inside, what is given to `torch.compile` runs in eager, and `tell` hears of each call before it runs.
+
+    Every form of torch.compile (function, decorator, `module.compile()`, a compiled module's own context) builds its
+    wrapper in one place; ours takes that wrapper's place. It stays where it was put when the watch is over, and just
+    calls the program. A context manager.
+    """
+
+    def __init__(self, tell: Callable[[Any, tuple[Any, ...], dict[str, Any]], None]) -> None:
+        self._tell = tell
+        self._watching = False
+        self._kind = private("torch._dynamo.eval_frame", "OptimizeContext")
+        self._own = vars(self._kind).get("__call__")
+        self._plain = self._kind.__call__
+
+    def __enter__(self) -> None:
+        def compile_in(context: Any, program: Any) -> Any:
+            return self._compile(context, program)
+
+        self._watching = True
+        self._kind.__call__ = compile_in
+
+    def __exit__(self, *error: object) -> None:
+        self._watching = False
+        if self._own is not None:
+            self._kind.__call__ = self._own
+        else:
+            del self._kind.__call__
+
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[None]:
+        """Inside, torch.compile is torch's own again: strict export is made of it."""
+        before, self._watching = self._watching, False
+        try:
+            yield
+        finally:
+            self._watching = before
+
+    def _compile(self, context: Any, program: Any) -> Any:
+        compiled = self._plain(context, program)
+        if not self._watching or inspect.isclass(program):
+            return compiled
+        if isinstance(program, torch.nn.Module):
+            compiled.forward = self._watcher(uncompiled(program), compiled.forward)
+            return compiled
+        if inspect.isfunction(program):
+            program = uncompiled(program)
+        return self._watcher(program, compiled)
+
+    def _watcher(self, program: Any, compiled: Any) -> Any:
+        @functools.wraps(compiled)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if self._watching:
+                self._tell(program, args, kwargs)
+            return program(*args, **kwargs)
+
+        call._ddelint_program = program  # type: ignore[attr-defined]
+        return call
+
+
+def watched(wrapper: Any) -> Any:
+    """The program behind a wrapper that CompileWatch made; None for anything else."""
+    return getattr(wrapper, "_ddelint_program", None)
 
 
 def uncompiled(program: Any) -> Any:

@@ -19,9 +19,10 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from ddelint.protocol import Decision, EntryFailure, EntryInfo, SessionOptions
+from ddelint.protocol import Decision, EntryFailure, EntryInfo, ScriptRun, SessionOptions
 from ddelint.trace import failures
 from ddelint.trace.isolation import Child, Death, Limits, die_with_parent, limit_address_space
 from ddelint.wire import from_wire, to_wire
@@ -157,13 +158,13 @@ class _Keeper:
 
         zygote = Child.start(run)
         self._zygote = zygote
-        reply = self._receive(Limits(options.timeout, options.memory))
+        reply = self._receive(Limits(_seconds(options), options.memory))
         if reply.get("cold"):
             zygote.kill()
             self._cold = True
             return self._open()
         if "failure" not in reply:
-            reply = self._receive(Limits(options.timeout + SLACK_SECONDS))
+            reply = self._receive(Limits(_seconds(options) + SLACK_SECONDS))
         if "failure" in reply and self._zygote is not None:
             self._zygote.kill()
             self._zygote = None
@@ -194,7 +195,7 @@ class _Keeper:
                 return opened
         assert self._zygote is not None
         self._zygote.send(line)
-        return self._receive(Limits(options.timeout + SLACK_SECONDS))
+        return self._receive(Limits(_seconds(options) + SLACK_SECONDS))
 
     def _cold_answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Answer a request in a process of its own, in which nothing of the user's is imported yet."""
@@ -243,12 +244,12 @@ class _Zygote:
             if failure is not None:
                 _send(self._channel, {"failure": to_wire(failure)})
                 return
-            if _uses_cuda():
-                # a fork cannot use a CUDA context that its parent made
+            if _uses_cuda() or _has_autograd_threads():
+                # a fork cannot use a CUDA context that its parent made, nor its parent's threads
                 _send(self._channel, {"cold": True})
                 return
         _send(self._channel, {"imported": True})
-        _send(self._channel, self._fork({"method": "open"}))
+        _send(self._channel, self._fork({"method": "open" if self._options.entry.script is None else "captures"}))
         for line in self._reader:
             _send(self._channel, self._fork(json.loads(line)))
 
@@ -268,7 +269,8 @@ class _Zygote:
         self._channel.close()
         failure: EntryFailure | None = None
         if self._cold:
-            failure = _import(self._options)
+            # one captured program needs only so much of the script
+            failure = _import(self._options, warm="capture" not in request)
         reply = {"failure": to_wire(failure)} if failure is not None else _handle(self._options, request)
         if os.getpid() == owner:
             _send(channel, reply)
@@ -277,13 +279,18 @@ class _Zygote:
 def _supervised(child: Child, options: SessionOptions, cancelled: Callable[[], bool]) -> dict[str, Any]:
     """The one reply of a child within the entry's limits; the child is gone afterwards."""
     try:
-        answer = child.receive(Limits(options.timeout, options.memory), cancelled)
+        answer = child.receive(Limits(_seconds(options), options.memory), cancelled)
     finally:
         child.kill()
     if isinstance(answer, Death):
         return {"failure": to_wire(failures.from_death(answer, options.paths, options.entry.filename)), "died": True}
     reply: dict[str, Any] = json.loads(answer)
     return reply
+
+
+def _seconds(options: SessionOptions) -> float:
+    """What one request may take. A script that must run again has that time for itself, and ends by its own clock."""
+    return options.timeout if options.entry.script is None else 2 * options.timeout
 
 
 def _failed_to_reload(reply: Mapping[str, Any]) -> bool:
@@ -314,7 +321,7 @@ def _import(options: SessionOptions, *, warm: bool = True) -> EntryFailure | Non
     try:
         _prepare(options)
         if warm:
-            entries.Loader(options).warm()
+            _loader(options).warm()
             overlay.remember()
     except entries.EntryProblem as problem:
         return EntryFailure(problem.kind, problem.message, problem.span)
@@ -344,6 +351,16 @@ def _uses_cuda() -> bool:
     return False
 
 
+def _has_autograd_threads() -> bool:
+    """Whether a backward pass has started threads for devices (autograd then refuses to work in a fork)."""
+    with contextlib.suppress(OSError):
+        for task in os.listdir("/proc/self/task"):
+            with contextlib.suppress(OSError), open(f"/proc/self/task/{task}/comm") as file:
+                if file.read().startswith("pt_autograd"):
+                    return True
+    return False
+
+
 # ---------------------------------------------------------------------------- requests, each in its own fork
 
 
@@ -351,6 +368,10 @@ def _handle(options: SessionOptions, request: Mapping[str, Any]) -> dict[str, An
     """Run one request: `result` holds what the method gives, `failure` why it could not."""
     from ddelint.trace import entries
 
+    if "capture" in request:
+        named = {name: request[name] for name in ("capture", "calls", "filename")}
+        spec = replace(options.entry, **named)
+        options = replace(options, entry=spec)
     method: Callable[[SessionOptions, Mapping[str, Any]], object] = _METHODS[request["method"]]
     try:
         return {"result": to_wire(method(options, request))}
@@ -382,12 +403,25 @@ _USERS = "_ddelint_users"
 """Set on exceptions that the user's code raised while the engine had it loaded again."""
 
 
+def _loader(options: SessionOptions) -> Any:
+    """What loads the entry: from its files, or from what a script captured."""
+    from ddelint.trace import capture, entries
+
+    return entries.Loader(options) if options.entry.script is None else capture.Loader(options)
+
+
+def _captures(options: SessionOptions, request: Mapping[str, Any]) -> ScriptRun:
+    from ddelint.trace import capture
+
+    return capture.script_run(options)
+
+
 def _open(options: SessionOptions, request: Mapping[str, Any]) -> EntryInfo:
     import torch
 
     from ddelint.trace import entries, overlay
 
-    loader = entries.Loader(options)
+    loader = _loader(options)
     if request.get("overlay"):
         overlay.install(request["overlay"])
     entry = loader.load()
@@ -406,13 +440,16 @@ def _open(options: SessionOptions, request: Mapping[str, Any]) -> EntryInfo:
 
 def _loaded(options: SessionOptions, request: Mapping[str, Any]) -> Any:
     """The entry with the request's overlay in effect."""
-    from ddelint.trace import entries, overlay
+    from ddelint.trace import overlay
 
     try:
-        how = overlay.install(request["overlay"], fresh=request.get("fresh", False))
-        loader = entries.Loader(options)
+        # what a script captured are live objects: their functions are swapped, and the script runs again only where
+        # that cannot be
+        captured = options.entry.script is not None
+        how = overlay.install(request["overlay"], fresh=request.get("fresh", False) and not captured)
+        loader = _loader(options)
         try:
-            return loader.load(again=how != "none")
+            return loader.load(again=how == "fresh" if captured else how != "none")
         except Exception:
             if how != "swap":
                 raise
@@ -433,9 +470,7 @@ def _trace(options: SessionOptions, request: Mapping[str, Any]) -> object:
 
 
 def _compare(options: SessionOptions, request: Mapping[str, Any]) -> object:
-    from ddelint.trace import entries
-
-    original = entries.Loader(options).load()
+    original = _loader(options).load()
     decisions = from_wire(tuple[Decision, ...], request["decisions"])
     with _engine():
         from ddelint.verify.eager import compare
@@ -451,9 +486,7 @@ def _compare(options: SessionOptions, request: Mapping[str, Any]) -> object:
 
 
 def _compile(options: SessionOptions, request: Mapping[str, Any]) -> object:
-    from ddelint.trace import entries
-
-    original = entries.Loader(options).load()
+    original = _loader(options).load()
     with _engine():
         from ddelint.verify.compiled import compile_targets
 
@@ -468,14 +501,16 @@ def _compile(options: SessionOptions, request: Mapping[str, Any]) -> object:
 
 
 def _types(options: SessionOptions, request: Mapping[str, Any]) -> object:
-    from ddelint.trace import entries, types
+    from ddelint.trace import types
 
-    entry = entries.Loader(options).load()
+    entry = _loader(options).load()
     return types.record(entry, options.paths, options.seed, frozenset(request["functions"]))
 
 
 _METHODS: dict[str, Callable[[SessionOptions, Mapping[str, Any]], object]] = {
+    "captures": _captures,
     "open": _open,
+    "enter": _open,
     "trace": _trace,
     "compare": _compare,
     "compile": _compile,

@@ -1,0 +1,290 @@
+"""One error after the other, as a text tells of them: what was asked, by which code, and who made the symbols."""
+
+from __future__ import annotations
+
+import bisect
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from ddelint.explain import births
+from ddelint.explain.births import Birth
+from ddelint.explain.cleaning import Line
+from ddelint.explain.frames import RawFrame, Stack, location, locations, stacks
+from ddelint.explain.ownership import blamed, is_framework, normal
+from ddelint.explain.texts import ErrorText, texts
+
+_CAUSED_BY = re.compile(r"Caused by: (?P<where>.*)")
+_BREAK_AT = re.compile(r"Graph break in user code at (?P<file>.+?):(?P<line>\d+)")
+_EXPORT_CALLED = re.compile(r"occurred when calling torch\.export\.export")
+_COMPARISON = re.compile(r"[<>]|[=!]=|\b(?:Eq|Ne|Lt|Le|Gt|Ge|And|Or|Not|Contains)\(|[&|~]")
+_CODE_ALONE = re.compile(r"^\s{8,}(?P<code>\S.*?)(?<=\S):?$")
+_FARTHEST_MESSAGE = 60
+"""Lines between a stack and the line of its message that an error is known by."""
+_LONGEST_MESSAGE = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """One error. `kind` and `code` are as in rules/errors.toml, with `auto` resolved."""
+
+    row: int
+    """Row of the text that says it."""
+    kind: str = ""
+    code: str = ""
+    raw: str = ""
+    operator: str = ""
+    groups: Mapping[str, str] = field(default_factory=dict)
+    value: str = ""
+    read: str = ""
+    vague: bool = False
+    asks: tuple[str, ...] = ()
+    message: str = ""
+    """What the text says, its first line."""
+    frames: tuple[RawFrame, ...] = ()
+    """The way to the question, outermost first."""
+    blamed: int | None = None
+    """Which of `frames` asks; None where no frame is anybody's code."""
+    traced: bool = True
+    """Whether that frame is in traced code; otherwise it only calls the compiler."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    sizes: frozenset[str] = frozenset()
+    births: Mapping[str, Birth] = field(default_factory=dict)
+    times: int = 1
+
+    @property
+    def frame(self) -> RawFrame | None:
+        """The blamed frame."""
+        return None if self.blamed is None else self.frames[self.blamed]
+
+
+@dataclass(frozen=True, slots=True)
+class _Match:
+    error: ErrorText
+    row: int
+    groups: dict[str, str]
+
+
+def find(lines: Sequence[Line], paths: Sequence[str]) -> list[Occurrence]:
+    """Every error in the lines of one process. `paths` name whose code counts first."""
+    found = stacks(lines)
+    born = births.births(lines, found, paths)
+    matches = _matches(lines, found)
+    rows = [line.row for line in lines]
+    occurrences = []
+    for number, match in enumerate(matches):
+        before = matches[number - 1].row if number else 0
+        following = matches[number + 1].row if number + 1 < len(matches) else rows[-1] + 1
+        end = _end(match, following, found, lines)
+        here = lines[bisect.bisect_left(rows, match.row) : bisect.bisect_left(rows, end)]
+        occurrences.append(_occurrence(match, here, before, end, lines, found, born, paths))
+    return distinct(occurrences)
+
+
+def distinct(occurrences: Sequence[Occurrence]) -> list[Occurrence]:
+    """Without what is told twice: by a chained traceback, a log and the error it ends in, or once for each rank."""
+    kept: dict[tuple[object, ...], Occurrence] = {}
+    for occurrence in sorted(occurrences, key=lambda o: (not o.traced, o.frame is None, o.vague, o.row)):
+        frame = occurrence.frame
+        subject = occurrence.operator or _canonical(occurrence.raw) or occurrence.code or occurrence.kind
+        place = (frame.filename, frame.line) if frame is not None else ("", occurrence.row)
+        known = next((key for key in kept if _same(key, place, subject, occurrence, kept[key])), None)
+        if known is None:
+            kept[(*place, subject)] = occurrence
+        else:
+            first = kept[known]
+            kept[known] = replace(
+                first,
+                asks=tuple(dict.fromkeys((*first.asks, *occurrence.asks))),
+                births={**occurrence.births, **first.births},
+                names={**occurrence.names, **first.names},
+                value=first.value or occurrence.value,
+            )
+    return sorted(kept.values(), key=lambda occurrence: occurrence.row)
+
+
+def resolved(kind: str, raw: str) -> str:
+    """A kind in the words of diagnostics.Question: `auto` by what is asked."""
+    if kind == "auto":
+        return "truth" if _COMPARISON.search(raw) else "integer"
+    return kind
+
+
+def front_end(frames: Sequence[RawFrame]) -> str:
+    """Which front end a stack belongs to; empty where nothing tells."""
+    for end in texts().front_ends:
+        if any(end.file in normal(f.filename) and end.function in ("", f.function) for f in frames):
+            return end.name
+    return ""
+
+
+def _same(
+    key: tuple[object, ...], place: tuple[str, int], subject: str, occurrence: Occurrence, first: Occurrence
+) -> bool:
+    if key[:2] == place:
+        return key[2] == subject or occurrence.vague or first.kind == occurrence.kind == "operator" or _one_chain(first, occurrence)
+    if occurrence.frame is None or not occurrence.traced:
+        return key[2] == subject or (occurrence.vague and first.frame is not None)
+    return False
+
+
+def _one_chain(first: Occurrence, second: Occurrence) -> bool:
+    """Two errors at one place, one with the compiler's words and one without, are one."""
+    return bool(first.raw or first.operator) != bool(second.raw or second.operator)
+
+
+def _canonical(raw: str) -> str:
+    return "".join(raw.split())
+
+
+def _matches(lines: Sequence[Line], found: Sequence[Stack]) -> list[_Match]:
+    """What errors.toml knows, in the order of the text; source lines inside frames don't count."""
+    quoted: set[int] = set()
+    for stack in found:
+        for frame in stack.frames:
+            quoted.update(range(frame.row, frame.row + frame.height))
+    pieces = ["" if line.row in quoted else line.text for line in lines]
+    starts, at = [], 0
+    for piece in pieces:
+        starts.append(at)
+        at += len(piece) + 1
+    text = "\n".join(pieces)
+    hits: list[tuple[int, int, int, ErrorText, re.Match[str]]] = []
+    for order, error in enumerate(texts().errors):
+        hits += [(match.start(), order, match.end(), error, match) for match in error.pattern.finditer(text)]
+    hits.sort(key=lambda hit: hit[:2])
+    result: list[_Match] = []
+    done = -1
+    for start, _, end, error, match in hits:
+        if start < done:
+            continue
+        done = end
+        row = lines[bisect.bisect_right(starts, start) - 1].row
+        groups = {name: " ".join(value.split()) for name, value in match.groupdict().items() if value}
+        hit = _Match(error, row, groups)
+        if result and _one_message(result[-1], hit, lines):
+            if result[-1].error.vague:
+                result[-1] = hit
+            continue
+        result.append(hit)
+    return result
+
+
+def _one_message(first: _Match, second: _Match, lines: Sequence[Line]) -> bool:
+    """`Consider annotating … Could not guard …`: two texts of one sentence, of which the exact one counts."""
+    if not (first.error.vague or second.error.vague):
+        return False
+    return second.row - first.row <= 2 + 4 * (first.error.name == "constraints violated")
+
+
+def _end(match: _Match, following: int, found: Sequence[Stack], lines: Sequence[Line]) -> int:
+    """The first row that is no longer of the message."""
+    end = min(following, match.row + _LONGEST_MESSAGE)
+    for stack in found:
+        if stack.role == "whole" and match.row < stack.first < end:
+            end = stack.first
+            break
+    return max(end, match.row + 1)
+
+
+def _occurrence(
+    match: _Match,
+    message: Sequence[Line],
+    before: int,
+    end: int,
+    lines: Sequence[Line],
+    found: Sequence[Stack],
+    born: Sequence[Birth],
+    paths: Sequence[str],
+) -> Occurrence:
+    error = match.error
+    told = births.facts(message)
+    raw = match.groups.get("raw", "")
+    preceding = _preceding(match, before, found, message[0].header if message else "")
+    frames, who, traced = _chosen(match, message, preceding, before, end, lines, found, paths)
+    asks = front_end([*(preceding.frames if preceding is not None else ()), *frames])
+    if not asks and any(_EXPORT_CALLED.search(line.text) for line in message):
+        asks = "export"
+    return Occurrence(
+        row=match.row,
+        kind=resolved(error.kind, raw),
+        code=error.code,
+        raw=raw,
+        operator=match.groups.get("operator", "").strip("<'").removeprefix("OpOverload(op='"),
+        groups=match.groups,
+        value=error.value,
+        read=error.read,
+        vague=error.vague,
+        asks=(asks,) if asks else error.asks,
+        message=message[0].text.strip() if message else "",
+        frames=frames,
+        blamed=who,
+        traced=traced,
+        names=told.names,
+        sizes=told.sizes,
+        births=births.merged(born, match.row if preceding is None else max(match.row, end - 1)),
+    )
+
+
+def _preceding(match: _Match, before: int, found: Sequence[Stack], header: str) -> Stack | None:
+    """The traceback that ends in the message: the nearest above it, written by the same hand."""
+    for stack in reversed(found):
+        if stack.last >= match.row or stack.role not in ("whole", "user"):
+            continue
+        near = stack.last >= match.row - _FARTHEST_MESSAGE and stack.last >= before
+        return stack if near and bool(stack.header) == bool(header) else None
+    return None
+
+
+def _chosen(
+    match: _Match,
+    message: Sequence[Line],
+    preceding: Stack | None,
+    before: int,
+    end: int,
+    lines: Sequence[Line],
+    found: Sequence[Stack],
+    paths: Sequence[str],
+) -> tuple[tuple[RawFrame, ...], int | None, bool]:
+    """The frames that tell most: those of the user's code in the message, the traceback, what it was caused by."""
+    inside = [stack for stack in found if match.row <= stack.first < end]
+    fallback: tuple[tuple[RawFrame, ...], int | None, bool] = ((), None, True)
+    for stack in reversed([stack for stack in inside if stack.role == "user"]):
+        if (who := blamed(stack.frames, paths, traced=True)) is not None:
+            return tuple(stack.frames), who[0], True
+    if preceding is not None and (who := blamed(preceding.frames, paths, preceding.role == "user")) is not None:
+        if who[1]:
+            return tuple(preceding.frames), *who
+        fallback = (tuple(preceding.frames), *who)
+    for frames in _mentioned(match, message, before, lines, inside):
+        if (who := blamed(frames, paths, traced=True)) is not None:
+            return tuple(frames), who[0], True
+    if fallback[1] is None and (code := _code_alone(message)) is not None:
+        return (RawFrame("", 0, "", code, row=message[0].row),), None, True
+    return fallback
+
+
+def _mentioned(
+    match: _Match, message: Sequence[Line], before: int, lines: Sequence[Line], inside: Sequence[Stack]
+) -> Iterator[list[RawFrame]]:
+    """Places that a message names in passing."""
+    for line in message:
+        if (caused := _CAUSED_BY.search(line.text)) is not None:
+            yield [frame for frame in locations(caused["where"]) if not is_framework(frame.filename)]
+    for stack in inside:
+        if stack.role == "graph":
+            yield stack.frames
+    for line in lines:
+        if max(before, match.row - 3) <= line.row <= match.row and (at := _BREAK_AT.search(line.text)) is not None:
+            yield [RawFrame(at["file"], int(at["line"]), row=line.row)]
+    if message and (frame := location(message[0].text)) is not None and not is_framework(frame.filename):
+        yield [frame]
+
+
+def _code_alone(message: Sequence[Line]) -> str | None:
+    """The source line of a report whose file names were lost: it stands alone below the stack's title."""
+    for number, line in enumerate(message[:-1]):
+        if line.text.rstrip().endswith("stacktrace:"):
+            match = _CODE_ALONE.match(message[number + 1].text)
+            return match["code"] if match is not None else None
+    return None
