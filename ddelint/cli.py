@@ -19,6 +19,7 @@ from ddelint.version import VERSION
 
 if TYPE_CHECKING:
     from ddelint.config import Config
+    from ddelint.protocol import ScriptSpec
     from ddelint.report.model import Report, VerifyReport
     from ddelint.report.progress import ClosingProgress
     from ddelint.report.style import Style
@@ -124,10 +125,7 @@ def _options(*decorators: Callable[[Command], Command]) -> Callable[[Command], C
     return decorate
 
 
-entry_options = _options(
-    click.option("--entry", metavar="FILE.py:NAME", help="What to run: a module class, an instance or a function."),
-    click.option("--inputs", metavar="FILE.py:NAME", help="What gives its arguments: a callable or a tuple."),
-    click.option("--init", metavar="FILE.py:NAME", help="Arguments for the class's constructor."),
+run_options = _options(
     click.option(
         "--target", "target", multiple=True, callback=_comma_separated, metavar="export,strict,compile",
         help="What must work afterwards.  [default: export,compile]",
@@ -142,6 +140,13 @@ entry_options = _options(
     click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
                  help="For one entry.  [default: 300]"),
     click.option("--memory", type=Size(), metavar="SIZE", help="What tracing may take.  [default: 8G]"),
+)  # fmt: skip
+entry_options = _options(
+    click.option("--entry", metavar="FILE.py:NAME", help="What to run: a module class, an instance or a function."),
+    click.option("--inputs", metavar="FILE.py:NAME", help="What gives its arguments: a callable, a tuple, or what "
+                 "`run --save-inputs` wrote (FILE.safetensors)."),
+    click.option("--init", metavar="FILE.py:NAME", help="Arguments for the class's constructor."),
+    run_options,
 )  # fmt: skip
 config_options = _options(
     click.option("--config", "config_file", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
@@ -194,28 +199,69 @@ def check(paths: tuple[str, ...], **given: Any) -> int:
         raise click.UsageError("no path given: ddelint check PATH…")
     options = _check_options(paths, given)
     from ddelint.pipeline import run_check
-    from ddelint.report import console, formats
 
     with _progress(options) as progress:
         report = run_check(paths, options, progress)
-    _say(report, options)
-    how = formats.Rendering(
-        _style(given), given["output_format"], _command(paths), options.unsafe_fixes, given["statistics"], options.quiet
-    )
-    text = formats.render_diff(report, how.style) if options.diff else formats.render(report, how)
-    if options.stdin is not None and options.fix and not options.diff:
-        _write_bytes(_fixed_stdin(report, options.stdin))
-        click.echo(text, err=True, nl=False)
-    else:
-        _emit(text, given["output_file"])
-    if options.diff and not options.quiet:
-        click.echo(console.diff_summary(report, options.unsafe_fixes), err=True)
-    for error in report.errors:
-        _complain(error)
-    if report.errors:
-        return COULD_NOT_WORK
-    found = bool(report.diffs) if options.diff else bool(report.remaining)
-    return FOUND_SOMETHING if found and not given["exit_zero"] else FOUND_NOTHING
+    return _give(report, options, given, _command(paths))
+
+
+@main.command(context_settings={"allow_interspersed_args": False})
+@click.argument("script", metavar="SCRIPT")
+@click.argument("arguments", nargs=-1, metavar="[ARGS]…", type=click.UNPROCESSED)
+@click.option("-m", "--module", is_flag=True, help="SCRIPT is a module's name, as in `python -m`.")
+@click.option(
+    "--path",
+    "paths",
+    multiple=True,
+    metavar="PATH",
+    help="Files and folders to blame and mend.  [default: the script's folder; with -m, the working directory]",
+)
+@click.option(
+    "--capture-modules",
+    "patterns",
+    multiple=True,
+    callback=_comma_separated,
+    metavar="PATTERN",
+    help="Check modules, too, whose class name (`pkg.model.Router`, `Router`) or path in their model matches.",
+)
+@click.option(
+    "--save-inputs",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Write the captured arguments there; `check --inputs FILE.safetensors` reads them.",
+)
+@click.option("--fix", is_flag=True, help="Write the safe fixes.")
+@click.option("--unsafe-fixes", is_flag=True, help="Take fixes, too, that narrow what is accepted or need a promise.")
+@click.option("--diff", is_flag=True, help="Print what --fix would change; write nothing.")
+@run_options
+@selection_options
+@config_options
+@click.option("--output-format", type=click.Choice(FORMATS), default="full", show_default=True)
+@click.option("--statistics", is_flag=True, help="Count findings by rule instead of listing them.")
+@click.option("--no-cache", is_flag=True, help="Neither read nor write the cache.")
+@output_options
+def run(
+    script: str,
+    arguments: tuple[str, ...],
+    module: bool,
+    paths: tuple[str, ...],
+    patterns: tuple[str, ...] | None,
+    save_inputs: str | None,
+    **given: Any,
+) -> int:
+    """Run SCRIPT with ARGS; check what it compiles, exports or calls, with the arguments it is called with."""
+    if not module and not os.path.exists(script):
+        raise click.UsageError(f"no such script: {script}")
+    if not paths:
+        paths = (".",) if module else (script,) if os.path.isdir(script) else (os.path.dirname(script) or ".",)
+    options = _check_options(paths, given)
+    from ddelint.pipeline import run_script
+    from ddelint.protocol import ScriptSpec
+
+    spec = ScriptSpec(script, module, arguments, patterns or ())
+    with _progress(options) as progress:
+        report = run_script(spec, paths, options, progress, save_inputs)
+    return _give(report, options, given, *_run_command(spec))
 
 
 @main.command()
@@ -318,7 +364,7 @@ def _check_options(paths: Sequence[str], given: dict[str, Any]) -> CheckOptions:
 
     if given.get("static") and given.get("trace"):
         raise click.UsageError("--static and --trace exclude each other")
-    if given.get("static") and (given["entry"] or given["inputs"] or given["init"]):
+    if given.get("static") and (given.get("entry") or given.get("inputs") or given.get("init")):
         raise click.UsageError("--static executes nothing: it takes no --entry, --inputs or --init")
     from_stdin = STDIN in paths
     if from_stdin and len(paths) > 1:
@@ -333,7 +379,7 @@ def _check_options(paths: Sequence[str], given: dict[str, Any]) -> CheckOptions:
         raise click.UsageError(f"cannot write {output}: no such folder")
     anchor = [given["stdin_filename"] or "."] if from_stdin else paths
     found = _config(anchor, given["config_file"], given["isolated"])
-    references = {name: _reference(name, given[name]) for name in ("entry", "inputs", "init")}
+    references = {name: _reference(name, given.get(name)) for name in ("entry", "inputs", "init")}
     entry = EntryOption(entry=references["entry"], inputs=references["inputs"], init=references["init"])
     jobs = given.get("jobs")
     overrides: dict[str, Any] = {
@@ -383,18 +429,62 @@ def _reference(option: str, text: str | None) -> str | None:
 
 def _command(paths: Sequence[str]) -> str:
     """The call as typed, without the options that only say what to do with the result."""
-    kept: list[str] = []
-    words = iter(sys.argv[1:])
-    for word in words:
-        if word in _ABOUT_OUTPUT_WITH_VALUE:
-            next(words, None)
-        elif word not in _ABOUT_OUTPUT and word.split("=")[0] not in _ABOUT_OUTPUT_WITH_VALUE:
-            kept.append(word)
+    kept = _about_input(sys.argv[1:])
     if not set(paths) <= set(kept):  # called from Python, not from a shell
         kept = list(paths)
     if kept[:1] != ["check"]:
         kept = ["check", *kept]
     return shlex.join(["ddelint", *kept])
+
+
+def _run_command(script: ScriptSpec) -> tuple[str, str]:
+    """The call of `run` as typed up to the script, without options about the result; and the script's own words."""
+    tail = [script.target, *script.arguments]
+    words = sys.argv[1:]
+    head = words[: -len(tail)] if words[-len(tail) :] == tail else ["run", *(["-m"] if script.module else [])]
+    return shlex.join(["ddelint", *_about_input(head)]), shlex.join(tail)
+
+
+def _about_input(words: Sequence[str]) -> list[str]:
+    """The words without the options that only say what to do with the result."""
+    kept: list[str] = []
+    remaining = iter(words)
+    for word in remaining:
+        if word in _ABOUT_OUTPUT_WITH_VALUE:
+            next(remaining, None)
+        elif word not in _ABOUT_OUTPUT and word.split("=")[0] not in _ABOUT_OUTPUT_WITH_VALUE:
+            kept.append(word)
+    return kept
+
+
+def _give(report: Report, options: CheckOptions, given: dict[str, Any], command: str, arguments: str = "") -> int:
+    """Print the report (or the diff, or the new source of standard input); gives the exit code."""
+    from ddelint.report import console, formats
+
+    _say(report, options)
+    how = formats.Rendering(
+        _style(given),
+        given["output_format"],
+        command,
+        options.unsafe_fixes,
+        given["statistics"],
+        options.quiet,
+        arguments,
+    )
+    text = formats.render_diff(report, how.style) if options.diff else formats.render(report, how)
+    if options.stdin is not None and options.fix and not options.diff:
+        _write_bytes(_fixed_stdin(report, options.stdin))
+        click.echo(text, err=True, nl=False)
+    else:
+        _emit(text, given["output_file"])
+    if options.diff and not options.quiet:
+        click.echo(console.diff_summary(report, options.unsafe_fixes), err=True)
+    for error in report.errors:
+        _complain(error)
+    if report.errors:
+        return COULD_NOT_WORK
+    found = bool(report.diffs) if options.diff else bool(report.remaining)
+    return FOUND_SOMETHING if found and not given["exit_zero"] else FOUND_NOTHING
 
 
 def _say(report: Report | VerifyReport, options: CheckOptions) -> None:

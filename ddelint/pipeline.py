@@ -433,10 +433,30 @@ def _search(session: Session, run: _Run) -> set[str]:
         return set(types.rows)
     if not any(question.kind in ("other", "failure") for question in outcome.trace.questions):
         run.executed.update({name: frozenset(rows) for name, rows in types.rows.items()})
-    run.traced += outcome.diagnostics
+    run.traced += _with_front_ends(session, outcome.diagnostics, run, enough)
     run.traced += _budget(outcome)
     run.history = outcome.everything if options.unsafe_fixes else outcome.safe
     return set(types.rows)
+
+
+def _with_front_ends(session: Session, diagnostics: Sequence[Diagnostic], run: _Run, enough: float) -> list[Diagnostic]:
+    """The findings of the fake run with the front ends that ask there, too, and what only those ask."""
+    from ddelint.trace.diagnose import diagnose
+    from ddelint.trace.front_ends import asked_by, front_ends_of
+
+    if not any(diagnostic.asks for diagnostic in diagnostics):
+        return list(diagnostics)
+    run.progress.stage("asking Dynamo")
+    asked = [
+        asked_by(session, run.sources, target, out_of_time=lambda: time.monotonic() > enough)
+        for target in ("strict", "compile")
+    ]
+    told = [replace(d, asks=tuple(dict.fromkeys((*d.asks, *front_ends_of(d.span, asked))))) for d in diagnostics]
+    for question in (question for one in asked for question in one.questions):
+        if not any(d.span.overlaps(question.span) for d in told):
+            found = diagnose(question, run.sources[question.span.filename])
+            told.append(replace(found, asks=front_ends_of(question.span, asked)))
+    return told
 
 
 def _suppressed(run: _Run) -> Callable[[Diagnostic], bool]:

@@ -240,8 +240,8 @@ def _detail(text: str, verbose: bool) -> list[str]:
     return lines
 
 
-def summary(report: Report, style: Style, unsafe_fixes: bool, command: str) -> Iterator[str]:
-    """The closing lines. `command` is the call that found this, to which `--fix` is added."""
+def summary(report: Report, style: Style, unsafe_fixes: bool, command: str, arguments: str = "") -> Iterator[str]:
+    """The closing lines. `command` and `arguments` are the call that found this; `--fix` goes between them."""
     remaining, fixed = report.remaining, report.fixed
     if fixed:
         files = len({diagnostic.span.filename for diagnostic in fixed})
@@ -257,7 +257,7 @@ def summary(report: Report, style: Style, unsafe_fixes: bool, command: str) -> I
     ready = safe + unsafe if unsafe_fixes else safe
     if ready:
         flags = "--fix --unsafe-fixes" if unsafe_fixes else "--fix"
-        text += f", {ready} fixable: `{command} {flags}`"
+        text += f", {ready} fixable: `{' '.join(filter(None, (command, flags, arguments)))}`"
     if unsafe and not unsafe_fixes:
         text += f" ({unsafe} more with --unsafe-fixes)" if ready else f", {unsafe} fixable with --fix --unsafe-fixes"
     yield text

@@ -12,7 +12,10 @@ from ddelint.report.style import Style
 
 @dataclass(frozen=True, slots=True)
 class Rendering:
-    """How to write a report. `command` is the call that found it, without `--fix`, for the closing line."""
+    """How to write a report. `command` is the call that found it, without `--fix`, for the closing line.
+
+    Options go between `command` and `arguments`.
+    """
 
     style: Style
     output_format: str = "full"
@@ -21,6 +24,7 @@ class Rendering:
     unsafe_fixes: bool = False
     statistics: bool = False
     quiet: bool = False
+    arguments: str = ""
 
 
 def render(report: Report, how: Rendering) -> str:
@@ -38,7 +42,7 @@ def render(report: Report, how: Rendering) -> str:
     else:
         lines = list(console.render_report(report, how.style, how.unsafe_fixes))
     if not how.quiet:
-        lines += console.summary(report, how.style, how.unsafe_fixes, how.command)
+        lines += console.summary(report, how.style, how.unsafe_fixes, how.command, how.arguments)
     return joined(how.style.spell(line) for line in lines)
 
 

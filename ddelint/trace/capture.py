@@ -164,15 +164,17 @@ class Recorder:
 
     # ------------------------------------------------------------------ what is kept
 
-    def _offer(
-        self, how: str, program: Any, args: tuple[Any, ...], kwargs: dict[str, Any], shapes: Any = None
-    ) -> None:
+    def _offer(self, how: str, program: Any, args: tuple[Any, ...], kwargs: dict[str, Any], shapes: Any = None) -> None:
         if self._busy or os.getpid() != self._owner or not callable(program):
             return
         with self._left_alone():
             program, args = _whole(program, args)
             leaves, structure = pytree.tree_flatten((args, kwargs))
-            if torch.compiler.is_compiling() or torch.jit.is_tracing() or any(isinstance(leaf, torch_internals.FakeTensor) for leaf in leaves):
+            if (
+                torch.compiler.is_compiling()
+                or torch.jit.is_tracing()
+                or any(isinstance(leaf, torch_internals.FakeTensor) for leaf in leaves)
+            ):
                 return
             place = _filename(program)
             if not isinstance(program, torch.nn.Module) and place.startswith(torch_internals.TORCH_FOLDER):
@@ -264,7 +266,9 @@ def _whole(program: Any, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
     module = torch_internals.uncompiled(args[0])
     if name in torch_internals.MODULE_CALLS:
         return module, args[1:]
-    if inspect.unwrap(getattr(type(module), name, None) or program) is inspect.unwrap(program) and hasattr(module, name):
+    if inspect.unwrap(getattr(type(module), name, None) or program) is inspect.unwrap(program) and hasattr(
+        module, name
+    ):
         return types.MethodType(program, module), args[1:]
     return program, args
 
@@ -341,9 +345,11 @@ def _transparent(module: torch.nn.Module) -> torch.nn.Module:
 
 def _modules_around(program: Any) -> list[torch.nn.Module]:
     """The modules that a function refers to: in its closure, its globals, its object."""
-    values: list[Any] = list(vars(program.__self__).values()) if hasattr(program, "__self__") and hasattr(
-        program.__self__, "__dict__"
-    ) else []
+    values: list[Any] = (
+        list(vars(program.__self__).values())
+        if hasattr(program, "__self__") and hasattr(program.__self__, "__dict__")
+        else []
+    )
     function = inspect.unwrap(program)
     code = getattr(function, "__code__", None)
     if code is not None:
@@ -471,8 +477,10 @@ def script_run(options: SessionOptions) -> ScriptRun:
     if _captured is None:
         run(options)
     assert _captured is not None
-    infos = tuple(capture.info if capture.filename else replace(capture.info, filename=options.entry.filename)
-                  for capture in _captured.captures)
+    infos = tuple(
+        capture.info if capture.filename else replace(capture.info, filename=options.entry.filename)
+        for capture in _captured.captures
+    )
     return ScriptRun(infos, _captured.left_out, _ending)
 
 
