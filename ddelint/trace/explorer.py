@@ -227,19 +227,20 @@ class Explorer:
         inquiry = Inquiry("specialized", expression, f"{symbol} was specialized: {expression} became {value}")
         self._add(self._question(observer, inquiry, who, []))
 
-    def decided(self, observer: Observer, expression: sympy.Basic, answer: bool) -> None:
+    def decided(self, observer: Observer, expression: sympy.Basic, answer: Answer) -> None:
         """The same question at another place of the user's: undecidable as well, once the first place is mended."""
         who = self._blame()
         if who is None or not who.inside or not who.direct:
             return
-        inquiry = Inquiry("truth", expression, torch_internals.undecidable_text(observer, expression, expression))
-        key = ("truth", *who.key)
+        kind = "truth" if isinstance(answer, bool) else "integer"
+        inquiry = Inquiry(kind, expression, torch_internals.undecidable_text(observer, expression, expression))
+        key = (kind, *who.key)
         if key in self._sites:
             return
         span = provenance.expression_at(who.place, self._sources).span
         if (span, "implied") not in self._by_span and any(q.span == span for q in self._questions):
             return
-        text = "true" if answer else "false"
+        text = str(answer).lower()
         index = self._add(self._question(observer, inquiry, who, [text]))
         self._by_span[span, "implied"] = index
         self._questions[index] = _with_answers(self._questions[index], [text])

@@ -43,7 +43,7 @@ class Oracle(Protocol):
     def specialized(self, observer: Observer, symbol: sympy.Symbol, expression: sympy.Basic, value: Any) -> None:
         """A size declared dynamic was fixed to its example value by evaluating `expression` to `value`."""
 
-    def decided(self, observer: Observer, expression: sympy.Basic, answer: bool) -> None:
+    def decided(self, observer: Observer, expression: sympy.Basic, answer: Answer) -> None:
         """A question got an answer only because the oracle has answered the same question before."""
 
 
@@ -58,6 +58,8 @@ class Observer(torch_internals.ShapeEnv):  # type: ignore[misc]
         """Symbols of input sizes that the user declared dynamic."""
         self.assumed: dict[sympy.Basic, bool] = {}
         """Truth questions that the oracle answered, and how."""
+        self.extracted: dict[sympy.Basic, int | float] = {}
+        """Numbers that the oracle gave."""
         self.flags: set[sympy.Symbol] = set()
         """Symbols that stand for a bool read from data: torch writes its truth as `Eq(u0, 1)`."""
         self._asserts: dict[tuple[CodeType, int], bool] = {}
@@ -84,6 +86,15 @@ class Observer(torch_internals.ShapeEnv):  # type: ignore[misc]
                     self._oracle.decided(self, orig_expr, bool(result))
         return result
 
+    def evaluate_sym_node(self, sym_node: Any, *args: Any, **kwargs: Any) -> sympy.Basic:
+        """As ShapeEnv's, which knows a number by the oracle's answer alone once it was given."""
+        result = super().evaluate_sym_node(sym_node, *args, **kwargs)
+        if not self._silent and self.extracted:
+            expression = torch_internals.first_expression_of(sym_node)
+            if expression in self.extracted:
+                self._oracle.decided(self, expression, self.extracted[expression])
+        return result
+
     def _evaluate_expr(self, orig_expr: sympy.Basic, *args: Any, **kwargs: Any) -> sympy.Basic:
         try:
             result = super()._evaluate_expr(orig_expr, *args, **kwargs)
@@ -107,6 +118,7 @@ class Observer(torch_internals.ShapeEnv):  # type: ignore[misc]
             fact = expression if answer else sympy.Not(expression)
             self.assumed[expression] = bool(answer)
         else:
+            self.extracted[expression] = answer
             result = sympy.Integer(answer) if expression.is_integer else sympy.Float(answer)
             fact = sympy.Eq(expression, result)
         for symbol in expression.free_symbols:

@@ -55,6 +55,7 @@ Undecidable: type[RuntimeError] = private("torch.fx.experimental.symbolic_shapes
 for _hook in (
     "_evaluate_expr",
     "evaluate_expr",
+    "evaluate_sym_node",
     "_make_data_dependent_error",
     "guard_or_defer_runtime_assert",
     "create_unbacked_symint",
@@ -122,6 +123,12 @@ def expression_of(value: Any) -> sympy.Basic | None:
         expression = value.node.expr
     except (AttributeError, NotImplementedError):
         return None
+    return expression if isinstance(expression, sympy.Basic) else None
+
+
+def first_expression_of(node: Any) -> sympy.Basic | None:
+    """The expression that a SymNode was made with, whatever its environment has learned since."""
+    expression = getattr(node, "_expr", None)
     return expression if isinstance(expression, sympy.Basic) else None
 
 

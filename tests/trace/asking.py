@@ -243,3 +243,9 @@ def key_from_data(x, keep):
     torch._check(count <= 4, lambda: f"{count} kept")
     print(f"{count} kept")
     return {f"{count} kept": x, str(x.shape[0]): x}  # asks: text
+
+
+def one_number_twice(x, keep):
+    hit = x[keep]
+    first = torch.full_like(x, len(hit))  # asks: integer
+    return first / len(hit)  # asks: integer
