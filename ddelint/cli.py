@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 FOUND_NOTHING, FOUND_SOMETHING, COULD_NOT_WORK = 0, 1, 2
 STDIN = "-"
-_EXPECTED = {"ConfigError", "DiscoveryError", "CatalogError"}
+_EXPECTED = {"ConfigError", "DiscoveryError", "CatalogError", "PipelineError", "ExplainError"}
 """Errors of the user's making, by name: their modules are not loaded unless they are needed."""
 _ABOUT_OUTPUT = {
     "--fix", "--unsafe-fixes", "--diff", "--exit-zero", "--statistics", "--no-cache", "-q", "--quiet", "-v", "-vv",
     "--verbose",
 }  # fmt: skip
-_ABOUT_OUTPUT_WITH_VALUE = {"--color", "--output-format", "-o", "--output-file"}
+_ABOUT_OUTPUT_WITH_VALUE = {"--color", "--output-format", "-o", "--output-file", "--save-inputs"}
 _SIZES = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -294,6 +294,36 @@ def verify(paths: tuple[str, ...], **given: Any) -> int:
 
 
 @main.command()
+@click.argument("source", required=False, default=STDIN, metavar="[FILE | FOLDER | -]")
+@click.option("--path", "paths", multiple=True, type=click.Path(), metavar="PATH",
+              help="Whose code counts as ours, and where it lies: a file, a folder, or a package's name.")
+@click.option("--select", multiple=True, callback=_comma_separated, metavar="CODES",
+              help="Rules to report; prefixes count (DDE1).")
+@click.option("--ignore", multiple=True, callback=_comma_separated, metavar="CODES", help="Rules not to report.")
+@click.option("--output-format", type=click.Choice(FORMATS), default="full", show_default=True)
+@click.option("--statistics", is_flag=True, help="Count findings by rule instead of listing them.")
+@output_options
+def explain(source: str, paths: tuple[str, ...], **given: Any) -> int:
+    """Explain a pasted error, a TORCH_LOGS file or a TORCH_TRACE folder; execute nothing."""
+    if source == STDIN and sys.stdin.isatty():
+        click.echo("paste the error, then end the input (Ctrl-D)", err=True)
+    from ddelint import config
+    from ddelint.explain.explain import run_explain
+    from ddelint.report import formats
+
+    chosen = {name: config.code_prefixes(given[name], f"--{name}") for name in ("select", "ignore") if given[name]}
+    options = CheckOptions(quiet=given["quiet"], **chosen)
+    report = run_explain(source, paths, options)
+    _say(report, options)
+    quiet = given["quiet"] or not report.diagnostics
+    how = formats.Rendering(
+        _style(given), given["output_format"], "ddelint explain", statistics=given["statistics"], quiet=quiet
+    )
+    _emit(formats.render(report, how), given["output_file"])
+    return FOUND_SOMETHING if report.diagnostics and not given["exit_zero"] else FOUND_NOTHING
+
+
+@main.command()
 @click.argument("code", required=False)
 @click.option("--all", "every", is_flag=True, help="Show all rules.")
 @click.option("--output-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
@@ -441,8 +471,9 @@ def _run_command(script: ScriptSpec) -> tuple[str, str]:
     """The call of `run` as typed up to the script, without options about the result; and the script's own words."""
     tail = [script.target, *script.arguments]
     words = sys.argv[1:]
-    head = words[: -len(tail)] if words[-len(tail) :] == tail else ["run", *(["-m"] if script.module else [])]
-    return shlex.join(["ddelint", *_about_input(head)]), shlex.join(tail)
+    head = words[: -len(tail)] if words[-len(tail) :] == tail else ["run"]
+    kept = [word for word in _about_input(head) if word not in {"-m", "--module"}]
+    return shlex.join(["ddelint", *kept]), shlex.join([*(["-m"] if script.module else []), *tail])
 
 
 def _about_input(words: Sequence[str]) -> list[str]:

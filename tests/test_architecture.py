@@ -13,7 +13,7 @@ import pytest
 import ddelint
 
 PACKAGE = Path(ddelint.__file__).parent
-ROOMS = ("static", "trace", "rewrite", "verify", "report")
+ROOMS = ("static", "trace", "rewrite", "verify", "report", "explain")
 FRONT = {"cli", "__main__", "pipeline", "config", "discovery"}
 """What stands before the rooms: no room may know of it."""
 MAY_IMPORT = {
@@ -22,6 +22,7 @@ MAY_IMPORT = {
     "rewrite": {"trace"},
     "verify": {"trace"},
     "report": set(),
+    "explain": {"trace", "rewrite", "report"},
 }
 """Which other rooms a room may import; the nouns are everybody's."""
 WORKER_ENDS = {"ddelint.trace.worker"}

@@ -19,6 +19,18 @@ _RELATIONS: Mapping[str, type[ast.cmpop]] = {
     "Gt": ast.Gt,
     "Ge": ast.GtE,
 }
+_ARITHMETIC: Mapping[str, type[ast.operator]] = {
+    "FloorDiv": ast.FloorDiv,
+    "CleanDiv": ast.FloorDiv,
+    "IntTrueDiv": ast.Div,
+    "FloatTrueDiv": ast.Div,
+    "Mod": ast.Mod,
+    "PythonMod": ast.Mod,
+    "PowByNatural": ast.Pow,
+    "FloatPow": ast.Pow,
+}
+_FUNCTIONS = {"TruncToInt": "int", "ToFloat": "float", "RoundToInt": "round", "Max": "max", "Min": "min", "Abs": "abs"}
+_INFINITIES = frozenset(("IntInfinity", "NegativeIntInfinity", "int_oo", "oo"))
 _JOINTS: Mapping[str, type[ast.boolop]] = {"And": ast.And, "Or": ast.Or}
 _INPUT = re.compile(r"L\[['\"](?P<name>\w+)['\"]\]")
 _SIZE = re.compile(r"\.size\(\)\[(?P<dimension>\d+)\]")
@@ -28,30 +40,34 @@ _SIZE_METHODS = frozenset(("size", "numel", "nelement"))
 def narrowed(spot: Spot, kind: str) -> ast.expr | ast.stmt | None:
     """The expression of a statement that a question of `kind` is about, where the text names only a line."""
     node = spot.source.at(spot.span)
-    if node is None or spot.exact or not isinstance(node, ast.stmt):
-        return node
+    if node is None:
+        return None
+    if not isinstance(node, ast.stmt):
+        return _within(node, kind)
     parts = list(_headers(node))
     if kind in ("truth", "operator"):
         chosen = next(_tests(node, parts), None) or (next(_calls(parts), None) if kind == "operator" else None)
     else:
         chosen = next(_integers(node, parts, spot.source), None)
-    return chosen or (parts[0] if len(parts) >= 1 and isinstance(node, (ast.Assign, ast.Return, ast.Expr)) else node)
-
-
-def is_call_of(node: ast.AST | None, names: frozenset[str]) -> bool:
-    """Whether a node is nothing but a call of one of `names`."""
-    return isinstance(node, ast.Call) and terminal_name(node.func) in names
+    if chosen is not None:
+        return _within(chosen, kind)
+    return parts[0] if len(parts) >= 1 and isinstance(node, (ast.Assign, ast.Return, ast.Expr)) else node
 
 
 def worded(raw: str, names: Mapping[str, str]) -> str:
     """The compiler's words as the user would write them: `Eq(u0, 0)` → `n == 0`, `L['x'].size()[0]` → `x.shape[0]`."""
-    text = _SIZE.sub(r".shape[\g<dimension>]", _INPUT.sub(r"\g<name>", raw))
+    text = input_name(raw)
     try:
         tree = ast.parse(text, mode="eval").body
         text = ast.unparse(_Pythonic().visit(tree))
     except (SyntaxError, ValueError, RecursionError):
         pass
-    return SYMBOL.sub(lambda match: names.get(match[0], match[0]), text)
+    return SYMBOL.sub(lambda match: input_name(names.get(match[0], match[0])), text)
+
+
+def input_name(source: str) -> str:
+    """`L['x'].size()[0]` → `x.shape[0]`."""
+    return _SIZE.sub(r".shape[\g<dimension>]", _INPUT.sub(r"\g<name>", source))
 
 
 def symbols_in(raw: str) -> list[str]:
@@ -74,11 +90,39 @@ def name_at(node: ast.AST | None, source: SourceFile) -> str:
     return ""
 
 
+def definition(source: SourceFile, node: ast.AST, name: str) -> ast.expr | None:
+    """What the last plain assignment above `node`, in its function, gave to a name."""
+    function = _function(source, node)
+    row = getattr(node, "lineno", 0)
+    found: ast.expr | None = None
+    for statement in ast.walk(function) if function is not None else ():
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=target)], value=value) if target == name and statement.lineno < row:
+                found = value if found is None or value.lineno >= found.lineno else found
+    return found
+
+
+def is_parameter(source: SourceFile, node: ast.AST) -> bool:
+    """Whether a node is a name that its function was given and never assigned above."""
+    function = _function(source, node)
+    if function is None or not isinstance(node, ast.Name):
+        return False
+    given = function.args
+    names = {argument.arg for argument in (*given.posonlyargs, *given.args, *given.kwonlyargs)}
+    return node.id in names and definition(source, node, node.id) is None
+
+
+def _function(source: SourceFile, node: ast.AST) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+    return next((n for n in source.ancestors(node) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))), None)
+
+
 def is_tensor_truth(raw: str, node: ast.AST | None) -> bool:
     """Whether a tensor itself was tested: `bool(t)` reads its item and asks `Eq(u0, 1)`, which the code doesn't."""
     if re.fullmatch(r"(?:Eq|Ne)\(u\d+, 1\)", "".join(raw.split()).replace(",", ", ")) is None or node is None:
         return False
-    return not any(isinstance(part, ast.Constant) and part.value == 1 and part.value is not True for part in descend(node))
+    return not any(
+        isinstance(part, ast.Constant) and part.value == 1 and part.value is not True for part in descend(node)
+    )
 
 
 def looks_like_size(text: str) -> bool:
@@ -98,7 +142,40 @@ class _Pythonic(ast.NodeTransformer):
             return ast.BoolOp(_JOINTS[name](), node.args)
         if name == "Not" and len(node.args) == 1:
             return ast.UnaryOp(ast.Not(), node.args[0])
+        if name in _ARITHMETIC and len(node.args) == 2:
+            return ast.BinOp(node.args[0], _ARITHMETIC[name](), node.args[1])
+        if name in _FUNCTIONS:
+            return ast.Call(ast.Name(_FUNCTIONS[name]), node.args, [])
         return node
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+        """A comparison with infinity says nothing."""
+        self.generic_visit(node)
+        kept = [value for value in node.values if not _is_trivial(value)]
+        if not kept:
+            return node
+        return kept[0] if len(kept) == 1 else ast.BoolOp(node.op, kept)
+
+
+def _is_trivial(node: ast.AST) -> bool:
+    return isinstance(node, ast.Compare) and any(
+        terminal_name(part.func if isinstance(part, ast.Call) else part) in _INFINITIES
+        for part in (node.left, *node.comparators)
+        for part in ([part.operand] if isinstance(part, ast.UnaryOp) else [part])
+    )
+
+
+def _within(node: ast.expr, kind: str) -> ast.expr:
+    """Of an indexed container the index asks, of a slice its bound."""
+    if kind != "integer" or not isinstance(node, ast.Subscript):
+        return node
+    match node.slice:
+        case ast.Slice(lower=lower, upper=upper, step=step):
+            bounds = [part for part in (lower, upper, step) if part is not None and not isinstance(part, ast.Constant)]
+            return bounds[0] if len(bounds) == 1 else node
+        case ast.Tuple() | ast.Constant():
+            return node
+    return node.slice
 
 
 def _headers(statement: ast.stmt) -> Iterator[ast.expr]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,12 +16,15 @@ SYMBOL = re.compile(r"\bz?[usf]+\d+\b")
 _CREATED = re.compile(
     r"create_unbacked_sym\w+ (?P<symbol>\w+) \[(?P<lower>[^,\]]*), (?P<upper>[^\]]*)\]\s*(?:at )?(?P<rest>.*)"
 )
-_RANGE = re.compile(r"(?:constrain_symbol_range (?P<symbol>\w+) |_update_var_to_range (?P<updated>\w+) = VR)\[(?P<lower>[^,\]]*), (?P<upper>[^\]]*)\]")
+_RANGE = re.compile(
+    r"(?:constrain_symbol_range (?P<symbol>\w+) |_update_var_to_range (?P<updated>\w+) = VR)\[(?P<lower>[^,\]]*), (?P<upper>[^\]]*)\]"
+)
 _GRAPH_SYMBOL = re.compile(r"\b(u\d+|zuf\d+)\b")
 _GRAPH_NODE = re.compile(r"^\s*\w+: \"(?:Sym\(|[a-z]\w*\[)")
 _REPLACED = re.compile(r"derived by replacing (?P<pairs>.+?) in [^\n]+ and its negation")
 _PAIR = re.compile(r"`(?P<symbol>\w+)` with (?P<names>.+?)(?=, `|$)")
 _LOCAL = re.compile(r"^\s+(?P<name>[A-Za-z_]\w*): \['(?P<symbol>[usz]\w*\d+)'\]$")
+_SOURCES = re.compile(r", where (?P<sources>\{[^}\n]*\})")
 _SIZE_LIKE = re.compile(r"\(Size-like symbols: (?P<symbols>[^)]*)\)")
 _FARTHEST_NODE = 30
 
@@ -53,9 +57,7 @@ def births(lines: Sequence[Line], stacks: Sequence[Stack], paths: Sequence[str])
     for line in lines:
         if "create_unbacked" in line.text and (match := _CREATED.search(line.text)) is not None:
             frame = next((f for f in locations(match["rest"]) if not is_framework(f.filename)), None)
-            found.append(
-                Birth(match["symbol"], line.row, frame, _bound(match["lower"]), _bound(match["upper"]))
-            )
+            found.append(Birth(match["symbol"], line.row, frame, _bound(match["lower"]), _bound(match["upper"])))
         elif "range" in line.text and (match := _RANGE.search(line.text)) is not None:
             symbol = match["symbol"] or match["updated"]
             found.append(Birth(symbol, line.row, None, _bound(match["lower"]), _bound(match["upper"])))
@@ -96,9 +98,20 @@ def facts(message: Sequence[Line]) -> Facts:
         if "derived by replacing" in line.text and (match := _REPLACED.search(line.text)) is not None:
             for pair in _PAIR.finditer(match["pairs"]):
                 names[pair["symbol"]] = min(pair["names"].split(" or "), key=len)
+        if ", where {" in line.text and (match := _SOURCES.search(line.text)) is not None:
+            names |= _sources(match["sources"])
         elif line.text.endswith("']") and (match := _LOCAL.match(line.text)) is not None:
             names.setdefault(match["symbol"], match["name"])
     return Facts(names, frozenset(sizes))
+
+
+def _sources(text: str) -> dict[str, str]:
+    """`{'s77': "L['x'].size()[0]"}` as torch prints it."""
+    try:
+        found = ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return {}
+    return {str(symbol): str(source) for symbol, source in found.items()} if isinstance(found, dict) else {}
 
 
 def _with_bounds(birth: Birth, before: Birth) -> Birth:

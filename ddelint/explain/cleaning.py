@@ -11,13 +11,16 @@ from typing import Any
 
 from ddelint.explain.texts import texts
 
-_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[()][A-Z0-9]|[\x00-\x08\x0b-\x1a\x1c-\x1f]")
+_ESCAPES = re.compile(
+    r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[()][A-Z0-9]|[\x00-\x08\x0b-\x1a\x1c-\x1f]"
+)
 _LOST_ESCAPES = re.compile(r"(?<![\w\])])\[(?:\d{1,2};)*\d{1,2}m")
 """What stays of a colour code where the paste has lost its escape character."""
 _QUOTE = re.compile(r"(?:> ?)+(?=\S)|(?:> )+(?= )|>$")
 _BOX = re.compile(r"[│|┃║] ?(?P<text>.*?)\s*[│|┃║]?$")
 _PYTEST_ERROR = re.compile(r"E   (?=\S|  )")
 _PROCESS = re.compile(r"(?:\s*\[[A-Za-z_ ]+\d+\]:?)+|\s*\[\d+,\d+\]<\w+>|\s*\(\w+ [^()]*pid=\d+[^()]*\)")
+_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?")
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _NOT_TEXT = 0.05
 """Share of characters that no text holds, from which on a file is binary."""
@@ -25,7 +28,10 @@ _NOT_TEXT = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line. `row` counts from 1 in what was pasted; `header` is the logger's prefix that was taken off."""
+    """One line. `row` counts from 1 in what was pasted; `header` is the logger's prefix that was taken off.
+
+    The lines of one log record share their header; a clock's time is not in it, since services stamp each line.
+    """
 
     row: int
     text: str
@@ -63,11 +69,16 @@ def unwrapped(text: str) -> str:
     return text
 
 
+def rows(text: str) -> list[str]:
+    """The lines of a text without their ends, as `clean` counts them."""
+    return _LINE_END.split(text)
+
+
 def clean(text: str) -> list[Line]:
     """The lines of `text`, each cleaned, in their order and number."""
     lines = []
     quoted = _mostly_quoted(text)
-    for row, raw in enumerate(_LINE_END.split(text), start=1):
+    for row, raw in enumerate(rows(text), start=1):
         line = _LOST_ESCAPES.sub("", _ESCAPES.sub("", raw)) if "\x1b" in raw or "m" in raw else _ESCAPES.sub("", raw)
         if quoted:
             line = _QUOTE.sub("", line, count=1)
@@ -97,7 +108,7 @@ def _without_prefixes(line: str) -> tuple[str, str]:
     while match is not None and match.end() > at:
         at = match.end()
         match = prefix.match(line, at)
-    return line[at:], line[:at]
+    return line[at:], _TIME.sub("", line[:at])
 
 
 def _mostly_quoted(text: str) -> bool:

@@ -14,7 +14,9 @@ _PYTHON = re.compile(
     r"(?:, in (?P<function>[^\n,]+))?(?:, code: (?P<code>.*))?$"
 )
 _COMMENT = re.compile(r"^\s*# File: (?P<file>.+?):(?P<line>\d+) in (?P<function>\S+)(?:, code: (?P<code>.*))?$")
-_IPYTHON = re.compile(r"^(?:File )?(?P<file>(?:[~/.\w]|[A-Za-z]:\\)[^\n]*?):(?P<line>\d+),? in (?P<function>[\w.<>]+)(?P<rest>\(.*)?$")
+_IPYTHON = re.compile(
+    r"^(?:File )?(?P<file>(?:[~/.\w]|[A-Za-z]:\\)[^\n]*?):(?P<line>\d+),? in (?P<function>[\w.<>]+)(?P<rest>\(.*)?$"
+)
 _CELL = re.compile(r"^(?:Cell )?In ?\[(?P<cell>\d+)\], line (?P<line>\d+)(?:, in (?P<function>[\w.<>]+).*)?$")
 _INPUT = re.compile(r"^Input In \[(?P<cell>\d+)\], in (?P<function><cell line: \d+>|[\w.<>]+)(?:\(.*)?$")
 _OLD_IPYTHON = re.compile(r"^(?P<file>(?:~?/|[A-Za-z]:\\|<ipython-input-)\S*) in (?P<function>[\w.<>]+)\(.*\)$")
@@ -190,9 +192,7 @@ def _underlined(code: str, underline: str) -> tuple[int, int] | None:
     return first - start, min(last, len(code.rstrip())) - start
 
 
-def _numbered_frame(
-    lines: Sequence[Line], at: int, filename: str, row: int, function: str
-) -> tuple[RawFrame, int]:
+def _numbered_frame(lines: Sequence[Line], at: int, filename: str, row: int, function: str) -> tuple[RawFrame, int]:
     """A frame whose source follows with line numbers, an arrow at its own."""
     context: dict[int, str] = {}
     used = 1

@@ -18,6 +18,7 @@ _CAUSED_BY = re.compile(r"Caused by: (?P<where>.*)")
 _BREAK_AT = re.compile(r"Graph break in user code at (?P<file>.+?):(?P<line>\d+)")
 _EXPORT_CALLED = re.compile(r"occurred when calling torch\.export\.export")
 _COMPARISON = re.compile(r"[<>]|[=!]=|\b(?:Eq|Ne|Lt|Le|Gt|Ge|And|Or|Not|Contains)\(|[&|~]")
+_INPUT = re.compile(r"(?:\w+ = )?L\[\W*\w+\W*?\](?:\[\d+\])?(?=[. ])")
 _CODE_ALONE = re.compile(r"^\s{8,}(?P<code>\S.*?)(?<=\S):?$")
 _FARTHEST_MESSAGE = 60
 """Lines between a stack and the line of its message that an error is known by."""
@@ -50,6 +51,8 @@ class Occurrence:
     names: Mapping[str, str] = field(default_factory=dict)
     sizes: frozenset[str] = frozenset()
     births: Mapping[str, Birth] = field(default_factory=dict)
+    stack: int = 0
+    """Row of the traceback above it, by which the errors of a chain are told apart; 0 for none."""
     times: int = 1
 
     @property
@@ -75,8 +78,9 @@ def find(lines: Sequence[Line], paths: Sequence[str]) -> list[Occurrence]:
     for number, match in enumerate(matches):
         before = matches[number - 1].row if number else 0
         following = matches[number + 1].row if number + 1 < len(matches) else rows[-1] + 1
-        end = _end(match, following, found, lines)
-        here = lines[bisect.bisect_left(rows, match.row) : bisect.bisect_left(rows, end)]
+        at = bisect.bisect_left(rows, match.row)
+        end = _end(match, following, found, lines[at : at + _LONGEST_MESSAGE])
+        here = lines[at : bisect.bisect_left(rows, end)]
         occurrences.append(_occurrence(match, here, before, end, lines, found, born, paths))
     return distinct(occurrences)
 
@@ -84,9 +88,9 @@ def find(lines: Sequence[Line], paths: Sequence[str]) -> list[Occurrence]:
 def distinct(occurrences: Sequence[Occurrence]) -> list[Occurrence]:
     """Without what is told twice: by a chained traceback, a log and the error it ends in, or once for each rank."""
     kept: dict[tuple[object, ...], Occurrence] = {}
-    for occurrence in sorted(occurrences, key=lambda o: (not o.traced, o.frame is None, o.vague, o.row)):
+    for occurrence in sorted(occurrences, key=lambda o: (o.frame is None, not o.traced, not o.frames, o.vague, o.row)):
         frame = occurrence.frame
-        subject = occurrence.operator or _canonical(occurrence.raw) or occurrence.code or occurrence.kind
+        subject = _subject(occurrence)
         place = (frame.filename, frame.line) if frame is not None else ("", occurrence.row)
         known = next((key for key in kept if _same(key, place, subject, occurrence, kept[key])), None)
         if known is None:
@@ -122,10 +126,22 @@ def _same(
     key: tuple[object, ...], place: tuple[str, int], subject: str, occurrence: Occurrence, first: Occurrence
 ) -> bool:
     if key[:2] == place:
-        return key[2] == subject or occurrence.vague or first.kind == occurrence.kind == "operator" or _one_chain(first, occurrence)
+        return (
+            key[2] == subject
+            or occurrence.vague
+            or first.kind == occurrence.kind == "operator"
+            or _one_chain(first, occurrence)
+        )
     if occurrence.frame is None or not occurrence.traced:
-        return key[2] == subject or (occurrence.vague and first.frame is not None)
+        return key[2] == subject or (occurrence.vague and first.frame is not None) or _retold(first, occurrence)
     return False
+
+
+def _retold(first: Occurrence, second: Occurrence) -> bool:
+    """The same error of two links of a chain, which name the inputs differently (`L['flat_args'][0]`, `L['x']`)."""
+    if not first.code or first.code != second.code or first.stack == second.stack:
+        return False
+    return _INPUT.sub("", str(sorted(first.groups.items()))) == _INPUT.sub("", str(sorted(second.groups.items())))
 
 
 def _one_chain(first: Occurrence, second: Occurrence) -> bool:
@@ -133,8 +149,13 @@ def _one_chain(first: Occurrence, second: Occurrence) -> bool:
     return bool(first.raw or first.operator) != bool(second.raw or second.operator)
 
 
-def _canonical(raw: str) -> str:
-    return "".join(raw.split())
+def _subject(occurrence: Occurrence) -> str:
+    """What an error is about, so that two tellings of it agree."""
+    if occurrence.operator:
+        return occurrence.operator.replace("::", ".").removesuffix(".default")
+    return (
+        "".join(occurrence.raw.split()) or str(sorted(occurrence.groups.items())) or occurrence.code or occurrence.kind
+    )
 
 
 def _matches(lines: Sequence[Line], found: Sequence[Stack]) -> list[_Match]:
@@ -178,8 +199,9 @@ def _one_message(first: _Match, second: _Match, lines: Sequence[Line]) -> bool:
 
 
 def _end(match: _Match, following: int, found: Sequence[Stack], lines: Sequence[Line]) -> int:
-    """The first row that is no longer of the message."""
+    """The first row that is no longer of the message; `lines` begin with the match's."""
     end = min(following, match.row + _LONGEST_MESSAGE)
+    end = next((line.row for line in lines if line.row < end and line.header != lines[0].header), end)
     for stack in found:
         if stack.role == "whole" and match.row < stack.first < end:
             end = stack.first
@@ -222,6 +244,7 @@ def _occurrence(
         traced=traced,
         names=told.names,
         sizes=told.sizes,
+        stack=preceding.first if preceding is not None else 0,
         births=births.merged(born, match.row if preceding is None else max(match.row, end - 1)),
     )
 

@@ -10,7 +10,10 @@ from ddelint.explain.frames import RawFrame
 from ddelint.explain.texts import texts
 
 _INSTALLED = re.compile(r"(?:^|/)(?:site-packages|dist-packages)/(?P<package>[^/]+)")
-_STANDARD = re.compile(r"(?:^|/)(?:lib(?:64)?/python\d(?:\.\d+)?|[Pp]ython\d{2,3}/[Ll]ib|Python\.framework/.*/lib/python\d\.\d+|python\d{2,3}\.zip)/", re.ASCII)
+_STANDARD = re.compile(
+    r"(?:^|/)(?:lib(?:64)?/python\d(?:\.\d+)?|[Pp]ython\d{2,3}/[Ll]ib|Python\.framework/.*/lib/python\d\.\d+|python\d{2,3}\.zip)/",
+    re.ASCII,
+)
 _LAUNCHER = re.compile(r"(?:^|/)(?:s?bin|Scripts)/[\w.-]+$")
 
 

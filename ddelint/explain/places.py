@@ -118,6 +118,8 @@ def _spot(source: SourceFile, frame: RawFrame, row: int, at_hand: bool) -> Spot:
     first, last, exact = start, len(line.rstrip()), False
     if frame.carets is not None and at_hand | (not frame.indented):
         first, last, exact = start + frame.carets[0], min(start + frame.carets[1], len(line)), True
+        # some reports underline what follows the expression, too
+        last = first + len(line[first:last].rstrip(" :,"))
     elif not frame.carets:
         statement = _statement(source, row)
         if statement is not None:

@@ -11,9 +11,7 @@ from typing import Any
 
 from ddelint.catalog import CatalogError, rules_folder
 
-KINDS = frozenset(
-    ("", "truth", "integer", "operator", "failure", "specialized", "text", "other", "auto", "guard")
-)
+KINDS = frozenset(("", "truth", "integer", "operator", "failure", "specialized", "text", "other", "auto", "guard"))
 ROLES = frozenset(("whole", "user", "birth", "framework"))
 
 

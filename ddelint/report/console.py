@@ -142,8 +142,9 @@ def _frame(frame: Frame, here: str) -> str:
 def _fix(fix: Fix, filename: str, sources: Sources, style: Style, room: int) -> list[str]:
     level = {Applicability.DISPLAY: "by hand"}.get(fix.applicability, fix.applicability.value)
     color = {Applicability.SAFE: "good", Applicability.UNSAFE: "warning"}.get(fix.applicability, "info")
-    first, *rest = words(f"{level}: {fix.message}", room)
-    lines = [style.paint(level, color) + first[len(level) :], *rest]
+    sentence, *example = fix.message.splitlines() or [""]
+    first, *rest = words(f"{level}: {sentence}", room)
+    lines = [style.paint(level, color) + first[len(level) :], *rest, *example]
     for name in dict.fromkeys(edit.span.filename for edit in fix.edits):
         source = sources.get(name)
         if source is None:

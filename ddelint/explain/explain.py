@@ -1,0 +1,107 @@
+"""`ddelint explain`: a text or a folder of structured logs → a report, as `check` makes one. Nothing is executed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ddelint.diagnostics import Diagnostic
+from ddelint.explain import cleaning, recompilations, structured
+from ddelint.explain.diagnosing import Diagnosing
+from ddelint.explain.occurrences import Occurrence, distinct, find
+from ddelint.explain.places import Places
+from ddelint.options import CheckOptions
+from ddelint.report.model import Report
+
+STDIN = "-"
+
+
+class ExplainError(Exception):
+    """What cannot be read; the message is one line for the user (exit code 2)."""
+
+
+def run_explain(source: str, paths: Sequence[str], options: CheckOptions) -> Report:
+    """The report on `source`: a file, a folder, or `-`. `paths` name whose code counts first, and where it lies.
+
+    Raises ExplainError.
+    """
+    name, text, occurrences = _read(source, tuple(paths))
+    explainer = Diagnosing(name, text, tuple(paths), Places(paths))
+    found = [
+        diagnostic
+        for occurrence in occurrences
+        if options.selects((diagnostic := explainer.diagnostic(occurrence)).code, diagnostic.span.filename)
+    ]
+    diagnostics = _joined(found)
+    notes = []
+    if not diagnostics:
+        where = "what was read" if source == STDIN else source
+        notes.append(f"nothing found: {where} holds no error that data-dependent values cause")
+    elif explainer.missing:
+        files = ", ".join(explainer.missing)
+        notes.append(f"not at hand, so columns count in the quoted lines: {files} (--path says where your code is)")
+    return Report(tuple(diagnostics), explainer.texts(), notes=tuple(notes), entries=())
+
+
+def _joined(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
+    """Findings of one rule at one place are one."""
+    kept: dict[object, Diagnostic] = {}
+    for diagnostic in diagnostics:
+        key = (diagnostic.code, diagnostic.span, diagnostic.expression)
+        first = kept.get(key)
+        if first is None:
+            kept[key] = diagnostic
+        else:
+            asks = tuple(dict.fromkeys((*first.asks, *diagnostic.asks)))
+            kept[key] = replace(first, asks=asks, symbols=first.symbols or diagnostic.symbols)
+    return list(kept.values())
+
+
+def _read(source: str, paths: tuple[str, ...]) -> tuple[str, str, list[Occurrence]]:
+    """The name and text to show places in, and what was found."""
+    if source == STDIN:
+        return STDIN, *_of_text(_decoded(sys.stdin.buffer.read(), "standard input"), paths)
+    path = Path(source)
+    try:
+        if path.is_dir():
+            return _of_folder(path, paths)
+        data = path.read_bytes()
+    except FileNotFoundError as error:
+        raise ExplainError(f"no such file or folder: {source}") from error
+    except OSError as error:
+        raise ExplainError(f"cannot read {source}: {error.strerror}") from error
+    return source, *_of_text(_decoded(data, source), paths)
+
+
+def _of_folder(folder: Path, paths: tuple[str, ...]) -> tuple[str, str, list[Occurrence]]:
+    files = structured.log_files(folder)
+    if not files:
+        raise ExplainError(f"{folder} holds no log (TORCH_TRACE writes *.log, tlparse raw.log)")
+    occurrences: list[Occurrence] = []
+    for file in files:
+        try:
+            text = _decoded(file.read_bytes(), str(file))
+        except OSError as error:
+            raise ExplainError(f"cannot read {file}: {error.strerror}") from error
+        occurrences += _of_text(text, paths)[1]
+    return str(files[0]), "", distinct(occurrences)
+
+
+def _of_text(text: str, paths: tuple[str, ...]) -> tuple[str, list[Occurrence]]:
+    if structured.is_structured(text):
+        return text, structured.find(text, paths)
+    shown = cleaning.unwrapped(text)
+    occurrences: list[Occurrence] = []
+    for lines in cleaning.streams(cleaning.clean(shown)):
+        occurrences += find(lines, paths)
+        occurrences += recompilations.find(lines, paths)
+    return shown, distinct(occurrences)
+
+
+def _decoded(data: bytes, name: str) -> str:
+    try:
+        return cleaning.decode(data)
+    except cleaning.NotText as error:
+        raise ExplainError(f"{name} is not a text") from error
