@@ -295,10 +295,21 @@ def verify(paths: tuple[str, ...], **given: Any) -> int:
 
 @main.command()
 @click.argument("source", required=False, default=STDIN, metavar="[FILE | FOLDER | -]")
-@click.option("--path", "paths", multiple=True, type=click.Path(), metavar="PATH",
-              help="Whose code counts as ours, and where it lies: a file, a folder, or a package's name.")
-@click.option("--select", multiple=True, callback=_comma_separated, metavar="CODES",
-              help="Rules to report; prefixes count (DDE1).")
+@click.option(
+    "--path",
+    "paths",
+    multiple=True,
+    type=click.Path(),
+    metavar="PATH",
+    help="Whose code counts as ours, and where it lies: a file, a folder, or a package's name.",
+)
+@click.option(
+    "--select",
+    multiple=True,
+    callback=_comma_separated,
+    metavar="CODES",
+    help="Rules to report; prefixes count (DDE1).",
+)
 @click.option("--ignore", multiple=True, callback=_comma_separated, metavar="CODES", help="Rules not to report.")
 @click.option("--output-format", type=click.Choice(FORMATS), default="full", show_default=True)
 @click.option("--statistics", is_flag=True, help="Count findings by rule instead of listing them.")

@@ -11,6 +11,10 @@ DEFAULT_TARGETS = ("export", "compile")
 TARGETS = ("export", "strict", "compile")
 FORMATS = ("full", "concise", "json", "github")
 DEVICES = ("auto", "cpu", "cuda")
+SAVED_INPUTS = ".safetensors"
+"""What a file of saved inputs ends in."""
+REFERRED = (".py", SAVED_INPUTS)
+"""What the FILE of a `FILE:NAME` ends in."""
 CACHE_FOLDER = ".ddelint_cache"
 DEFAULT_EXCLUDES = (
     ".bzr", ".ddelint_cache", ".direnv", ".eggs", ".git", ".hg", ".ipynb_checkpoints", ".mypy_cache", ".nox",
@@ -33,7 +37,7 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """`FILE.py:NAME` taken apart; either half may be missing."""
+    """`FILE.py:NAME` (or `FILE.safetensors:NAME`) taken apart; either half may be missing."""
 
     filename: str | None
     name: str | None
@@ -42,8 +46,8 @@ class Reference:
     def parse(cls, text: str) -> Reference:
         """Read `FILE.py:NAME`, `FILE.py` or `NAME`. Raises ValueError where NAME is not a (dotted) name."""
         head, colon, name = text.rpartition(":")
-        if not colon or not head.endswith(".py"):
-            if text.endswith(".py"):
+        if not colon or not head.endswith(REFERRED):
+            if text.endswith(REFERRED):
                 return cls(text, None)
             head, name = "", text
         if not all(part.isidentifier() for part in name.split(".")):

@@ -16,7 +16,7 @@ from ddelint.catalog import rule
 from ddelint.diagnostics import Applicability, Diagnostic
 from ddelint.discovery import Cache, Discovered, DiscoveryError, python_files
 from ddelint.merge import merge
-from ddelint.options import CheckOptions, EntryOption, Mode
+from ddelint.options import REFERRED, CheckOptions, EntryOption, Mode
 from ddelint.protocol import EntryFailure, EntrySpec, ScriptRun, ScriptSpec, SessionOptions
 from ddelint.report.diff import unified_diff
 from ddelint.report.model import Progress, Report, Verification, VerifyReport
@@ -299,9 +299,9 @@ def _split(text: str | None) -> tuple[str | None, str | None]:
     if text is None:
         return None, None
     head, colon, tail = text.rpartition(":")
-    if colon and head.endswith(".py"):
+    if colon and head.endswith(REFERRED):
         return os.path.realpath(head), tail
-    if text.endswith(".py"):
+    if text.endswith(REFERRED):
         return os.path.realpath(text), None
     return None, text
 

@@ -21,8 +21,8 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from ddelint.protocol import CaptureInfo, ScriptRun, ScriptSpec, SessionOptions
-from ddelint.trace import entries, failures, launch, offers, registrations, torch_internals
+from ddelint.protocol import CaptureInfo, SavedInputs, ScriptRun, ScriptSpec, SessionOptions
+from ddelint.trace import entries, failures, launch, methods, offers, registrations, saved, torch_internals
 from ddelint.trace.entry import Arguments, Entry
 
 CALLS = 4
@@ -91,10 +91,6 @@ class Capture:
     def restored(self) -> Callable[..., Any]:
         """The program with what it refers to as it was at the first call."""
         self.state.restore()
-        owner = getattr(self.program, "__self__", None)
-        if isinstance(owner, torch.nn.Module):
-            with contextlib.suppress(Exception):
-                return types.MethodType(self.program.__func__, copy.deepcopy(owner))  # type: ignore[attr-defined]
         return self.program
 
 
@@ -314,8 +310,10 @@ def _as_it_is(program: Any) -> tuple[Callable[..., Any], _State]:
         try:
             kept = _transparent(_copied(owner))
         except Exception:
-            return program, _State.of([owner])
-        return (kept if owner is program else types.MethodType(program.__func__, kept)), _State()
+            kept, state = owner, _State.of([owner])
+        else:
+            state = _State()
+        return (kept if owner is program else methods.as_module(kept, program.__func__)), state
     return program, _State.of(_modules_around(program))
 
 
@@ -477,11 +475,10 @@ def script_run(options: SessionOptions) -> ScriptRun:
     if _captured is None:
         run(options)
     assert _captured is not None
-    infos = tuple(
-        capture.info if capture.filename else replace(capture.info, filename=options.entry.filename)
-        for capture in _captured.captures
-    )
-    return ScriptRun(infos, _captured.left_out, _ending)
+    infos = [capture.info for capture in _captured.captures]
+    main = getattr(sys.modules.get("__main__"), "__file__", None) or options.entry.filename
+    infos = [info if info.filename else replace(info, filename=main) for info in infos]
+    return ScriptRun(tuple(infos), _captured.left_out, _ending)
 
 
 def captures(options: SessionOptions) -> Sequence[Capture]:
@@ -490,6 +487,18 @@ def captures(options: SessionOptions) -> Sequence[Capture]:
         run(options)
     assert _captured is not None
     return _captured.captures
+
+
+def save(options: SessionOptions, filename: str) -> SavedInputs:
+    """Write the captured arguments to a file. Raises EntryProblem where it cannot be written."""
+    programs = [saved.Saved(c.name, c.filename, tuple(c.calls)) for c in captures(options)]
+    try:
+        refused = saved.write(filename, programs)
+    except OSError as error:
+        raise entries.EntryProblem("missing", error.strerror or str(error)) from None
+    names = [program.name for program in programs]
+    lost = {line.partition(":")[0] for line in refused}
+    return SavedInputs(tuple(name for name in dict.fromkeys(names) if name not in lost), tuple(refused))
 
 
 class Loader(entries.Loader):

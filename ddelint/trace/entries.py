@@ -26,8 +26,9 @@ from torch.utils import _pytree as pytree
 
 from ddelint import entry_api
 from ddelint.diagnostics import Span
+from ddelint.options import SAVED_INPUTS
 from ddelint.protocol import EntrySpec, SessionOptions
-from ddelint.trace import offers, registrations, torch_internals
+from ddelint.trace import offers, registrations, saved, torch_internals
 from ddelint.trace.entry import Arguments, Entry
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -75,7 +76,7 @@ def prepare_path(options: SessionOptions) -> None:
         if Path(path).is_dir() and source.is_dir() and not (source / "__init__.py").exists():
             wanted.append(source)
     for filename in (spec.filename, spec.inputs_filename, spec.init_filename):
-        if filename is not None:
+        if filename is not None and not filename.endswith(SAVED_INPUTS):
             wanted.append(package_root(Path(filename))[0])
     for root in reversed(list(dict.fromkeys(wanted))):
         text = str(root)
@@ -233,14 +234,14 @@ class Loader:
         offered = self._offered_entry(module)
         if offered is not None:
             return offered
-        convention = _convention(module) if spec.entry is None and spec.inputs is None else None
-        if convention is None and spec.entry is None and spec.inputs is None:
+        convention = _convention(module) if spec.entry is None and not self._inputs_are_given else None
+        if convention is None and spec.entry is None and not self._inputs_are_given:
             raise EntryProblem(
                 "missing",
                 f"{spec.filename} offers no entry; {_what_is_there(module)}. Name one with --entry, or define "
                 f"{offers.CONVENTIONS}",
             )
-        program = self._program(module, again, convention[0] if convention else None)
+        program = self._program(module, again, convention[0] if convention else self._saved_name(module))
         inputs = self._inputs(module, again, program, convention[1] if convention else None)
         return self._entry(module, program, inputs, None)
 
@@ -249,7 +250,7 @@ class Loader:
         seed_everything(self._options.seed)
         spec = self._spec
         for filename in dict.fromkeys((spec.filename, spec.inputs_filename, spec.init_filename)):
-            if filename is not None:
+            if filename is not None and not filename.endswith(SAVED_INPUTS):
                 import_file(filename)
 
     def entry_names(self) -> tuple[str, ...]:
@@ -257,13 +258,22 @@ class Loader:
         listed = getattr(import_file(self._spec.filename), offers.ENTRIES, None)
         return tuple(_entry_name(entry, index) for index, entry in enumerate(_listed(listed))) if listed else ()
 
+    @property
+    def _inputs_are_given(self) -> bool:
+        return self._spec.inputs is not None or self._saved_filename is not None
+
+    @property
+    def _saved_filename(self) -> str | None:
+        filename = self._spec.inputs_filename
+        return filename if filename is not None and filename.endswith(SAVED_INPUTS) else None
+
     # ------------------------------------------------------------------ what the file offers
 
     def _offered_entry(self, module: ModuleType) -> Entry | None:
         """One of `ddelint_entries()`, where it counts: nothing else was asked for, or its name was."""
         listed = getattr(module, offers.ENTRIES, None)
         wanted = self._spec.entry
-        if listed is None or self._spec.inputs is not None:
+        if listed is None or self._inputs_are_given:
             return None
         entries = _listed(listed)
         if not entries:
@@ -354,6 +364,8 @@ class Loader:
 
     def _inputs(self, module: ModuleType, again: bool, program: Program, conventional: str | None) -> Inputs:
         spec = self._spec
+        if self._saved_filename is not None:
+            return self._saved(program.name)
         if spec.inputs is not None:
             place = module
             if spec.inputs_filename is not None and not same_file(spec.inputs_filename, spec.filename):
@@ -383,6 +395,41 @@ class Loader:
         raise EntryProblem(
             "missing", f"there are no inputs for `{program.name}`: give --inputs, or define {offers.MAKE_INPUTS}(seed)"
         )
+
+    def _saved(self, name: str) -> Inputs:
+        """The saved arguments of the program that `--inputs` names, or of the one that has this name."""
+        assert self._saved_filename is not None
+        programs = self._saved_programs()
+        shown = Path(self._saved_filename).name
+        wanted = self._spec.inputs or name
+        found = [program for program in programs if program.name == wanted]
+        if not found and self._spec.inputs is None and len(programs) == 1:
+            found = list(programs)
+        if not found:
+            held = ", ".join(dict.fromkeys(program.name for program in programs)) or "nothing"
+            raise EntryProblem("missing", f"{shown} holds no inputs of `{wanted}`; it holds: {held}")
+        calls = [call for program in found for call in program.calls]
+
+        def copied(seed: int) -> Arguments:
+            seed_everything(seed)
+            args, kwargs = fresh_copy(calls[seed % len(calls)])
+            return args, kwargs
+
+        return Inputs(shown, copied, seeded=len(calls) > 1)
+
+    def _saved_name(self, module: ModuleType) -> str | None:
+        """The first program in the file of saved inputs that the module defines, where none was named."""
+        if self._saved_filename is None or self._spec.entry is not None:
+            return None
+        names = [program.name for program in self._saved_programs()]
+        return next((name for name in names if _find(module, name) is not None), None)
+
+    def _saved_programs(self) -> tuple[saved.Saved, ...]:
+        assert self._saved_filename is not None
+        try:
+            return saved.read(self._saved_filename)
+        except saved.SavedInputsError as error:
+            raise EntryProblem("bad-inputs", str(error)) from None
 
     def _inputs_from(self, source: Any, name: str) -> Inputs:
         """Inputs from a callable (with or without a seed) or from plain values, which are copied for each call."""
@@ -441,7 +488,7 @@ class Loader:
             seeded=inputs.seeded,
             parameters=names,
             unbacked=self._unbacked(marks, names, sample),
-            dynamic=_marks(dynamic, offers.DYNAMIC, names, sample) if dynamic else {},
+            dynamic=self._dynamic(dynamic, names, sample),
         )
 
     def _unbacked(
@@ -453,8 +500,7 @@ class Loader:
         if not text:
             return _marks(marks, offers.UNBACKED, names, sample) if marks else {}
         if text == "all":
-            tensors = {name: value for name, value in _named(names, sample()) if isinstance(value, torch.Tensor)}
-            return {name: tuple(range(value.dim())) for name, value in tensors.items() if value.dim()}
+            return _all_dimensions(names, sample())
         asked: dict[str | int, list[int]] = {}
         for part in text.split(","):
             name, _, dimension = part.strip().rpartition(".")
@@ -472,6 +518,11 @@ def run_eagerly(entry: Entry, seed: int, seeds: int) -> bool:
     """
     first: Exception | None = None
     for number in range(seed, seed + (seeds if entry.seeded else 1)):
+def _all_dimensions(names: tuple[str, ...], arguments: Arguments) -> Mapping[str, tuple[int, ...]]:
+    tensors = {name: value for name, value in _named(names, arguments) if isinstance(value, torch.Tensor)}
+    return {name: tuple(range(value.dim())) for name, value in tensors.items() if value.dim()}
+
+
         program = entry.build()
         args, kwargs = entry.inputs(number)
         tensors = [leaf for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]

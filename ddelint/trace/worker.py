@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ddelint.protocol import Decision, EntryFailure, EntryInfo, ScriptRun, SessionOptions
+from ddelint.protocol import Decision, EntryFailure, EntryInfo, SavedInputs, ScriptRun, SessionOptions
 from ddelint.trace import failures
 from ddelint.trace.isolation import Child, Death, Limits, die_with_parent, limit_address_space
 from ddelint.wire import from_wire, to_wire
@@ -45,6 +45,8 @@ INDUCTOR = ("torch._inductor.compile_fx", "torch._inductor.codegen.cpp")
 """A fifth of the start-up, and only final verification needs it: loaded on first use, then shared by the forks."""
 SLACK_SECONDS = 30.0
 """What a keeper grants its zygote beyond the request's own time, for killing and reporting."""
+_CAPTURE = ("capture", "calls", "filename")
+"""What a request says of the captured program that it is about: fields of EntrySpec."""
 _EAGER_SEEDS = 8
 """Seeds tried before an entry counts as failing in eager: some inputs are meant to raise."""
 
@@ -181,7 +183,8 @@ class _Keeper:
         if not request.get("fresh"):
             return reply
         # a comparison needs both: where the new text can be imported at all, it is swapped in place
-        loaded = self._cold_answer({"method": "open", "overlay": request["overlay"]})
+        which = {name: request[name] for name in _CAPTURE if name in request}
+        loaded = self._cold_answer({**which, "method": "open", "overlay": request["overlay"]})
         if "failure" in loaded:
             return loaded
         return self._request(json.dumps({**request, "fresh": False}).encode())
@@ -369,8 +372,7 @@ def _handle(options: SessionOptions, request: Mapping[str, Any]) -> dict[str, An
     from ddelint.trace import entries
 
     if "capture" in request:
-        named = {name: request[name] for name in ("capture", "calls", "filename")}
-        spec = replace(options.entry, **named)
+        spec = replace(options.entry, **{name: request[name] for name in _CAPTURE})
         options = replace(options, entry=spec)
     method: Callable[[SessionOptions, Mapping[str, Any]], object] = _METHODS[request["method"]]
     try:
@@ -414,6 +416,12 @@ def _captures(options: SessionOptions, request: Mapping[str, Any]) -> ScriptRun:
     from ddelint.trace import capture
 
     return capture.script_run(options)
+
+
+def _save(options: SessionOptions, request: Mapping[str, Any]) -> SavedInputs:
+    from ddelint.trace import capture
+
+    return capture.save(options, request["filename"])
 
 
 def _open(options: SessionOptions, request: Mapping[str, Any]) -> EntryInfo:
@@ -509,6 +517,7 @@ def _types(options: SessionOptions, request: Mapping[str, Any]) -> object:
 
 _METHODS: dict[str, Callable[[SessionOptions, Mapping[str, Any]], object]] = {
     "captures": _captures,
+    "save": _save,
     "open": _open,
     "enter": _open,
     "trace": _trace,
