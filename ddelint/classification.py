@@ -37,24 +37,28 @@ def rule_for(
     question: str = "truth",
     operator: str = "",
     symbols: Sequence[Symbol] = (),
+    inputs: int = 1,
 ) -> str:
     """The code of the rule that `site` falls under.
 
     `value_kind` is one of VALUE_KINDS: what the undecidable expression is about. `question` and `operator` are as in
-    diagnostics.Question; `symbols` (optional) let a count of a mask be told from other numbers. Raises ValueError for
+    diagnostics.Question; `symbols` (optional) let a count of a mask be told from other numbers; `inputs` is how many input
+    sizes a guard is about. Raises ValueError for
     an unknown value kind.
     """
     if value_kind not in VALUE_KINDS:
         raise ValueError(f"unknown value kind: {value_kind}")
     if site.role is Role.ITERATED:
         return "DDE203"
+    if question == "guarded":
+        return _guard_rule(site, operator, inputs)
     if question == "integer":
         return _integer_rule(site, value_kind, operator)
     if question == "operator" and site.role not in _TESTS:
         return _operator_rule(site, operator)
     if question == "failure":
         return _failure_rule(site)
-    return _truth_rule(site, value_kind, symbols)
+    return _truth_rule(site, value_kind, symbols, operator)
 
 
 def reported_span(site: Site, code: str) -> Span:
@@ -114,7 +118,7 @@ def _is_check(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and terminal_name(node.func) in operators().checks
 
 
-def _truth_rule(site: Site, value_kind: str, symbols: Sequence[Symbol]) -> str:
+def _truth_rule(site: Site, value_kind: str, symbols: Sequence[Symbol], operator: str) -> str:
     if site.role is Role.ASSERT_TEST:
         return "DDE104"
     if site.role is Role.IF_TEST and site.block in _BY_BLOCK and _guards_nothing_else(site):
@@ -125,6 +129,8 @@ def _truth_rule(site: Site, value_kind: str, symbols: Sequence[Symbol]) -> str:
         return "DDE106"
     if value_kind == "tensor":
         return "DDE105"
+    if _asks_for_layout(site.node, operator):
+        return "DDE403"
     if value_kind == "input":
         return "DDE402" if is_emptiness_test(site.node) or _is_one_test(site.node) else "DDE401"
     if _is_python_reduction(site.node):
@@ -136,6 +142,20 @@ def _truth_rule(site: Site, value_kind: str, symbols: Sequence[Symbol]) -> str:
     if counts and is_emptiness_test(site.node):
         return "DDE102"
     return "DDE101"
+
+
+def _guard_rule(site: Site, operator: str, inputs: int) -> str:
+    """A size with an example value decided: in a test of the user's, or inside of what was called."""
+    if _asks_for_layout(site.node, operator):
+        return "DDE403"
+    if site.role not in _TESTS:
+        return "DDE405" if inputs > 1 else "DDE401"
+    return "DDE402" if is_emptiness_test(site.node) or _is_one_test(site.node) else "DDE401"
+
+
+def _asks_for_layout(node: ast.AST, operator: str) -> bool:
+    called = {terminal_name(n.func) for n in ast.walk(node) if isinstance(n, ast.Call)}
+    return bool((called | {operator.rpartition(".")[2]}) & operators().layout_questions)
 
 
 def _guards_nothing_else(site: Site) -> bool:

@@ -43,6 +43,7 @@ class Operators:
     """Operators whose outputs are counted by an argument."""
     questions: Names
     """Operators that return a Python bool about data."""
+    layout_questions: Names
     tensor_offsets: Names
     """Operators that cut a tensor at offsets held in a tensor."""
     random: Names
@@ -154,6 +155,7 @@ def _build(table: dict[str, Any]) -> Operators:
         python_builtins=dict(demands["python_builtins"]),
         static_arguments=frozenset(demands["static_arguments"]),
         questions=frozenset(demands["questions"]),
+        layout_questions=frozenset(demands["layout_questions"]),
         tensor_offsets=frozenset(demands["tensor_offsets"]),
         random=frozenset(demands["random"]),
         iteration=str(demands["iteration"]),

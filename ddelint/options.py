@@ -104,6 +104,8 @@ class CheckOptions:
     targets: tuple[str, ...] = DEFAULT_TARGETS
     unbacked: str = ""
     """`none`, `all`, `NAME.DIM,…`; empty: as the entry's file says."""
+    backed: bool = False
+    """Tell also which lines guard on input sizes, and what recompiles."""
     samples: int = 64
     seed: int = 0
     device: str = "auto"

@@ -251,6 +251,8 @@ def _trace_entries(worker: Worker, specs: Sequence[EntrySpec], paths: Sequence[s
         if not isinstance(opened, EntryFailure):
             with closing(opened) as session:
                 _search(session, run)
+                if options.backed:
+                    run.traced += _guards(worker, session.options, run)
                 waiting.extendleft(reversed(_others(spec, session.info.names)))
         elif opened.kind == "no-torch":
             if required:
@@ -261,6 +263,13 @@ def _trace_entries(worker: Worker, specs: Sequence[EntrySpec], paths: Sequence[s
             raise PipelineError(opened.message)
         else:
             run.traced.append(_failed(opened, spec, run))
+
+
+def _guards(worker: Worker, session: SessionOptions, run: _Run) -> list[Diagnostic]:
+    from ddelint.trace.guards import guards
+
+    run.progress.stage("looking for guards")
+    return guards(worker, session, run.sources)
 
 
 def _others(spec: EntrySpec, names: Sequence[str]) -> list[EntrySpec]:

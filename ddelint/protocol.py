@@ -59,6 +59,8 @@ class SessionOptions:
     unbacked: str = ""
     """`none`, `all`, or `NAME.DIM,NAME.DIM` (NAME: the parameter's name in the entry's signature); empty: as the
     entry's own file says."""
+    backed: bool = False
+    """All other input dimensions are symbols with an example value: what would be guarded is a question (`guarded`)."""
     samples: int = 64
     seed: int = 0
     device: str = "auto"

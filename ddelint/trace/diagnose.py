@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from ddelint.catalog import rule
 from ddelint.classification import reported_span, rule_for
-from ddelint.diagnostics import Diagnostic, Question, Span
+from ddelint.diagnostics import Diagnostic, Question, Severity, Span
 from ddelint.protocol import EntryFailure
 from ddelint.sites import Site, locate
 from ddelint.source import SourceFile
 
 _CODE_OF_KIND = {"other": "DDE005", "specialized": "DDE404", "text": "DDE208"}
+_STOPS = frozenset(("truth", "integer", "operator", "failure"))
+"""Kinds of questions that stop a front end, whatever the rule says of the milder case."""
+_BACKED = re.compile(r"\bs\d+\b")
 _MISSING_FAKE = ("no fake impl", "fake impl registered", "meta kernel", "UnsupportedOperator", "no Meta")
 _PENDING = ("ending unbacked symbol",)
 
@@ -32,7 +36,7 @@ def diagnose(question: Question, source: SourceFile) -> Diagnostic:
         code=code,
         message=rule(code).message.format(expression=expression),
         span=span,
-        severity=rule(code).severity,
+        severity=Severity.ERROR if question.kind in _STOPS else rule(code).severity,
         origin=("trace",),
         expression=expression,
         symbols=question.symbols,
@@ -76,6 +80,7 @@ def _code(question: Question, site: Site | None) -> str:
         question=question.kind,
         operator=question.operator,
         symbols=question.symbols,
+        inputs=len(set(_BACKED.findall(question.raw))) if question.raw.startswith("Eq(") else 1,
     )
 
 
@@ -85,6 +90,8 @@ def _value_kind(question: Question, site: Site) -> str:
     fact = question.types.get(text)
     if fact is not None and fact.kind == "tensor":
         return "tensor"
+    if question.symbols and all(symbol.created is None and ".shape[" in symbol.name for symbol in question.symbols):
+        return "input"
     if any(symbol.created == question.span or symbol.created == site.span for symbol in question.symbols):
         made_here = isinstance(site.node, ast.Call) and text.endswith((".item()", ".tolist()"))
         return "number" if made_here else "tensor"

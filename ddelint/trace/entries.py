@@ -491,6 +491,13 @@ class Loader:
             dynamic=self._dynamic(dynamic, names, sample),
         )
 
+    def _dynamic(
+        self, marks: Any, names: tuple[str, ...], sample: Callable[[], Arguments]
+    ) -> Mapping[str, tuple[int, ...]]:
+        if self._options.backed:
+            return _all_dimensions(names, sample())
+        return _marks(marks, offers.DYNAMIC, names, sample) if marks else {}
+
     def _unbacked(
         self, marks: Any, names: tuple[str, ...], sample: Callable[[], Arguments]
     ) -> Mapping[str, tuple[int, ...]]:
@@ -511,6 +518,11 @@ class Loader:
         return _marks(asked, "--unbacked", names, sample)
 
 
+def _all_dimensions(names: tuple[str, ...], arguments: Arguments) -> Mapping[str, tuple[int, ...]]:
+    tensors = {name: value for name, value in _named(names, arguments) if isinstance(value, torch.Tensor)}
+    return {name: tuple(range(value.dim())) for name, value in tensors.items() if value.dim()}
+
+
 def run_eagerly(entry: Entry, seed: int, seeds: int) -> bool:
     """Build and call the entry once; gives whether gradients can flow. Raises what the user's code raises.
 
@@ -518,11 +530,6 @@ def run_eagerly(entry: Entry, seed: int, seeds: int) -> bool:
     """
     first: Exception | None = None
     for number in range(seed, seed + (seeds if entry.seeded else 1)):
-def _all_dimensions(names: tuple[str, ...], arguments: Arguments) -> Mapping[str, tuple[int, ...]]:
-    tensors = {name: value for name, value in _named(names, arguments) if isinstance(value, torch.Tensor)}
-    return {name: tuple(range(value.dim())) for name, value in tensors.items() if value.dim()}
-
-
         program = entry.build()
         args, kwargs = entry.inputs(number)
         tensors = [leaf for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]

@@ -126,7 +126,7 @@ def trace_entry(entry: Entry, paths: tuple[str, ...], options: SessionOptions) -
     started = time.monotonic()
     budget = Budget(seconds=max(1.0, min(Budget().seconds, options.timeout * 0.6)))
     try:
-        explorer = Explorer(entry, paths, budget, options.seed)
+        explorer = Explorer(entry, paths, budget, options.seed, backed=options.backed)
         explorer.explore()
     except torch_internals.TorchInternalsMissing as error:
         return TraceResult((), 0, failure=EntryFailure("no-torch", str(error)))
@@ -136,7 +136,18 @@ def trace_entry(entry: Entry, paths: tuple[str, ...], options: SessionOptions) -
 class Explorer:
     """The oracle of all runs of one entry, and the keeper of what they met."""
 
-    def __init__(self, entry: Entry, paths: tuple[str, ...], budget: Budget | None = None, seed: int = 0) -> None:
+    def __init__(
+        self,
+        entry: Entry,
+        paths: tuple[str, ...],
+        budget: Budget | None = None,
+        seed: int = 0,
+        *,
+        backed: bool = False,
+    ) -> None:
+        self.backed = backed
+        self._numbers: dict[int, str] = {}
+        """Identity of a 0-d argument in the running trace → its name."""
         self._entry = entry
         self._paths = Paths(paths)
         self._budget = budget or Budget()
@@ -245,6 +256,13 @@ class Explorer:
         self._by_span[span, "implied"] = index
         self._questions[index] = _with_answers(self._questions[index], [text])
 
+    def guarded(self, observer: Observer, expression: sympy.Basic) -> None:
+        """A finding of its own."""
+        who = self._blame()
+        if who is not None:
+            inquiry = Inquiry("guarded", expression, f"the example's sizes make {expression} true or false")
+            self._add(self._question(observer, inquiry, who, []))
+
     def written(self, observer: Observer, expression: sympy.Basic) -> None:
         """A symbol became text. In talk and in messages that is only odd; anywhere else the result may hang on it."""
         who = self._blame()
@@ -325,7 +343,7 @@ class Explorer:
 
         What asks whether a count is zero and then demands the count (`for row in rows`) is a demand for the count.
         """
-        nature = question.kind if question.kind in ("specialized", "text", "other") else "asks"
+        nature = question.kind if question.kind in ("specialized", "guarded", "text", "other") else "asks"
         index = self._by_span.setdefault((question.span, nature), len(self._questions))
         if index == len(self._questions):
             self._questions.append(question)
@@ -502,9 +520,24 @@ class Explorer:
         inquiry = Inquiry(kind, expression, detail, operator)
         return self._question(self._observer, inquiry, who, [])
 
-    def started(self, observer: Observer, input_names: Mapping[sympy.Symbol, _Birth]) -> None:
+    def number_read(self, observer: Observer, tensor: Any) -> None:
+        """A number was read from a tensor: a finding of its own where the tensor is a 0-d argument (if `backed`)."""
+        name = self._numbers.get(id(tensor)) if self.backed else None
+        who = self._blame() if name is not None else None
+        if who is not None:
+            detail = f"torch.compile makes a constant of the argument `{name}`, and a guard on its value"
+            self._add(self._question(observer, Inquiry("specialized", None, detail), who, []))
+
+    def started(
+        self, observer: Observer, input_names: Mapping[sympy.Symbol, _Birth], arguments: Mapping[str, Any]
+    ) -> None:
         """A run begins on `observer`; its input sizes have these names."""
         self._observer = observer
+        self._numbers = {
+            id(value): name
+            for name, value in arguments.items()
+            if isinstance(value, torch.Tensor) and value.dim() == 0 and value.device.type == "cpu"
+        }
         self._run.births.update(input_names)
 
 
@@ -654,7 +687,7 @@ class _Program:
 
     def run(self, explorer: Explorer, run: _Run) -> None:
         """One run; how it ended is written into `run`."""
-        observer = Observer(explorer)
+        observer = Observer(explorer, backed=explorer.backed)
         if self._mode is None:
             self._mode = torch_internals.fake_mode(observer)
         else:
@@ -663,7 +696,7 @@ class _Program:
         with _same_randomness(), _quiet(), _restored(_modules(self._function)):
             try:
                 args, kwargs, names = self._fake_inputs(observer)
-                explorer.started(observer, names)
+                explorer.started(observer, names, dict(zip(self._entry.parameters, args)) | kwargs)
                 _fakeify_state(self._mode, self._function)
                 torch_internals.know_constants(self._mode, self._hidden)
                 text = torch_internals.watched_text(lambda expression: explorer.written(observer, expression))
@@ -720,6 +753,8 @@ def _function_mode(observer: Observer, explorer: Explorer) -> Any:
 
     class Handler(torch_internals.function_mode()):  # type: ignore[misc]
         def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            if getattr(func, "__name__", "") in torch_internals.READS_NUMBER:
+                explorer.number_read(observer, args[0])
             try:
                 return super().__torch_function__(func, types, args, kwargs)
             except RuntimeError as error:

@@ -43,6 +43,9 @@ class Oracle(Protocol):
     def specialized(self, observer: Observer, symbol: sympy.Symbol, expression: sympy.Basic, value: Any) -> None:
         """A size declared dynamic was fixed to its example value by evaluating `expression` to `value`."""
 
+    def guarded(self, observer: Observer, expression: sympy.Basic) -> None:
+        """The example's sizes decided `expression`: the program is guarded on it (only where `backed`)."""
+
     def decided(self, observer: Observer, expression: sympy.Basic, answer: Answer) -> None:
         """A question got an answer only because the oracle has answered the same question before."""
 
@@ -50,9 +53,10 @@ class Oracle(Protocol):
 class Observer(torch_internals.ShapeEnv):  # type: ignore[misc]
     """Answers questions through its oracle and records each answer as a fact, so that later ones stay consistent."""
 
-    def __init__(self, oracle: Oracle) -> None:
-        super().__init__(**torch_internals.shape_env_settings())
+    def __init__(self, oracle: Oracle, *, backed: bool = False) -> None:
+        super().__init__(**torch_internals.shape_env_settings(shared_symbols=not backed))
         self._oracle = oracle
+        self._backed = backed
         self._silent = 0
         self.declared: set[sympy.Symbol] = set()
         """Symbols of input sizes that the user declared dynamic."""
@@ -96,6 +100,7 @@ class Observer(torch_internals.ShapeEnv):  # type: ignore[misc]
         return result
 
     def _evaluate_expr(self, orig_expr: sympy.Basic, *args: Any, **kwargs: Any) -> sympy.Basic:
+        guards = torch_internals.guards_of(self)
         try:
             result = super()._evaluate_expr(orig_expr, *args, **kwargs)
         except torch_internals.Undecidable as error:
@@ -109,6 +114,8 @@ class Observer(torch_internals.ShapeEnv):  # type: ignore[misc]
             return self._assume(orig_expr, answer, truth)
         if self.declared and not self._silent and _demands(args, kwargs):
             self._look_for_specialization(orig_expr, result)
+        if self._backed and not self._silent and torch_internals.guards_of(self) > guards and _is_truth(orig_expr):
+            self._oracle.guarded(self, orig_expr)
         return result
 
     def _assume(self, expression: sympy.Basic, answer: Answer, truth: bool) -> sympy.Basic:

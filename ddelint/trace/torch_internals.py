@@ -66,9 +66,18 @@ for _hook in (
         raise TorchInternalsMissing(f"ShapeEnv.{_hook}")
 
 
-def shape_env_settings() -> dict[str, Any]:
-    """Keyword arguments for a ShapeEnv that behaves as export's does (`assert` becomes a run-time assertion)."""
-    return _accepted(ShapeEnv._init, {"trace_asserts": True})
+def shape_env_settings(*, shared_symbols: bool = True) -> dict[str, Any]:
+    """Keyword arguments for a ShapeEnv that behaves as export's does (`assert` becomes a run-time assertion).
+
+    Without `shared_symbols`, input sizes that happen to be equal stay apart, as under `Dim.DYNAMIC`.
+    """
+    settings: dict[str, Any] = {"trace_asserts": True}
+    return _accepted(ShapeEnv._init, settings if shared_symbols else {**settings, "duck_shape": False})
+
+
+def guards_of(env: Any) -> int:
+    """How many guards `env` holds on backed symbols."""
+    return len(env.guards)
 
 
 def undecidable_text(env: Any, expression: sympy.Basic, unhinted: sympy.Basic) -> str:
@@ -248,6 +257,10 @@ def answers_with_truth(error: BaseException) -> bool:
     schema = getattr(getattr(error, "func", None), "_schema", None)
     returns: list[Any] = list(getattr(schema, "returns", ()))
     return len(returns) == 1 and str(returns[0].type) == "bool"
+
+
+READS_NUMBER = frozenset(("item", "tolist", "__int__", "__float__", "__bool__", "__index__"))
+"""Tensor methods that read a number. Of a 0-d CPU argument, Dynamo burns it into the graph (it wraps such arguments)."""
 
 
 def operator_in(frame_locals: Mapping[str, Any], function: str) -> str:

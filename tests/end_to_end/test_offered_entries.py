@@ -62,7 +62,7 @@ def test_all_entries_of_a_file_are_run_and_mended(tmp_path: Path) -> None:
     assert program.read_text().count("torch.where(") == 2
 
 
-@pytest.mark.parametrize(("option", "codes"), [((), ["DDE101:7"]), (("--unbacked", "none"), [])])
+@pytest.mark.parametrize(("option", "codes"), [((), ["DDE401:7"]), (("--unbacked", "none"), [])])
 def test_the_command_line_overrides_the_marks_of_a_file(
     tmp_path: Path, option: tuple[str, ...], codes: list[str]
 ) -> None:

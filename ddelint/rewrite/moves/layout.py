@@ -6,12 +6,12 @@ import ast
 from collections.abc import Iterator
 
 from ddelint.diagnostics import Claim, Edit
+from ddelint.operators import operators
 from ddelint.rewrite.candidate import Candidate, Context, move
 from ddelint.rewrite.expressions import called, is_elif
 from ddelint.rewrite.proposals import offer
 from ddelint.sites import Role
 
-_LAYOUT_QUESTIONS = frozenset(("is_contiguous", "stride", "storage_offset", "is_non_overlapping_and_dense"))
 _COPIES = frozenset(("contiguous", "clone", "to"))
 _MOVE = "unconditional_format"
 
@@ -77,7 +77,7 @@ def _ternary(context: Context) -> Iterator[Candidate]:
 def _question(test: ast.expr) -> ast.Call | None:
     """The one layout question in a test."""
     asked = [node for node in ast.walk(test) if isinstance(node, ast.Call)]
-    if len(asked) == 1 and called(asked[0]) in _LAYOUT_QUESTIONS:
+    if len(asked) == 1 and called(asked[0]) in operators().layout_questions:
         return asked[0]
     return None
 

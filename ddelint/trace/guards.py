@@ -1,0 +1,43 @@
+"""What a compiled program is guarded on: input sizes that decide, numbers that are burned in, and what recompiles.
+
+Runs in the parent: no torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import replace
+
+from ddelint.diagnostics import Diagnostic
+from ddelint.protocol import EntryFailure, SessionOptions
+from ddelint.source import SourceFile
+from ddelint.trace.diagnose import diagnose
+from ddelint.trace.session import Worker
+
+_KINDS = frozenset(("guarded", "specialized"))
+
+
+def guards(worker: Worker, options: SessionOptions, sources: Mapping[str, SourceFile]) -> list[Diagnostic]:
+    """One finding for each line of `sources` that guards, with the number of recompilations that the entry's own inputs
+    cost (torch.compile, backend eager). Empty where the entry cannot be run: that has been told elsewhere.
+    """
+    opened = worker.open(replace(options, backed=True))
+    if isinstance(opened, EntryFailure):
+        return []
+    with closing(opened) as session:
+        trace = session.trace({})
+        found = [
+            diagnose(question, sources[question.span.filename])
+            for question in trace.questions
+            if question.kind in _KINDS and question.span.filename in sources
+        ]
+        if not found:
+            return []
+        compilation = session.compile({}, ("compile",), options.samples, "eager")
+    recompiles = next((result.recompiles for result in compilation.results if result.recompiles is not None), None)
+    found = [replace(diagnostic, asks=("compile",)) for diagnostic in found]
+    if recompiles is None:
+        return found
+    text = f"{recompiles} recompilation{'' if recompiles == 1 else 's'} for the inputs that the entry gives"
+    return [replace(diagnostic, detail=f"{diagnostic.detail}; {text}") for diagnostic in found]

@@ -1,0 +1,49 @@
+"""`--backed`: the lines that guard on input sizes, and the numbers that are burned in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from issues_table import check
+
+pytestmark = pytest.mark.slow
+
+PROGRAM = """\
+import torch
+
+
+class Model(torch.nn.Module):
+    def forward(self, x, y, k):
+        if x.shape[1] > 6:
+            x = x[:, :6]
+        half = int(x.shape[1] / 2)
+        z = torch.cat([x, y], dim=1)
+        return z * k.item() + half
+
+
+def make_inputs(seed):
+    rows = 3 + seed % 3
+    return torch.ones(rows, 5), torch.ones(rows, 2), torch.tensor(seed % 2)
+"""
+
+
+def test_each_guard_has_its_line(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    program = tmp_path / "guarded.py"
+    program.write_text(PROGRAM)
+    assert check(program).findings == []
+    found = check(program, "--backed")
+    assert found.codes == ["DDE401:6", "DDE404:8", "DDE405:9", "DDE404:10"]
+    assert {finding["severity"] for finding in found.findings} == {"warning"}
+    assert {tuple(finding["asks"]) for finding in found.findings} == {("compile",)}
+    assert [finding["expression"] for finding in found.findings][:2] == ["x.shape[1] > 6", "int(x.shape[1] / 2)"]
+
+
+def test_an_unbacked_size_is_an_error_of_the_same_rule(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    program = tmp_path / "unbacked.py"
+    program.write_text(PROGRAM)
+    found = check(program, "--unbacked", "x.1,y.1", "--ignore", "DDE2")
+    (finding,) = [finding for finding in found.findings if finding["location"]["row"] == 6]
+    assert (finding["code"], finding["severity"]) == ("DDE401", "error")
