@@ -1,0 +1,312 @@
+"""What a script compiles, exports or calls is captured as it was at the call, and is an entry like any other."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from conftest import Write
+
+from ddelint.protocol import EntryFailure, EntrySpec, ScriptSpec, SessionOptions
+from ddelint.trace import saved
+from ddelint.trace.session import CapturedScript, Session, Worker
+
+Run = Callable[..., CapturedScript]
+
+NET = """
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.zeros(3))
+
+        def forward(self, x):
+            if x.sum() > 0:
+                return x * self.weight
+            return x - self.weight
+
+        def loss(self, x, scale=1.0):
+            return (self(x) * scale).sum()
+
+    def double(x):
+        if x.max() > 1:
+            return x * 2
+        return x
+
+    x = torch.ones(3)
+    """
+
+
+@pytest.fixture
+def run(worker: Worker, tmp_path: Path) -> Iterator[Run]:
+    """`run(target, *arguments, module=False, patterns=(), **session options)` runs a script in the shared worker."""
+    with contextlib.ExitStack() as stack:
+
+        def run_script(
+            target: object, *arguments: str, module: bool = False, patterns: tuple[str, ...] = (), **given: object
+        ) -> CapturedScript:
+            script = ScriptSpec(str(target), module, arguments, patterns)
+            options = SessionOptions(
+                EntrySpec(str(target), script=script), (str(tmp_path),), **{"timeout": 60.0, **given}
+            )
+            captured = worker.run_script(options)
+            assert isinstance(captured, CapturedScript), captured
+            stack.callback(captured.close)
+            return captured
+
+        yield run_script
+
+
+def labels(captured: CapturedScript) -> list[str]:
+    return [capture.label for capture in captured.run.captures]
+
+
+def opened(captured: CapturedScript, number: int = 0) -> Session:
+    session = captured.open(number)
+    assert isinstance(session, Session), session
+    return session
+
+
+@pytest.mark.parametrize(
+    ("use", "label"),
+    [
+        ("torch.compile(Net())(x)", "model.py:Net (torch.compile)"),
+        ("net = Net(); net.compile(); net(x)", "model.py:Net (torch.compile)"),
+        ("net = Net(); net.forward = torch.compile(net.forward); net(x)", "model.py:Net (torch.compile)"),
+        ("torch.compile(Net().loss)(x, scale=2.0)", "model.py:Net.loss (torch.compile)"),
+        ("torch.compile(double, dynamic=True)(x)", "model.py:double (torch.compile)"),
+        ("torch.compile(backend='eager')(double)(x)", "model.py:double (torch.compile)"),
+        ("Net.forward = torch.compile(Net.forward); Net()(x)", "model.py:Net (torch.compile)"),
+        ("Net = torch.compile(Net); Net()(x)", "model.py:Net (torch.compile)"),
+        (
+            "from torch import compile; compile(torch.nn.Sequential(Net()))(x)",
+            "container.py:Sequential (torch.compile)",
+        ),
+        ("torch.export.export(Net(), (x,), strict=True)", "model.py:Net (torch.export.export)"),
+        ("torch.export.draft_export(Net(), (x,))", "model.py:Net (torch.export.draft_export)"),
+    ],
+)
+def test_every_way_to_compile_or_export_is_captured(write: Write, run: Run, use: str, label: str) -> None:
+    captured = run(write(f"{NET}\n    {use}\n"))
+    assert labels(captured) == [label], captured.run
+    trace = opened(captured).trace({})
+    assert trace.failure is None
+    assert [question.kind for question in trace.questions] == ["truth"]
+
+
+def test_modules_are_captured_by_class_or_by_path(write: Write, run: Run) -> None:
+    path = write(
+        f"{NET}\n"
+        "    class Outer(torch.nn.Module):\n"
+        "        def __init__(self):\n"
+        "            super().__init__()\n"
+        "            self.parts = torch.nn.ModuleList([torch.nn.ReLU(), Net()])\n"
+        "        def forward(self, x):\n"
+        "            return self.parts[1](self.parts[0](x))\n"
+        "    Outer()(x)\n"
+    )
+    assert run(path).run.captures == ()
+    assert labels(run(path, patterns=("*.Net",))) == ["model.py:Net (called)"]
+    assert labels(run(path, patterns=("parts.0", "Out*"))) == ["model.py:Outer (called)", "activation.py:ReLU (called)"]
+
+
+def test_arguments_and_state_are_those_of_the_call(write: Write, run: Run, tmp_path: Path) -> None:
+    captured = run(
+        write(
+            """
+            class Net(torch.nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.register_buffer("calls", torch.zeros(()))
+                def forward(self, x, scales):
+                    assert self.calls.item() == 0, "the state is that of a later call"
+                    return x * scales["a"]
+
+            other = Net()
+
+            @torch.compile
+            def through(x):
+                return other(x, {"a": 1})
+
+            net, x, scales = Net(), torch.ones(2, 3).t(), {"a": 2}
+            torch.compile(net)(x, scales=scales)
+            through(x)
+            x.zero_(); scales.clear(); net.calls += 1; other.calls += 1
+            """
+        )
+    )
+    for number in range(2):
+        assert isinstance(captured.open(number), Session), captured.open(number)
+    assert captured.save(str(tmp_path / "inputs.safetensors")).saved == ("Net", "through")
+    ((args, kwargs),) = saved.read(str(tmp_path / "inputs.safetensors"))[0].calls
+    assert args[0].tolist() == [[1.0, 1.0]] * 3
+    assert args[0].stride() == (1, 3)
+    assert kwargs == {"scales": {"a": 2}}
+
+
+def test_first_calls_are_inputs_and_layers_of_one_kind_are_one_entry(write: Write, run: Run) -> None:
+    captured = run(
+        write(f"{NET}\n    for net in (Net(), Net()):\n        for n in range(9): torch.compile(net)(x * n)\n")
+    )
+    assert [capture.calls for capture in captured.run.captures] == [4]
+    session = opened(captured)
+    assert session.info.seeded
+    assert session.info.requires_grad
+    comparison = session.compare({}, (), 8, False)
+    assert comparison.equal
+    assert comparison.declared == 4
+
+
+@pytest.mark.parametrize(
+    ("last", "ending"),
+    [
+        ("", ""),
+        ("import sys; sys.exit(0)", ""),
+        ("import sys; sys.exit('no')", "ended with exit code 1"),
+        ("import os; os._exit(3)", "ended with exit code 3"),
+        ("raise ValueError('too late')", "raised ValueError: too late (model.py:24)"),
+        ("while True: pass", "was stopped after 2 seconds"),
+    ],
+)
+def test_what_was_captured_counts_however_the_script_ends(write: Write, run: Run, last: str, ending: str) -> None:
+    captured = run(
+        write(f"{NET}\n    torch.compile(double)(x)\n    {last}\n"), timeout=2.0 if "while" in last else 60.0
+    )
+    assert captured.run.ending == ending
+    assert labels(captured) == ["model.py:double (torch.compile)"]
+
+
+WITNESS = """
+import json, sys
+def compiled(x):
+    return x + 1
+if __name__ == "__main__":
+    import helper
+    seen = [sys.argv, sys.path[0], __name__, __file__, __spec__ and __spec__.name, __package__, helper.NAME]
+    seen += [sys.modules["__main__"].compiled is compiled, __builtins__.__name__]
+    open(sys.argv[1], "w").write(json.dumps(seen))
+    print("noise")
+    import torch
+    torch.compile(compiled)(torch.ones(2))
+"""
+
+
+@pytest.mark.parametrize("module", [False, True])
+def test_a_script_sees_what_python_shows_it(
+    write: Write, run: Run, tmp_path: Path, module: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = "pkg/" if module else ""
+    script = write(WITNESS, f"{folder}tool.py", torch=False)
+    write("NAME = 'helper'\n", "helper.py", torch=False)
+    write("", f"{folder}__init__.py", torch=False)
+    monkeypatch.chdir(tmp_path)
+    target = "pkg.tool" if module else str(script)
+    outputs = [tmp_path / name for name in ("python.json", "worker.json")]
+    subprocess.run([sys.executable, *(["-m"] if module else []), target, outputs[0], "-x"], check=True)
+    captured = run(target, str(outputs[1]), "-x", module=module)
+    assert labels(captured) == ["tool.py:compiled (torch.compile)"]
+    plain, ours = (json.loads(output.read_text()) for output in outputs)
+    assert plain[0].pop(1) != ours[0].pop(1)
+    if module:  # the working directory, which is another one in the worker that all tests share
+        del plain[1], ours[1]
+    assert ours == plain
+    assert opened(captured).trace({}).questions == ()
+
+
+def test_a_rewrite_of_module_level_code_runs_the_script_again(write: Write, run: Run, tmp_path: Path) -> None:
+    witness = tmp_path / "witness"
+    path = write(
+        f"""
+        LIMIT = [1]
+        class Net(torch.nn.Module):
+            limit = LIMIT[0]
+            def forward(self, x):
+                if self.limit and x.sum() > 0:
+                    return x + 1
+                return x
+        torch.compile(Net())(torch.ones(3))
+        with open({str(witness)!r}, "a") as file:
+            file.write("to the end\\n")
+        """
+    )
+    session = opened(run(path))
+    assert len(session.trace({}).questions) == 1
+    swapped = path.read_text().replace("x.sum() > 0", "True")
+    assert session.trace({str(path): swapped}).questions == ()
+    assert witness.read_text() == "to the end\n"
+    changed = path.read_text().replace("LIMIT = [1]", "LIMIT = [0]")
+    trace = session.trace({str(path): changed})
+    assert (trace.failure, trace.questions) == (None, ())
+    assert witness.read_text() == "to the end\n", "the second run ends once the program is captured"
+    same = path.read_text().replace("x.sum() > 0", "0 < x.sum()")
+    assert session.compare({str(path): same}, (), 4, False).equal
+
+
+def test_marked_and_dynamic_dimensions_stay_open(write: Write, run: Run) -> None:
+    captured = run(
+        write(
+            """
+            from torch._dynamo.decorators import mark_unbacked
+
+            def marked(x):
+                return x + 1 if x.shape[0] == 3 else x
+
+            class Net(torch.nn.Module):
+                def forward(self, x, n):
+                    return x[:n]
+
+            x = torch.ones(5, 2)
+            mark_unbacked(x, 0)
+            torch.compile(marked)(x)
+            dynamic = {"x": {0: torch.export.Dim.DYNAMIC, 1: None}, "n": None}
+            torch.export.export(Net(), (torch.ones(5, 2), 2), dynamic_shapes=dynamic)
+            """
+        )
+    )
+    assert labels(captured) == ["model.py:marked (torch.compile)", "model.py:Net (torch.export.export)"]
+    assert [question.expression for question in opened(captured).trace({}).questions] == ["x.shape[0] == 3"]
+    (result,) = opened(captured, 1).compile({}, ("export",), 4, "eager").results
+    assert result.ok
+
+
+def test_tests_run_by_pytest_are_captured_as_they_are_written(write: Write, run: Run, tmp_path: Path) -> None:
+    write(
+        """
+        class Net(torch.nn.Module):
+            def forward(self, x):
+                assert x.sum() > 0, "negative"
+                return x
+
+        def test_net(tmp_path):
+            assert torch.compile(Net())(torch.ones(3)).shape == (4,)
+        """,
+        "test_net.py",
+    )
+    write("[pytest]\naddopts = -n 2 --dist worksteal\n", "pytest.ini", torch=False)
+    captured = run("pytest", str(tmp_path / "test_net.py"), "-q", module=True)
+    assert labels(captured) == ["test_net.py:Net (torch.compile)"]
+    assert captured.run.ending == "ended with exit code 1"
+    (question,) = opened(captured).trace({}).questions
+    assert (question.expression, question.span.row) == ("x.sum() > 0", 5)
+
+
+def test_a_script_that_cannot_run_is_a_failure(worker: Worker, write: Write, tmp_path: Path) -> None:
+    for target, module, message in (
+        (str(tmp_path / "nowhere.py"), False, "no such script"),
+        ("no_such_module_of_mine", True, "no module named"),
+    ):
+        spec = EntrySpec(target, script=ScriptSpec(target, module))
+        failure = worker.run_script(SessionOptions(spec, (str(tmp_path),)))
+        assert isinstance(failure, EntryFailure)
+        assert (failure.kind, message in failure.message) == ("missing", True)
+
+
+def test_a_crash_is_told(worker: Worker, write: Write, tmp_path: Path) -> None:
+    path = write("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n")
+    failure = worker.run_script(SessionOptions(EntrySpec(str(path), script=ScriptSpec(str(path))), (str(tmp_path),)))
+    assert isinstance(failure, EntryFailure)
+    assert failure.message == "was killed by SIGSEGV"
