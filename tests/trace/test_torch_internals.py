@@ -230,3 +230,45 @@ def test_files_that_the_search_for_the_user_passes_over() -> None:
     from torch.fx.experimental import symbolic_shapes
 
     assert symbolic_shapes.__file__ in torch_internals.uninteresting_files()
+
+
+def test_calls_of_what_is_compiled_are_heard_while_the_watch_lasts() -> None:
+    heard: list[tuple[object, object]] = []
+
+    def tell(program: object, args: object, kwargs: object) -> None:
+        heard.append((program, args))
+
+    def double(x: torch.Tensor) -> torch.Tensor:
+        return x * 2 if x.sum() > 0 else x
+
+    watch = torch_internals.CompileWatch(tell)
+    before = torch._dynamo.optimize
+    with watch:
+        compiled = torch.compile(double, fullgraph=True)
+        module = torch.compile(torch.nn.ReLU())
+        assert compiled(torch.ones(1)).item() == 2
+        module(torch.ones(1))
+        with watch.paused():
+            compiled(torch.ones(1))
+            assert torch_internals.watched(torch.compile(double)) is None
+    compiled(torch.ones(1))
+    assert [program for program, _ in heard] == [double, torch_internals.uncompiled(module)]
+    assert torch_internals.watched(compiled) is torch_internals.uncompiled(compiled) is double
+    assert torch._dynamo.optimize is before
+    assert torch_internals.watched(torch.compile(double)) is None
+
+
+def test_what_was_compiled_under_the_watch_is_part_of_a_graph_around_it() -> None:
+    torch._dynamo.reset()
+    with torch_internals.CompileWatch(lambda *call: None):
+        inner = torch.compile(lambda x: x + 1)
+    outer = torch.compile(lambda x: inner(x) * 2, backend="eager", fullgraph=True)
+    assert outer(torch.ones(1)).item() == 4
+
+
+def test_marked_dimensions_are_seen() -> None:
+    tensor = torch.ones(2, 3, 4)
+    assert torch_internals.marked(tensor) == ((), ())
+    torch_internals.mark_unbacked(tensor, (0, 2))
+    torch._dynamo.mark_dynamic(tensor, 1)
+    assert torch_internals.marked(tensor) == ((0, 2), (1,))
