@@ -42,16 +42,16 @@ def narrowed(spot: Spot, kind: str) -> ast.expr | ast.stmt | None:
     node = spot.source.at(spot.span)
     if node is None:
         return None
-    if not isinstance(node, ast.stmt):
+    if spot.exact and not isinstance(node, ast.stmt):
         return _within(node, kind)
-    parts = list(_headers(node))
+    parts = list(_headers(node)) if isinstance(node, ast.stmt) else [node]
     if kind in ("truth", "operator"):
         chosen = next(_tests(node, parts), None) or (next(_calls(parts), None) if kind == "operator" else None)
     else:
-        chosen = next(_integers(node, parts, spot.source), None)
+        chosen = next(_integers(node, parts), None)
     if chosen is not None:
         return _within(chosen, kind)
-    return parts[0] if len(parts) >= 1 and isinstance(node, (ast.Assign, ast.Return, ast.Expr)) else node
+    return parts[0] if parts and isinstance(node, (ast.expr, ast.Assign, ast.Return, ast.Expr)) else node
 
 
 def worded(raw: str, names: Mapping[str, str]) -> str:
@@ -72,7 +72,7 @@ def input_name(source: str) -> str:
 
 def symbols_in(raw: str) -> list[str]:
     """The unbacked symbols of an expression, in their order."""
-    return [name for name in dict.fromkeys(SYMBOL.findall(raw)) if name.startswith(("u", "zu"))]
+    return [name for name in dict.fromkeys(SYMBOL.findall(raw)) if name.startswith(("u", "zu", "i", "f"))]
 
 
 def name_at(node: ast.AST | None, source: SourceFile) -> str:
@@ -188,7 +188,7 @@ def _headers(statement: ast.stmt) -> Iterator[ast.expr]:
                 yield part
 
 
-def _tests(statement: ast.stmt, parts: list[ast.expr]) -> Iterator[ast.expr]:
+def _tests(statement: ast.AST, parts: list[ast.expr]) -> Iterator[ast.expr]:
     match statement:
         case ast.If(test=test) | ast.While(test=test) | ast.Assert(test=test):
             yield test
@@ -219,7 +219,7 @@ def _calls(parts: list[ast.expr]) -> Iterator[ast.expr]:
                 yield node
 
 
-def _integers(statement: ast.stmt, parts: list[ast.expr], source: SourceFile) -> Iterator[ast.expr]:
+def _integers(statement: ast.AST, parts: list[ast.expr]) -> Iterator[ast.expr]:
     """What wants a number: a cast, a range, a static argument, an index, a slice."""
     known = operators()
     wanted = known.python_builtins

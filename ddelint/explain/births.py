@@ -11,13 +11,14 @@ from ddelint.explain.cleaning import Line
 from ddelint.explain.frames import RawFrame, Stack, locations
 from ddelint.explain.ownership import blamed, is_framework
 
-SYMBOL = re.compile(r"\bz?[usf]+\d+\b")
-"""A symbol's name: `u0` (unbacked), `s0` (backed), `zuf0`, `zf0` (floats)."""
+SYMBOL = re.compile(r"\bz?[uisf]+\d+\b")
+"""A symbol's name: `u0` (unbacked), `s0` (backed), `zuf0`, `zf0` (floats), `i0` and `f0` (unbacked, torch 2.1)."""
 _CREATED = re.compile(
     r"create_unbacked_sym\w+ (?P<symbol>\w+) \[(?P<lower>[^,\]]*), (?P<upper>[^\]]*)\]\s*(?:at )?(?P<rest>.*)"
 )
 _RANGE = re.compile(
-    r"(?:constrain_symbol_range (?P<symbol>\w+) |_update_var_to_range (?P<updated>\w+) = VR)\[(?P<lower>[^,\]]*), (?P<upper>[^\]]*)\]"
+    r"(?:constrain_symbol_range (?P<symbol>\w+) |_update_var_to_range (?P<updated>\w+) = VR)"
+    r"\[(?P<lower>[^,\]]*), (?P<upper>[^\]]*)\]"
 )
 _GRAPH_SYMBOL = re.compile(r"\b(u\d+|zuf\d+)\b")
 _GRAPH_NODE = re.compile(r"^\s*\w+: \"(?:Sym\(|[a-z]\w*\[)")

@@ -108,7 +108,7 @@ def _without_prefixes(line: str) -> tuple[str, str]:
     while match is not None and match.end() > at:
         at = match.end()
         match = prefix.match(line, at)
-    return line[at:], _TIME.sub("", line[:at])
+    return line[at:], _TIME.sub("", line[:at]).rstrip()
 
 
 def _mostly_quoted(text: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -14,7 +15,7 @@ from ddelint.explain.births import Birth
 from ddelint.explain.cleaning import rows
 from ddelint.explain.frames import RawFrame
 from ddelint.explain.occurrences import Occurrence
-from ddelint.explain.ownership import is_entrance, is_framework, is_installed, is_ours, is_standard
+from ddelint.explain.ownership import is_entrance, is_framework, is_installed, is_ours, is_standard, normal
 from ddelint.explain.places import Places, Spot
 from ddelint.operators import operators, terminal_name
 from ddelint.sites import Role, Site, site_of
@@ -54,15 +55,30 @@ class Diagnosing:
         self._note(frame, spot)
         if spot is None or not occurrence.traced or (occurrence.code and occurrence.frame is None):
             return self._advised(self._without_site(occurrence, frame), None, occurrence)
-        diagnostic = self._at_spot(occurrence, spot)
-        site = _site(spot, diagnostic.span) if spot.at_hand else None
-        return self._advised(diagnostic, site, occurrence)
+        deepest = self._asking(occurrence)
+        deeper = self.places.spot(deepest) if deepest is not None else None
+        where = deeper or spot
+        diagnostic = self._at_spot(occurrence, where)
+        site = _site(where, diagnostic.span) if where.at_hand else None
+        advised = self._advised(diagnostic, site, occurrence)
+        return advised if deeper is None else replace(advised, span=spot.span)
+
+    def _asking(self, occurrence: Occurrence) -> RawFrame | None:
+        """The frame of somebody else's code that asks, where ours only calls it."""
+        if occurrence.blamed is None:
+            return None
+        deeper = [
+            frame
+            for frame in occurrence.frames[occurrence.blamed + 1 :]
+            if not is_framework(frame.filename) and not is_standard(frame.filename)
+        ]
+        return deeper[-1] if deeper else None
 
     def texts(self) -> dict[str, str]:
         """Filename → text for code frames: the pasted text, and of files not at hand what it quotes of them."""
         found = {self.name: self.text}
-        for filename, rows in self.quoted.items():
-            found[filename] = "\n".join(rows.get(row, "") for row in range(1, max(rows) + 1)) + "\n"
+        for filename, known in self.quoted.items():
+            found[filename] = "\n".join(known.get(row, "") for row in range(1, max(known) + 1)) + "\n"
         return found
 
     # ------------------------------------------------------------------ with a source line
@@ -83,18 +99,21 @@ class Diagnosing:
         if kind == "guard":
             return self._guard(occurrence, site, span, source, symbols)
         if site is not None and self._is_read(occurrence, site):
-            return self._coded(occurrence, occurrence.read, span, source, symbols, self._frames(occurrence))
+            read = replace(occurrence, operator="", raw="")
+            return self._coded(read, occurrence.read, span, source, symbols, self._frames(occurrence))
         if kind == "operator" and _casts(node):
             kind = "integer"
         elif kind == "operator" and site is not None and site.role in _TESTS and not _asks_itself(node):
             kind, tensor = "truth", True
         text = " ".join(source.segment(span).split())
+        unknown = Span(source.filename, 1, 1, 1, 1)
         question = Question(
             span=span,
             kind=kind,
             expression="" if site is not None else asking.worded(occurrence.raw, occurrence.names),
             raw=occurrence.raw or occurrence.operator,
-            symbols=symbols,
+            # a number of unknown birth is no input
+            symbols=tuple(replace(symbol, created=symbol.created or unknown) for symbol in symbols),
             frames=self._frames(occurrence),
             asks=occurrence.asks,
             operator=occurrence.operator,
@@ -103,9 +122,8 @@ class Diagnosing:
         )
         diagnostic = diagnose(question, source)
         expression = " ".join(diagnostic.expression.split())
-        return replace(
-            diagnostic, expression=expression, message=rule(diagnostic.code).message.format(expression=expression)
-        )
+        message = rule(diagnostic.code).message.format(expression=expression)
+        return replace(diagnostic, expression=expression, message=message, symbols=symbols)
 
     def _is_read(self, occurrence: Occurrence, site: Site) -> bool:
         """Whether the place is nothing but an explicit read that the mode doesn't capture."""
@@ -151,6 +169,7 @@ class Diagnosing:
         frames: tuple[Frame, ...],
     ) -> Diagnostic:
         expression = _told(occurrence) or (" ".join(source.segment(span).split()) if source is not None else "")
+        expression = expression or f"{os.path.basename(normal(span.filename))}:{span.row}"
         return Diagnostic(
             code=code,
             message=rule(code).message.format(expression=expression),
@@ -252,7 +271,8 @@ class Diagnosing:
         """Remember what the text quotes of a file that is not at hand."""
         if spot is not None and spot.at_hand:
             return
-        self.missing[frame.filename] = None
+        if not frame.filename.startswith("<"):
+            self.missing[frame.filename] = None
         rows = self.quoted.setdefault(frame.filename, {})
         rows.update(frame.context)
         if frame.code:

@@ -20,13 +20,14 @@ _IPYTHON = re.compile(
 _CELL = re.compile(r"^(?:Cell )?In ?\[(?P<cell>\d+)\], line (?P<line>\d+)(?:, in (?P<function>[\w.<>]+).*)?$")
 _INPUT = re.compile(r"^Input In \[(?P<cell>\d+)\], in (?P<function><cell line: \d+>|[\w.<>]+)(?:\(.*)?$")
 _OLD_IPYTHON = re.compile(r"^(?P<file>(?:~?/|[A-Za-z]:\\|<ipython-input-)\S*) in (?P<function>[\w.<>]+)\(.*\)$")
-_PYTEST = re.compile(r"^(?P<file>[^\s:\"'(]+\.py):(?P<line>\d+): (?:in (?P<function>\S+)|(?P<error>[\w.]*)$)")
-_NUMBERED = re.compile(r"^\s*(?P<arrow>-+>|❱)?\s*(?P<row>\d+)(?: │)?(?: (?P<code>.*))?$")
+_PYTEST = re.compile(r"^(?P<file>[^\s:\"'(]+\.py):(?P<line>\d+):(?: in (?P<function>\S+)| ?$)")
+_NUMBERED = re.compile(r"^\s*(?P<arrow>-+>|❱)?\s*(?P<row>\d+)(?: (?P<code>.*))?$")
 _RICH = re.compile(r"^\s*(?P<file>(?:/|[A-Za-z]:\\|\.)\S*\.py):(?P<line>\d+) in (?P<function>\S+)\s*$")
 _CARETS = re.compile(r"^\s*[~^]+[~^ ]*$")
 _PYTEST_ARROW = re.compile(r"^>( +)(?P<code>\S.*)$")
 _LOCATION = re.compile(r"(?:^|\s|\()(?P<file>[^\s()]+\.py|<[^>]+>):(?P<line>\d+) in (?P<function>[\w.<>]+)")
 _FARTHEST_CONTEXT = 12
+_FARTHEST_TEST_FRAME = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,7 @@ def stacks(lines: Sequence[Line]) -> list[Stack]:
     """All stacks of a text in their order; those without frames are left out."""
     found: list[Stack] = []
     current: Stack | None = None
+    tested: Stack | None = None
     at = 0
     while at < len(lines):
         line = lines[at]
@@ -90,6 +92,11 @@ def stacks(lines: Sequence[Line]) -> list[Stack]:
         if current is None or (current.frames and line.header != current.header and line.header):
             current = Stack("whole", line.row, line.row, line.header)
             found.append(current)
+        if ".py:" in line.text and _PYTEST.match(line.text):  # between pytest's frames stand pages of source
+            if tested is not None and line.row - tested.last <= _FARTHEST_TEST_FRAME and not current.frames:
+                found.remove(current)
+                current = tested
+            tested = current
         current.frames.append(frame)
         current.last = lines[min(at + used, len(lines)) - 1].row
         at += used
@@ -137,7 +144,7 @@ def _frame(lines: Sequence[Line], at: int) -> tuple[RawFrame | None, int]:
         match = _PYTHON.match(text) or _COMMENT.match(text)
         if match is not None:
             return _python_frame(lines, at, match)
-    if "In " in text:
+    if "In" in text and "]" in text:
         match = _CELL.match(text)
         if match is not None:
             return _numbered_frame(lines, at, f"<cell {match['cell']}>", int(match["line"]), match["function"] or "")

@@ -232,7 +232,7 @@ def _occurrence(
         kind=resolved(error.kind, raw),
         code=error.code,
         raw=raw,
-        operator=match.groups.get("operator", "").strip("<'").removeprefix("OpOverload(op='"),
+        operator=match.groups.get("operator", ""),
         groups=match.groups,
         value=error.value,
         read=error.read,

@@ -44,7 +44,7 @@ class Places:
             if row is not None:
                 return _spot(source, frame, row, at_hand=True)
         quoted = _quoted(frame)
-        return None if quoted is None else _spot(quoted, frame, frame.line, at_hand=False)
+        return None if quoted is None else _spot(quoted, frame, max(frame.line, 1), at_hand=False)
 
     def span(self, frame: RawFrame) -> Span:
         """The span of a frame's line: in the file at hand, else as the text quotes it."""
@@ -107,8 +107,10 @@ def _row_of(source: SourceFile, frame: RawFrame) -> int | None:
 
 
 def _is_line(line: str, code: str) -> bool:
-    """Whether a line reads `code`: all of it, or as much as a shortened report shows."""
+    """Whether a line reads `code`: all of it, or as much as a shortened report shows; some reports add a colon."""
     text = line.strip()
+    if code == text + ":":
+        return True
     return text == code or (code.endswith("...") and len(code) > 12 and text.startswith(code[:-3]))
 
 
@@ -130,11 +132,11 @@ def _spot(source: SourceFile, frame: RawFrame, row: int, at_hand: bool) -> Spot:
 
 
 def _statement(source: SourceFile, row: int) -> ast.stmt | None:
-    """The innermost statement that covers a row: for a long one, a frame names any of its rows."""
+    """The innermost statement that covers a row, of several that begin on one row the outermost."""
     best: ast.stmt | None = None
     for node in ast.walk(source.tree):
         if isinstance(node, ast.stmt) and node.lineno <= row <= (node.end_lineno or node.lineno):
-            best = node if best is None or node.lineno >= best.lineno else best
+            best = node if best is None or node.lineno > best.lineno else best
     return best
 
 
@@ -193,12 +195,12 @@ def _completed(line: str) -> Iterator[str]:
     """A statement's first row, made whole."""
     line = _without_else(line.rstrip())
     yield line
-    yield line + " pass"
+    yield line + " _"
     head = line.rstrip().removesuffix(",").rstrip()
     closers = "".join(reversed([_CLOSERS[c] for c in _open_brackets(head)]))
     for joint in ("", "None"):
         yield head + joint + closers
-        yield head + joint + closers + ": pass"
+        yield head + joint + closers + ": _"
     yield line.lstrip(")]} ").rstrip(":")
 
 

@@ -24,7 +24,7 @@ _NOT_A_REASON = re.compile(r"^\s*-?\s*(?:User stack trace:|File \"|guard \d+ fai
 _HINT = re.compile(r"\s+\((?:HINT|user code shown)[^)]*.*$")
 _LOCAL = re.compile(r"L\[['\"](?P<name>\w+)['\"]\]")
 _METHOD_SIZE = re.compile(r"\.size\(\)\[")
-_RESUMED = re.compile(r"torch_dynamo_resume_in_(?P<function>\w+)_at_\d+")
+_RESUMED = re.compile(r"torch_dynamo_resume_in_(?P<function>\w+)_at_(?P<line>\d+)")
 _LAST_LINES = 60
 
 
@@ -102,13 +102,17 @@ def _occurrence(reason: str, row: int, block: _Block, paths: Sequence[str]) -> O
             continue
         groups: Mapping[str, str] = {name: value for name, value in match.groupdict().items() if value}
         subject = known.expression.format(**groups) if known.expression else ""
-        frame = _place(row, comment, block, paths)
+        resumed = _RESUMED.search(block.function.function) if known.resumed else None
+        if resumed is not None:
+            frame: RawFrame | None = replace(block.function, line=int(resumed["line"]), function=resumed["function"])
+        else:
+            frame = _place(row, comment, block, paths)
         if frame is None:
             return None
         return Occurrence(
             row=block.row,
             code=known.code,
-            raw="" if subject else guard,
+            raw="" if subject or resumed else guard,
             groups={"subject": subject} if subject else {},
             asks=("compile",),
             message=f"recompiled: {guard}",

@@ -135,6 +135,9 @@ def _add(log: _Log, row: int, data: Mapping[str, Any], kind: str, code: str, sta
         if not sources or who is None or not who[1]:
             return  # a symbol of the framework's own
         groups = {"subject": sources[0], "answer": str(data.get("value", ""))}
+    asks = front_end([*whole, *frames]) or ("export" if kind == "auto" else "")
+    if kind == "guard" and (asks == "compile" or data.get("prefix", "eval") != "eval"):
+        return  # what torch.compile lives by
     local = (data.get("frame_locals") or {}) if isinstance(data.get("frame_locals"), dict) else {}
     log.found.append(
         Occurrence(
@@ -144,12 +147,12 @@ def _add(log: _Log, row: int, data: Mapping[str, Any], kind: str, code: str, sta
             raw=raw,
             operator=str(data.get("op", "")),
             groups=groups,
-            asks=tuple(filter(None, [front_end([*whole, *frames]) or ("export" if kind == "auto" else "")])),
+            asks=(asks,) if asks else (),
             message=_sentence(data, raw),
             frames=tuple(frames),
             blamed=None if who is None else who[0],
             traced=who is None or who[1],
-            names=_names(local),
+            names={**_sources(data.get("symbol_to_sources")), **_names(local)},
             births=dict(log.births),
         )
     )
@@ -168,6 +171,14 @@ def _names(frame_locals: Mapping[str, Any]) -> dict[str, str]:
         if isinstance(leaves, list) and len(leaves) == 1:
             names.setdefault(str(leaves[0]), name)
     return names
+
+
+def _sources(sources: Any) -> dict[str, str]:
+    """Symbol → the input that it is the size of."""
+    if not isinstance(sources, dict):
+        return {}
+    first = {name: found[0] if isinstance(found, list) and found else found for name, found in sources.items()}
+    return {str(name): source for name, source in first.items() if isinstance(source, str)}
 
 
 def _born(log: _Log, row: int, data: Mapping[str, Any]) -> None:

@@ -31,11 +31,15 @@ class ErrorText:
 
 @dataclass(frozen=True, slots=True)
 class RecompilationText:
-    """A guard that failed: `code` is the rule it falls under, `expression` a template over the pattern's groups."""
+    """A guard that failed: `code` is the rule it falls under, `expression` a template over the pattern's groups.
+
+    `resumed`: it is about a value made on the line where the graph broke.
+    """
 
     pattern: re.Pattern[str]
     code: str
     expression: str
+    resumed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +98,9 @@ def _build(table: Mapping[str, Any]) -> Texts:
     return Texts(
         errors=tuple(_error(entry) for entry in table["error"]),
         recompilations=tuple(
-            RecompilationText(re.compile(entry["pattern"]), entry["code"], entry.get("expression", ""))
+            RecompilationText(
+                re.compile(entry["pattern"]), entry["code"], entry.get("expression", ""), entry.get("resumed", False)
+            )
             for entry in table["recompilation"]
         ),
         sections=tuple(_section(entry) for entry in table["section"]),
