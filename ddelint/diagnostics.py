@@ -212,6 +212,7 @@ class Question:
     failure  — the path ended in an exception behind which a data-dependent value stands
                ("not enough values to unpack", "unhashable type: SymInt");
     specialized — a size that was declared dynamic was silently replaced by its example value (`int(x.shape[-1] / 2)`);
+    fake     — a custom operator's fake kernel says something else than what the operator returns;
     guarded  — an input's size decides here: the compiled program is for one answer, another one recompiles;
     text     — a symbol was turned into text, which holds the symbol's name instead of the number;
     other    — the failure is not data-dependent (DDE005).

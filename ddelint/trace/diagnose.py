@@ -12,7 +12,7 @@ from ddelint.protocol import EntryFailure
 from ddelint.sites import Site, locate
 from ddelint.source import SourceFile
 
-_CODE_OF_KIND = {"other": "DDE005", "specialized": "DDE404", "text": "DDE208"}
+_CODE_OF_KIND = {"other": "DDE005", "specialized": "DDE404", "text": "DDE208", "fake": "DDE802"}
 _STOPS = frozenset(("truth", "integer", "operator", "failure"))
 """Kinds of questions that stop a front end, whatever the rule says of the milder case."""
 _BACKED = re.compile(r"\bs\d+\b")
@@ -34,7 +34,7 @@ def diagnose(question: Question, source: SourceFile) -> Diagnostic:
         expression = question.detail or expression
     return Diagnostic(
         code=code,
-        message=rule(code).message.format(expression=expression),
+        message=_message(question, code, expression),
         span=span,
         severity=Severity.ERROR if question.kind in _STOPS else rule(code).severity,
         origin=("trace",),
@@ -44,6 +44,11 @@ def diagnose(question: Question, source: SourceFile) -> Diagnostic:
         asks=question.asks,
         detail=question.detail,
     )
+
+
+def _message(question: Question, code: str, expression: str) -> str:
+    text = rule(code).message.format(expression=expression)
+    return f"{text}: {question.detail}" if question.kind == "fake" else text
 
 
 def entry_failed(failure: EntryFailure, source: SourceFile) -> Diagnostic:

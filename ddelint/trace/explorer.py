@@ -15,7 +15,7 @@ import sys
 import time
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
@@ -27,7 +27,7 @@ from ddelint.diagnostics import Frame, Question, Span, Symbol
 from ddelint.operators import operators
 from ddelint.protocol import EntryFailure, SessionOptions, TraceResult
 from ddelint.sites import is_said_only
-from ddelint.trace import naming, provenance, torch_internals
+from ddelint.trace import fake_kernels, naming, provenance, torch_internals
 from ddelint.trace.entry import Entry
 from ddelint.trace.observer import Answer, Inquiry, Observer
 from ddelint.trace.provenance import Blame, Expression, Paths, Sources
@@ -128,6 +128,8 @@ def trace_entry(entry: Entry, paths: tuple[str, ...], options: SessionOptions) -
     try:
         explorer = Explorer(entry, paths, budget, options.seed, backed=options.backed)
         explorer.explore()
+        if explorer.calls_custom:
+            explorer.note(fake_kernels.disagreements(entry, Paths(paths), (options.seed, options.seed + 1)))
     except torch_internals.TorchInternalsMissing as error:
         return TraceResult((), 0, failure=EntryFailure("no-torch", str(error)))
     return replace(explorer.result(), seconds=time.monotonic() - started)
@@ -146,6 +148,8 @@ class Explorer:
         backed: bool = False,
     ) -> None:
         self.backed = backed
+        self.calls_custom = False
+        """Whether a custom operator was called."""
         self._numbers: dict[int, str] = {}
         """Identity of a 0-d argument in the running trace → its name."""
         self._entry = entry
@@ -176,6 +180,11 @@ class Explorer:
             if self._run.error is not None:
                 self._note_end(self._run.error)
             plan = self._next_plan()
+
+    def note(self, questions: Sequence[Question]) -> None:
+        """Take over what was found elsewhere."""
+        for question in questions:
+            self._add(question)
 
     def result(self) -> TraceResult:
         """What was found."""
@@ -343,7 +352,9 @@ class Explorer:
 
         What asks whether a count is zero and then demands the count (`for row in rows`) is a demand for the count.
         """
-        nature = question.kind if question.kind in ("specialized", "guarded", "text", "other") else "asks"
+        nature = (
+            question.kind if question.kind in ("specialized", "guarded", "text", fake_kernels.KIND, "other") else "asks"
+        )
         index = self._by_span.setdefault((question.span, nature), len(self._questions))
         if index == len(self._questions):
             self._questions.append(question)
@@ -520,6 +531,10 @@ class Explorer:
         inquiry = Inquiry(kind, expression, detail, operator)
         return self._question(self._observer, inquiry, who, [])
 
+    def operator_called(self, function: Any) -> None:
+        """An operator is run on fake tensors."""
+        self.calls_custom = self.calls_custom or torch_internals.is_custom(function)
+
     def number_read(self, observer: Observer, tensor: Any) -> None:
         """A number was read from a tensor: a finding of its own where the tensor is a 0-d argument (if `backed`)."""
         name = self._numbers.get(id(tensor)) if self.backed else None
@@ -689,7 +704,7 @@ class _Program:
         """One run; how it ended is written into `run`."""
         observer = Observer(explorer, backed=explorer.backed)
         if self._mode is None:
-            self._mode = torch_internals.fake_mode(observer)
+            self._mode = torch_internals.fake_mode(observer, explorer.operator_called)
         else:
             torch_internals.renew(self._mode, observer)
         function_mode = _function_mode(observer, explorer)
@@ -753,7 +768,11 @@ def _function_mode(observer: Observer, explorer: Explorer) -> Any:
 
     class Handler(torch_internals.function_mode()):  # type: ignore[misc]
         def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            if getattr(func, "__name__", "") in torch_internals.READS_NUMBER:
+            # Dynamo traces this function, too, inside the arms of a `cond`: nothing of ours is for it
+            if (
+                not torch.compiler.is_dynamo_compiling()
+                and getattr(func, "__name__", "") in torch_internals.READS_NUMBER
+            ):
                 explorer.number_read(observer, args[0])
             try:
                 return super().__torch_function__(func, types, args, kwargs)

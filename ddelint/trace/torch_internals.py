@@ -167,11 +167,20 @@ def specialized_to(env: Any, symbol: sympy.Symbol) -> int | None:
 FakeTensor: Any = private("torch._subclasses.fake_tensor", "FakeTensor")
 
 
-def fake_mode(env: Any) -> Any:
-    """A FakeTensorMode on `env`, as non-strict export makes it: real tensors that turn up become fake ones."""
-    kind = private("torch._subclasses.fake_tensor", "FakeTensorMode")
+def fake_mode(env: Any, called: Callable[[Any], None] = lambda operator: None) -> Any:
+    """A FakeTensorMode on `env`, as non-strict export makes it: real tensors that turn up become fake ones.
+
+    `called` hears of each operator that is run in it.
+    """
+    base: Any = private("torch._subclasses.fake_tensor", "FakeTensorMode")
+
+    class Mode(base):  # type: ignore[misc]
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            called(func)
+            return super().__torch_dispatch__(func, types, args, kwargs)
+
     settings = {"shape_env": env, "allow_non_fake_inputs": True, "export": True}
-    return kind(**_accepted(kind.__init__, settings))
+    return Mode(**_accepted(base.__init__, settings))
 
 
 def renew(mode: Any, env: Any) -> None:
@@ -232,6 +241,51 @@ def map_tensors(function: Callable[[torch.Tensor], torch.Tensor], tree: Any) -> 
     return private("torch.utils._pytree", "tree_map_only")(torch.Tensor, function, tree)
 
 
+def leaves(tree: Any) -> list[Any]:
+    """The values in nested lists, tuples, dicts and registered containers."""
+    return list(private("torch.utils._pytree", "tree_leaves")(tree))
+
+
+def dispatch_mode() -> Any:
+    """The class of modes that see each operator, to be subclassed."""
+    return private("torch.utils._python_dispatch", "TorchDispatchMode")
+
+
+_OWN_NAMESPACES = frozenset(
+    (
+        "_c10d_functional",
+        "_dtensor",
+        "_inductor_test",
+        "_quantized",
+        "aten",
+        "c10d",
+        "c10d_functional",
+        "export",
+        "flex_lib",
+        "inductor",
+        "mkldnn",
+        "onednn",
+        "prim",
+        "prims",
+        "profiler",
+        "quantized",
+        "quantized_decomposed",
+        "rngprims",
+        "streams",
+        "symm_mem",
+    )
+)
+
+
+def is_custom(function: Any) -> bool:
+    """Whether `function` is an operator (OpOverload, or all overloads of one) that isn't torch's own."""
+    if isinstance(function, private("torch._ops", "OpOverload")):
+        return function.namespace not in _OWN_NAMESPACES
+    if isinstance(function, private("torch._ops", "OpOverloadPacket")):
+        return str(function).partition(".")[0] not in _OWN_NAMESPACES
+    return False
+
+
 def state_of(module: torch.nn.Module) -> tuple[dict[str, Any], dict[str, Any]]:
     """A module's own parameters and buffers by name: the dicts themselves, to be read and written."""
     return module._parameters, module._buffers
@@ -260,7 +314,7 @@ def answers_with_truth(error: BaseException) -> bool:
 
 
 READS_NUMBER = frozenset(("item", "tolist", "__int__", "__float__", "__bool__", "__index__"))
-"""Tensor methods that read a number. Of a 0-d CPU argument, Dynamo burns it into the graph (it wraps such arguments)."""
+"""Tensor methods that read a number. Dynamo burns that of a 0-d CPU argument into the graph, with a guard."""
 
 
 def operator_in(frame_locals: Mapping[str, Any], function: str) -> str:
