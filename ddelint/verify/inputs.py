@@ -271,6 +271,8 @@ def _flat(change: Callable[[torch.Tensor], Any]) -> Transform:
 
     def transform(tensor: torch.Tensor) -> torch.Tensor:
         row = tensor.contiguous().reshape(-1)
+        if not row.numel():  # a declared input may be empty for one seed and not for another
+            return tensor
         changed = change(row)
         return (row if changed is None else changed.to(tensor.dtype)).reshape(tensor.shape)
 
@@ -278,7 +280,8 @@ def _flat(change: Callable[[torch.Tensor], Any]) -> Transform:
 
 
 def _set(row: torch.Tensor, where: Any, value: Any) -> torch.Tensor:
-    row[where] = value
+    if row.numel():
+        row[where] = value
     return row
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable
 
 import torch
@@ -204,3 +205,19 @@ def test_gradients_are_let_into_floats(program: Callable[..., Entry]) -> None:
 
     assert samples["inputs that require grad"].make()[0][0].requires_grad
     assert not samples["seed 0"].make()[0][0].requires_grad
+
+
+def test_what_is_empty_for_one_seed_is_varied_all_the_same(program: Callable[..., Entry]) -> None:
+    text = """
+    def fn(x, keep, steps):
+        return x[keep], steps
+
+    def make_inputs(seed):
+        n = seed % 3
+        return torch.ones(n), torch.ones(n, dtype=torch.bool), torch.arange(n)
+    """
+    samples = list(variations(program(textwrap.dedent(text)), 200, 0))
+    assert any(not sample.declared for sample in samples)
+    for sample in samples:
+        x, keep, _ = sample.make()[0]
+        assert x.shape == keep.shape, sample.label
