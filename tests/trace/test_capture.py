@@ -246,6 +246,42 @@ def test_a_rewrite_of_module_level_code_runs_the_script_again(write: Write, run:
     assert session.compare({str(path): same}, (), 4, False).equal
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads the names of threads")
+def test_where_forks_cannot_use_what_the_script_started_it_runs_again(write: Write, run: Run, tmp_path: Path) -> None:
+    """A backward pass on a device starts threads that no fork survives; a thread of that name stands for them."""
+    witness = tmp_path / "witness"
+    session = opened(
+        run(
+            write(
+                f"""
+                import ctypes, threading
+
+                def device_thread(started):
+                    ctypes.CDLL(None).prctl(15, b"pt_autograd_0", 0, 0, 0)
+                    started.set()
+                    threading.Event().wait()
+
+                def double(x):
+                    return x * 2 if x.sum() > 0 else x
+
+                compiled = torch.compile(double)
+                for n in range(3):
+                    compiled(torch.ones(n))
+                    with open({str(witness)!r}, "a") as file:
+                        file.write(str(n))
+                started = threading.Event()
+                threading.Thread(target=device_thread, args=(started,), daemon=True).start()
+                started.wait()
+                """
+            )
+        )
+    )
+    assert witness.read_text().startswith("012012"), "once to see what it starts, once for the list"
+    assert not witness.read_text().endswith("2"), "a request for one program stops the script at its last kept call"
+    assert len(session.trace({}).questions) == 1
+    assert session.compare({}, (), 8, False).declared == 3
+
+
 def test_marked_and_dynamic_dimensions_stay_open(write: Write, run: Run) -> None:
     captured = run(
         write(
