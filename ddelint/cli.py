@@ -63,9 +63,11 @@ class Commands(click.Group):
         except (click.Abort, KeyboardInterrupt):
             _complain("interrupted")
         except Exception as error:  # the promise to the user: one line, and exit code 2
-            if os.environ.get("DDELINT_DEBUG") or not {"-v", "-vv", "--verbose"}.isdisjoint(words):
+            expected = type(error).__name__ in _EXPECTED
+            asked = not expected and not {"-v", "-vv", "--verbose"}.isdisjoint(words)
+            if os.environ.get("DDELINT_DEBUG") or asked:
                 traceback.print_exc()
-            if type(error).__name__ in _EXPECTED:
+            if expected:
                 _complain(str(error))
             else:
                 _complain(f"{type(error).__name__}: {error} (a bug in ddelint; DDELINT_DEBUG=1 shows where)")

@@ -132,6 +132,8 @@ def run_script(
         captured = worker.run_script(_session_options(_script_entry(script), paths, options))
         if isinstance(captured, EntryFailure):
             raise PipelineError(captured.message if captured.kind in _OWN_WORDS else _died(script, captured))
+        for line in captured.run.traceback.splitlines():
+            progress.debug(line)
         if not captured.run.captures:
             raise PipelineError(_nothing_captured(script, captured.run))
         _tell_of(script, captured.run, run)

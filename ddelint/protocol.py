@@ -116,6 +116,8 @@ class ScriptRun:
     """Programs beyond those that are kept."""
     ending: str = ""
     """How it ended where it did not end well (`raised ValueError: … (train.py:12)`)."""
+    traceback: str = ""
+    """The user's frames, where it raised."""
 
 
 @dataclass(frozen=True, slots=True)

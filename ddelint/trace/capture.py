@@ -24,6 +24,7 @@ from torch.utils import _pytree as pytree
 from ddelint.protocol import CaptureInfo, SavedInputs, ScriptRun, ScriptSpec, SessionOptions
 from ddelint.trace import entries, failures, launch, methods, offers, registrations, saved, torch_internals
 from ddelint.trace.entry import Arguments, Entry
+from ddelint.trace.isolation import last_words
 
 CALLS = 4
 """First calls of one program that are kept: more than one shows what varies."""
@@ -427,14 +428,15 @@ def _of_tensors(
 
 _captured: Recorder | None = None
 _ending = ""
+_traceback = ""
 
 
 def run(options: SessionOptions, *, until: tuple[int, int] | None = None) -> None:
     """Run the script in this process and keep what it captures. Raises EntryProblem where there is no such script."""
-    global _captured, _ending
+    global _captured, _ending, _traceback
     script = _script(options)
     recorder = Recorder(script.patterns, until=until)
-    _captured, _ending = recorder, ""
+    _captured, _ending, _traceback = recorder, "", ""
     registrations.forget(options.entry.filename)
     entries.seed_everything(options.seed)
     grad, dtype = torch.is_grad_enabled(), torch.get_default_dtype()
@@ -449,11 +451,13 @@ def run(options: SessionOptions, *, until: tuple[int, int] | None = None) -> Non
         _ending = f"was stopped after {options.timeout:g} seconds"
     except SystemExit as error:
         if error.code not in (None, 0):
-            _ending = f"ended with exit code {error.code if isinstance(error.code, int) else 1}"
+            code, said = (error.code, last_words()) if isinstance(error.code, int) else (1, str(error.code))
+            _ending = f"ended with exit code {code}" + (f" ({said})" if said else "")
     except BaseException as error:
         if until is not None and until[0] >= len(recorder.captures):
             raise
-        _ending = _told(failures.from_exception(error, options.paths, options.entry.filename))
+        failure = failures.from_exception(error, options.paths, options.entry.filename)
+        _ending, _traceback = _told(failure), failure.traceback
     finally:
         torch.set_grad_enabled(grad)
         torch.set_default_dtype(dtype)
@@ -478,7 +482,7 @@ def script_run(options: SessionOptions) -> ScriptRun:
     infos = [capture.info for capture in _captured.captures]
     main = getattr(sys.modules.get("__main__"), "__file__", None) or options.entry.filename
     infos = [info if info.filename else replace(info, filename=main) for info in infos]
-    return ScriptRun(tuple(infos), _captured.left_out, _ending)
+    return ScriptRun(tuple(infos), _captured.left_out, _ending, _traceback)
 
 
 def captures(options: SessionOptions) -> Sequence[Capture]:

@@ -259,6 +259,16 @@ def private_memory(pid: int) -> int:
         return 0
 
 
+def last_words() -> str:
+    """The last line that this process wrote to its captured stderr, where that is a file; empty otherwise."""
+    with contextlib.suppress(OSError, ValueError):
+        sys.stderr.flush()
+        size = os.fstat(2).st_size
+        lines = os.pread(2, _TAIL_BYTES, max(0, size - _TAIL_BYTES)).decode(errors="replace").split("\n")
+        return next((line.strip() for line in reversed(lines) if line.strip()), "")
+    return ""
+
+
 def die_with_parent() -> None:
     """Ask the kernel to kill this process when the one that forked it dies (Linux; elsewhere nothing happens)."""
     if _LINUX:

@@ -175,7 +175,10 @@ def test_tests_are_a_script_too(folder: Path) -> None:
     ("arguments", "message"),
     [
         (("unrelated.py",), "made no call of torch.compile, torch.export.export or draft_export"),
-        (("--capture-modules", "Rooter", "train.py"), "or of a module that matches Rooter; it ended with exit code 2"),
+        (
+            ("--capture-modules", "Rooter", "train.py"),
+            "or of a module that matches Rooter; it ended with exit code 2 (train.py: error: ",
+        ),
         (("nowhere.py",), "no such script: nowhere.py"),
         (("-m", "nowhere"), "no module named nowhere"),
     ],

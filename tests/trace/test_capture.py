@@ -166,7 +166,8 @@ def test_first_calls_are_inputs_and_layers_of_one_kind_are_one_entry(write: Writ
     [
         ("", ""),
         ("import sys; sys.exit(0)", ""),
-        ("import sys; sys.exit('no')", "ended with exit code 1"),
+        ("import sys; sys.exit('no')", "ended with exit code 1 (no)"),
+        ("import argparse; argparse.ArgumentParser(prog='x').error('bad')", "ended with exit code 2 (x: error: bad)"),
         ("import os; os._exit(3)", "ended with exit code 3"),
         ("raise ValueError('too late')", "raised ValueError: too late (model.py:24)"),
         ("while True: pass", "was stopped after 2 seconds"),
