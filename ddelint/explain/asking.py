@@ -43,7 +43,7 @@ def narrowed(spot: Spot, kind: str) -> ast.expr | ast.stmt | None:
     if node is None:
         return None
     if spot.exact and not isinstance(node, ast.stmt):
-        return _within(node, kind)
+        return _within(next(_integers(node, [node]), node) if kind == "integer" else node, kind)
     parts = list(_headers(node)) if isinstance(node, ast.stmt) else [node]
     if kind in ("truth", "operator"):
         chosen = next(_tests(node, parts), None) or (next(_calls(parts), None) if kind == "operator" else None)
@@ -80,11 +80,14 @@ def name_at(node: ast.AST | None, source: SourceFile) -> str:
     match node:
         case ast.Compare(left=left, comparators=[right]):
             if isinstance(right, ast.Constant) and not isinstance(left, ast.Constant):
-                return source.segment(left)
+                return name_at(left, source) or source.segment(left)
             if isinstance(left, ast.Constant) and not isinstance(right, ast.Constant):
-                return source.segment(right)
+                return name_at(right, source) or source.segment(right)
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             return name_at(operand, source)
+        case ast.BinOp(left=left, right=right):
+            if isinstance(left, ast.Constant) or isinstance(right, ast.Constant):
+                return name_at(left if isinstance(right, ast.Constant) else right, source)
         case ast.Name() | ast.Attribute() | ast.Subscript():
             return source.segment(node)
     return ""

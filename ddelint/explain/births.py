@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -69,24 +70,33 @@ def births(lines: Sequence[Line], stacks: Sequence[Stack], paths: Sequence[str])
     return sorted(found, key=lambda birth: birth.row)
 
 
-def merged(found: Sequence[Birth], row: int) -> dict[str, Birth]:
-    """What is known of each symbol at `row` of the text: of several compilations, the last one before it counts."""
-    known: dict[str, Birth] = {}
-    for birth in found:
-        if birth.row > row:
-            break
-        before = known.get(birth.symbol)
-        if before is None or (birth.frame is not None and before.frame is not None):
-            known[birth.symbol] = birth if before is None else _with_bounds(birth, before)
+class Known:
+    """What is known of each symbol as a text goes on: of several compilations, the last one before a row counts."""
+
+    def __init__(self, found: Sequence[Birth]) -> None:
+        self._waiting = deque(found)
+        self._known: dict[str, Birth] = {}
+
+    def at(self, row: int) -> dict[str, Birth]:
+        """Symbol → birth, as told up to `row`. Rows must not decrease from call to call."""
+        while self._waiting and self._waiting[0].row <= row:
+            self._learn(self._waiting.popleft())
+        return dict(self._known)
+
+    def _learn(self, birth: Birth) -> None:
+        before = self._known.get(birth.symbol)
+        if before is None:
+            self._known[birth.symbol] = birth
+        elif birth.frame is not None and before.frame is not None:
+            self._known[birth.symbol] = _with_bounds(birth, before)
         else:
-            known[birth.symbol] = Birth(
+            self._known[birth.symbol] = Birth(
                 birth.symbol,
                 birth.row,
                 birth.frame or before.frame,
                 before.lower if birth.lower is None else birth.lower,
                 before.upper if birth.upper is None else birth.upper,
             )
-    return known
 
 
 def facts(message: Sequence[Line]) -> Facts:

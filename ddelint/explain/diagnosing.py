@@ -22,7 +22,14 @@ from ddelint.sites import Role, Site, site_of
 from ddelint.source import SourceFile
 from ddelint.trace.diagnose import diagnose
 
-_WITHOUT_SITE = {"truth": "DDE101", "integer": "DDE206", "operator": "DDE206", "failure": "DDE208", "guard": "DDE401"}
+_WITHOUT_SITE = {
+    "truth": "DDE101",
+    "integer": "DDE206",
+    "operator": "DDE206",
+    "failure": "DDE208",
+    "text": "DDE208",
+    "guard": "DDE401",
+}
 """Rules by kind, where no source line says more."""
 _TESTS = frozenset((Role.IF_TEST, Role.WHILE_TEST, Role.ASSERT_TEST, Role.TERNARY_TEST, Role.COMPREHENSION_TEST))
 _READS = frozenset(("item", "list_of_items"))
@@ -94,7 +101,10 @@ class Diagnosing:
             return self._coded(occurrence, occurrence.code, span, source, symbols, self._frames(occurrence))
         site = site_of(source, node) if node is not None else None
         kind = occurrence.kind
-        tensor = occurrence.value == "tensor" or (kind == "truth" and asking.is_tensor_truth(occurrence.raw, node))
+        made_elsewhere = any(symbol.created is not None and symbol.created.row != span.row for symbol in symbols)
+        tensor = occurrence.value == "tensor" or (
+            kind == "truth" and not made_elsewhere and asking.is_tensor_truth(occurrence.raw, node)
+        )
         tensor = tensor or (kind == "integer" and node is not None and self._is_implicit(occurrence, node, source))
         if kind == "guard":
             return self._guard(occurrence, site, span, source, symbols)
@@ -112,8 +122,7 @@ class Diagnosing:
             kind=kind,
             expression="" if site is not None else asking.worded(occurrence.raw, occurrence.names),
             raw=occurrence.raw or occurrence.operator,
-            # a number of unknown birth is no input
-            symbols=tuple(replace(symbol, created=symbol.created or unknown) for symbol in symbols),
+            symbols=tuple(_as_asked(symbol, occurrence, unknown) for symbol in symbols),
             frames=self._frames(occurrence),
             asks=occurrence.asks,
             operator=occurrence.operator,
@@ -286,6 +295,14 @@ class Diagnosing:
         if fix is None:
             return replace(diagnostic, fix=suggestions.example(diagnostic.code))
         return replace(diagnostic, fix=fix, evidence=suggestions.unverified())
+
+
+def _as_asked(symbol: Symbol, occurrence: Occurrence, unknown: Span) -> Symbol:
+    """A symbol with what classification goes by: a number of unknown birth is no input, and a size looks like one."""
+    name = symbol.name
+    if symbol.torch_name in occurrence.sizes and not asking.looks_like_size(name.replace("len(", "")):
+        name += ".shape[0]"
+    return replace(symbol, name=name, created=symbol.created or unknown)
 
 
 def _defined(name: str, node: ast.AST, spot: Spot) -> tuple[str, str, Span | None]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bisect
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,7 +11,8 @@ from ddelint.explain.births import Birth
 from ddelint.explain.cleaning import Line
 from ddelint.explain.frames import RawFrame, Stack, location, locations, stacks
 from ddelint.explain.ownership import blamed, is_framework, normal
-from ddelint.explain.texts import ErrorText, texts
+from ddelint.explain.reading import Match, Reading
+from ddelint.explain.texts import texts
 
 _CAUSED_BY = re.compile(r"Caused by: (?P<where>.*)")
 _BREAK_AT = re.compile(r"Graph break in user code at (?P<file>.+?):(?P<line>\d+)")
@@ -20,9 +20,8 @@ _EXPORT_CALLED = re.compile(r"occurred when calling torch\.export\.export")
 _COMPARISON = re.compile(r"[<>]|[=!]=|\b(?:Eq|Ne|Lt|Le|Gt|Ge|And|Or|Not|Contains)\(|[&|~]")
 _INPUT = re.compile(r"(?:\w+ = )?L\[\W*\w+\W*?\](?:\[\d+\])?(?=[. ])")
 _CODE_ALONE = re.compile(r"^\s{8,}(?P<code>\S.*?)(?<=\S):?$")
-_FARTHEST_MESSAGE = 60
-"""Lines between a stack and the line of its message that an error is known by."""
-_LONGEST_MESSAGE = 120
+_FARTHEST_TITLE = 3
+"""Lines between the title of a graph break, which names the place, and its reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,27 +60,16 @@ class Occurrence:
         return None if self.blamed is None else self.frames[self.blamed]
 
 
-@dataclass(frozen=True, slots=True)
-class _Match:
-    error: ErrorText
-    row: int
-    groups: dict[str, str]
-
-
 def find(lines: Sequence[Line], paths: Sequence[str]) -> list[Occurrence]:
     """Every error in the lines of one process. `paths` name whose code counts first."""
-    found = stacks(lines)
-    born = births.births(lines, found, paths)
-    matches = _matches(lines, found)
-    rows = [line.row for line in lines]
+    reading = Reading(lines, stacks(lines), tuple(paths))
+    matches = reading.matches()
+    known = births.Known(births.births(lines, reading.stacks, paths))
     occurrences = []
     for number, match in enumerate(matches):
         before = matches[number - 1].row if number else 0
-        following = matches[number + 1].row if number + 1 < len(matches) else rows[-1] + 1
-        at = bisect.bisect_left(rows, match.row)
-        end = _end(match, following, found, lines[at : at + _LONGEST_MESSAGE])
-        here = lines[at : bisect.bisect_left(rows, end)]
-        occurrences.append(_occurrence(match, here, before, end, lines, found, born, paths))
+        following = matches[number + 1].row if number + 1 < len(matches) else lines[-1].row + 1
+        occurrences.append(_occurrence(match, before, following, reading, known))
     return distinct(occurrences)
 
 
@@ -133,8 +121,16 @@ def _same(
             or _one_chain(first, occurrence)
         )
     if occurrence.frame is None or not occurrence.traced:
+        if occurrence.frames and occurrence.frame is None and not _quotes(first, occurrence.frames[0].code):
+            return False  # its place is lost, but not the line that it was asked on
         return key[2] == subject or (occurrence.vague and first.frame is not None) or _retold(first, occurrence)
     return False
+
+
+def _quotes(occurrence: Occurrence, code: str) -> bool:
+    """Whether the blamed line is, or may be, `code`; a report's title may have cost it a colon."""
+    frame = occurrence.frame or (occurrence.frames[0] if occurrence.frames else None)
+    return frame is None or not frame.code or frame.code.rstrip(":") == code.rstrip(":")
 
 
 def _retold(first: Occurrence, second: Occurrence) -> bool:
@@ -158,72 +154,14 @@ def _subject(occurrence: Occurrence) -> str:
     )
 
 
-def _matches(lines: Sequence[Line], found: Sequence[Stack]) -> list[_Match]:
-    """What errors.toml knows, in the order of the text; source lines inside frames don't count."""
-    quoted: set[int] = set()
-    for stack in found:
-        for frame in stack.frames:
-            quoted.update(range(frame.row, frame.row + frame.height))
-    pieces = ["" if line.row in quoted else line.text for line in lines]
-    starts, at = [], 0
-    for piece in pieces:
-        starts.append(at)
-        at += len(piece) + 1
-    text = "\n".join(pieces)
-    hits: list[tuple[int, int, int, ErrorText, re.Match[str]]] = []
-    for order, error in enumerate(texts().errors):
-        hits += [(match.start(), order, match.end(), error, match) for match in error.pattern.finditer(text)]
-    hits.sort(key=lambda hit: hit[:2])
-    result: list[_Match] = []
-    done = -1
-    for start, _, end, error, match in hits:
-        if start < done:
-            continue
-        done = end
-        row = lines[bisect.bisect_right(starts, start) - 1].row
-        groups = {name: " ".join(value.split()) for name, value in match.groupdict().items() if value}
-        hit = _Match(error, row, groups)
-        if result and _one_message(result[-1], hit, lines):
-            if result[-1].error.vague:
-                result[-1] = hit
-            continue
-        result.append(hit)
-    return result
-
-
-def _one_message(first: _Match, second: _Match, lines: Sequence[Line]) -> bool:
-    """`Consider annotating … Could not guard …`: two texts of one sentence, of which the exact one counts."""
-    if not (first.error.vague or second.error.vague):
-        return False
-    return second.row - first.row <= 2 + 4 * (first.error.name == "constraints violated")
-
-
-def _end(match: _Match, following: int, found: Sequence[Stack], lines: Sequence[Line]) -> int:
-    """The first row that is no longer of the message; `lines` begin with the match's."""
-    end = min(following, match.row + _LONGEST_MESSAGE)
-    end = next((line.row for line in lines if line.row < end and line.header != lines[0].header), end)
-    for stack in found:
-        if stack.role == "whole" and match.row < stack.first < end:
-            end = stack.first
-            break
-    return max(end, match.row + 1)
-
-
-def _occurrence(
-    match: _Match,
-    message: Sequence[Line],
-    before: int,
-    end: int,
-    lines: Sequence[Line],
-    found: Sequence[Stack],
-    born: Sequence[Birth],
-    paths: Sequence[str],
-) -> Occurrence:
+def _occurrence(match: Match, before: int, following: int, reading: Reading, known: births.Known) -> Occurrence:
     error = match.error
+    end = reading.end_of_message(match, following)
+    message = reading.between(match.row, end)
     told = births.facts(message)
     raw = match.groups.get("raw", "")
-    preceding = _preceding(match, before, found, message[0].header if message else "")
-    frames, who, traced = _chosen(match, message, preceding, before, end, lines, found, paths)
+    preceding = reading.preceding(match, before, message[0].header)
+    frames, who, traced = _chosen(match, message, preceding, before, end, reading)
     asks = front_end([*(preceding.frames if preceding is not None else ()), *frames])
     if not asks and any(_EXPORT_CALLED.search(line.text) for line in message):
         asks = "export"
@@ -238,39 +176,23 @@ def _occurrence(
         read=error.read,
         vague=error.vague,
         asks=(asks,) if asks else error.asks,
-        message=message[0].text.strip() if message else "",
+        message=message[0].text.strip(),
         frames=frames,
         blamed=who,
         traced=traced,
         names=told.names,
         sizes=told.sizes,
         stack=preceding.first if preceding is not None else 0,
-        births=births.merged(born, match.row if preceding is None else max(match.row, end - 1)),
+        births=known.at(end - 1),
     )
 
 
-def _preceding(match: _Match, before: int, found: Sequence[Stack], header: str) -> Stack | None:
-    """The traceback that ends in the message: the nearest above it, written by the same hand."""
-    for stack in reversed(found):
-        if stack.last >= match.row or stack.role not in ("whole", "user"):
-            continue
-        near = stack.last >= match.row - _FARTHEST_MESSAGE and stack.last >= before
-        return stack if near and bool(stack.header) == bool(header) else None
-    return None
-
-
 def _chosen(
-    match: _Match,
-    message: Sequence[Line],
-    preceding: Stack | None,
-    before: int,
-    end: int,
-    lines: Sequence[Line],
-    found: Sequence[Stack],
-    paths: Sequence[str],
+    match: Match, message: Sequence[Line], preceding: Stack | None, before: int, end: int, reading: Reading
 ) -> tuple[tuple[RawFrame, ...], int | None, bool]:
     """The frames that tell most: those of the user's code in the message, the traceback, what it was caused by."""
-    inside = [stack for stack in found if match.row <= stack.first < end]
+    paths = reading.paths
+    inside = reading.stacks_between(match.row, end)
     fallback: tuple[tuple[RawFrame, ...], int | None, bool] = ((), None, True)
     for stack in reversed([stack for stack in inside if stack.role == "user"]):
         if (who := blamed(stack.frames, paths, traced=True)) is not None:
@@ -279,7 +201,7 @@ def _chosen(
         if who[1]:
             return tuple(preceding.frames), *who
         fallback = (tuple(preceding.frames), *who)
-    for frames in _mentioned(match, message, before, lines, inside):
+    for frames in _mentioned(match, message, before, inside, reading):
         if (who := blamed(frames, paths, traced=True)) is not None:
             return tuple(frames), who[0], True
     if fallback[1] is None and (code := _code_alone(message)) is not None:
@@ -288,7 +210,7 @@ def _chosen(
 
 
 def _mentioned(
-    match: _Match, message: Sequence[Line], before: int, lines: Sequence[Line], inside: Sequence[Stack]
+    match: Match, message: Sequence[Line], before: int, inside: Sequence[Stack], reading: Reading
 ) -> Iterator[list[RawFrame]]:
     """Places that a message names in passing."""
     for line in message:
@@ -297,10 +219,10 @@ def _mentioned(
     for stack in inside:
         if stack.role == "graph":
             yield stack.frames
-    for line in lines:
-        if max(before, match.row - 3) <= line.row <= match.row and (at := _BREAK_AT.search(line.text)) is not None:
+    for line in reading.between(max(before, match.row - _FARTHEST_TITLE), match.row + 1):
+        if (at := _BREAK_AT.search(line.text)) is not None:
             yield [RawFrame(at["file"], int(at["line"]), row=line.row)]
-    if message and (frame := location(message[0].text)) is not None and not is_framework(frame.filename):
+    if (frame := location(message[0].text)) is not None and not is_framework(frame.filename):
         yield [frame]
 
 

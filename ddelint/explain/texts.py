@@ -27,6 +27,7 @@ class ErrorText:
     read: str = ""
     asks: tuple[str, ...] = ()
     vague: bool = False
+    word: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +131,7 @@ def _error(entry: Mapping[str, Any]) -> ErrorText:
         read=entry.get("read", ""),
         asks=tuple(entry.get("asks", ())),
         vague=bool(entry.get("vague", False)),
+        word=entry.get("word", ""),
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from explaining import FIXTURES
 
-from ddelint.explain.births import births, merged
+from ddelint.explain.births import Known, births
 from ddelint.explain.cleaning import clean, unwrapped
 from ddelint.explain.frames import stacks
 from ddelint.explain.occurrences import find
@@ -72,7 +72,7 @@ def test_births_and_bounds_of_a_log() -> None:
         "I1121 13:21:42.445000 8 torch/fx/experimental/symbolic_shapes.py:8777] constrain_symbol_range u0 [0, 6]\n"
     )
     lines = clean(text)
-    birth = merged(births(lines, stacks(lines), ()), 9)["u0"]
+    birth = Known(births(lines, stacks(lines), ())).at(9)["u0"]
     assert birth.frame is not None
     assert (birth.frame.filename, birth.frame.line, birth.frame.code) == ("a/model.py", 9, "n = x.sum().item()")
     assert (birth.lower, birth.upper) == (0, 6)
