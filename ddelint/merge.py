@@ -1,4 +1,4 @@
-"""What two passes say of one place is one diagnostic."""
+"""What two passes, or several entries, say of one place is one diagnostic."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ def merge(static: Iterable[Diagnostic], traced: Sequence[Diagnostic]) -> list[Di
     """The findings of both passes, those about one place joined, in the order of file and place.
 
     The tracer's word counts (it ran the program); the static pass adds its breadcrumbs and, where the tracer's
-    span is less exact, its span.
+    span is less exact, its span. A question that several entries meet is told once, with the fix if one of them has it.
     """
-    merged = list(traced)
+    merged = _distinct(traced)
     alone: list[Diagnostic] = []
     for finding in static:
         index = next((i for i, other in enumerate(merged) if _same_place(finding, other)), None)
@@ -23,6 +23,17 @@ def merge(static: Iterable[Diagnostic], traced: Sequence[Diagnostic]) -> list[Di
         else:
             merged[index] = _join(finding, merged[index])
     return sorted((*merged, *alone), key=lambda d: (d.span, d.code))
+
+
+def _distinct(traced: Sequence[Diagnostic]) -> list[Diagnostic]:
+    found: dict[tuple[object, ...], Diagnostic] = {}
+    for finding in traced:
+        key = (finding.code, finding.span, finding.message)
+        first = found.setdefault(key, finding)
+        if first is not finding:
+            chosen = first if first.fix is not None or finding.fix is None else finding
+            found[key] = replace(chosen, asks=tuple(dict.fromkeys((*first.asks, *finding.asks))))
+    return list(found.values())
 
 
 def _same_place(static: Diagnostic, traced: Diagnostic) -> bool:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from ddelint.diagnostics import Diagnostic, Span, Symbol
+from ddelint.diagnostics import Applicability, Claim, Diagnostic, Fix, Span, Symbol
 from ddelint.merge import merge
 
 STATIC = Diagnostic(
@@ -35,3 +35,12 @@ def test_other_places_stay_apart_and_in_order() -> None:
     found = merge([STATIC], [elsewhere, later])
     assert [(d.span.filename, d.span.row) for d in found] == [("m.py", 5), ("m.py", 9), ("other.py", 5)]
     assert [d.origin for d in found] == [("static",), ("trace",), ("trace",)]
+
+
+def test_one_question_of_two_entries_is_told_once_with_its_fix() -> None:
+    fixed = replace(TRACED, asks=("compile",), fix=Fix(Applicability.SAFE, "choose", (), "where", Claim.RESTRUCTURED))
+    other = replace(TRACED, span=Span("m.py", 9, 8, 9, 13))
+    for traced in ([TRACED, other, fixed], [fixed, other, TRACED]):
+        first, second = merge([], traced)
+        assert (first.fix, sorted(first.asks)) == (fixed.fix, ["compile", "export"])
+        assert second == other

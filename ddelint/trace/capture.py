@@ -91,6 +91,9 @@ class Capture:
 
     def restored(self) -> Callable[..., Any]:
         """The program with what it refers to as it was at the first call."""
+        if isinstance(self.program, torch.nn.Module):
+            with contextlib.suppress(Exception):
+                return _copied(self.program)
         self.state.restore()
         return self.program
 
@@ -288,6 +291,8 @@ def _kind(program: Any) -> object:
 
 
 def _name(program: Any) -> str:
+    if isinstance(program, functools.partial):
+        return _name(program.func)
     if isinstance(program, torch.nn.Module):
         return type(program).__qualname__
     owner = getattr(program, "__self__", None)
@@ -297,6 +302,8 @@ def _name(program: Any) -> str:
 
 def _filename(program: Any) -> str:
     """The file that defines a program; empty where nobody knows."""
+    if isinstance(program, functools.partial):
+        return _filename(program.func)
     if isinstance(program, torch.nn.Module) or not hasattr(inspect.unwrap(program), "__code__"):
         found = getattr(sys.modules.get(type(program).__module__), "__file__", None) or ""
     else:
@@ -319,14 +326,34 @@ def _as_it_is(program: Any) -> tuple[Callable[..., Any], _State]:
 
 
 def _copied(module: torch.nn.Module) -> torch.nn.Module:
-    """A deep copy; tensors in it that are results of operations become leaves (deepcopy refuses those)."""
+    """A deep copy. Tensors in it that are results of operations become leaves, since deepcopy refuses those; what else
+    it refuses (locks, open files) is shared with the original.
+    """
     memo: dict[int, Any] = {}
-    for part in module.modules():
-        for value in vars(part).values():
-            if isinstance(value, torch.Tensor) and not value.is_leaf:
-                memo[id(value)] = value.detach().clone()
+    parts = list(module.modules())
+    for value in [value for part in parts for value in vars(part).values()]:
+        if isinstance(value, torch.Tensor) and not value.is_leaf:
+            memo[id(value)] = value.detach().clone()
     with torch.inference_mode(False):
-        return copy.deepcopy(module, memo)
+        try:
+            return copy.deepcopy(module, dict(memo))
+        except Exception:
+            memo.update(_uncopiable(parts))
+            return copy.deepcopy(module, memo)
+
+
+def _uncopiable(parts: Sequence[torch.nn.Module]) -> dict[int, Any]:
+    """Attributes that refuse a copy, by identity, each standing for its own copy."""
+    found: dict[int, Any] = {}
+    for part in parts:
+        for name, value in vars(part).items():
+            if name in ("_parameters", "_buffers", "_modules") or isinstance(value, torch.Tensor):
+                continue
+            try:
+                copy.deepcopy(value)
+            except Exception:
+                found[id(value)] = value
+    return found
 
 
 def _transparent(module: torch.nn.Module) -> torch.nn.Module:
@@ -343,12 +370,10 @@ def _transparent(module: torch.nn.Module) -> torch.nn.Module:
 
 
 def _modules_around(program: Any) -> list[torch.nn.Module]:
-    """The modules that a function refers to: in its closure, its globals, its object."""
-    values: list[Any] = (
-        list(vars(program.__self__).values())
-        if hasattr(program, "__self__") and hasattr(program.__self__, "__dict__")
-        else []
-    )
+    """The modules that a function refers to: in its closure, its globals, its object, what is bound to it."""
+    values: list[Any] = list(getattr(getattr(program, "__self__", None), "__dict__", {}).values())
+    if isinstance(program, functools.partial):
+        values += [program.func, *program.args, *program.keywords.values()]
     function = inspect.unwrap(program)
     code = getattr(function, "__code__", None)
     if code is not None:

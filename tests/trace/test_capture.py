@@ -148,6 +148,38 @@ def test_arguments_and_state_are_those_of_the_call(write: Write, run: Run, tmp_p
     assert kwargs == {"scales": {"a": 2}}
 
 
+def test_a_module_that_cannot_be_copied_is_copied_but_for_that_part(write: Write, run: Run) -> None:
+    captured = run(
+        write(
+            """
+            import functools, threading
+
+            class Net(torch.nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.lock = threading.Lock()
+                    self.weight = torch.nn.Parameter(torch.ones(3))
+                    self.last = None
+
+                def forward(self, x, sign=1):
+                    with self.lock:
+                        assert self.last is None or self.last.sum() > 0
+                    self.last = x * self.weight * sign
+                    return self.last
+
+            net = Net()
+            net(torch.ones(3))
+            torch.compile(net)(torch.ones(3))
+            torch.compile(functools.partial(Net(), sign=2))(torch.ones(3))
+            net(-torch.ones(3))
+            """
+        )
+    )
+    assert labels(captured) == ["model.py:Net (torch.compile)"] * 2
+    comparison = opened(captured).compare({}, (), 1, False)
+    assert (comparison.equal, comparison.failure) == (True, None), comparison.mismatches
+
+
 def test_first_calls_are_inputs_and_layers_of_one_kind_are_one_entry(write: Write, run: Run) -> None:
     captured = run(
         write(f"{NET}\n    for net in (Net(), Net()):\n        for n in range(9): torch.compile(net)(x * n)\n")
