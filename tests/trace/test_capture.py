@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from conftest import Write
 
 from ddelint.protocol import EntryFailure, EntrySpec, ScriptSpec, SessionOptions
 from ddelint.trace import saved
 from ddelint.trace.session import CapturedScript, Session, Worker
 
 Run = Callable[..., CapturedScript]
+Write = Callable[..., Path]
 
 NET = """
     class Net(torch.nn.Module):
