@@ -19,6 +19,10 @@ _LOST_ESCAPES = re.compile(r"(?<![\w\])])\[(?:\d{1,2};)*\d{1,2}m")
 _QUOTE = re.compile(r"(?:> ?)+(?=\S)|(?:> )+(?= )|>$")
 _BOX = re.compile(r"[│|┃║] ?(?P<text>.*?)\s*[│|┃║]?$")
 _PYTEST_ERROR = re.compile(r"E   (?=\S|  )")
+_TYPOGRAPHY = str.maketrans(
+    {"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u00a0": " ", "\u200b": None, "\ufeff": None}
+)
+"""What forums make of quotation marks and spaces."""
 _PROCESS = re.compile(r"(?:\s*\[[A-Za-z_ ]+\d+\]:?)+|\s*\[\d+,\d+\]<\w+>|\s*\(\w+ [^()]*pid=\d+[^()]*\)")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?")
 _LINE_END = re.compile(r"\r\n|\n|\r")
@@ -78,7 +82,7 @@ def clean(text: str) -> list[Line]:
     """The lines of `text`, each cleaned, in their order and number."""
     lines = []
     quoted = _mostly_quoted(text)
-    for row, raw in enumerate(rows(text), start=1):
+    for row, raw in enumerate(rows(text.translate(_TYPOGRAPHY) if not text.isascii() else text), start=1):
         line = _LOST_ESCAPES.sub("", _ESCAPES.sub("", raw)) if "\x1b" in raw or "m" in raw else _ESCAPES.sub("", raw)
         if quoted:
             line = _QUOTE.sub("", line, count=1)

@@ -23,6 +23,7 @@ _OLD_IPYTHON = re.compile(r"^(?P<file>(?:~?/|[A-Za-z]:\\|<ipython-input-)\S*) in
 _PYTEST = re.compile(r"^(?P<file>[^\s:\"'(]+\.py):(?P<line>\d+):(?: in (?P<function>\S+)| ?$)")
 _NUMBERED = re.compile(r"^\s*(?P<arrow>-+>|❱)?\s*(?P<row>\d+)(?: (?P<code>.*))?$")
 _RICH = re.compile(r"^\s*(?P<file>(?:/|[A-Za-z]:\\|\.)\S*\.py):(?P<line>\d+) in (?P<function>\S+)\s*$")
+_ERROR = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?::|$)|(?:The above|During handling|Set TORCH|You can suppress)\b")
 _CARETS = re.compile(r"^\s*[~^]+[~^ ]*$")
 _PYTEST_ARROW = re.compile(r"^>( +)(?P<code>\S.*)$")
 _LOCATION = re.compile(r"(?:^|\s|\()(?P<file>[^\s()]+\.py|<[^>]+>):(?P<line>\d+) in (?P<function>[\w.<>]+)")
@@ -108,7 +109,7 @@ def location(text: str) -> RawFrame | None:
     match = _LOCATION.search(text)
     if match is None:
         return None
-    before, mark, _ = text[: match.start("file")].rpartition("  # ")
+    before, mark, _ = text[: match.start("file")].rpartition(" # ")
     code = before.strip() if mark else ""
     return RawFrame(match["file"], int(match["line"]), match["function"], code)
 
@@ -187,7 +188,10 @@ def _is_code(line: Line, frame: Line, indent: int) -> bool:
     text = line.text
     if not text.strip() or line.header != frame.header or _PYTHON.match(text) or _CARETS.match(text):
         return False
-    return len(text) - len(text.lstrip()) > indent or text.startswith("- ")
+    if len(text) - len(text.lstrip()) > indent or text.startswith("- "):
+        return True
+    # forums strip the indentation of everything
+    return not indent and _ERROR.match(text) is None and _section(line) is None
 
 
 def _underlined(code: str, underline: str) -> tuple[int, int] | None:

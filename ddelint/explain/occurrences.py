@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from ddelint.catalog import rules
 from ddelint.explain import births
 from ddelint.explain.births import Birth
 from ddelint.explain.cleaning import Line
@@ -69,7 +70,9 @@ def find(lines: Sequence[Line], paths: Sequence[str]) -> list[Occurrence]:
     for number, match in enumerate(matches):
         before = matches[number - 1].row if number else 0
         following = matches[number + 1].row if number + 1 < len(matches) else lines[-1].row + 1
-        occurrences.append(_occurrence(match, before, following, reading, known))
+        occurrence = _occurrence(match, before, following, reading, known)
+        if occurrence is not None:
+            occurrences.append(occurrence)
     return distinct(occurrences)
 
 
@@ -100,6 +103,11 @@ def resolved(kind: str, raw: str) -> str:
     if kind == "auto":
         return "truth" if _COMPARISON.search(raw) else "integer"
     return kind
+
+
+def _rules_of(number: str) -> list[str]:
+    """The rules that a graph break's number stands for."""
+    return [rule.code for rule in rules().values() if f"GB{number}" in rule.graph_breaks]
 
 
 def front_end(frames: Sequence[RawFrame]) -> str:
@@ -154,8 +162,14 @@ def _subject(occurrence: Occurrence) -> str:
     )
 
 
-def _occurrence(match: Match, before: int, following: int, reading: Reading, known: births.Known) -> Occurrence:
+def _occurrence(match: Match, before: int, following: int, reading: Reading, known: births.Known) -> Occurrence | None:
     error = match.error
+    kind, code = error.kind, error.code
+    if kind == "break":
+        codes = _rules_of(match.groups["graph_break"])
+        if not codes:
+            return None
+        kind, code = ("", codes[0]) if len(codes) == 1 else ("truth", "")
     end = reading.end_of_message(match, following)
     message = reading.between(match.row, end)
     told = births.facts(message)
@@ -167,8 +181,8 @@ def _occurrence(match: Match, before: int, following: int, reading: Reading, kno
         asks = "export"
     return Occurrence(
         row=match.row,
-        kind=resolved(error.kind, raw),
-        code=error.code,
+        kind=resolved(kind, raw),
+        code=code,
         raw=raw,
         operator=match.groups.get("operator", ""),
         groups=match.groups,

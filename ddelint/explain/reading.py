@@ -130,4 +130,5 @@ def _one_message(first: Match, second: Match) -> bool:
     """`Consider annotating … Could not guard …`: two texts of one sentence, of which the exact one counts."""
     if not (first.error.vague or second.error.vague):
         return False
-    return second.row - first.row <= 2 + 4 * (first.error.name == "constraints violated")
+    reach = max(error.reach for error in (first.error, second.error) if error.vague)
+    return second.row - first.row <= reach

@@ -19,8 +19,9 @@ _LIMIT = re.compile(r"torch\._dynamo hit config\.(?P<limit>\w+) \((?P<number>\d+
 _LIMIT_FUNCTION = re.compile(r"^\s*function: '(?P<function>[^']+)' \((?P<file>.+):(?P<line>\d+)\)")
 _LIMIT_REASON = re.compile(r"^\s*last reason: (?:\d+/\d+: )?(?P<reason>.+)$")
 _REASON = re.compile(r"^\s*(?:- )?(?:\d+/\d+: )(?P<reason>.+)$")
-_OLD_REASON = re.compile(r"(?:^\s*- |triggered by the following guard failure: )(?P<reason>[^#]+?(?:  #.*)?)$")
+_OLD_REASON = re.compile(r"(?:^\s*- |triggered by the following guard failure: )(?P<reason>.+)$")
 _NOT_A_REASON = re.compile(r"^\s*-?\s*(?:User stack trace:|File \"|guard \d+ failures)")
+_COMMENT = re.compile(r"\s+# ")
 _HINT = re.compile(r"\s+\((?:HINT|user code shown)[^)]*.*$")
 _LOCAL = re.compile(r"L\[['\"](?P<name>\w+)['\"]\]")
 _METHOD_SIZE = re.compile(r"\.size\(\)\[")
@@ -94,7 +95,7 @@ def _reasons(lines: Sequence[Line]) -> Iterator[tuple[str, int]]:
 
 
 def _occurrence(reason: str, row: int, block: _Block, paths: Sequence[str]) -> Occurrence | None:
-    guard, _, comment = reason.partition("  # ")
+    guard, comment = [*_COMMENT.split(reason, maxsplit=1), ""][:2]
     guard = _METHOD_SIZE.sub(".shape[", _LOCAL.sub(r"\g<name>", _HINT.sub("", guard).strip()))
     for known in texts().recompilations:
         match = known.pattern.match(guard)
@@ -135,5 +136,5 @@ def _place(row: int, comment: str, block: _Block, paths: Sequence[str]) -> RawFr
 
 
 def _with_code(frame: RawFrame, comment: str) -> RawFrame:
-    code, mark, _ = comment.partition("  # ")
-    return replace(frame, code=code.strip()) if mark else frame
+    code, *rest = _COMMENT.split(comment, maxsplit=1)
+    return replace(frame, code=code.strip()) if rest else frame

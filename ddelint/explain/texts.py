@@ -11,7 +11,9 @@ from typing import Any
 
 from ddelint.catalog import CatalogError, rules_folder
 
-KINDS = frozenset(("", "truth", "integer", "operator", "failure", "specialized", "text", "other", "auto", "guard"))
+KINDS = frozenset(
+    ("", "truth", "integer", "operator", "failure", "specialized", "text", "other", "auto", "guard", "break")
+)
 ROLES = frozenset(("whole", "user", "birth", "framework"))
 
 
@@ -27,6 +29,7 @@ class ErrorText:
     read: str = ""
     asks: tuple[str, ...] = ()
     vague: bool = False
+    reach: int = 2
     word: str = ""
 
 
@@ -131,6 +134,7 @@ def _error(entry: Mapping[str, Any]) -> ErrorText:
         read=entry.get("read", ""),
         asks=tuple(entry.get("asks", ())),
         vague=bool(entry.get("vague", False)),
+        reach=int(entry.get("reach", 2)),
         word=entry.get("word", ""),
     )
 
