@@ -16,6 +16,8 @@ from ddelint.verify.compiled import compile_targets
 
 Program = Callable[..., Entry]
 ALL = ("export", "strict", "compile")
+OLD = tuple(map(int, torch.__version__.split("+")[0].split(".")[:2])) < (2, 13)
+"""Releases that are supported and do less well (docs/compatibility.md)."""
 
 INPUTS = """
 
@@ -113,7 +115,9 @@ def test_operators_without_an_answer_are_named(compiled: Callable[..., Compilati
     found = compiled("def fn(x, keep):\n    return x if torch.equal(x, -x) else x + 1\n", targets=("export", "compile"))
 
     for result in found.results:
-        assert asked(result) == "operator torch.equal(x, -x)"
+        # older Dynamo knows the line, not the operand
+        whole = OLD and result.target == "compile"
+        assert asked(result) == f"operator {'x if torch.equal(x, -x) else x + 1' if whole else 'torch.equal(x, -x)'}"
         assert result.questions[0].operator == "aten.equal.default"
 
 
@@ -171,8 +175,9 @@ def test_raising_where_the_original_raises_is_right_whatever_the_type(compiled: 
     """
     silent = "def fn(x, keep):\n    return x[keep]\n"
 
-    # strict export of torch 2.13 fails on any check with a text
-    assert all(result.ok for result in compiled(checked, original=original, targets=("export", "compile")).results)
+    # strict export of torch 2.13 fails on any check with a text, Dynamo of torch 2.11 on one of `_check_value`
+    targets = ("export",) if OLD else ("export", "compile")
+    assert all(result.ok for result in compiled(checked, original=original, targets=targets).results)
     for result in compiled(silent, original=original).results:
         assert not result.ok
         assert {(m.aspect, m.got) for m in result.mismatches} == {("exception", "a result")}

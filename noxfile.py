@@ -1,0 +1,18 @@
+"""The tracer's and the verifier's tests on other releases of torch: `nox`, or `nox -s "torch(2.11.0)"`. Not part of CI.
+
+The oldest release that is supported, the one that CI pins, and the newest. What differs: docs/compatibility.md.
+"""
+
+from __future__ import annotations
+
+import nox
+
+RELEASES = ("2.11.0", "2.13.0", "2.15.0")
+
+
+@nox.session(python="3.11", name="torch")
+@nox.parametrize("release", RELEASES, ids=RELEASES)
+def torch(session: nox.Session, release: str) -> None:
+    """Install one release and run the tests that depend on it."""
+    session.install(f"torch=={release}", "-e", ".[trace,test]")
+    session.run("python", "-m", "pytest", "tests/trace", "tests/verify", *session.posargs, env={"OMP_NUM_THREADS": "1"})
