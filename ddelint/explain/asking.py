@@ -169,7 +169,9 @@ def _is_trivial(node: ast.AST) -> bool:
 
 
 def _within(node: ast.expr, kind: str) -> ast.expr:
-    """Of an indexed container the index asks, of a slice its bound."""
+    """Of an indexed container the index asks, of a slice its bound, of a comprehension its test or what it calls."""
+    if kind == "truth" and isinstance(node, (ast.ListComp, ast.SetComp, ast.GeneratorExp)):
+        return next(_tests(node, [node]), None) or next(_calls([node.elt]), node)
     if kind != "integer" or not isinstance(node, ast.Subscript):
         return node
     match node.slice:

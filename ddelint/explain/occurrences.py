@@ -208,19 +208,27 @@ def _chosen(
     paths = reading.paths
     inside = reading.stacks_between(match.row, end)
     fallback: tuple[tuple[RawFrame, ...], int | None, bool] = ((), None, True)
+    above = None if preceding is None else blamed(preceding.frames, paths, preceding.role == "user")
     for stack in reversed([stack for stack in inside if stack.role == "user"]):
         if (who := blamed(stack.frames, paths, traced=True)) is not None:
+            told = stack.frames[who[0]]
+            if preceding is not None and above is not None and above[1] and _passes(preceding.frames, told):
+                return tuple(preceding.frames), *above  # the same way, with all of its frames
             return tuple(stack.frames), who[0], True
-    if preceding is not None and (who := blamed(preceding.frames, paths, preceding.role == "user")) is not None:
-        if who[1]:
-            return tuple(preceding.frames), *who
-        fallback = (tuple(preceding.frames), *who)
+    if preceding is not None and above is not None:
+        if above[1]:
+            return tuple(preceding.frames), *above
+        fallback = (tuple(preceding.frames), *above)
     for frames in _mentioned(match, message, before, inside, reading):
         if (who := blamed(frames, paths, traced=True)) is not None:
             return tuple(frames), who[0], True
     if fallback[1] is None and (code := _code_alone(message)) is not None:
         return (RawFrame("", 0, "", code, row=message[0].row),), None, True
     return fallback
+
+
+def _passes(frames: Sequence[RawFrame], place: RawFrame) -> bool:
+    return any((frame.filename, frame.line) == (place.filename, place.line) for frame in frames)
 
 
 def _mentioned(

@@ -125,8 +125,7 @@ def _spot(source: SourceFile, frame: RawFrame, row: int, at_hand: bool) -> Spot:
     elif not frame.carets:
         statement = _statement(source, row)
         if statement is not None:
-            span = source.span(statement)
-            return Spot(source, span, False, at_hand)
+            return Spot(source, source.span(_part(statement, row)), False, at_hand)
     span = Span(source.filename, row, first + 1, row, max(last, first + 1) + 1)
     return Spot(source, span, exact, at_hand)
 
@@ -138,6 +137,16 @@ def _statement(source: SourceFile, row: int) -> ast.stmt | None:
         if isinstance(node, ast.stmt) and node.lineno <= row <= (node.end_lineno or node.lineno):
             best = node if best is None or node.lineno > best.lineno else best
     return best
+
+
+def _part(statement: ast.stmt, row: int) -> ast.expr | ast.stmt:
+    """Of a statement that began on an earlier row, the largest expression that begins on this one."""
+    if statement.lineno == row:
+        return statement
+    begun = [node for node in ast.walk(statement) if isinstance(node, ast.expr) and node.lineno == row]
+    if not begun:
+        return statement
+    return max(begun, key=lambda node: (node.end_lineno or 0, node.end_col_offset or 0, -node.col_offset))
 
 
 # ---------------------------------------------------------------------- what the text quotes
