@@ -147,6 +147,8 @@ def run_script(
                 run.traced.append(_failed(opened, spec, run))
             else:
                 reached |= _search(opened, run)
+                if options.backed:
+                    run.traced += _guards(captured.open(number, backed=True), run)
         for source in readable:
             if source.filename in reached:
                 run.static += _static_findings(source, run)
@@ -254,7 +256,7 @@ def _trace_entries(worker: Worker, specs: Sequence[EntrySpec], paths: Sequence[s
             with closing(opened) as session:
                 _search(session, run)
                 if options.backed:
-                    run.traced += _guards(worker, session.options, run)
+                    run.traced += _guards(worker.open(replace(session.options, backed=True)), run)
                 waiting.extendleft(reversed(_others(spec, session.info.names)))
         elif opened.kind == "no-torch":
             if required:
@@ -267,11 +269,11 @@ def _trace_entries(worker: Worker, specs: Sequence[EntrySpec], paths: Sequence[s
             run.traced.append(_failed(opened, spec, run))
 
 
-def _guards(worker: Worker, session: SessionOptions, run: _Run) -> list[Diagnostic]:
+def _guards(opened: Session | EntryFailure, run: _Run) -> list[Diagnostic]:
     from ddelint.trace.guards import guards
 
     run.progress.stage("looking for guards")
-    return guards(worker, session, run.sources)
+    return guards(opened, run.sources)
 
 
 def _others(spec: EntrySpec, names: Sequence[str]) -> list[EntrySpec]:

@@ -93,7 +93,8 @@ class Capture:
         """The program with what it refers to as it was at the first call."""
         if isinstance(self.program, torch.nn.Module):
             with contextlib.suppress(Exception):
-                return _copied(self.program)
+                again: Callable[..., Any] = _copied(self.program)
+                return again
         self.state.restore()
         return self.program
 

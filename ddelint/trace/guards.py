@@ -10,19 +10,19 @@ from contextlib import closing
 from dataclasses import replace
 
 from ddelint.diagnostics import Diagnostic
-from ddelint.protocol import EntryFailure, SessionOptions
+from ddelint.protocol import EntryFailure
 from ddelint.source import SourceFile
 from ddelint.trace.diagnose import diagnose
-from ddelint.trace.session import Worker
+from ddelint.trace.session import Session
 
 _KINDS = frozenset(("guarded", "specialized"))
 
 
-def guards(worker: Worker, options: SessionOptions, sources: Mapping[str, SourceFile]) -> list[Diagnostic]:
+def guards(opened: Session | EntryFailure, sources: Mapping[str, SourceFile]) -> list[Diagnostic]:
     """One finding for each line of `sources` that guards, with the number of recompilations that the entry's own inputs
-    cost (torch.compile, backend eager). Empty where the entry cannot be run: that has been told elsewhere.
+    cost (torch.compile, backend eager). `opened` is the entry with the option `backed`, and closed here. Empty where
+    the entry cannot be run: that has been told elsewhere.
     """
-    opened = worker.open(replace(options, backed=True))
     if isinstance(opened, EntryFailure):
         return []
     with closing(opened) as session:
@@ -34,7 +34,7 @@ def guards(worker: Worker, options: SessionOptions, sources: Mapping[str, Source
         ]
         if not found:
             return []
-        compilation = session.compile({}, ("compile",), options.samples, "eager")
+        compilation = session.compile({}, ("compile",), session.options.samples, "eager")
     recompiles = next((result.recompiles for result in compilation.results if result.recompiles is not None), None)
     found = [replace(diagnostic, asks=("compile",)) for diagnostic in found]
     if recompiles is None:

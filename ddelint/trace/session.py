@@ -316,10 +316,10 @@ class CapturedScript:
         self.run = run
         self._session = session
 
-    def open(self, number: int) -> Session | EntryFailure:
-        """The captured program as a session; run once in eager, as Worker.open does."""
+    def open(self, number: int, *, backed: bool = False) -> Session | EntryFailure:
+        """The captured program as a session; run once in eager, as Worker.open does. `backed`: see SessionOptions."""
         capture = self.run.captures[number]
-        session = _CaptureSession(self._session, number, capture)
+        session = _CaptureSession(self._session, number, capture, backed)
         failure = session.start()
         return session if failure is None else failure
 
@@ -335,9 +335,9 @@ class CapturedScript:
 class _CaptureSession(Session):
     """One captured program; closing it leaves the others open."""
 
-    def __init__(self, script: Session, number: int, capture: CaptureInfo) -> None:
+    def __init__(self, script: Session, number: int, capture: CaptureInfo, backed: bool) -> None:
         spec = replace(script.options.entry, filename=capture.filename, capture=number, calls=capture.calls)
-        self.options = replace(script.options, entry=spec)
+        self.options = replace(script.options, entry=spec, backed=backed)
         self._script = script
         self._info = None
 
@@ -351,7 +351,7 @@ class _CaptureSession(Session):
     def ask(self, method: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         spec = self.options.entry
         which = {"capture": spec.capture, "calls": spec.calls, "filename": spec.filename}
-        return self._script.ask(method, {**arguments, **which})
+        return self._script.ask(method, {**arguments, **which, "backed": self.options.backed})
 
     def close(self) -> None:
         pass

@@ -183,7 +183,7 @@ class _Keeper:
         if not request.get("fresh"):
             return reply
         # a comparison needs both: where the new text can be imported at all, it is swapped in place
-        which = {name: request[name] for name in _CAPTURE if name in request}
+        which = {name: request[name] for name in (*_CAPTURE, "backed") if name in request}
         loaded = self._cold_answer({**which, "method": "open", "overlay": request["overlay"]})
         if "failure" in loaded:
             return loaded
@@ -373,7 +373,7 @@ def _handle(options: SessionOptions, request: Mapping[str, Any]) -> dict[str, An
 
     if "capture" in request:
         spec = replace(options.entry, **{name: request[name] for name in _CAPTURE})
-        options = replace(options, entry=spec)
+        options = replace(options, entry=spec, backed=request["backed"])
     method: Callable[[SessionOptions, Mapping[str, Any]], object] = _METHODS[request["method"]]
     try:
         return {"result": to_wire(method(options, request))}
