@@ -151,6 +151,21 @@ class _Pythonic(ast.NodeTransformer):
             return ast.Call(ast.Name(_FUNCTIONS[name]), node.args, [])
         return node
 
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        """sympy joins comparisons by `|` and `&`."""
+        self.generic_visit(node)
+        joint = {ast.BitOr: ast.Or, ast.BitAnd: ast.And}.get(type(node.op))
+        if joint is None or not isinstance(node.left, (ast.Compare, ast.BoolOp)):
+            return node
+        return ast.BoolOp(joint(), [node.left, node.right])
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        """sympy negates by `~`."""
+        self.generic_visit(node)
+        if isinstance(node.op, ast.Invert):
+            return ast.UnaryOp(ast.Not(), node.operand)
+        return node
+
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         """A comparison with infinity says nothing."""
         self.generic_visit(node)

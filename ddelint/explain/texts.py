@@ -60,6 +60,7 @@ class Ownership:
 
     framework: frozenset[str]
     torch_parts: tuple[str, ...]
+    checkouts: tuple[str, ...]
     entrances: tuple[str, ...]
     generated: tuple[str, ...]
 
@@ -112,6 +113,7 @@ def _build(table: Mapping[str, Any]) -> Texts:
         ownership=Ownership(
             framework=frozenset(ownership["framework"]),
             torch_parts=tuple(ownership["torch_parts"]),
+            checkouts=tuple(ownership["checkouts"]),
             entrances=tuple(ownership["entrances"]),
             generated=tuple(ownership["generated"]),
         ),

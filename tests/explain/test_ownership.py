@@ -18,6 +18,8 @@ TORCH = "/opt/venv/lib/python3.11/site-packages/torch/"
         "/usr/local/lib/python3.10/dist-packages/sympy/core/relational.py",
         "/data/users/me/pytorch/torch/_subclasses/fake_tensor.py",
         "/mnt/xar/torch/_dynamo/utils.py",
+        "/home/ben/pytorch/torch/cuda/graphs.py",
+        "/data/gen/test#link-tree/torch/optim/adam.py",
         "torch/fx/experimental/sym_node.py",
         "_subclasses/fake_impls.py",
         "<eval_with_key>.0 from <string>:1",

@@ -104,6 +104,8 @@ def test_a_quoted_line_that_says_nothing(code: str) -> None:
         ("Ne(Mod(u0, 8), 0)", "n % 8 != 0"),
         ("And(u0 > 1, Ne(u1, 2))", "n > 1 and u1 != 2"),
         ("Not(Eq(u0, 1))", "not n == 1"),
+        ("Eq(1, u0) | Eq(96*u0, 0)", "1 == n or 96 * n == 0"),
+        ("~(u0 > 4)", "not n > 4"),
         ("4 <= L['x'].size()[0] and L['x'].size()[0] <= IntInfinity()", "4 <= x.shape[0]"),
         ("Eq(TruncToInt(IntTrueDiv(s77, 2)), 3)", "int(s77 / 2) == 3"),
         ("Max(1, u0) <= u0 //", "Max(1, n) <= n //"),
