@@ -157,7 +157,8 @@ def _fix(fix: Fix, filename: str, sources: Sources, style: Style, room: int) -> 
         ]
         if len(shown) > FIX_LINES and not style.verbose:
             kept = FIX_LINES - 1
-            shown = [*shown[:kept], style.paint(f"… {len(shown) - kept} more lines: --diff shows them", "dim")]
+            where = "-v" if fix.applicability is Applicability.DISPLAY else "--diff"
+            shown = [*shown[:kept], style.paint(f"… {len(shown) - kept} more lines: {where} shows them", "dim")]
         lines += shown
     return lines
 
