@@ -326,8 +326,12 @@ def explain(source: str, paths: tuple[str, ...], **given: Any) -> int:
     from ddelint.explain.explain import run_explain
     from ddelint.report import formats
 
-    chosen = {name: config.code_prefixes(given[name], f"--{name}") for name in ("select", "ignore") if given[name]}
-    options = CheckOptions(quiet=given["quiet"], **chosen)
+    defaults = CheckOptions()
+    options = CheckOptions(
+        quiet=given["quiet"],
+        select=config.code_prefixes(given["select"], "--select") if given["select"] else defaults.select,
+        ignore=config.code_prefixes(given["ignore"], "--ignore") if given["ignore"] else defaults.ignore,
+    )
     report = run_explain(source, paths, options)
     _say(report, options)
     quiet = given["quiet"] or not report.diagnostics

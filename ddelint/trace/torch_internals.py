@@ -167,20 +167,24 @@ def specialized_to(env: Any, symbol: sympy.Symbol) -> int | None:
 FakeTensor: Any = private("torch._subclasses.fake_tensor", "FakeTensor")
 
 
-def fake_mode(env: Any, called: Callable[[Any], None] = lambda operator: None) -> Any:
+def fake_mode(env: Any, called: Callable[[Any], None] | None = None) -> Any:
     """A FakeTensorMode on `env`, as non-strict export makes it: real tensors that turn up become fake ones.
 
     `called` hears of each operator that is run in it.
     """
-    base: Any = private("torch._subclasses.fake_tensor", "FakeTensorMode")
-
-    class Mode(base):  # type: ignore[misc]
-        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            called(func)
-            return super().__torch_dispatch__(func, types, args, kwargs)
-
+    kind: Any = private("torch._subclasses.fake_tensor", "FakeTensorMode")
     settings = {"shape_env": env, "allow_non_fake_inputs": True, "export": True}
-    return Mode(**_accepted(base.__init__, settings))
+    mode = kind(**_accepted(kind.__init__, settings))
+    if called is not None:
+        dispatch = mode.dispatch
+
+        # no subclass: higher-order operators have rules for just this class
+        def noting(func: Any, *args: Any, **kwargs: Any) -> Any:
+            called(func)
+            return dispatch(func, *args, **kwargs)
+
+        mode.dispatch = noting
+    return mode
 
 
 def renew(mode: Any, env: Any) -> None:

@@ -22,7 +22,7 @@ UNASKED = frozenset(("text", "specialized", "other"))
 """Kinds of questions that make no front end stop: the program traces, and is wrong or recompiles."""
 
 BEHIND_AN_ANSWER = {"transposecontig": [19]}
-"""Rows where torch asks only once it believes an answer (contiguous, so how large?): a constant in the text is no fact."""
+"""Rows where torch asks only once it believes an answer (contiguous, so how large?): a constant in the text is none."""
 
 
 def near(one: Span, other: Span) -> bool:

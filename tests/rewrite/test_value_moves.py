@@ -28,6 +28,41 @@ def changed(move: str, lines: str, asking: str, types: dict[str, TypeFact], code
 
 
 @pytest.mark.parametrize(
+    ("subscript", "expected"),
+    [
+        ("x[:, a:b, c:d]", ["x[:, a:b][:, :, c:d]"]),
+        ("x[a : b + 1, c:]", ["x[a : b + 1][:, c:]"]),
+        ("x[..., a:b, :, c:d]", ["x[..., a:b, :, :][..., :, :, c:d]"]),
+        ("x[0, a:b, None, c:d]", ["x[:, a:b][0, :, None, c:d]"]),
+        ("x[a:b, :n, -1, ::2]", ["x[a:b][:, :n, -1, ::2]"]),
+        ("x[a:b, c:d, :n]", ["x[a:b][:, c:d][:, :, :n]"]),
+        ("x[:, a:b]", []),
+        ("x[i, a:b, c:d]", []),
+    ],
+)
+def test_one_slice_after_the_other(subscript: str, expected: list[str]) -> None:
+    assert changed("one_slice_at_a_time", f"y = {subscript}", subscript, {}, "DDE803") == [f"y = {e}" for e in expected]
+
+
+def test_one_slice_after_the_other_is_the_same_view() -> None:
+    torch = pytest.importorskip("torch")
+    x, a, b, c, d, n = torch.arange(360.0).reshape(3, 4, 5, 6), 1, 3, 0, 2, 2
+    texts = [
+        "x[..., a:b, :, c:d]",
+        "x[0, a:b, None, c:d]",
+        "x[a:b, :n, -1, ::2]",
+        "x[a:b, c:d, :n]",
+        "x[a:, 1:, None, :n]",
+    ]
+    for text in texts:
+        (rewritten_text,) = changed("one_slice_at_a_time", f"y = {text}", text, {}, "DDE803")
+        values = {"x": x, "a": a, "b": b, "c": c, "d": d, "n": n}
+        one, other = eval(text, values), eval(rewritten_text.removeprefix("y = "), values)
+        assert torch.equal(one, other)
+        assert (one.stride(), one.storage_offset()) == (other.stride(), other.storage_offset())
+
+
+@pytest.mark.parametrize(
     ("line", "types", "expected"),
     [
         ("y = table[n]", {"table": TENSORS, "n": COUNT}, "y = torch.stack(table)[n]"),

@@ -35,9 +35,7 @@ def write(folder: Path, text: str, name: str = "program.py") -> Path:
     return path
 
 
-def options(
-    path: Path, *, paths: tuple[Path, ...] | None = None, unbacked: str = "", **spec: Any
-) -> SessionOptions:
+def options(path: Path, *, paths: tuple[Path, ...] | None = None, unbacked: str = "", **spec: Any) -> SessionOptions:
     ours = tuple(str(one) for one in (paths or (path,)))
     return SessionOptions(EntrySpec(str(path), **spec), ours, unbacked=unbacked)
 

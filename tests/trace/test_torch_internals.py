@@ -272,3 +272,16 @@ def test_marked_dimensions_are_seen() -> None:
     torch_internals.mark_unbacked(tensor, (0, 2))
     torch._dynamo.mark_dynamic(tensor, 1)
     assert torch_internals.marked(tensor) == ((0, 2), (1,))
+
+
+def test_each_operator_of_a_mode_is_heard_and_loops_still_have_their_rule() -> None:
+    heard: list[str] = []
+    mode = torch_internals.fake_mode(ShapeEnv(), lambda operator: heard.append(str(operator)))
+    with torch_internals.surroundings(mode):
+        x = torch_internals.fakeify(mode, torch.ones(2))
+        total = torch_internals.private("torch._higher_order_ops.while_loop", "while_loop")(
+            lambda y: y.sum() > 1, lambda y: (y / 2,), (x,)
+        )
+        assert total[0].shape == (2,)
+        torch.neg(x)
+    assert "aten.neg.default" in heard
