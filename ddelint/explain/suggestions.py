@@ -31,8 +31,12 @@ def rewrite(diagnostic: Diagnostic, site: Site, kind: str, operator: str = "") -
             if name in MOVES:
                 yield from MOVES[name](context)
 
-    # the rule's own order, but a promise only where nothing else is offered
-    for candidate in sorted(offered(), key=lambda candidate: candidate.claim is Claim.PROMISE):
+    def doubt(candidate: Candidate) -> tuple[bool, bool]:
+        """What needs a run most comes last: a promise, and a general path where both values can be computed."""
+        general = candidate.claim is Claim.GENERAL_PATH and Claim.RESTRUCTURED in rule(diagnostic.code).claims
+        return candidate.claim is Claim.PROMISE, general
+
+    for candidate in sorted(offered(), key=doubt):
         source = site.source
         if any(edit.span.filename != source.filename for edit in candidate.edits):
             continue
