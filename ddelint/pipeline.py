@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 SEARCH_SHARE = 0.5
 """How much of an entry's time may go into trying rewrites; the rest is for the final verification."""
 
+FRONT_ENDS_SECONDS = 30.0
+"""For asking Dynamo which of the findings are its own, too."""
+
 
 class PipelineError(Exception):
     """What keeps the tool from doing its work; the message is one line for the user (exit code 2)."""
@@ -446,27 +449,35 @@ def _search(session: Session, run: _Run) -> set[str]:
         return set(types.rows)
     if not any(question.kind in ("other", "failure") for question in outcome.trace.questions):
         run.executed.update({name: frozenset(rows) for name, rows in types.rows.items()})
-    run.traced += _with_front_ends(session, outcome.diagnostics, run, enough)
+    run.traced += _with_front_ends(session, outcome, run)
     run.traced += _budget(outcome)
     run.history = outcome.everything if options.unsafe_fixes else outcome.safe
     return set(types.rows)
 
 
-def _with_front_ends(session: Session, diagnostics: Sequence[Diagnostic], run: _Run, enough: float) -> list[Diagnostic]:
-    """The findings of the fake run with the front ends that ask there, too, and what only those ask."""
+def _with_front_ends(session: Session, outcome: Outcome, run: _Run) -> list[Diagnostic]:
+    """The findings with the front ends that ask there, too; and what only those ask, where nothing mends it."""
     from ddelint.trace.diagnose import diagnose
     from ddelint.trace.front_ends import asked_by, front_ends_of
 
-    if not any(diagnostic.asks for diagnostic in diagnostics):
-        return list(diagnostics)
+    if not any(diagnostic.asks for diagnostic in outcome.diagnostics):
+        return list(outcome.diagnostics)
     run.progress.stage("asking Dynamo")
+    enough = time.monotonic() + min(FRONT_ENDS_SECONDS, run.options.timeout / 4)
     asked = [
         asked_by(session, run.sources, target, out_of_time=lambda: time.monotonic() > enough)
         for target in ("strict", "compile")
     ]
-    told = [replace(d, asks=tuple(dict.fromkeys((*d.asks, *front_ends_of(d.span, asked))))) for d in diagnostics]
+    told = [
+        replace(found, asks=tuple(dict.fromkeys((*found.asks, *front_ends_of(found.span, asked)))))
+        for found in outcome.diagnostics
+    ]
+    compilation = outcome.compilation
+    if compilation is not None and all(result.ok for result in compilation.results):
+        return told
+    mended = [edit.span for found in told if found.fix is not None for edit in found.fix.edits]
     for question in (question for one in asked for question in one.questions):
-        if not any(d.span.overlaps(question.span) for d in told):
+        if not any(question.span.overlaps(span) for span in (*mended, *(found.span for found in told))):
             found = diagnose(question, run.sources[question.span.filename])
             told.append(replace(found, asks=front_ends_of(question.span, asked)))
     return told
