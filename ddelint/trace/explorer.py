@@ -382,7 +382,8 @@ class Explorer:
             raw="" if inquiry.expression is None else str(inquiry.expression),
             symbols=tuple(symbols),
             frames=provenance.frames_of(who, self._paths, self._sources),
-            asks=("export",),
+            # text is written without a question: nothing stops
+            asks=() if inquiry.kind == "text" else ("export",),
             answers=tuple(answers),
             operator=operator,
             detail=inquiry.detail,

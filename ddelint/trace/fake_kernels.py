@@ -11,7 +11,6 @@ import torch
 from ddelint.diagnostics import Question
 from ddelint.trace import provenance, torch_internals
 from ddelint.trace.entry import Entry
-from ddelint.trace.observer import Observer
 from ddelint.trace.provenance import Paths
 
 KIND = "fake"
@@ -62,7 +61,6 @@ def _watch(paths: Paths, found: dict[Any, Question]) -> Any:
                         expression=asking.text,
                         raw="",
                         frames=provenance.frames_of(who, paths, sources),
-                        asks=("export",),
                         operator=str(func),
                         detail=differs,
                     ),
@@ -84,25 +82,13 @@ class _Described:
 
 def _said(func: Any, args: Any, kwargs: Any) -> list[_Described | None] | None:
     """What the fake kernel gives for these arguments; None where there is none, or it raises."""
-    mode = torch_internals.fake_mode(Observer(_Nobody()))
+    mode = torch_internals.fake_mode(torch_internals.ShapeEnv(**torch_internals.shape_env_settings()))
     try:
         args, kwargs = torch_internals.map_tensors(lambda t: torch_internals.fakeify(mode, t), (args, kwargs))
         with mode:
             return [_described(value) for value in torch_internals.leaves(func(*args, **kwargs))]
     except Exception:
         return None
-
-
-class _Nobody:
-    """An oracle that answers nothing."""
-
-    def answer(self, observer: Any, inquiry: Any) -> None:
-        return None
-
-    def born(self, observer: Any, symbol: Any) -> None:
-        return None
-
-    specialized = guarded = decided = lambda self, *arguments: None
 
 
 def _described(value: Any) -> _Described | None:

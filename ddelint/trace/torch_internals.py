@@ -259,13 +259,11 @@ _OWN_NAMESPACES = frozenset(
     (
         "_c10d_functional",
         "_dtensor",
-        "_inductor_test",
         "_quantized",
         "aten",
         "c10d",
         "c10d_functional",
         "export",
-        "flex_lib",
         "inductor",
         "mkldnn",
         "onednn",
@@ -281,13 +279,9 @@ _OWN_NAMESPACES = frozenset(
 )
 
 
-def is_custom(function: Any) -> bool:
-    """Whether `function` is an operator (OpOverload, or all overloads of one) that isn't torch's own."""
-    if isinstance(function, private("torch._ops", "OpOverload")):
-        return function.namespace not in _OWN_NAMESPACES
-    if isinstance(function, private("torch._ops", "OpOverloadPacket")):
-        return str(function).partition(".")[0] not in _OWN_NAMESPACES
-    return False
+def is_custom(operator: Any) -> bool:
+    """Whether an OpOverload isn't torch's own."""
+    return getattr(operator, "namespace", "aten") not in _OWN_NAMESPACES
 
 
 def state_of(module: torch.nn.Module) -> tuple[dict[str, Any], dict[str, Any]]:
