@@ -31,6 +31,7 @@ from ddelint.trace import fake_kernels, naming, provenance, torch_internals
 from ddelint.trace.entry import Entry
 from ddelint.trace.observer import Answer, Inquiry, Observer
 from ddelint.trace.provenance import Blame, Expression, Paths, Sources
+from ddelint.trace.stand_ins import StandIns
 
 _LONGEST_EXPRESSION = 72
 """Characters up to which a piece of source names a symbol."""
@@ -46,7 +47,6 @@ _DATA_DEPENDENT = re.compile(r"\bSym(Int|Float|Bool)\b|data[- ]dependent|\bunbac
 _SYMBOL = re.compile(r"(?<![\w.])z?uf?\d+(?!\w)")
 """A symbol by name: evidence, too, but an impossible path also ends in such errors."""
 _NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.]*\w)")
-_MISSING_FAKE = re.compile(r"no fake impl|fake impl registered|no Meta", re.IGNORECASE)
 _OPERATOR_NAME = re.compile(r"\b(\w+(?:\.|::)\w+(?:\.\w+)?)\b")
 
 
@@ -165,6 +165,7 @@ class Explorer:
         self._deadline = time.monotonic() + self._budget.seconds
         self._ends: list[tuple[tuple[Any, ...] | None, Question | None]] = []
         self._any_completed = False
+        self._stand_ins = StandIns(entry, seed)
 
     # --- the loop -----------------------------------------------------------------------------------------------
 
@@ -177,9 +178,9 @@ class Explorer:
             self._run = _Run(plan)
             program.run(self, self._run)
             self._any_completed |= self._run.completed
-            if self._run.error is not None:
+            if self._run.error is not None and not self._stand_ins.known_to_be_missing:
                 self._note_end(self._run.error)
-            plan = self._next_plan()
+            plan = list(self._run.asked) if self._stand_ins.learn(self._run.error) else self._next_plan()
 
     def note(self, questions: Sequence[Question]) -> None:
         """Take over what was found elsewhere."""
@@ -536,6 +537,10 @@ class Explorer:
         """An operator is run on fake tensors."""
         self.calls_custom = self.calls_custom or torch_internals.is_custom(function)
 
+    def stand_in(self, mode: Any, operator: Any, args: Any, kwargs: Any) -> Any:
+        """What an operator without a fake kernel returns; NotImplemented where that is not known."""
+        return self._stand_ins.result(mode, operator, args, kwargs)
+
     def number_read(self, observer: Observer, tensor: Any) -> None:
         """A number was read from a tensor: a finding of its own where the tensor is a 0-d argument (if `backed`)."""
         name = self._numbers.get(id(tensor)) if self.backed else None
@@ -616,7 +621,7 @@ def _nature(error: BaseException) -> tuple[str, str]:
     if operator:
         return "operator", operator
     text = str(error)
-    if _MISSING_FAKE.search(text):
+    if torch_internals.lacks_fake_kernel(error):
         match = _OPERATOR_NAME.search(text)
         return "operator", match.group(1).replace("::", ".") if match else ""
     if isinstance(error, torch_internals.Undecidable) or _DATA_DEPENDENT.search(text) or _SYMBOL.search(text):
@@ -705,7 +710,7 @@ class _Program:
         """One run; how it ended is written into `run`."""
         observer = Observer(explorer, backed=explorer.backed)
         if self._mode is None:
-            self._mode = torch_internals.fake_mode(observer, explorer.operator_called)
+            self._mode = torch_internals.fake_mode(observer, explorer.operator_called, explorer.stand_in)
         else:
             torch_internals.renew(self._mode, observer)
         function_mode = _function_mode(observer, explorer)

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from ddelint.diagnostics import Question
-from ddelint.trace import provenance, torch_internals
+from ddelint.trace import eager_runs, provenance, torch_internals
 from ddelint.trace.entry import Entry
 from ddelint.trace.provenance import Paths
 
@@ -22,21 +22,8 @@ def disagreements(entry: Entry, paths: Paths, seeds: tuple[int, ...]) -> list[Qu
     The entry runs in eager, once for each seed; operators of torch itself are trusted. What raises says nothing here.
     """
     found: dict[Any, Question] = {}
-    for seed in seeds:
-        program = entry.build()
-        args, kwargs = entry.inputs(seed)
-        watch = _watch(paths, found)
-        try:
-            with torch.no_grad(), torch.compiler.set_stance("force_eager"), watch:
-                _call(program, args, kwargs)
-        except Exception:
-            continue
+    eager_runs.run_watched(entry, seeds, _watch(paths, found))
     return list(found.values())
-
-
-def _call(program: Any, args: Any, kwargs: Any) -> Any:
-    """The program starts below this frame."""
-    return program(*args, **kwargs)
 
 
 def _watch(paths: Paths, found: dict[Any, Question]) -> Any:
@@ -50,7 +37,7 @@ def _watch(paths: Paths, found: dict[Any, Question]) -> Any:
             said = _said(func, args, kwargs)
             result = func(*args, **kwargs)
             differs = next(iter(_differences(said, result)), "") if said is not None else ""
-            who = provenance.blame(provenance.live_stack(_call.__code__), paths) if differs else None
+            who = provenance.blame(provenance.live_stack(eager_runs.call.__code__), paths) if differs else None
             if who is not None:
                 asking = provenance.expression_at(who.place, sources)
                 found.setdefault(

@@ -386,7 +386,11 @@ _SYMBOL_FILES = (
 
 
 def blame(stack: Sequence[Place], paths: Paths) -> Blame | None:
-    """Who is to be blamed for a question at the end of `stack`; None for a stack without anybody's code."""
+    """Who is to be blamed for a question at the end of `stack`; None for a stack without anybody's code.
+
+    A size that a fake kernel makes is the operator's: its call is blamed.
+    """
+    stack = torch_internals.before_fake_kernel(stack)
     inside = next((i for i in range(len(stack) - 1, -1, -1) if stack[i].code.co_filename in paths), None)
     anybody = next((i for i in range(len(stack) - 1, -1, -1) if not is_plumbing(stack[i].code.co_filename)), None)
     if inside is None and anybody is None:

@@ -10,6 +10,7 @@ import contextlib
 import functools
 import inspect
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any
@@ -175,15 +176,23 @@ def fake_mode(env: Any, called: Callable[[Any], None] | None = None) -> Any:
     kind: Any = private("torch._subclasses.fake_tensor", "FakeTensorMode")
     settings = {"shape_env": env, "allow_non_fake_inputs": True, "export": True}
     mode = kind(**_accepted(kind.__init__, settings))
-    if called is not None:
-        dispatch = mode.dispatch
+    dispatch = mode.dispatch
 
-        # no subclass: higher-order operators have rules for just this class
-        def noting(func: Any, *args: Any, **kwargs: Any) -> Any:
+    # no subclass: higher-order operators have rules for just this class
+    def noting(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if called is not None:
             called(func)
-            return dispatch(func, *args, **kwargs)
+        try:
+            return dispatch(func, types, args, kwargs or {})
+        except Exception as error:
+            if stand_in is None or not is_custom(func) or not lacks_fake_kernel(error):
+                raise
+            result = stand_in(mode, func, args, kwargs or {})
+            if result is NotImplemented:
+                raise
+            return result
 
-        mode.dispatch = noting
+    mode.dispatch = noting
     return mode
 
 
@@ -245,6 +254,11 @@ def map_tensors(function: Callable[[torch.Tensor], torch.Tensor], tree: Any) -> 
     return private("torch.utils._pytree", "tree_map_only")(torch.Tensor, function, tree)
 
 
+def map_leaves(function: Callable[[Any], Any], tree: Any) -> Any:
+    """`tree` with each value in its lists, tuples, dicts and registered containers replaced by `function` of it."""
+    return private("torch.utils._pytree", "tree_map")(function, tree)
+
+
 def leaves(tree: Any) -> list[Any]:
     """The values in nested lists, tuples, dicts and registered containers."""
     return list(private("torch.utils._pytree", "tree_leaves")(tree))
@@ -284,6 +298,24 @@ def is_custom(operator: Any) -> bool:
     return getattr(operator, "namespace", "aten") not in _OWN_NAMESPACES
 
 
+def argument_names(operator: Any) -> list[str]:
+    """The names of an OpOverload's arguments, in the order of its schema."""
+    return [argument.name for argument in operator._schema.arguments]
+
+
+def returns_several(operator: Any) -> bool:
+    """Whether an OpOverload gives a tuple of results (not one result, which may be a list)."""
+    return len(operator._schema.returns) != 1
+
+
+def new_number(mode: Any, operator: Any, kind: str) -> Any:
+    """A fresh symbol as a fake kernel of `operator` would make it: `size` (not negative), `int`, `float` or `bool`."""
+    if kind == "size":
+        return private("torch._library.fake_impl", "FakeImplCtx")(mode, operator).new_dynamic_size()
+    makers = {"int": "create_unbacked_symint", "float": "create_unbacked_symfloat", "bool": "create_unbacked_symbool"}
+    return getattr(mode.shape_env, makers[kind])()
+
+
 def state_of(module: torch.nn.Module) -> tuple[dict[str, Any], dict[str, Any]]:
     """A module's own parameters and buffers by name: the dicts themselves, to be read and written."""
     return module._parameters, module._buffers
@@ -302,6 +334,14 @@ def unknown_operator(error: BaseException) -> str:
     if isinstance(error, private("torch._subclasses.fake_tensor", "UnsupportedOperatorException")):
         return str(getattr(error, "func", ""))
     return ""
+
+
+_MISSING_FAKE = re.compile(r"no fake impl|fake impl registered|no Meta", re.IGNORECASE)
+
+
+def lacks_fake_kernel(error: BaseException) -> bool:
+    """Whether fake tensors could not run an operator because nothing says what it returns."""
+    return bool(unknown_operator(error) or _MISSING_FAKE.search(str(error)))
 
 
 def answers_with_truth(error: BaseException) -> bool:
@@ -325,6 +365,17 @@ def operator_in(frame_locals: Mapping[str, Any], function: str) -> str:
         return ""
     found = frame_locals.get(name)
     return str(found) if isinstance(found, private("torch._ops", "OpOverload")) else ""
+
+
+def before_fake_kernel(stack: Sequence[Any]) -> Sequence[Any]:
+    """Where a fake kernel made a size just now: the stack (of places with `code` and `frame`) down to the call of its
+    operator; any other stack as it is.
+    """
+    if all(place.code.co_name != "new_dynamic_size" for place in stack):
+        return stack
+    calls = [i for i, place in enumerate(stack) if place.code.co_name == "__torch_dispatch__"]
+    custom = [i for i in calls if is_custom(stack[i].frame.f_locals.get("func"))]
+    return stack[: custom[-1] + 1] if custom else stack
 
 
 # --- the surroundings of a trace ------------------------------------------------------------------------------------

@@ -189,6 +189,40 @@ def test_operators_without_a_fake_kernel() -> None:
     assert torch_internals.unknown_operator(unsupported(torch.ops.aten.add.Tensor)) == "aten.add.Tensor"
 
 
+def test_an_operator_without_a_fake_kernel_may_get_a_stand_in() -> None:
+    asked = []
+
+    def stand_in(mode: object, operator: object, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
+        asked.append((str(operator), len(args), kwargs))
+        return NotImplemented if len(asked) == 1 else torch_internals.new_number(mode, operator, "int")
+
+    mode = torch_internals.fake_mode(ShapeEnv(), stand_in=stand_in)
+    with torch.library._scoped_library("ddelint_internals", "FRAGMENT") as library:
+        library.define("count(Tensor x, Tensor y) -> SymInt")
+        operator = torch.ops.ddelint_internals.count
+        x = torch_internals.fakeify(mode, torch.ones(2))
+        with mode, pytest.raises(RuntimeError) as raised:
+            operator(x, x)
+        assert torch_internals.lacks_fake_kernel(raised.value)
+        assert torch_internals.unknown_operator(raised.value) == "ddelint_internals.count.default"
+        with mode:
+            assert str(torch_internals.expression_of(operator(x, y=x))) == "u0"
+        assert torch_internals.argument_names(operator.default) == ["x", "y"]
+        assert not torch_internals.returns_several(operator.default)
+    assert asked == [("ddelint_internals.count.default", 2, {})] * 2
+    assert not torch_internals.lacks_fake_kernel(RuntimeError("sizes do not fit"))
+
+
+@pytest.mark.parametrize(("kind", "least"), [("size", 0), ("int", None), ("float", None), ("bool", 0)])
+def test_new_numbers_of_a_fake_kernel(kind: str, least: int | None) -> None:
+    env = ShapeEnv()
+    number = torch_internals.new_number(torch_internals.fake_mode(env), None, kind)
+    (symbol,) = torch_internals.expression_of(number).free_symbols
+    assert torch_internals.is_unbacked(symbol)
+    assert torch_internals.symbol_bounds(env, symbol)[0] == least
+    assert torch_internals.map_leaves(lambda value: value is number, [number, (1,)]) == [True, (False,)]
+
+
 def test_the_operator_that_a_dispatcher_frame_works_on() -> None:
     operator = torch.ops.aten.add.Tensor
     assert torch_internals.operator_in({"func": operator}, "dispatch") == "aten.add.Tensor"

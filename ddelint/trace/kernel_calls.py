@@ -1,0 +1,227 @@
+"""What the real kernels of custom operators return: for which arguments, tensors of which sizes.
+
+Seen in eager runs of the entry, and tried on other values of the same shapes. A try runs in a process of its own,
+because a kernel that gets values it was not made for may crash or never return.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import socket
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from ddelint.trace import eager_runs, torch_internals
+from ddelint.trace.entry import Entry
+from ddelint.trace.isolation import Child, Death, Limits
+from ddelint.wire import from_wire, to_wire
+
+Name = tuple[str, int | str]
+"""A number among the arguments: ("x", 0) is a size of `x`, ("x", "elements") their product, ("n", "value") an int."""
+Signature = tuple[tuple[str, int, str], ...]
+"""Name, rank and dtype of each tensor argument: calls that differ in it may return other things."""
+_MOST_CALLS = 32
+"""Calls of one operator with one signature that are kept."""
+_MOST_ELEMENTS = 2**20
+"""Of the tensors of a call whose values are kept for trying others."""
+_SECONDS = 10.0
+"""For each try."""
+
+
+@dataclass(frozen=True)
+class Returned:
+    """One value that a kernel returned.
+
+    kind: tensor, int, float, bool, none, or list (then `parts`). `order` are a tensor's dimensions from the largest
+    stride to the smallest.
+    """
+
+    kind: str
+    shape: tuple[int, ...] = ()
+    dtype: str = ""
+    device: str = ""
+    order: tuple[int, ...] = ()
+    value: float = 0
+    parts: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call: the numbers among its arguments, and what came back."""
+
+    numbers: Mapping[Name, int]
+    returned: Returned
+
+
+@dataclass
+class Calls:
+    """The calls of one operator with one signature."""
+
+    calls: list[Call] = field(default_factory=list)
+    arguments: tuple[Any, Any] | None = None
+    """Those of the first call, apart from what later happens to them; None where they are too large to keep."""
+
+
+def signature_of(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Signature:
+    """What tells calls apart whose results must not be compared."""
+    tensors = _tensors(_named(func, args, kwargs))
+    return tuple((name, tensor.dim(), str(tensor.dtype)) for name, tensor in tensors)
+
+
+def numbers_of(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[Name, Any]:
+    """The sizes and integers among the arguments (SymInts, where tensors are fake), by name."""
+    found: dict[Name, Any] = {}
+    named = _named(func, args, kwargs)
+    for name, tensor in _tensors(named):
+        for dimension, size in enumerate(tensor.shape):
+            found[name, dimension] = size
+    for name, value in _flat(named):
+        if isinstance(value, (int, torch.SymInt)) and not isinstance(value, bool):
+            found[name, "value"] = value
+    for name, tensor in _tensors(named):
+        found[name, "elements"] = math.prod(tensor.shape)
+    return found
+
+
+def seen_in_eager(entry: Entry, operator: Any, seeds: Sequence[int]) -> dict[Signature, Calls]:
+    """The calls of `operator` in eager runs of the entry, one for each seed."""
+    found: dict[Signature, Calls] = {}
+
+    class Watch(torch_internals.dispatch_mode()):  # type: ignore[misc]
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            kwargs = kwargs or {}
+            if func is not operator:
+                return func(*args, **kwargs)
+            known = found.setdefault(signature_of(func, args, kwargs), Calls())
+            if not known.calls and _elements(args, kwargs) <= _MOST_ELEMENTS:
+                known.arguments = torch_internals.map_tensors(torch.clone, (args, kwargs))
+            numbers = numbers_of(func, args, kwargs)
+            result = func(*args, **kwargs)
+            if len(known.calls) < _MOST_CALLS:
+                returned = _returned(result)
+                known.calls += [Call(numbers, returned)] if returned is not None else []
+            return result
+
+    eager_runs.run_watched(entry, seeds, Watch())
+    return {signature: calls for signature, calls in found.items() if calls.calls}
+
+
+def tried(operator: Any, arguments: Sequence[Callable[[], tuple[Any, Any]]]) -> list[Call]:
+    """What `operator` returns for other arguments (made by the functions); those that it refuses are left out."""
+    calls: list[Call] = []
+
+    def run(channel: socket.socket) -> None:
+        with torch.no_grad():
+            for make in arguments:
+                try:
+                    args, kwargs = make()
+                    numbers = numbers_of(operator, args, kwargs)
+                    returned = _returned(operator(*args, **kwargs))
+                except Exception:
+                    returned, numbers = None, {}
+                known = [[*name, size] for name, size in numbers.items()]
+                told = None if returned is None else [known, to_wire(returned)]
+                channel.sendall(json.dumps(told).encode() + b"\n")
+
+    child = Child.start(run)
+    try:
+        for _ in arguments:
+            answer = child.receive(Limits(_SECONDS))
+            if isinstance(answer, Death):
+                break
+            told = json.loads(answer)
+            if told is not None:
+                numbers = {(name, key): size for name, key, size in told[0]}
+                calls.append(Call(numbers, _from_wire(told[1])))
+    finally:
+        child.kill()
+    return calls
+
+
+def variations(arguments: tuple[Any, Any]) -> list[Callable[[], tuple[Any, Any]]]:
+    """The same shapes with other values: what hangs on values shows. Integers stay, they may be positions."""
+    if any(tensor.device.type == "cuda" for tensor in _all_tensors(arguments)):
+        return []  # a fork cannot use the device
+
+    def changed(change: Callable[[torch.Tensor], torch.Tensor], flag: bool) -> Callable[[], tuple[Any, Any]]:
+        def one(tensor: torch.Tensor) -> torch.Tensor:
+            if tensor.dtype == torch.bool:
+                return torch.full_like(tensor, flag)
+            return change(tensor) if tensor.is_floating_point() else tensor.clone()
+
+        return lambda: torch_internals.map_tensors(one, arguments)
+
+    return [changed(torch.neg, False), changed(torch.abs, True), changed(torch.zeros_like, False)]
+
+
+def invented(args: Any, kwargs: Any, size: Callable[[torch.SymInt, int], int]) -> list[Callable[[], tuple[Any, Any]]]:
+    """Real arguments of the shapes of fake ones; `size(symbolic, number of the try)` chooses for unknown sizes."""
+
+    def made(number: int) -> tuple[Any, Any]:
+        generator = torch.Generator().manual_seed(number)
+
+        def plain(value: Any) -> Any:
+            return size(value, number) if isinstance(value, torch.SymInt) else value
+
+        def one(value: Any) -> Any:
+            if not isinstance(value, torch.Tensor):
+                return plain(value)
+            shape = [plain(n) for n in value.shape]
+            if value.dtype.is_floating_point or value.dtype.is_complex:
+                return torch.randn(shape, generator=generator, dtype=value.dtype)
+            return torch.randint(0, 2 if number else 1, shape, generator=generator).to(value.dtype)
+
+        return torch_internals.map_leaves(one, (args, kwargs))  # type: ignore[no-any-return]
+
+    return [lambda number=number: made(number) for number in range(3)]  # type: ignore[misc]
+
+
+def _named(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments by the names of the operator's schema."""
+    names = torch_internals.argument_names(func)
+    return {**{names[i] if i < len(names) else str(i): value for i, value in enumerate(args)}, **kwargs}
+
+
+def _flat(named: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, value in sorted(named.items()):
+        if isinstance(value, (list, tuple)):
+            yield from ((f"{name}[{i}]", item) for i, item in enumerate(value))
+        else:
+            yield name, value
+
+
+def _tensors(named: Mapping[str, Any]) -> Iterator[tuple[str, torch.Tensor]]:
+    yield from ((name, value) for name, value in _flat(named) if isinstance(value, torch.Tensor))
+
+
+def _all_tensors(tree: Any) -> list[torch.Tensor]:
+    return [value for value in torch_internals.leaves(tree) if isinstance(value, torch.Tensor)]
+
+
+def _elements(args: Any, kwargs: Any) -> int:
+    return sum(tensor.numel() for tensor in _all_tensors((args, kwargs)))
+
+
+def _returned(value: Any) -> Returned | None:
+    """A description of a result; None where it holds something that cannot be described."""
+    if value is None:
+        return Returned("none")
+    if isinstance(value, (bool, int, float)):
+        return Returned(type(value).__name__, value=value)
+    if isinstance(value, (list, tuple)):
+        parts = [_returned(item) for item in value]
+        return None if None in parts else Returned("list", parts=tuple(parts))
+    if not isinstance(value, torch.Tensor) or value.layout is not torch.strided:
+        return None
+    strides = value.stride()
+    order = sorted(range(value.dim()), key=lambda d: -strides[d]) if 0 not in value.shape else range(value.dim())
+    return Returned("tensor", tuple(value.shape), str(value.dtype), value.device.type, tuple(order))
+
+
+def _from_wire(told: Mapping[str, Any]) -> Returned:
+    parts = tuple(_from_wire(part) for part in told["parts"])
+    return from_wire(Returned, {**told, "parts": ()}) if not parts else Returned("list", parts=parts)

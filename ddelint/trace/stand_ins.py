@@ -1,0 +1,175 @@
+"""A stand-in for a fake kernel that is missing: its rule is read off what the real kernel returned.
+
+Tracing ends at an operator without a fake kernel, and what stands behind it stays unseen. With a stand-in it goes on:
+a size that always was the size of some argument is that, one that never changed is constant, any other is a new
+symbol, as `torch.library.get_ctx().new_dynamic_size()` makes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from ddelint.trace import kernel_calls, torch_internals
+from ddelint.trace.entry import Entry
+from ddelint.trace.kernel_calls import Call, Name, Returned, Signature
+
+SEEDS = 6
+"""Inputs on which the real kernels are watched."""
+_SIZES = (5, 3, 7, 11, 13)
+"""For sizes that nobody knows, where a kernel must be tried without the entry's inputs."""
+
+
+@dataclass(frozen=True)
+class _Number:
+    """How one number of a result follows from the arguments; `unknown` ones with the same number are the same."""
+
+    kind: str
+    """argument, constant, unknown."""
+    name: Name | None = None
+    value: float = 0
+    unknown: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Result:
+    """How one returned value is made."""
+
+    kind: str
+    sizes: tuple[_Number, ...] = ()
+    dtype: str = ""
+    device: str = ""
+    order: tuple[int, ...] = ()
+    number: _Number | None = None
+    parts: tuple[_Result, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Missing:
+    """A call that no fake kernel could answer."""
+
+    operator: Any
+    signature: Signature
+    args: Any
+    kwargs: Any
+
+
+class StandIns:
+    """The stand-ins of one entry, made when they are first needed."""
+
+    def __init__(self, entry: Entry, seed: int) -> None:
+        self._entry = entry
+        self._seeds = range(seed, seed + (SEEDS if entry.seeded else 1))
+        self._rules: dict[tuple[Any, Signature], _Result | None] = {}
+        self._missing: _Missing | None = None
+
+    def result(self, mode: Any, operator: Any, args: Any, kwargs: Any) -> Any:
+        """What `operator` gives for fake arguments; NotImplemented (and a note of it) where there is no stand-in."""
+        key = (operator, kernel_calls.signature_of(operator, args, kwargs))
+        rule = self._rules.get(key)
+        if rule is None:
+            self._missing = _Missing(*key, args, kwargs)
+            return NotImplemented
+        numbers = kernel_calls.numbers_of(operator, args, kwargs)
+        with mode:
+            return _made(rule, numbers, {}, mode, operator)
+
+    def learn(self, error: BaseException | None) -> bool:
+        """After a run that ended with `error`: make the stand-in that it lacked. Whether there is a new one."""
+        missing, self._missing = self._missing, None
+        if missing is None or (missing.operator, missing.signature) in self._rules:
+            return False
+        while error is not None and not torch_internals.lacks_fake_kernel(error):
+            error = error.__cause__ or error.__context__
+        if error is None:
+            return False  # the program itself went on without the operator
+        calls = self._calls(missing)
+        rule = _rule([call.returned for call in calls], calls) if calls else None
+        self._rules[missing.operator, missing.signature] = rule
+        return rule is not None
+
+    @property
+    def known_to_be_missing(self) -> bool:
+        """Whether the run was stopped by an operator that has stopped another one: nothing new."""
+        return self._missing is not None and any(operator is self._missing.operator for operator, _ in self._rules)
+
+    def _calls(self, missing: _Missing) -> list[Call]:
+        seen = kernel_calls.seen_in_eager(self._entry, missing.operator, self._seeds).get(missing.signature)
+        if seen is None:
+            made = kernel_calls.invented(missing.args, missing.kwargs, _invented_size)
+            return kernel_calls.tried(missing.operator, made)
+        if seen.arguments is not None:
+            seen.calls += kernel_calls.tried(missing.operator, kernel_calls.variations(seen.arguments))
+        return seen.calls
+
+
+def _invented_size(size: torch.SymInt, number: int) -> int:
+    """A small number for a size that nobody knows: others for other symbols and tries."""
+    expression = torch_internals.expression_of(size)
+    if expression is None:
+        return _SIZES[number % len(_SIZES)]
+    symbols = sorted(expression.free_symbols, key=str)
+    chosen = {symbol: _SIZES[(i + number) % len(_SIZES)] for i, symbol in enumerate(symbols)}
+    return max(0, int(expression.subs(chosen)))
+
+
+def _rule(returned: Sequence[Returned], calls: Sequence[Call]) -> _Result | None:
+    """How a value is made, from what it was in each call; None where it has no form of its own."""
+    first = returned[0]
+    if any((one.kind, one.dtype, one.device) != (first.kind, first.dtype, first.device) for one in returned):
+        return None
+    if first.kind == "none":
+        return _Result("none")
+    if first.kind == "list":
+        if len({len(one.parts) for one in returned}) > 1:
+            return None
+        parts = [_rule([one.parts[i] for one in returned], calls) for i in range(len(first.parts))]
+        return None if None in parts else _Result("list", parts=tuple(part for part in parts if part is not None))
+    if first.kind != "tensor":
+        return _Result(first.kind, number=_number([one.value for one in returned], calls))
+    if len({len(one.shape) for one in returned}) > 1:
+        return None
+    sizes = tuple(_number([one.shape[i] for one in returned], calls) for i in range(len(first.shape)))
+    telling = next((one for one in returned if min(one.shape, default=2) > 1), first)
+    return _Result("tensor", sizes, first.dtype, first.device, telling.order)
+
+
+def _number(values: Sequence[float], calls: Sequence[Call]) -> _Number:
+    for name in calls[0].numbers:
+        if all(call.numbers.get(name) == value for call, value in zip(calls, values)):
+            return _Number("argument", name)
+    if len(set(values)) == 1:
+        return _Number("constant", value=values[0])
+    return _Number("unknown", unknown=tuple(values))
+
+
+def _made(rule: _Result, numbers: dict[Name, Any], fresh: dict[Any, Any], mode: Any, operator: Any) -> Any:
+    """A value by its rule; `fresh` holds the new symbols of this call."""
+
+    def number(of: _Number) -> Any:
+        if of.kind == "argument":
+            return numbers[of.name]  # type: ignore[index]
+        if of.kind == "constant":
+            return of.value
+        kind = "size" if rule.kind == "tensor" else rule.kind
+        key = (of.unknown, kind)
+        if kind == "int" and (of.unknown, "size") in fresh:
+            return fresh[of.unknown, "size"]
+        if key not in fresh:
+            fresh[key] = torch_internals.new_number(mode, operator, kind)
+        return fresh[key]
+
+    if rule.kind == "none":
+        return None
+    if rule.kind == "list":
+        parts = [_made(part, numbers, fresh, mode, operator) for part in rule.parts]
+        return tuple(parts) if torch_internals.returns_several(operator) else parts
+    if rule.number is not None:
+        return number(rule.number)
+    sizes = [number(size) for size in rule.sizes]
+    dtype = getattr(torch, rule.dtype.removeprefix("torch."))
+    laid_out = torch.empty([sizes[d] for d in rule.order], dtype=dtype, device=rule.device)
+    return laid_out.permute([rule.order.index(d) for d in range(len(sizes))])

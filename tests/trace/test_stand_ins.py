@@ -1,0 +1,181 @@
+"""The trace goes on behind an operator without a fake kernel, as its real kernel lets it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+from tracing import entry_of
+
+from ddelint.diagnostics import Question
+from ddelint.trace import kernel_calls
+from ddelint.trace.entry import Entry
+from ddelint.trace.explorer import Explorer
+
+X = torch.tensor([[1.0, -2.0], [3.0, 4.0], [-5.0, 6.0]])
+
+
+@pytest.fixture
+def define() -> Iterator[Callable[[str, Callable[..., Any]], Any]]:
+    """`define(schema, kernel)` gives a new operator that has a kernel for the CPU and no fake one."""
+    with torch.library._scoped_library("ddelint_stand_ins", "FRAGMENT") as library:
+
+        def operator(schema: str, kernel: Callable[..., Any]) -> Any:
+            library.define(schema)
+            name = schema.partition("(")[0]
+            library.impl(name, kernel, "CPU")
+            return getattr(torch.ops.ddelint_stand_ins, name)
+
+        yield operator
+
+
+def explored(entry: Entry) -> list[Question]:
+    explorer = Explorer(entry, (__file__,))
+    explorer.explore()
+    return list(explorer.result().questions)
+
+
+def questions(program: Callable[..., Any], *args: Any) -> list[tuple[str, str]]:
+    return [(question.kind, question.expression) for question in explored(entry_of(program, *args))]
+
+
+def test_what_stands_behind_the_operator_is_found_and_the_operator_told_once(define: Any) -> None:
+    positive = define("positive(Tensor x) -> Tensor", lambda x: x[x > 0])
+
+    def program(x: torch.Tensor) -> torch.Tensor:
+        hit = positive(x)
+        if hit.shape[0] > 2:
+            hit = hit + 1
+        return positive(hit * 2).sum()
+
+    first, second = explored(entry_of(program, X))
+    assert (first.kind, first.operator, first.expression) == ("operator", "ddelint_stand_ins.positive", "positive(x)")
+    assert (second.kind, second.expression, second.answers) == ("truth", "hit.shape[0] > 2", ("true", "false"))
+    (symbol,) = second.symbols
+    assert (symbol.name, symbol.expression, symbol.lower) == ("hit.shape[0]", "positive(x)", 0)
+
+
+def test_sizes_that_follow_from_the_arguments_ask_nothing(define: Any) -> None:
+    rows = define(
+        "rows(Tensor x, int n) -> (Tensor, Tensor)", lambda x, n: (x.new_zeros(n, len(x)).t(), x.new_zeros(7))
+    )
+
+    def program(x: torch.Tensor) -> torch.Tensor:
+        table, seven = rows(x, 4)
+        assert table.shape == (3, 4)
+        assert table.stride() == (1, 3)
+        assert seven.shape == (7,)
+        return table
+
+    assert [kind for kind, _ in questions(program, X)] == ["operator"]
+
+
+def test_results_of_one_unknown_size_share_it(define: Any) -> None:
+    def kernel(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, int]:
+        hit = x[x > 0]
+        return hit, hit.long(), len(hit)
+
+    both = define("both(Tensor x) -> (Tensor, Tensor, SymInt)", kernel)
+
+    def program(x: torch.Tensor) -> torch.Tensor:
+        values, whole, count = both(x)
+        if values.shape[0] == whole.shape[0] == count and whole.dtype == torch.int64:
+            return values + whole
+        return x[0] if count > 1 else x
+
+    assert questions(program, X) == [("operator", "both(x)")]
+
+
+def test_a_size_that_hangs_on_another_unknown_one_is_that_one(define: Any) -> None:
+    doubled = define("doubled(Tensor x) -> Tensor", lambda x: x * 2)
+
+    def program(x: torch.Tensor) -> torch.Tensor:
+        hit = x[x > 0]
+        return doubled(hit) + hit
+
+    assert questions(program, X) == [("operator", "doubled(hit)")]
+
+
+def test_an_operator_that_eager_never_reaches_is_tried_on_numbers_of_our_own(define: Any) -> None:
+    halves = define("halves(Tensor x) -> Tensor[]", lambda x: [x[x > 0], x.mT.contiguous()])
+
+    def program(x: torch.Tensor) -> torch.Tensor:
+        if x.sum() > 1000:
+            hit, turned = halves(x)
+            assert turned.shape == (2, 3)
+            if hit.shape[0] == 1:
+                return turned
+        return x
+
+    assert questions(program, X) == [
+        ("truth", "x.sum() > 1000"),
+        ("operator", "halves(x)"),
+        ("truth", "hit.shape[0] == 1"),
+    ]
+
+
+def test_a_kernel_that_crashes_on_them_ends_the_path_and_nothing_else(define: Any) -> None:
+    def crash(x: torch.Tensor) -> torch.Tensor:
+        os._exit(3)
+
+    fatal = define("fatal(Tensor x) -> Tensor", crash)
+
+    def program(x: torch.Tensor) -> torch.Tensor:
+        if x.sum() > 1000:
+            return fatal(x)
+        if x.max() > 3:
+            return x
+        return -x
+
+    assert questions(program, X) == [
+        ("truth", "x.sum() > 1000"),
+        ("truth", "x.max() > 3"),
+        ("operator", "fatal(x)"),
+    ]
+
+
+def test_a_program_that_goes_on_by_itself_gets_no_stand_in(define: Any) -> None:
+    fast = define("fast(Tensor x) -> Tensor", lambda x: x * 2)
+
+    def program(x: torch.Tensor) -> torch.Tensor:
+        try:
+            return fast(x)
+        except (RuntimeError, NotImplementedError):
+            return x * 2 if x.sum() > 0 else x
+
+    assert questions(program, X) == [("truth", "x.sum() > 0")]
+
+
+@torch.library.custom_op("ddelint_stand_ins_own::chosen", mutates_args=())
+def chosen(x: torch.Tensor) -> torch.Tensor:
+    return x[x > 0].clone()
+
+
+@chosen.register_fake
+def _(x: torch.Tensor) -> torch.Tensor:
+    return x.new_empty(torch.library.get_ctx().new_dynamic_size())
+
+
+def test_a_size_of_the_users_own_fake_kernel_is_born_where_the_operator_is_called() -> None:
+    def program(x: torch.Tensor) -> torch.Tensor:
+        return x if chosen(x).shape[0] > 2 else -x
+
+    (question,) = explored(entry_of(program, X))
+    assert [symbol.expression for symbol in question.symbols] == ["chosen(x)"]
+    assert question.expression == "chosen(x).shape[0] > 2"
+
+
+def test_seeds_tell_apart_what_one_input_cannot(define: Any) -> None:
+    padded = define("padded(Tensor x, Tensor n) -> Tensor", lambda x, n: x.new_zeros(int(n)))
+    calls = kernel_calls.seen_in_eager(
+        Entry("test", "", lambda: padded, lambda seed: ((X, torch.tensor(seed)), {}), True, ("x", "n")),
+        padded.default,
+        range(4),
+    )
+    ((signature, seen),) = calls.items()
+    assert signature == (("n", 0, "torch.int64"), ("x", 2, "torch.float32"))
+    assert [call.returned.shape for call in seen.calls] == [(0,), (1,), (2,), (3,)]
+    assert seen.calls[0].numbers == {("x", 0): 3, ("x", 1): 2, ("x", "elements"): 6, ("n", "elements"): 1}
