@@ -232,3 +232,5 @@ class Question:
     """First line of torch's own error."""
     types: Mapping[str, TypeFact] = field(default_factory=dict)
     """Types of the names and attribute chains of the blamed function, as seen when it asked."""
+    joint: bool = False
+    """Whether only the gradient of the blamed call asks: the forward goes through."""

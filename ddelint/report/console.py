@@ -20,7 +20,7 @@ FIX_LINES = 12
 DETAIL_LINES = 24
 CRUMBS = 4
 
-_FRONT_ENDS = {"export": "export", "strict": "strict export", "compile": "torch.compile"}
+_FRONT_ENDS = {"export": "export", "strict": "strict export", "compile": "torch.compile", "joint": "the joint graph"}
 
 
 def render_report(report: Report, style: Style, unsafe_fixes: bool) -> Iterator[str]:

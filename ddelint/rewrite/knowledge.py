@@ -22,6 +22,15 @@ class BoundFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class SpareRows:
+    """The table [spare_rows] of rewriting.toml: operator → neutral element."""
+
+    scans: Mapping[str, str]
+    reductions: Mapping[str, str]
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
 class Knowledge:
     """The tables of rewriting.toml; each field is described there."""
 
@@ -39,6 +48,7 @@ class Knowledge:
     elementwise: frozenset[str]
     listings: frozenset[str]
     bounds: BoundFacts
+    spare_rows: SpareRows
 
 
 @cache
@@ -66,6 +76,11 @@ def knowledge() -> Knowledge:
                 upper=dict(bounds["upper"]),
                 keeps=frozenset(bounds["keeps"]),
                 picks=frozenset(bounds["picks"]),
+            ),
+            spare_rows=SpareRows(
+                scans=dict(table["spare_rows"]["scans"]),
+                reductions=dict(table["spare_rows"]["reductions"]),
+                rows=int(table["spare_rows"]["rows"]),
             ),
         )
     except (OSError, tomllib.TOMLDecodeError, KeyError, TypeError) as error:

@@ -27,10 +27,10 @@ from ddelint.diagnostics import Frame, Question, Span, Symbol
 from ddelint.operators import operators
 from ddelint.protocol import EntryFailure, SessionOptions, TraceResult
 from ddelint.sites import is_said_only
-from ddelint.trace import fake_kernels, naming, provenance, torch_internals
+from ddelint.trace import fake_kernels, joint, naming, provenance, torch_internals
 from ddelint.trace.entry import Entry
 from ddelint.trace.observer import Answer, Inquiry, Observer
-from ddelint.trace.provenance import Blame, Expression, Paths, Sources
+from ddelint.trace.provenance import Blame, Expression, Paths, Place, Sources
 from ddelint.trace.stand_ins import StandIns
 
 _LONGEST_EXPRESSION = 72
@@ -126,7 +126,8 @@ def trace_entry(entry: Entry, paths: tuple[str, ...], options: SessionOptions) -
     started = time.monotonic()
     budget = Budget(seconds=max(1.0, min(Budget().seconds, options.timeout * 0.6)))
     try:
-        explorer = Explorer(entry, paths, budget, options.seed, backed=options.backed)
+        gradients = "compile" in options.targets
+        explorer = Explorer(entry, paths, budget, options.seed, backed=options.backed, gradients=gradients)
         explorer.explore()
         if explorer.calls_custom:
             explorer.note(fake_kernels.disagreements(entry, Paths(paths), (options.seed, options.seed + 1)))
@@ -146,8 +147,14 @@ class Explorer:
         seed: int = 0,
         *,
         backed: bool = False,
+        gradients: bool = False,
     ) -> None:
         self.backed = backed
+        self._gradients = gradients
+        """Whether the joint graph counts, too."""
+        self._differentiating = False
+        self.remembers_calls = False
+        """Whether each call of the forward is noted on what it makes, for the sake of its gradient."""
         self.calls_custom = False
         """Whether a custom operator was called."""
         self._numbers: dict[int, str] = {}
@@ -177,6 +184,9 @@ class Explorer:
             self._runs += 1
             self._run = _Run(plan)
             program.run(self, self._run)
+            if isinstance(self._run.error, joint.OriginsWanted):
+                self.remembers_calls = True
+                continue
             self._any_completed |= self._run.completed
             if self._run.error is not None and not self._stand_ins.known_to_be_missing:
                 self._note_end(self._run.error)
@@ -217,6 +227,8 @@ class Explorer:
     def answer(self, observer: Observer, inquiry: Inquiry) -> Answer | None:
         """Answer by plan, then by what is new, then by preference. None where torch itself handles not knowing."""
         who = self._blame()
+        if who is None and self._differentiating and not self.remembers_calls:
+            raise joint.OriginsWanted
         if who is None or any(torch_internals.tolerates_undecidable(p.code) for p in who.stack[who.last_user + 1 :]):
             return None
         site = self._site(observer, inquiry, who)
@@ -255,7 +267,7 @@ class Explorer:
             return
         kind = "truth" if isinstance(answer, bool) else "integer"
         inquiry = Inquiry(kind, expression, torch_internals.undecidable_text(observer, expression, expression))
-        key = (kind, *who.key)
+        key = (kind, self._differentiating, *who.key)
         if key in self._sites:
             return
         span = provenance.expression_at(who.place, self._sources).span
@@ -285,11 +297,26 @@ class Explorer:
             return  # torch's own C++ wrote the symbol, for a log or an error
         self._add(self._question(observer, Inquiry("text", expression, "the symbol's own name is written"), who, []))
 
+    def differentiate(self, results: Any) -> None:
+        """The forward has returned `results`: what does its gradient ask?"""
+        if not self._gradients:
+            return
+        self._differentiating = True
+        try:
+            joint.differentiate(results)
+        except (
+            Exception
+        ):  # a gradient that fails asks nothing; verification takes real ones
+            return
+        finally:
+            self._differentiating = False
+
     def _blame(self) -> Blame | None:
-        return provenance.blame(provenance.live_stack(_call.__code__), self._paths)
+        stack = joint.asking_stack() if self._differentiating else provenance.live_stack(_call.__code__)
+        return provenance.blame(stack, self._paths)
 
     def _site(self, observer: Observer, inquiry: Inquiry, who: Blame) -> _Site:
-        key: Key = (inquiry.kind, *who.key)
+        key: Key = (inquiry.kind, self._differentiating, *who.key)
         site = self._sites.get(key)
         if site is None:
             expression = provenance.expression_at(who.place, self._sources)
@@ -356,6 +383,8 @@ class Explorer:
         nature = (
             question.kind if question.kind in ("specialized", "guarded", "text", fake_kernels.KIND, "other") else "asks"
         )
+        if question.joint and (question.span, nature) not in self._by_span:
+            nature = "joint"
         index = self._by_span.setdefault((question.span, nature), len(self._questions))
         if index == len(self._questions):
             self._questions.append(question)
@@ -376,6 +405,8 @@ class Explorer:
         symbols = self._symbols(observer, self._involved(inquiry, expression, values), named)
         operator = inquiry.operator or self._operator(who)
         direct = who.direct and not operator
+        if self._differentiating:
+            values |= _operand(expression, place)
         return Question(
             span=expression.span,
             kind=inquiry.kind,
@@ -383,13 +414,18 @@ class Explorer:
             raw="" if inquiry.expression is None else str(inquiry.expression),
             symbols=tuple(symbols),
             frames=provenance.frames_of(who, self._paths, self._sources),
-            # text is written without a question: nothing stops
-            asks=() if inquiry.kind == "text" else ("export",),
+            asks=self._asks(inquiry),
             answers=tuple(answers),
             operator=operator,
             detail=inquiry.detail,
             types=naming.types_of(values),
+            joint=self._differentiating,
         )
+
+    def _asks(self, inquiry: Inquiry) -> tuple[str, ...]:
+        if inquiry.kind == "text":  # written without a question: nothing stops
+            return ()
+        return ("joint",) if self._differentiating else ("export",)
 
     def _expression(
         self, observer: Observer, inquiry: Inquiry, asking: Expression, named: naming.Named, direct: bool
@@ -562,6 +598,17 @@ class Explorer:
         self._run.births.update(input_names)
 
 
+def _operand(asking: Expression, place: Place) -> dict[str, tuple[Any, str]]:
+    """What the call went over whose gradient asks, under its own text (`torch.sigmoid(rows)`)."""
+    call, node = joint.asking(), asking.node
+    if call is None or not isinstance(node, ast.Call):
+        return {}
+    method = provenance.called_by(asking, place).startswith("torch.Tensor.")
+    if method and isinstance(node.func, ast.Attribute):
+        return {ast.unparse(node.func.value): (call.operand, "")}
+    return {ast.unparse(node.args[0]): (call.operand, "")} if node.args else {}
+
+
 def _shortened(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
@@ -721,10 +768,12 @@ class _Program:
                 _fakeify_state(self._mode, self._function)
                 torch_internals.know_constants(self._mode, self._hidden)
                 text = torch_internals.watched_text(lambda expression: explorer.written(observer, expression))
-                with torch_internals.surroundings(self._mode), function_mode, text:
-                    _call(self._function, args, kwargs)
-                run.completed = True
-            except _BudgetSpent as error:
+                with torch_internals.surroundings(self._mode):
+                    with function_mode, text:
+                        results = _call(self._function, args, kwargs)
+                    run.completed = True
+                    explorer.differentiate(results)
+            except (_BudgetSpent, joint.OriginsWanted) as error:
                 run.error = error
             except (Exception, SystemExit) as error:
                 run.error = error
@@ -781,7 +830,7 @@ def _function_mode(observer: Observer, explorer: Explorer) -> Any:
             ):
                 explorer.number_read(observer, args[0])
             try:
-                return super().__torch_function__(func, types, args, kwargs)
+                results = super().__torch_function__(func, types, args, kwargs)
             except RuntimeError as error:
                 operator = torch_internals.value_operator(error)
                 name = getattr(func, "__name__", "")
@@ -792,6 +841,10 @@ def _function_mode(observer: Observer, explorer: Explorer) -> Any:
                 if answer is None:
                     raise
                 return answer
+            if explorer.remembers_calls and not torch.compiler.is_dynamo_compiling():
+                operand = args[0] if args else None
+                joint.remember(results, joint.Call(provenance.live_stack(_call.__code__), operand))
+            return results
 
     return Handler()
 

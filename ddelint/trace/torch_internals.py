@@ -168,10 +168,15 @@ def specialized_to(env: Any, symbol: sympy.Symbol) -> int | None:
 FakeTensor: Any = private("torch._subclasses.fake_tensor", "FakeTensor")
 
 
-def fake_mode(env: Any, called: Callable[[Any], None] | None = None) -> Any:
+def fake_mode(
+    env: Any,
+    called: Callable[[Any], None] | None = None,
+    stand_in: Callable[[Any, Any, Any, Any], Any] | None = None,
+) -> Any:
     """A FakeTensorMode on `env`, as non-strict export makes it: real tensors that turn up become fake ones.
 
-    `called` hears of each operator that is run in it.
+    `called` hears of each operator that is run in it. `stand_in(mode, operator, args, kwargs)` is asked for the result
+    of a custom operator without a fake kernel; NotImplemented lets torch's own error through.
     """
     kind: Any = private("torch._subclasses.fake_tensor", "FakeTensorMode")
     settings = {"shape_env": env, "allow_non_fake_inputs": True, "export": True}
@@ -486,6 +491,11 @@ def tolerates_undecidable(code: Any) -> bool:
 def uninteresting_files() -> frozenset[str]:
     """Torch's own files that its search for the user's frame passes over."""
     return frozenset(private("torch.fx.experimental.symbolic_shapes", "uninteresting_files")())
+
+
+def running_node() -> Any:
+    """The autograd node whose formula runs in this thread's backward pass; None outside of one."""
+    return private("torch._C", "_current_autograd_node")()
 
 
 # --- for verification -------------------------------------------------------------------------------------------------
