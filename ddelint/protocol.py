@@ -149,6 +149,8 @@ class TraceResult:
     failure: EntryFailure | None = None
     """The worker could not trace at all (time, memory, a crash)."""
     seconds: float = 0.0
+    unbacked: bool = False
+    """Whether any number that only exists at run time was met, asked about or not."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,13 @@ FIX_LINES = 12
 DETAIL_LINES = 24
 CRUMBS = 4
 
-_FRONT_ENDS = {"export": "export", "strict": "strict export", "compile": "torch.compile", "joint": "the joint graph"}
+_FRONT_ENDS = {
+    "export": "export",
+    "strict": "strict export",
+    "compile": "torch.compile",
+    "joint": "the joint graph",
+    "inductor": "Inductor",
+}
 
 
 def render_report(report: Report, style: Style, unsafe_fixes: bool) -> Iterator[str]:

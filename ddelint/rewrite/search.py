@@ -35,6 +35,8 @@ QUICK_SAMPLES = 16
 """Inputs for deciding on a candidate; the final program is run on all samples."""
 MOST_STEPS = 40
 MOST_RESTARTS = 6
+LOWERING = "lowering"
+"""The backend that is Inductor up to the code that it writes (torch_internals.LOWERING)."""
 _CLAIM_RANK = {claim: rank for rank, claim in enumerate(Claim)}
 
 
@@ -128,6 +130,7 @@ class Search:
         self._progress = progress
         self._banned: dict[tuple[Key, str, str], str] = {}
         self._traces: dict[tuple[tuple[str, str], ...], TraceResult] = {}
+        self._lowered: dict[tuple[tuple[str, str], ...], Compilation] = {}
         self._out_of_time = out_of_time
         self._comparisons: dict[tuple[object, ...], Comparison] = {}
         self._start = start if start is not None else History(originals)
@@ -220,6 +223,13 @@ class Search:
         """What only the front ends themselves ask, once the fake run asks nothing any more."""
         compilation = self._prover.compile(state.history.overlay, self._targets, QUICK_SAMPLES, "eager")
         state.compilation = compilation
+        asked = self._first_open(state, compilation)
+        if asked is not None or not all(result.ok for result in compilation.results):
+            return asked
+        return self._first_open(state, self._lower(state.history))
+
+    def _first_open(self, state: _State, compilation: Compilation) -> Question | None:
+        """The first question of a compilation that has not been given up; what is no question is noted."""
         for result in compilation.results:
             for question in result.questions:
                 if question.span.filename not in self._originals:
@@ -229,6 +239,16 @@ class Search:
                 elif _key(state.history, question) not in state.given_up:
                     return question
         return None
+
+    def _lower(self, history: History) -> Compilation:
+        """What Inductor asks where everything before it goes through; it can ask only about numbers of run time."""
+        key = tuple(sorted(history.overlay.items()))
+        if key not in self._lowered:
+            wanted = "compile" in self._targets and self._trace(history).unbacked
+            self._lowered[key] = (
+                self._prover.compile(history.overlay, ("compile",), 0, LOWERING) if wanted else Compilation(results=())
+            )
+        return self._lowered[key]
 
     def _note_other(self, state: _State, question: Question) -> None:
         key = _key(state.history, question)
@@ -360,8 +380,11 @@ class Search:
         for new, new_key in zip(asking, now):
             if new_key not in known and any(span.contains(new.span) for span in touched):
                 return f"the rewritten code asks `{new.expression}`"
-        if question.kind not in ("other",) and "export" not in question.asks and not asking:
-            compilation = self._prover.compile(history.overlay, question.asks, 0, "eager")
+        if question.kind not in ("other",) and "export" not in question.asks and not question.joint and not asking:
+            if "inductor" in question.asks:
+                compilation = self._lower(history)
+            else:
+                compilation = self._prover.compile(history.overlay, question.asks, 0, "eager")
             for result in compilation.results:
                 for left in result.questions:
                     if left.span.filename in self._originals and _key(history, left) == key:

@@ -73,6 +73,8 @@ def entry_failed(failure: EntryFailure, source: SourceFile) -> Diagnostic:
 def _code(question: Question, site: Site | None) -> str:
     if question.joint and question.kind in _STOPS:
         return "DDE702"
+    if question.asks == ("inductor",) and question.kind in _STOPS:
+        return "DDE304"
     if question.kind in _CODE_OF_KIND:
         return _CODE_OF_KIND[question.kind]
     if any(text in question.detail for text in _PENDING):

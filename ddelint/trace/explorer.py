@@ -27,7 +27,7 @@ from ddelint.diagnostics import Frame, Question, Span, Symbol
 from ddelint.operators import operators
 from ddelint.protocol import EntryFailure, SessionOptions, TraceResult
 from ddelint.sites import is_said_only
-from ddelint.trace import fake_kernels, joint, naming, provenance, torch_internals
+from ddelint.trace import fake_kernels, joint, naming, provenance, torch_internals, triton_launches
 from ddelint.trace.entry import Entry
 from ddelint.trace.observer import Answer, Inquiry, Observer
 from ddelint.trace.provenance import Blame, Expression, Paths, Place, Sources
@@ -128,6 +128,7 @@ def trace_entry(entry: Entry, paths: tuple[str, ...], options: SessionOptions) -
     try:
         gradients = "compile" in options.targets
         explorer = Explorer(entry, paths, budget, options.seed, backed=options.backed, gradients=gradients)
+        explorer.exports = "export" in options.targets
         explorer.explore()
         if explorer.calls_custom:
             explorer.note(fake_kernels.disagreements(entry, Paths(paths), (options.seed, options.seed + 1)))
@@ -155,6 +156,10 @@ class Explorer:
         self._differentiating = False
         self.remembers_calls = False
         """Whether each call of the forward is noted on what it makes, for the sake of its gradient."""
+        self.exports = False
+        """Whether what export alone refuses counts."""
+        self._launched: set[str] = set()
+        """Triton kernels whose launch was told."""
         self.calls_custom = False
         """Whether a custom operator was called."""
         self._numbers: dict[int, str] = {}
@@ -172,6 +177,7 @@ class Explorer:
         self._deadline = time.monotonic() + self._budget.seconds
         self._ends: list[tuple[tuple[Any, ...] | None, Question | None]] = []
         self._any_completed = False
+        self._any_unbacked = False
         self._stand_ins = StandIns(entry, seed)
 
     # --- the loop -----------------------------------------------------------------------------------------------
@@ -202,7 +208,9 @@ class Explorer:
         self._judge_ends()
         open_pairs = [(site, answer) for site in self._sites.values() for answer in self._open_answers(site)]
         spans = dict.fromkeys(self._questions[site.question].span for site, _ in open_pairs)
-        return TraceResult(tuple(self._questions), self._runs, len(open_pairs), tuple(spans))
+        return TraceResult(
+            tuple(self._questions), self._runs, len(open_pairs), tuple(spans), unbacked=self._any_unbacked
+        )
 
     def _open_answers(self, site: _Site) -> list[Answer]:
         if site.kind == "integer":  # one number is enough to go on; others are tried while there is budget
@@ -240,6 +248,7 @@ class Explorer:
 
     def born(self, observer: Observer, symbol: sympy.Symbol) -> None:
         """Remember the expression that made `symbol`."""
+        self._any_unbacked = True
         who = self._blame()
         if who is None:
             return
@@ -267,7 +276,7 @@ class Explorer:
             return
         kind = "truth" if isinstance(answer, bool) else "integer"
         inquiry = Inquiry(kind, expression, torch_internals.undecidable_text(observer, expression, expression))
-        key = (kind, self._differentiating, *who.key)
+        key = self._key(kind, who)
         if key in self._sites:
             return
         span = provenance.expression_at(who.place, self._sources).span
@@ -315,8 +324,12 @@ class Explorer:
         stack = joint.asking_stack() if self._differentiating else provenance.live_stack(_call.__code__)
         return provenance.blame(stack, self._paths)
 
+    def _key(self, kind: str, who: Blame) -> Key:
+        """What tells one way of asking from another."""
+        return (kind, self._differentiating, triton_launches.constant_asked(who.stack), *who.key)
+
     def _site(self, observer: Observer, inquiry: Inquiry, who: Blame) -> _Site:
-        key: Key = (inquiry.kind, self._differentiating, *who.key)
+        key = self._key(inquiry.kind, who)
         site = self._sites.get(key)
         if site is None:
             expression = provenance.expression_at(who.place, self._sources)
@@ -400,6 +413,10 @@ class Explorer:
     def _describe(self, observer: Observer, inquiry: Inquiry, who: Blame, answers: list[str]) -> Question:
         place = who.place
         expression = provenance.expression_at(place, self._sources)
+        constant = triton_launches.constant_asked(who.stack)
+        if constant is not None:
+            expression = triton_launches.argument(expression, constant)
+            inquiry = replace(inquiry, operator=triton_launches.OPERATOR)
         values = naming.visible_values(place, provenance.function_of(place, self._sources))
         named = naming.names_in(values)
         symbols = self._symbols(observer, self._involved(inquiry, expression, values), named)
@@ -577,6 +594,14 @@ class Explorer:
         """What an operator without a fake kernel returns; NotImplemented where that is not known."""
         return self._stand_ins.result(mode, operator, args, kwargs)
 
+    def kernel_launched(self, kernel: str) -> None:
+        """A Triton kernel is launched on fake tensors: only Dynamo takes that apart, unless it is wrapped."""
+        who = self._blame() if self.exports and kernel not in self._launched else None
+        if who is not None:
+            self._launched.add(kernel)
+            detail = f"export cannot see the launch of `{kernel}`: use torch.library.wrap_triton({kernel})"
+            self._add(self._question(self._observer, Inquiry("other", None, detail), who, []))
+
     def number_read(self, observer: Observer, tensor: Any) -> None:
         """A number was read from a tensor: a finding of its own where the tensor is a 0-d argument (if `backed`)."""
         name = self._numbers.get(id(tensor)) if self.backed else None
@@ -596,6 +621,7 @@ class Explorer:
             if isinstance(value, torch.Tensor) and value.dim() == 0 and value.device.type == "cpu"
         }
         self._run.births.update(input_names)
+        self._any_unbacked |= any(torch_internals.is_unbacked(symbol) for symbol in input_names)
 
 
 def _operand(asking: Expression, place: Place) -> dict[str, tuple[Any, str]]:
@@ -769,7 +795,7 @@ class _Program:
                 torch_internals.know_constants(self._mode, self._hidden)
                 text = torch_internals.watched_text(lambda expression: explorer.written(observer, expression))
                 with torch_internals.surroundings(self._mode):
-                    with function_mode, text:
+                    with function_mode, text, triton_launches.watched(explorer.kernel_launched):
                         results = _call(self._function, args, kwargs)
                     run.completed = True
                     explorer.differentiate(results)

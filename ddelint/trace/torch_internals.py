@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import itertools
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -383,6 +384,17 @@ def before_fake_kernel(stack: Sequence[Any]) -> Sequence[Any]:
     return stack[: custom[-1] + 1] if custom else stack
 
 
+def triton_constant(stack: Sequence[Any]) -> tuple[str, int] | None:
+    """The parameter (name, position) whose compile-time constant is asked for at the end of `stack`, while torch takes
+    apart the launch of a Triton kernel in `torch.library.wrap_triton`; None for any other question.
+    """
+    for caller, place in itertools.pairwise(stack):
+        if place.code.co_name == "specialize_symbolic" and "triton" in place.code.co_filename:
+            seen = caller.frame.f_locals
+            return str(seen.get("arg_name", "")), int(seen.get("idx", -1))
+    return None
+
+
 # --- the surroundings of a trace ------------------------------------------------------------------------------------
 
 
@@ -551,14 +563,63 @@ def compile_settings(*, recompiles: int) -> Iterator[None]:
             private("torch._dynamo", "reset")()
 
 
+def lowered_stack(chain: Sequence[BaseException]) -> str:
+    """The user's stack, as text, noted on the graph's node that Inductor was lowering when it raised; "" elsewhere."""
+    found = ""
+    for error in chain:
+        frame = error.__traceback__
+        while frame is not None:
+            if os.sep + "_inductor" + os.sep in frame.tb_frame.f_code.co_filename:
+                node = frame.tb_frame.f_locals.get("n")
+                if isinstance(node, torch.fx.Node):
+                    found = node.meta.get("stack_trace") or found
+            frame = frame.tb_next
+    return found
+
+
 def mark_unbacked(tensor: torch.Tensor, dimensions: Sequence[int]) -> None:
     """Have `torch.compile` treat these dimensions of an input as unknown."""
     private("torch._dynamo.decorators", "mark_unbacked")(tensor, list(dimensions))
 
 
+LOWERING = "lowering"
+"""A backend of our own: Inductor up to the code that it writes. What is called then is the graph itself."""
+
+
 def backend(name: str) -> Callable[..., Any]:
     """The function behind a backend's name."""
-    return private("torch._dynamo", "lookup_backend")(name)  # type: ignore[no-any-return]
+    return _lower if name == LOWERING else private("torch._dynamo", "lookup_backend")(name)
+
+
+class _Written(BaseException):
+    """Inductor has written its code. No `except Exception` of its own stops it."""
+
+
+def _lower(graph: Any, example_inputs: Any) -> Any:
+    """The backend LOWERING: compiling what Inductor writes takes ten times longer, and asks nothing any more."""
+    inner = private("torch._inductor.compile_fx", "compile_fx_inner")
+    lowering = private("torch._inductor.graph", "GraphLowering")
+    boxed = private("functorch.compile", "make_boxed_func")
+    load = "_compile_to_module_lines"
+    if not hasattr(lowering, load):
+        raise TorchInternalsMissing(f"torch._inductor.graph.GraphLowering.{load}")
+
+    def stop(*_: Any) -> None:
+        raise _Written
+
+    def lower(module: Any, inputs: Any, **settings: Any) -> Any:
+        runs = boxed(module.forward)
+        plain = getattr(lowering, load)
+        setattr(lowering, load, stop)
+        try:
+            inner(module, inputs, **settings)
+        except _Written:
+            pass
+        finally:
+            setattr(lowering, load, plain)
+        return runs
+
+    return private("torch._inductor.compile_fx", "compile_fx")(graph, example_inputs, inner_compile=lower)
 
 
 def marked(tensor: torch.Tensor) -> tuple[tuple[int, ...], tuple[int, ...]]:

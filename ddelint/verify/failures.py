@@ -35,8 +35,15 @@ _FAILURE = re.compile(
     r"[Pp]ending unbacked symbol|PendingUnbackedSymbolNotFound|unhashable type: .*Sym(?:Int|Float|Bool)"
     r"|\bSym(?:Int|Float|Bool)\b|\bSymNodeVariable\b|[Dd]ata[- ]dependent|\bunbacked\b|(?<![\w.])z?u[f]?\d+(?!\w)"
 )
+_UNBACKED = re.compile(r"\bwith unbacked symints?\b")
+"""What Inductor's own sizes say where they are not known (torch/_inductor/sizevars.py)."""
 _OPERATOR_NAME = re.compile(r"\b((?:aten|prims|torch|[a-z_]\w*)(?:\.|::)\w+(?:\.\w+)*)\b")
 _TEXT_FRAME = re.compile(r'File "(?P<filename>[^"]+)", line (?P<row>\d+), in (?P<function>\S+)')
+_NOTED_FRAME = re.compile(
+    r'File "(?P<filename>[^"\n]+)", line (?P<row>\d+), in (?P<function>\S+)'
+    r"(?:\n(?P<indent> +)\S[^\n]*(?:\n(?P<blanks> +)(?P<carets>[~^]+))?)?"
+)
+"""As the traceback module writes it."""
 _LONGEST_DETAIL = 300
 
 
@@ -50,6 +57,8 @@ class _Place:
     column: int | None = None
     end_row: int | None = None
     end_column: int | None = None
+    lowered: bool = False
+    """Whether this is where a node of the graph comes from: some call in what is named here."""
 
 
 def first_line(error: BaseException) -> str:
@@ -90,7 +99,7 @@ def question(
         expression=text,
         raw=_raw(chain),
         frames=tuple(_frame(place, inside) for place in stack),
-        asks=(target,),
+        asks=("inductor",) if _is_lowering(chain) else (target,),
         operator=operator,
         detail=detail,
         types=types,
@@ -123,8 +132,8 @@ def nature(chain: Sequence[BaseException]) -> tuple[str, str]:
         operator = torch_internals.value_operator(error) or torch_internals.unknown_operator(error)
         if operator:
             return "operator", operator
-    if any(type(error).__module__.startswith("torch._inductor") for error in chain):
-        return "other", ""  # a lowering that is not there; its text names symbols all the same
+    if _is_lowering(chain):  # where a lowering is not there, the text names symbols all the same
+        return ("failure" if _UNBACKED.search(_text(chain[-1])) else "other"), ""
     text = "\n".join(_telling(error) for error in chain)
     if _INTEGER.search(text):
         return "integer", ""
@@ -137,6 +146,10 @@ def nature(chain: Sequence[BaseException]) -> tuple[str, str]:
     if _FAILURE.search(text):
         return "failure", ""
     return "other", ""
+
+
+def _is_lowering(chain: Sequence[BaseException]) -> bool:
+    return any(type(error).__module__.startswith("torch._inductor") for error in chain)
 
 
 def _operator_in(text: str) -> str:
@@ -202,6 +215,7 @@ def _stacks(chain: Sequence[BaseException], until: CodeType, inside: Paths) -> I
     Dynamo runs no user frame: its exceptions carry the stack of what it traced. Elsewhere Python's own frames count.
     Last comes what is quoted in the texts.
     """
+    yield _of_users(_of_node(chain), inside)
     for error in chain:
         for name in ("real_stack", "user_stack"):
             summary = getattr(error, name, None)
@@ -220,6 +234,24 @@ def _stacks(chain: Sequence[BaseException], until: CodeType, inside: Paths) -> I
         ]
         if any(place.filename in inside for place in places):
             yield _of_users(places, inside)
+
+
+def _of_node(chain: Sequence[BaseException]) -> list[_Place]:
+    """The stack that Dynamo noted on the node of the graph that was being lowered; empty elsewhere."""
+    written = torch_internals.lowered_stack(chain)
+    return [_with_columns(match) for match in _NOTED_FRAME.finditer(written)]
+
+
+def _with_columns(match: re.Match[str]) -> _Place:
+    """Carets under the quoted line give the columns; the quoted line has lost its own indentation."""
+    row, carets = int(match["row"]), match["carets"]
+    if carets is None:
+        return _Place(match["filename"], row, match["function"], lowered=True)
+    real = linecache.getline(match["filename"], row)
+    indent = len(real) - len(real.lstrip())
+    start = indent + len(match["blanks"]) - len(match["indent"])
+    column, end_column = (len(real[:at].encode()) for at in (start, start + len(carets)))
+    return _Place(match["filename"], row, match["function"], column, None, end_column, lowered=True)
 
 
 def _of_users(places: Sequence[_Place], inside: Paths) -> list[_Place]:
@@ -284,7 +316,9 @@ def _expression(place: _Place, kind: str) -> tuple[Span, str]:
     if node is None:
         return _frame(place, Paths(())).span, ""
     node = _asking(node, source)
-    if kind == "truth":
+    if place.lowered:
+        node = _only_call(node)
+    elif kind == "truth":
         node = _tested(node)
     if isinstance(node, ast.expr):
         return source.span(node), " ".join(source.segment(node).split())
@@ -317,6 +351,12 @@ def _statement_at(source: SourceFile, row: int) -> ast.stmt | None:
         if best is None or node.lineno >= best.lineno:
             best = node
     return best
+
+
+def _only_call(node: ast.AST) -> ast.AST:
+    """The one call in an expression, where there is one."""
+    calls = [inner for inner in ast.walk(node) if isinstance(inner, ast.Call)]
+    return calls[0] if len(calls) == 1 else node
 
 
 def _tested(node: ast.AST) -> ast.AST:
