@@ -25,6 +25,7 @@ from ddelint.protocol import CaptureInfo, SavedInputs, ScriptRun, ScriptSpec, Se
 from ddelint.trace import entries, failures, launch, methods, offers, registrations, saved, torch_internals
 from ddelint.trace.entry import Arguments, Entry
 from ddelint.trace.isolation import last_words
+from ddelint.trace.surroundings import Surroundings, kept
 
 CALLS = 4
 """First calls of one program that are kept: more than one shows what varies."""
@@ -75,6 +76,7 @@ class Capture:
     state: _State
     unbacked: Mapping[str | int, tuple[int, ...]]
     dynamic: Mapping[str | int, tuple[int, ...]]
+    surroundings: Surroundings
     calls: list[Arguments] = field(default_factory=list)
 
     @property
@@ -183,11 +185,14 @@ class Recorder:
             unbacked, dynamic = _marks((args, kwargs))
             dynamic |= _dynamic(shapes)
             kinds = tuple((leaf.dtype, leaf.dim()) if isinstance(leaf, torch.Tensor) else type(leaf) for leaf in leaves)
-            form = (str(structure), kinds, getattr(program, "training", None), str(unbacked), str(dynamic))
+            around = Surroundings.now()
+            form = (str(structure), kinds, getattr(program, "training", None), str(unbacked), str(dynamic), around)
             known = self._programs.get((_identity(program), form), self)
             if known is self:
                 self._alive.append(program)
-                made = functools.partial(Capture, how, _name(program), place, unbacked=unbacked, dynamic=dynamic)
+                made = functools.partial(
+                    Capture, how, _name(program), place, unbacked=unbacked, dynamic=dynamic, surroundings=around
+                )
                 known = self._programs[_identity(program), form] = self._new(program, form, made)
             if isinstance(known, Capture) and len(known.calls) < CALLS:
                 known.calls.append(_snapshot((args, kwargs)))
@@ -465,9 +470,8 @@ def run(options: SessionOptions, *, until: tuple[int, int] | None = None) -> Non
     _captured, _ending, _traceback = recorder, "", ""
     registrations.forget(options.entry.filename)
     entries.seed_everything(options.seed)
-    grad, dtype = torch.is_grad_enabled(), torch.get_default_dtype()
     try:
-        with recorder.listening(), launch.time_limit(options.timeout):
+        with kept(), recorder.listening(), launch.time_limit(options.timeout):
             launch.run(script)
     except launch.NoSuchScript as problem:
         raise entries.EntryProblem("missing", str(problem)) from None
@@ -484,9 +488,6 @@ def run(options: SessionOptions, *, until: tuple[int, int] | None = None) -> Non
             raise
         failure = failures.from_exception(error, options.paths, options.entry.filename)
         _ending, _traceback = _told(failure), failure.traceback
-    finally:
-        torch.set_grad_enabled(grad)
-        torch.set_default_dtype(dtype)
 
 
 def _told(failure: Any) -> str:
@@ -560,7 +561,7 @@ class Loader(entries.Loader):
                 offers.DYNAMIC: _of_tensors(capture.dynamic, names, capture.calls[0]),
             }
         )
-        return self._entry(marks, program, inputs, None)
+        return replace(self._entry(marks, program, inputs, None), surroundings=capture.surroundings.around)
 
     def warm(self) -> None:
         """Run the script, so that the forks have what it captured."""

@@ -20,7 +20,7 @@ def run_watched(entry: Entry, seeds: Iterable[int], watch: Any) -> int:
         program = entry.build()
         args, kwargs = entry.inputs(seed)
         try:
-            with torch.no_grad(), torch.compiler.set_stance("force_eager"), watch:
+            with entry.surroundings(), torch.no_grad(), torch.compiler.set_stance("force_eager"), watch:
                 call(program, args, kwargs)
             completed += 1
         except Exception:

@@ -537,9 +537,9 @@ def run_eagerly(entry: Entry, seed: int, seeds: int) -> bool:
             tensors += list(program.parameters())
         requires_grad = any(tensor.requires_grad for tensor in tensors)
         try:
-            with torch.compiler.set_stance("force_eager"):
+            with entry.surroundings(), torch.compiler.set_stance("force_eager"):
                 program(*args, **kwargs)
-            return requires_grad
+                return requires_grad and torch.is_grad_enabled()
         except Exception as error:
             first = first or error
     assert first is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +18,8 @@ class Entry:
     `build` gives a fresh module or function each time (weights drawn from one fixed seed, so that two builds are
     equal); `inputs` gives fresh arguments for a seed (the same ones for every seed where `seeded` is False).
     `unbacked` maps a parameter's name to the dimensions to treat as unbacked; `dynamic` likewise for dimensions
-    that export treats as `Dim.DYNAMIC`.
+    that export treats as `Dim.DYNAMIC`. Inside `surroundings()` the program is called, traced and compiled (gradients,
+    autocast, defaults); what is seen of it is judged outside.
     """
 
     label: str
@@ -28,3 +30,4 @@ class Entry:
     parameters: tuple[str, ...]
     unbacked: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     dynamic: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    surroundings: Callable[[], AbstractContextManager[None]] = nullcontext

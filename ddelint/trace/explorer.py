@@ -795,7 +795,8 @@ class _Program:
                 torch_internals.know_constants(self._mode, self._hidden)
                 text = torch_internals.watched_text(lambda expression: explorer.written(observer, expression))
                 with torch_internals.surroundings(self._mode):
-                    with function_mode, text, triton_launches.watched(explorer.kernel_launched):
+                    replayed = self._entry.surroundings()
+                    with function_mode, text, triton_launches.watched(explorer.kernel_launched), replayed:
                         results = _call(self._function, args, kwargs)
                     run.completed = True
                     explorer.differentiate(results)

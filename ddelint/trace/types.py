@@ -47,7 +47,7 @@ def record(entry: Entry, paths: Sequence[str], seed: int, functions: Collection[
         program = entry.build()
         args, kwargs = entry.inputs(number)
         try:
-            with torch.compiler.set_stance("force_eager"), recorder:
+            with entry.surroundings(), torch.compiler.set_stance("force_eager"), recorder:
                 program(*args, **kwargs)
             completed += 1
         except Exception as error:

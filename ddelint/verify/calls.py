@@ -10,6 +10,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,11 +79,13 @@ def run(
     module: torch.nn.Module | None = None,
     seed: int = 0,
     gradients: bool = False,
+    surroundings: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext,
 ) -> Outcome:
     """Call `program`, with every generator seeded with `seed`, and keep what can be seen. Whatever it raises is caught.
 
     `module` is whose state is watched (default: `program` itself, or the module that it is a method of).
-    `gradients`: a weighted sum of all floating-point results is differentiated.
+    `gradients`: a weighted sum of all floating-point results is differentiated. `surroundings` are those of the call
+    alone (see Entry).
     """
     if module is None:
         module = module_of(program)
@@ -98,7 +101,8 @@ def run(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            result = program(*args, **kwargs)
+            with surroundings():
+                result = program(*args, **kwargs)
         except (Exception, SystemExit) as caught:
             error = raised(caught)
     seconds = time.perf_counter() - started

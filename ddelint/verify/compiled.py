@@ -21,6 +21,7 @@ from ddelint.trace.entry import Arguments, Entry
 from ddelint.trace.provenance import Paths
 from ddelint.verify import device as devices
 from ddelint.verify import failures
+from ddelint.verify.assumptions import Assumptions
 from ddelint.verify.calls import Outcome, module_of, run
 from ddelint.verify.eager import Patience, Reference, mismatches, run_sample
 from ddelint.verify.inputs import REQUIRING_GRAD, Sample, variations
@@ -207,8 +208,10 @@ def _judge_export(
 ) -> TargetResult:
     started = time.perf_counter()
     example = _example(references)
+    assumptions = Assumptions(Paths(program.options.paths), _export.__code__)
     try:
-        exported = _export(program, program.arguments(example), strict=target == "strict")
+        with assumptions.noted():
+            exported = _export(program, program.arguments(example), strict=target == "strict")
     except (Exception, SystemExit) as error:
         return TargetResult(
             target,
@@ -220,6 +223,7 @@ def _judge_export(
         )
     wanted = _signature(program, program.arguments(example), constants=True)
     replay = _Replay(target, COMPILED)
+    questions: dict[Span, Question] = {}
     module: torch.nn.Module | None = None
     for reference in replays:
         if time.perf_counter() - started > _REPLAY_SECONDS:
@@ -235,12 +239,16 @@ def _judge_export(
             state = _State(module)
         elif replay.dirty:
             state.restore()
-        outcome = run(module, arguments, gradients=False)
+        outcome = run(module, arguments, gradients=False, surroundings=program.entry.surroundings)
         if _refused_by_size(outcome, declared=reference.sample.declared):
             replay.skipped += 1
             continue
-        replay.compare(reference, [outcome])
-    return replay.result(seconds=time.perf_counter() - started)
+        differing = replay.compare(reference, [outcome])
+        if differing:
+            found = assumptions.wrong_on(module, program.arguments(reference), differing[0])
+            if found is not None:
+                questions.setdefault(found.span, found)
+    return replace(replay.result(seconds=time.perf_counter() - started), questions=tuple(questions.values()))
 
 
 class _State:
@@ -264,7 +272,8 @@ def _export(program: _Program, arguments: Arguments, *, strict: bool) -> Any:
     shapes = _dynamic_shapes(program, module, arguments)
     with warnings.catch_warnings(), torch_internals.compile_settings(recompiles=_RECOMPILES):
         warnings.simplefilter("ignore")
-        return torch.export.export(module, args, kwargs or None, dynamic_shapes=shapes, strict=strict)
+        with program.entry.surroundings():
+            return torch.export.export(module, args, kwargs or None, dynamic_shapes=shapes, strict=strict)
 
 
 def _dynamic_shapes(program: _Program, module: torch.nn.Module, arguments: Arguments) -> Any:
@@ -434,7 +443,8 @@ class _Compile:
             warnings.simplefilter("ignore")
             before = self._graphs
             try:
-                compiled(*args, **kwargs)
+                with self._program.entry.surroundings():
+                    compiled(*args, **kwargs)
             except Exception as error:
                 if self._graphs == before or failures.is_front_end(error):
                     raise
@@ -464,7 +474,16 @@ class _Compile:
             wanted = gradients and reference.first.differentiated
             for number in range(len(reference.calls)):
                 arguments = self._prepared(reference)
-                outcomes.append(run(compiled, arguments, module=compiled.module, seed=number, gradients=wanted))
+                outcomes.append(
+                    run(
+                        compiled,
+                        arguments,
+                        module=compiled.module,
+                        seed=number,
+                        gradients=wanted,
+                        surroundings=self._program.entry.surroundings,
+                    )
+                )
                 if compiled.refusal is not None:  # another input needed another graph, and there is none
                     raise compiled.refusal
             found = replay.compare(reference, outcomes)

@@ -60,7 +60,12 @@ def agreeing(
             module = module_of(program)
             if module is not None:
                 module.to("cuda")
-            outcome = run(program, moved(arguments(reference), "cuda"), gradients=reference.first.gradients is not None)
+            outcome = run(
+                program,
+                moved(arguments(reference), "cuda"),
+                gradients=reference.first.gradients is not None,
+                surroundings=entry.surroundings,
+            )
         except Exception:
             return []
         if not any(True for _ in mismatches(reference, [outcome], "cuda", ON_GPU)):

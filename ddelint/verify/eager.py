@@ -193,7 +193,9 @@ def _run_sample(entry: Entry, sample: Sample, twice: bool) -> list[Outcome]:
             arguments = sample.make()
         except (Exception, SystemExit) as error:
             return [*outcomes, _not_run(raised(error))]
-        outcomes.append(run(program, arguments, seed=number, gradients=sample.differentiable))
+        outcomes.append(
+            run(program, arguments, seed=number, gradients=sample.differentiable, surroundings=entry.surroundings)
+        )
         if not outcomes[-1].returned:
             break
     return outcomes

@@ -379,3 +379,76 @@ def test_a_crash_is_told(worker: Worker, write: Write, tmp_path: Path) -> None:
     failure = worker.run_script(SessionOptions(EntrySpec(str(path), script=ScriptSpec(str(path))), (str(tmp_path),)))
     assert isinstance(failure, EntryFailure)
     assert failure.message == "was killed by SIGSEGV"
+
+
+@pytest.mark.parametrize(
+    ("around", "seen"),
+    [
+        ("torch.no_grad()", "not torch.is_grad_enabled()"),
+        ("torch.set_grad_enabled(False)", "not torch.is_grad_enabled()"),
+        ("torch.inference_mode()", "torch.is_inference_mode_enabled()"),
+        ("torch.autocast('cpu', torch.bfloat16)", "(x[None] @ x[:, None]).dtype == torch.bfloat16"),
+        ("torch.autocast('cpu', torch.float16)", "torch.get_autocast_dtype('cpu') == torch.float16"),
+        ("torch.device('meta')", "torch.zeros(1).device.type == 'meta'"),
+        ("double_precision()", "torch.zeros(1).dtype == torch.float64"),
+    ],
+)
+@pytest.mark.parametrize("how", ["torch.compile(asks, backend='eager')(x)", "torch.export.export(Asks(), (x,))"])
+def test_what_surrounds_a_call_surrounds_it_again(write: Write, run: Run, around: str, seen: str, how: str) -> None:
+    """The program asks something only inside the surroundings, and gives what shows whether it was in them."""
+    captured = run(
+        write(
+            f"""
+            import contextlib
+            import torch
+
+            @contextlib.contextmanager
+            def double_precision():
+                before = torch.get_default_dtype()
+                torch.set_default_dtype(torch.float64)
+                yield
+                torch.set_default_dtype(before)
+
+            def asks(x):
+                if {seen}:
+                    if x.sum() > 0:
+                        return x * 2
+                    return x * 3
+                return x
+
+            class Asks(torch.nn.Module):
+                def forward(self, x):
+                    return asks(x)
+
+            x = torch.ones(3)
+            with {around}:
+                try:
+                    {how}
+                except Exception:
+                    pass
+            """
+        ),
+        patterns=("nothing",),
+    )
+    session = opened(captured)
+    trace = session.trace({})
+    assert trace.failure is None
+    assert [question.kind for question in trace.questions] == ["truth"]
+    assert session.compare({}, (), 2, False).equal
+    for result in session.compile({}, ("export", "strict", "compile"), 2, "eager").results:
+        assert result.questions, result
+
+
+def test_different_surroundings_are_different_programs(write: Write, run: Run) -> None:
+    captured = run(
+        write(
+            f"{NET}\n"
+            "    net = torch.compile(Net())\n"
+            "    net(x)\n"
+            "    with torch.no_grad(): net(x)\n"
+            "    net(x)\n"
+            "    torch.set_default_device('meta')\n"
+        )
+    )
+    assert [capture.calls for capture in captured.run.captures] == [2, 1]
+    assert [opened(captured, number).info.requires_grad for number in (0, 1)] == [True, False]
