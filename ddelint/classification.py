@@ -189,6 +189,8 @@ def _is_count(symbols: Sequence[Symbol]) -> bool:
 
 def _integer_rule(site: Site, value_kind: str, operator: str) -> str:
     node = site.node
+    if operator.rpartition(".")[2] in operators().regions["constexpr"]:
+        return "DDE209"
     if isinstance(node, ast.Call):
         name = terminal_name(node.func)
         builtin = isinstance(node.func, ast.Name)

@@ -196,6 +196,10 @@ class Calls:
             return self._keeps(node, arguments, keywords, state)
         if path.name == "functools.partial" and arguments:
             return Partial(arguments[0], tuple(arguments[1:]))
+        if path.name in known.regions["launch_wrappers"] and arguments:
+            return arguments[0]
+        if path.name in known.regions["launch_arithmetic"]:
+            return self._symbolic("arithmetic", node, arguments, state)
         library = path.name.split(".")[0]
         if library != "torch":
             # what NumPy or the standard library gives is no tensor, and is known while tracing
@@ -752,20 +756,20 @@ class Calls:
     def _compile_time_constants(
         self, definition: FunctionNode, arguments: Arguments, keywords: Keywords, state: State, node: ast.AST
     ) -> None:
-        """A Triton kernel's parameters that must be known when it is compiled."""
-        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Subscript):
+        """A Triton kernel's parameters (and its launch's options) that must be known when it is compiled."""
+        if not isinstance(node, ast.Call):
             return
         declared = [*definition.args.posonlyargs, *definition.args.args, *definition.args.kwonlyargs]
+        constants = {parameter.arg for parameter in declared if _is_constexpr(parameter.annotation)}
+        if not constants:
+            return
         places = {k.arg: k.value for k in node.keywords if k.arg is not None}
-        for position, parameter in enumerate(declared):
-            if parameter.annotation is None or terminal_name(parameter.annotation) not in _constexpr():
-                continue
-            value = keywords.get(parameter.arg)
-            place = places.get(parameter.arg)
-            if value is None and position < min(len(arguments), len(node.args)):
-                value, place = arguments[position], node.args[position]
-            value = bare(value) if value is not None else None
-            if isinstance(value, (Unbacked, Tensor)) and place is not None:
+        constants |= places.keys() - {parameter.arg for parameter in declared}
+        given = dict(zip((parameter.arg for parameter in declared), zip(arguments, node.args)))
+        given |= {name: (keywords[name], place) for name, place in places.items() if name in keywords}
+        for name, (value, place) in given.items():
+            value = bare(value)
+            if name in constants and isinstance(value, (Unbacked, Tensor)):
                 parts = self._interpreter.parts(place, state)
                 self._interpreter.record(place, "integer", value, parts=parts, rule="DDE209")
 
@@ -857,8 +861,13 @@ def _demanding(value: Value) -> bool:
     return isinstance(value, Unbacked) or (isinstance(value, Tensor) and (value.scalar or bool(value.unbacked_dims)))
 
 
-def _constexpr() -> frozenset[str]:
-    return operators().regions["constexpr"]
+def _is_constexpr(annotation: ast.expr | None) -> bool:
+    """Whether a parameter is declared as a compile-time constant, also as text."""
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        name = annotation.value.rpartition(".")[2]
+    else:
+        name = "" if annotation is None else terminal_name(annotation)
+    return name in operators().regions["constexpr"]
 
 
 def _is_classmethod(node: FunctionNode) -> bool:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 import sympy
 import torch
@@ -211,6 +215,27 @@ def test_an_operator_without_a_fake_kernel_may_get_a_stand_in() -> None:
         assert not torch_internals.returns_several(operator.default)
     assert asked == [("ddelint_internals.count.default", 2, {})] * 2
     assert not torch_internals.lacks_fake_kernel(RuntimeError("sizes do not fit"))
+
+
+def test_which_constant_torch_asks_for_when_it_takes_a_launch_apart() -> None:
+    """The real function is run by the tests with Triton; here only what is read from its frames."""
+    kernels = torch_internals.private("torch._higher_order_ops.triton_kernel_wrap", "TraceableTritonKernelWrapper")
+    assert "arg" in inspect.signature(kernels.specialize_symbolic).parameters
+    launching = torch_internals.private("torch._higher_order_ops.triton_kernel_wrap", "TritonHOPifier")
+    names = [
+        name for function in vars(launching).values() if inspect.isfunction(function) for name in names_of(function)
+    ]
+    assert {"specialize_symbolic", "arg_name", "idx"} <= set(names)
+    seen = SimpleNamespace(f_locals={"arg_name": "BLOCK", "idx": 3})
+    caller = SimpleNamespace(code=SimpleNamespace(co_name="call", co_filename=""), frame=seen)
+    asking = SimpleNamespace(code=kernels.specialize_symbolic.__code__, frame=None)
+    assert torch_internals.triton_constant([caller, asking]) == ("BLOCK", 3)
+    assert torch_internals.triton_constant([caller, caller]) is None
+
+
+def names_of(function: Any) -> tuple[str, ...]:
+    code = function.__code__
+    return (*code.co_names, *code.co_varnames)
 
 
 @pytest.mark.parametrize(("kind", "least"), [("size", 0), ("int", None), ("float", None), ("bool", 0)])
