@@ -37,6 +37,8 @@ _FAILURE = re.compile(
 )
 _UNBACKED = re.compile(r"\bwith unbacked symints?\b")
 """What Inductor's own sizes say where they are not known (torch/_inductor/sizevars.py)."""
+_KERNEL = "Cannot access data pointer of Tensor"
+"""What torch says where code that wants memory (a Triton kernel, a C++ extension) meets a fake tensor."""
 _OPERATOR_NAME = re.compile(r"\b((?:aten|prims|torch|[a-z_]\w*)(?:\.|::)\w+(?:\.\w+)*)\b")
 _TEXT_FRAME = re.compile(r'File "(?P<filename>[^"]+)", line (?P<row>\d+), in (?P<function>\S+)')
 _NOTED_FRAME = re.compile(
@@ -132,6 +134,8 @@ def nature(chain: Sequence[BaseException]) -> tuple[str, str]:
         operator = torch_internals.value_operator(error) or torch_internals.unknown_operator(error)
         if operator:
             return "operator", operator
+    if any(_KERNEL in _text(error) for error in chain):  # the text around it names symbols all the same
+        return "other", ""
     if _is_lowering(chain):  # where a lowering is not there, the text names symbols all the same
         return ("failure" if _UNBACKED.search(_text(chain[-1])) else "other"), ""
     text = "\n".join(_telling(error) for error in chain)
