@@ -214,6 +214,7 @@ class Question:
     specialized — a size that was declared dynamic was silently replaced by its example value (`int(x.shape[-1] / 2)`);
     fake     — a custom operator's fake kernel says something else than what the operator returns;
     guarded  — an input's size decides here: the compiled program is for one answer, another one recompiles;
+    assumed  — the framework guessed an answer, and on an input for which it is wrong the result differs from eager;
     text     — a symbol was turned into text, which holds the symbol's name instead of the number;
     other    — the failure is not data-dependent (DDE005).
     """

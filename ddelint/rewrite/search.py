@@ -99,7 +99,7 @@ class _State:
     steps: list[Step] = field(default_factory=list)
     given_up: dict[Key, Diagnostic] = field(default_factory=dict)
     others: dict[Key, Diagnostic] = field(default_factory=dict)
-    """What stops export or compile and is not data-dependent: named, not chased."""
+    """Named, not chased: what stops export or compile and is not data-dependent, and guesses that turned out wrong."""
     compilation: Compilation | None = None
 
 
@@ -224,7 +224,7 @@ class Search:
         compilation = self._prover.compile(state.history.overlay, self._targets, QUICK_SAMPLES, "eager")
         state.compilation = compilation
         asked = self._first_open(state, compilation)
-        if asked is not None or not all(result.ok for result in compilation.results):
+        if asked is not None or any(result.error for result in compilation.results):
             return asked
         return self._first_open(state, self._lower(state.history))
 
@@ -234,7 +234,7 @@ class Search:
             for question in result.questions:
                 if question.span.filename not in self._originals:
                     continue
-                if question.kind == "other":
+                if question.kind in ("other", "assumed"):
                     self._note_other(state, question)
                 elif _key(state.history, question) not in state.given_up:
                     return question

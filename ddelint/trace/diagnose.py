@@ -12,7 +12,7 @@ from ddelint.protocol import EntryFailure
 from ddelint.sites import Site, locate
 from ddelint.source import SourceFile
 
-_CODE_OF_KIND = {"other": "DDE005", "specialized": "DDE404", "text": "DDE208", "fake": "DDE802"}
+_CODE_OF_KIND = {"other": "DDE005", "specialized": "DDE404", "text": "DDE208", "fake": "DDE802", "assumed": "DDE406"}
 _STOPS = frozenset(("truth", "integer", "operator", "failure"))
 """Kinds of questions that stop a front end, whatever the rule says of the milder case."""
 _BACKED = re.compile(r"\bs\d+\b")

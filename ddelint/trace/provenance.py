@@ -44,6 +44,7 @@ _MACHINERY = tuple(
         "_guards.py",
         "_subclasses/",
         "_higher_order_ops/",
+        "_library/",
         "fx/",
         "nn/modules/module.py",
         "utils/_contextlib.py",

@@ -485,6 +485,35 @@ def watched_text(tell: Callable[[sympy.Basic], None]) -> Iterator[None]:
             kind.__repr__ = plain
 
 
+@contextlib.contextmanager
+def watched_assumptions(guessed: Callable[[Any, bool], None], asserted: Callable[[Any], None]) -> Iterator[None]:
+    """`guessed` hears of each question inside that torch answers without knowing, and without a run-time assertion.
+
+    That is what its `guard_or_false(n == 1)` goes on with. `asserted` hears of each run-time assertion.
+    """
+    names = ("_log_suppressed_dde", "guard_or_defer_runtime_assert")
+    for name in names:
+        if not hasattr(ShapeEnv, name):
+            raise TorchInternalsMissing(f"ShapeEnv.{name}")
+    plain_guess, plain_assert = (getattr(ShapeEnv, name) for name in names)
+
+    def guess(env: Any, condition: Any, assumed: bool) -> None:
+        guessed(condition, bool(assumed))
+        plain_guess(env, condition, assumed)
+
+    def defer(env: Any, condition: Any, *args: Any, **kwargs: Any) -> Any:
+        asserted(condition)
+        return plain_assert(env, condition, *args, **kwargs)
+
+    setattr(ShapeEnv, names[0], guess)
+    setattr(ShapeEnv, names[1], defer)
+    try:
+        yield
+    finally:
+        setattr(ShapeEnv, names[0], plain_guess)
+        setattr(ShapeEnv, names[1], plain_assert)
+
+
 def symbolic_stack(error: BaseException) -> list[Any]:
     """The frames (traceback.FrameSummary, outermost first) that Dynamo was tracing when it gave up, as in `cond`."""
     return list(getattr(error, "real_stack", None) or ())
