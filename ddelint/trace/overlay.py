@@ -199,10 +199,12 @@ class _Plan:
                 function.__defaults__, function.__kwdefaults__ = self.defaults[code.co_qualname]
             function.__code__ = code
         namespace = vars(self.module)
+        # whoever asks the module's loader for its source gets the new text, too
         if self.module.__spec__ is not None:
-            # whoever asks the module's loader for its source gets the new text, too
             _finder().overlaid(self.module.__spec__)
             self.module.__loader__ = self.module.__spec__.loader
+        else:  # a script
+            self.module.__loader__ = _Loader(self.module.__name__, self.filename)
         if self.additions:
             body = ast.Module(body=self.additions, type_ignores=[])
             exec(compile(body, self.filename, "exec", flags=self.future, dont_inherit=True), namespace)

@@ -271,6 +271,9 @@ def test_a_rewrite_of_module_level_code_runs_the_script_again(write: Write, run:
     swapped = path.read_text().replace("x.sum() > 0", "True")
     assert session.trace({str(path): swapped}).questions == ()
     assert witness.read_text() == "to the end\n"
+    longer = path.read_text().replace("        if self.limit", "        x = x + 0\n        if self.limit")
+    (question,) = session.trace({str(path): longer}).questions
+    assert (question.expression, question.span.row) == ("x.sum() > 0", 8), "read in the new text"
     changed = path.read_text().replace("LIMIT = [1]", "LIMIT = [0]")
     trace = session.trace({str(path): changed})
     assert (trace.failure, trace.questions) == (None, ())
