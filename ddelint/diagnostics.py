@@ -162,6 +162,8 @@ class Diagnostic:
     refused: tuple[Refusal, ...] = ()
     detail: str = ""
     """More text, e.g. the user's own traceback for DDE002."""
+    cpp_frames: tuple[str, ...] = ()
+    """C++ functions between the blamed call and the question, outermost first (`--cpp`)."""
 
     def relocated(self, move: Callable[[Span], Span]) -> Diagnostic:
         """The same finding with each of its spans passed through `move`: told of another version of its files."""
@@ -233,5 +235,7 @@ class Question:
     """First line of torch's own error."""
     types: Mapping[str, TypeFact] = field(default_factory=dict)
     """Types of the names and attribute chains of the blamed function, as seen when it asked."""
+    cpp_frames: tuple[str, ...] = ()
+    """C++ functions between the blamed call and the question, outermost first, where they were wanted."""
     joint: bool = False
     """Whether only the gradient of the blamed call asks: the forward goes through."""

@@ -393,6 +393,7 @@ def _session_options(spec: EntrySpec, paths: Sequence[str], options: CheckOption
         paths=tuple(_roots(paths)),
         targets=options.targets,
         unbacked=named or options.unbacked,
+        cpp=options.cpp,
         samples=options.samples,
         seed=options.seed,
         device=options.device,

@@ -61,6 +61,8 @@ class SessionOptions:
     entry's own file says."""
     backed: bool = False
     """All other input dimensions are symbols with an example value: what would be guarded is a question (`guarded`)."""
+    cpp: bool = False
+    """Questions tell of the C++ functions behind them."""
     samples: int = 64
     seed: int = 0
     device: str = "auto"

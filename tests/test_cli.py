@@ -163,13 +163,14 @@ def test_every_option_arrives(run: Run, stage: Stage, tmp_path: Path) -> None:
         "--target", "compile,strict", "--unbacked", "x.0,y.1", "--samples", "5", "--seed", "7", "--device", "cpu",
         "--python", "/bin/python", "--timeout", "1.5", "--memory", "500M", "--select", "DDE1,DDE2", "--ignore",
         "DDE103", "--extend-select", "DDE601", "--assume-compiled", "--exclude", "a", "--extend-exclude", "b",
-        "--force-exclude", "--no-respect-gitignore", "--no-cache", "-j", "3", "-vv", "-q",
+        "--force-exclude", "--no-respect-gitignore", "--no-cache", "-j", "3", "-vv", "-q", "--cpp",
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     options = stage.options
     assert (options.fix, options.unsafe_fixes, options.diff, options.mode) == (True, True, True, Mode.TRACE)
     assert options.entry == EntryOption("", f"{tmp_path}/model.py:Model", "make", None)
     assert (options.targets, options.unbacked) == (("strict", "compile"), "x.0,y.1")
+    assert options.cpp
     assert (options.samples, options.seed, options.device, options.python) == (5, 7, "cpu", "/bin/python")
     assert (options.timeout, options.memory) == (1.5, 500 * 2**20)
     assert (options.select, options.ignore, options.extend_select) == (("DDE1", "DDE2"), ("DDE103",), ("DDE601",))

@@ -106,6 +106,8 @@ def _sections(diagnostic: Diagnostic, sources: Sources, style: Style) -> Iterato
         yield "asks", wrapped([_FRONT_ENDS.get(name, name) for name in diagnostic.asks], room, ", ")
     for title, places in _stack(diagnostic, style.verbose):
         yield title, wrapped(places, room, " → ")
+    if diagnostic.cpp_frames:
+        yield "C++", [line for name in diagnostic.cpp_frames for line in words(name, room)]
     for symbol in diagnostic.symbols:
         if symbol.created is None and symbol.expression and symbol.expression != symbol.name:
             facts = bounds(symbol)

@@ -40,6 +40,7 @@ def finding(diagnostic: Diagnostic) -> dict[str, Any]:
         "symbols": [_symbol(symbol) for symbol in diagnostic.symbols],
         "breadcrumbs": [{**_place(step), "message": message} for step, message in diagnostic.breadcrumbs],
         "frames": [_frame(frame) for frame in diagnostic.frames],
+        "cpp_frames": list(diagnostic.cpp_frames),
         "evidence": _evidence(diagnostic.evidence or Evidence()),
         "refused": [{"move": r.move, "message": r.message, "reason": r.reason} for r in diagnostic.refused],
         "detail": diagnostic.detail,

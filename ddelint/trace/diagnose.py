@@ -43,6 +43,7 @@ def diagnose(question: Question, source: SourceFile) -> Diagnostic:
         frames=question.frames,
         asks=question.asks,
         detail=question.detail,
+        cpp_frames=question.cpp_frames,
     )
 
 

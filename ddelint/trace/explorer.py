@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import logging
 import random
 import re
@@ -27,7 +28,7 @@ from ddelint.diagnostics import Frame, Question, Span, Symbol
 from ddelint.operators import operators
 from ddelint.protocol import EntryFailure, SessionOptions, TraceResult
 from ddelint.sites import is_said_only
-from ddelint.trace import fake_kernels, joint, naming, provenance, torch_internals, triton_launches
+from ddelint.trace import cpp_frames, fake_kernels, joint, naming, provenance, torch_internals, triton_launches
 from ddelint.trace.entry import Entry
 from ddelint.trace.observer import Answer, Inquiry, Observer
 from ddelint.trace.provenance import Blame, Expression, Paths, Place, Sources
@@ -128,7 +129,7 @@ def trace_entry(entry: Entry, paths: tuple[str, ...], options: SessionOptions) -
     try:
         gradients = "compile" in options.targets
         explorer = Explorer(entry, paths, budget, options.seed, backed=options.backed, gradients=gradients)
-        explorer.exports = "export" in options.targets
+        explorer.exports, explorer.cpp = "export" in options.targets, options.cpp
         explorer.explore()
         if explorer.calls_custom:
             explorer.note(fake_kernels.disagreements(entry, Paths(paths), (options.seed, options.seed + 1)))
@@ -156,6 +157,8 @@ class Explorer:
         self._differentiating = False
         self.remembers_calls = False
         """Whether each call of the forward is noted on what it makes, for the sake of its gradient."""
+        self.cpp = False
+        """Whether the C++ functions behind a question are wanted."""
         self.exports = False
         """Whether what export alone refuses counts."""
         self._launched: set[str] = set()
@@ -276,7 +279,7 @@ class Explorer:
             return
         kind = "truth" if isinstance(answer, bool) else "integer"
         inquiry = Inquiry(kind, expression, torch_internals.undecidable_text(observer, expression, expression))
-        key = self._key(kind, who)
+        key = self._key(kind, who, expression)
         if key in self._sites:
             return
         span = provenance.expression_at(who.place, self._sources).span
@@ -313,9 +316,7 @@ class Explorer:
         self._differentiating = True
         try:
             joint.differentiate(results)
-        except (
-            Exception
-        ):  # a gradient that fails asks nothing; verification takes real ones
+        except Exception:  # a gradient that fails asks nothing; verification takes real ones
             return
         finally:
             self._differentiating = False
@@ -324,12 +325,13 @@ class Explorer:
         stack = joint.asking_stack() if self._differentiating else provenance.live_stack(_call.__code__)
         return provenance.blame(stack, self._paths)
 
-    def _key(self, kind: str, who: Blame) -> Key:
-        """What tells one way of asking from another."""
-        return (kind, self._differentiating, triton_launches.constant_asked(who.stack), *who.key)
+    def _key(self, kind: str, who: Blame, expression: sympy.Basic | None) -> Key:
+        """What tells one way of asking from another: C++ asks several things at one place of the Python stack."""
+        constant = triton_launches.constant_asked(who.stack)
+        return (kind, self._differentiating, constant, _functions_in(expression), *who.key)
 
     def _site(self, observer: Observer, inquiry: Inquiry, who: Blame) -> _Site:
-        key = self._key(inquiry.kind, who)
+        key = self._key(inquiry.kind, who, inquiry.expression)
         site = self._sites.get(key)
         if site is None:
             expression = provenance.expression_at(who.place, self._sources)
@@ -436,6 +438,7 @@ class Explorer:
             operator=operator,
             detail=inquiry.detail,
             types=naming.types_of(values),
+            cpp_frames=cpp_frames.folded(torch_internals.cpp_stack()) if self.cpp else (),
             joint=self._differentiating,
         )
 
@@ -584,7 +587,8 @@ class Explorer:
         if kind == "failure" and not operator:
             operator = self._operator(who)
         inquiry = Inquiry(kind, expression, detail, operator)
-        return self._question(self._observer, inquiry, who, [])
+        # the stack that is left is that of whoever caught the error
+        return replace(self._question(self._observer, inquiry, who, []), cpp_frames=())
 
     def operator_called(self, function: Any) -> None:
         """An operator is run on fake tensors."""
@@ -633,6 +637,13 @@ def _operand(asking: Expression, place: Place) -> dict[str, tuple[Any, str]]:
     if method and isinstance(node.func, ast.Attribute):
         return {ast.unparse(node.func.value): (call.operand, "")}
     return {ast.unparse(node.args[0]): (call.operand, "")} if node.args else {}
+
+
+@functools.lru_cache(maxsize=4096)
+def _functions_in(expression: sympy.Basic | None) -> frozenset[str]:
+    """What an expression is made of, but for its symbols and numbers: they differ from ask to ask in a loop."""
+    parts = () if expression is None else sympy.preorder_traversal(expression)
+    return frozenset(type(part).__name__ for part in parts if part.args)
 
 
 def _shortened(text: str, most: int) -> str:

@@ -519,6 +519,27 @@ def symbolic_stack(error: BaseException) -> list[Any]:
     return list(getattr(error, "real_stack", None) or ())
 
 
+def cpp_stack() -> list[str]:
+    """The names of the C++ functions on the running stack, outermost first; [] where torch's build cannot unwind it."""
+    try:
+        captured = private("torch.utils._traceback", "CapturedTraceback").extract(cpp=True)
+        return [frame.name for frame in captured.summary() if not frame.filename.endswith(".py")]
+    except Exception:  # a courtesy: Linux on x86-64 only
+        return []
+
+
+def warm_cpp_stack() -> None:
+    """Read the symbols of torch's libraries (half a second), so that processes forked from this one have them."""
+
+    class Watch(dispatch_mode()):  # type: ignore[misc]
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            cpp_stack()
+            return func(*args, **(kwargs or {}))
+
+    with Watch():
+        torch.ones(1)
+
+
 def tolerates_undecidable(code: Any) -> bool:
     """Whether a torch function itself handles Undecidable: then nobody is asked.
 

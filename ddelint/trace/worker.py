@@ -338,6 +338,10 @@ def _prepare(options: SessionOptions) -> None:
 
     registrations.watch()
     entries.prepare_path(options)
+    if options.cpp:
+        from ddelint.trace import torch_internals
+
+        torch_internals.warm_cpp_stack()
 
 
 def _uses_cuda() -> bool:

@@ -35,6 +35,15 @@ def test_verbose_gives_reasons_and_whole_stacks(expect: Snapshot, refused: Diagn
     expect("refused_verbose", rendered(refused, style=Style(verbose=True)))
 
 
+def test_cpp_functions_stand_below_the_question(refused: Diagnostic) -> None:
+    functions = ("at::native::chunk(at::Tensor, long, long)", "c10::operator==(c10::SymInt, int)")
+    asked = replace(refused, cpp_frames=functions)
+    lines = rendered(asked).splitlines()
+    at = lines.index("  C++       at::native::chunk(at::Tensor, long, long)")
+    assert lines[at + 1] == "            c10::operator==(c10::SymInt, int)"
+    assert "C++" not in rendered(refused)
+
+
 def test_the_users_traceback_is_shown(expect: Snapshot, crash: Diagnostic) -> None:
     expect("crash", rendered(crash))
 

@@ -25,6 +25,12 @@ EVIDENCE_KEYS = {
 }  # fmt: skip
 
 
+def test_json_names_the_cpp_functions(emptiness: Diagnostic) -> None:
+    asked = replace(emptiness, cpp_frames=("at::native::chunk(at::Tensor, long, long)",))
+    findings = json.loads(json_.render_report(Report((asked, emptiness))))
+    assert [finding["cpp_frames"] for finding in findings] == [["at::native::chunk(at::Tensor, long, long)"], []]
+
+
 def test_concise_is_one_line_a_finding(emptiness: Diagnostic, crumbs: Diagnostic) -> None:
     report = Report((crumbs, emptiness))
     assert list(concise.render_report(report, False)) == [

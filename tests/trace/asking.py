@@ -245,6 +245,13 @@ def key_from_data(x, keep):
     return {f"{count} kept": x, str(x.shape[0]): x}  # asks: text
 
 
+def two_questions_inside_of_one_call(x, keep):
+    parts = torch.chunk(x[keep], 3)  # asks: integer
+    if parts[0].sum() > 0:  # asks: truth
+        return x
+    return -x
+
+
 def one_number_twice(x, keep):
     hit = x[keep]
     first = torch.full_like(x, len(hit))  # asks: integer

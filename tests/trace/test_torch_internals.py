@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import platform
 from types import SimpleNamespace
 from typing import Any
 
@@ -236,6 +237,24 @@ def test_which_constant_torch_asks_for_when_it_takes_a_launch_apart() -> None:
 def names_of(function: Any) -> tuple[str, ...]:
     code = function.__code__
     return (*code.co_names, *code.co_varnames)
+
+
+def test_the_cpp_stack_below_a_dispatch() -> None:
+    seen = []
+
+    class Watch(torch_internals.dispatch_mode()):
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            seen.append(torch_internals.cpp_stack())
+            return func(*args, **(kwargs or {}))
+
+    torch_internals.warm_cpp_stack()
+    with Watch():
+        torch.ones(2)
+    if platform.system() == "Linux" and platform.machine() == "x86_64":
+        assert any(name.startswith("at::_ops::ones::call") for name in seen[0])
+        assert not any(name.endswith("__torch_dispatch__") for name in seen[0])
+    else:
+        assert all(isinstance(name, str) for name in seen[0])
 
 
 @pytest.mark.parametrize(("kind", "least"), [("size", 0), ("int", None), ("float", None), ("bool", 0)])
