@@ -158,6 +158,20 @@ def replaced(env: Any, expression: sympy.Basic) -> sympy.Basic:
     return env.replace(expression)
 
 
+def equalities_of(env: Any, *, but: str = "") -> dict[sympy.Symbol, sympy.Basic]:
+    """What unbacked symbols equal, by what `env` put in their place or holds as a run-time assertion.
+
+    Assertions with the message `but` don't count.
+    """
+    found = {symbol: target for symbol, target in env.replacements.items() if is_unbacked(symbol)}
+    for assertion in (one for several in env.deferred_runtime_asserts.values() for one in several):
+        if isinstance(assertion.expr, sympy.Eq) and assertion.msg != but:
+            newest, other = sorted(assertion.expr.args, key=lambda side: (side.is_Symbol, str(side)), reverse=True)
+            if newest.is_Symbol and is_unbacked(newest):
+                found.setdefault(newest, other)
+    return found
+
+
 def specialized_to(env: Any, symbol: sympy.Symbol) -> int | None:
     """The constant that `env` has put in place of `symbol`, where it did."""
     target = env.replacements.get(symbol)
@@ -188,6 +202,9 @@ def fake_mode(
     def noting(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if called is not None:
             called(func)
+        # what was remembered of symbolic sizes is of no use to the next run, which has symbols of its own, costs more to
+        # remember than to compute, and would hide a question that is asked a second time
+        mode.cache_enabled = not (_is_symbolic(args) or (kwargs and _is_symbolic(tuple(kwargs.values()))))
         try:
             return dispatch(func, types, args, kwargs or {})
         except Exception as error:
@@ -200,6 +217,15 @@ def fake_mode(
 
     mode.dispatch = noting
     return mode
+
+
+def _is_symbolic(value: Any) -> bool:
+    """Whether a tensor with symbolic sizes, or a symbol, is among an operator's arguments."""
+    if isinstance(value, torch.Tensor):
+        return bool(value._has_symbolic_sizes_strides)
+    if isinstance(value, (list, tuple)):
+        return any(map(_is_symbolic, value))
+    return isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool))
 
 
 def renew(mode: Any, env: Any) -> None:
