@@ -80,6 +80,18 @@ class Symbol:
 
 
 @dataclass(frozen=True, slots=True)
+class Equality:
+    """What a name at a question is made of, or is known to equal, in the user's words.
+
+    `total` is `a + b` (`u0 + u1` to the compiler), or `right.shape[0]` was checked to be `left.shape[0]`.
+    """
+
+    name: str
+    expression: str
+    torch_expression: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Frame:
     """One frame of the call stack at a question, outermost first in a Diagnostic."""
 
@@ -87,6 +99,8 @@ class Frame:
     function: str
     inside: bool
     """Whether the file lies under the given PATHs."""
+    carriers: tuple[tuple[str, str], ...] = ()
+    """Local names that hold symbols of the question, and what they are to the compiler: `n`, `u0`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +178,8 @@ class Diagnostic:
     """More text, e.g. the user's own traceback for DDE002."""
     cpp_frames: tuple[str, ...] = ()
     """C++ functions between the blamed call and the question, outermost first (`--cpp`)."""
+    equalities: tuple[Equality, ...] = ()
+    """How names in the question hang together."""
 
     def relocated(self, move: Callable[[Span], Span]) -> Diagnostic:
         """The same finding with each of its spans passed through `move`: told of another version of its files."""
@@ -237,5 +253,7 @@ class Question:
     """Types of the names and attribute chains of the blamed function, as seen when it asked."""
     cpp_frames: tuple[str, ...] = ()
     """C++ functions between the blamed call and the question, outermost first, where they were wanted."""
+    equalities: tuple[Equality, ...] = ()
+    """Names in the question that stand for an expression, and symbols that were found to equal others."""
     joint: bool = False
     """Whether only the gradient of the blamed call asks: the forward goes through."""

@@ -112,6 +112,8 @@ def _sections(diagnostic: Diagnostic, sources: Sources, style: Style) -> Iterato
         if symbol.created is None and symbol.expression and symbol.expression != symbol.name:
             facts = bounds(symbol)
             yield "where", words(f"`{symbol.name}` = `{symbol.expression}`" + (f" ({facts})" if facts else ""), room)
+    for equality in diagnostic.equalities:
+        yield "where", words(f"`{equality.name}` = `{equality.expression}`", room)
     if diagnostic.fix is not None:
         yield "fix", _fix(diagnostic.fix, diagnostic.span.filename, sources, style, room)
     elif diagnostic.refused:

@@ -38,6 +38,10 @@ def finding(diagnostic: Diagnostic) -> dict[str, Any]:
         "expression": diagnostic.expression,
         "asks": list(diagnostic.asks),
         "symbols": [_symbol(symbol) for symbol in diagnostic.symbols],
+        "equalities": [
+            {"name": e.name, "expression": e.expression, "torch_expression": e.torch_expression}
+            for e in diagnostic.equalities
+        ],
         "breadcrumbs": [{**_place(step), "message": message} for step, message in diagnostic.breadcrumbs],
         "frames": [_frame(frame) for frame in diagnostic.frames],
         "cpp_frames": list(diagnostic.cpp_frames),
@@ -77,7 +81,7 @@ def _symbol(symbol: Symbol) -> dict[str, Any]:
 
 
 def _frame(frame: Frame) -> dict[str, Any]:
-    return {**_place(frame.span), "function": frame.function, "inside": frame.inside}
+    return {**_place(frame.span), "function": frame.function, "inside": frame.inside, "carriers": dict(frame.carriers)}
 
 
 def _evidence(evidence: Evidence) -> dict[str, Any]:

@@ -44,6 +44,7 @@ def diagnose(question: Question, source: SourceFile) -> Diagnostic:
         asks=question.asks,
         detail=question.detail,
         cpp_frames=question.cpp_frames,
+        equalities=question.equalities,
     )
 
 

@@ -24,7 +24,7 @@ from typing import Any
 import sympy
 import torch
 
-from ddelint.diagnostics import Frame, Question, Span, Symbol
+from ddelint.diagnostics import Equality, Frame, Question, Span, Symbol
 from ddelint.operators import operators
 from ddelint.protocol import EntryFailure, SessionOptions, TraceResult
 from ddelint.sites import is_said_only
@@ -421,7 +421,8 @@ class Explorer:
             inquiry = replace(inquiry, operator=triton_launches.OPERATOR)
         values = naming.visible_values(place, provenance.function_of(place, self._sources))
         named = naming.names_in(values)
-        symbols = self._symbols(observer, self._involved(inquiry, expression, values), named)
+        involved = self._involved(inquiry, expression, values)
+        symbols = self._symbols(observer, involved, named)
         operator = inquiry.operator or self._operator(who)
         direct = who.direct and not operator
         if self._differentiating:
@@ -432,13 +433,14 @@ class Explorer:
             expression=self._expression(observer, inquiry, expression, named, direct),
             raw="" if inquiry.expression is None else str(inquiry.expression),
             symbols=tuple(symbols),
-            frames=provenance.frames_of(who, self._paths, self._sources),
+            frames=provenance.frames_of(who, self._paths, self._sources, lambda at: naming.carriers(at, involved)),
             asks=self._asks(inquiry),
             answers=tuple(answers),
             operator=operator,
             detail=inquiry.detail,
             types=naming.types_of(values),
             cpp_frames=cpp_frames.folded(torch_internals.cpp_stack()) if self.cpp else (),
+            equalities=tuple(self._equalities(observer, involved, expression.text, named)),
             joint=self._differentiating,
         )
 
@@ -473,6 +475,19 @@ class Explorer:
             if birth.expression is not None and asking.span.contains(birth.expression.span)
         }
         return born | naming.symbols_in(asking.node, values)
+
+    def _equalities(
+        self, observer: Observer, involved: set[sympy.Symbol], text: str, named: naming.Named
+    ) -> Iterator[Equality]:
+        """The names in a question that stand for more than a symbol, and the symbols that its symbols stand for."""
+        births = {symbol: name for symbol, birth in self._run.births.items() if (name := _birth_name(birth))}
+        yield from naming.derived(text, named, births, observer.flags)
+        for symbol, equal in sorted(observer.equalities().items(), key=str):
+            here = naming.name_of(symbol, named) or births.get(symbol, "")
+            if here and (equal.free_symbols | {symbol}) & involved:
+                meaning = naming.written(equal, [one for one in named if one[0].is_Symbol], births, observer.flags)
+                if meaning != here:
+                    yield Equality(here, meaning, f"{symbol} = {equal}")
 
     def _symbols(self, observer: Observer, symbols: set[sympy.Symbol], named: naming.Named) -> Iterator[Symbol]:
         free = [s for s in symbols if torch_internals.is_unbacked(s) or s in self._run.births]

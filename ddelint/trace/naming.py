@@ -13,7 +13,7 @@ import torch
 from sympy.printing.precedence import PRECEDENCE
 from sympy.printing.str import StrPrinter
 
-from ddelint.diagnostics import TypeFact
+from ddelint.diagnostics import Equality, TypeFact
 from ddelint.trace import torch_internals
 from ddelint.trace.provenance import Place
 from ddelint.trace.values import describe_value
@@ -150,6 +150,28 @@ def symbols_in(node: ast.AST, values: Mapping[str, tuple[Any, str]]) -> set[symp
         elif isinstance(value, torch.Tensor) and text in sized:
             found |= {symbol for size, _ in _sizes(value, text) for symbol in size.free_symbols}
     return found
+
+
+def carriers(place: Place, symbols: Collection[sympy.Symbol]) -> tuple[tuple[str, str], ...]:
+    """The locals of a frame that hold one of `symbols`, with what they are to the compiler: (`n`, `u0`)."""
+    named = names_in(visible_values(place, None))
+    found = [(name, str(expression)) for expression, name in named if expression.free_symbols & set(symbols)]
+    return tuple(found[:_MOST_ITEMS])
+
+
+def derived(
+    text: str, named: Named, symbol_names: Mapping[sympy.Symbol, str], flags: Collection[sympy.Symbol] = ()
+) -> Iterator[Equality]:
+    """The names in a question's text that stand for an expression of symbols: `total` is `a + b`."""
+    symbols = [one for one in named if one[0].is_Symbol]
+    seen = set()
+    for expression, name in named:
+        if expression.is_Symbol or name in seen or not re.search(rf"(?<![\w.]){re.escape(name)}(?![\w\[(])", text):
+            continue
+        seen.add(name)
+        meaning = written(expression, symbols, symbol_names, flags)
+        if meaning != name:
+            yield Equality(name, meaning, str(expression))
 
 
 def name_of(symbol: sympy.Symbol, named: Named) -> str | None:

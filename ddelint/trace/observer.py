@@ -15,6 +15,8 @@ import sympy
 from ddelint.trace import torch_internals
 
 Answer = bool | int | float
+_ASSUMED = "assumed while exploring"
+"""The message of run-time assertions that only answers made."""
 _OURS = os.path.dirname(__file__) + os.sep
 
 
@@ -67,11 +69,18 @@ class Observer(torch_internals.ShapeEnv):  # type: ignore[misc]
         self.flags: set[sympy.Symbol] = set()
         """Symbols that stand for a bool read from data: torch writes its truth as `Eq(u0, 1)`."""
         self._asserts: dict[tuple[CodeType, int], bool] = {}
+        self._assumed_equal: set[sympy.Symbol] = set()
+        """Symbols that equal something only because of an answer."""
         self._known_bounds: dict[sympy.Symbol, tuple[int | float | None, int | float | None]] = {}
 
     def bounds_of(self, symbol: sympy.Symbol) -> tuple[int | float | None, int | float | None]:
         """The bounds of a symbol (inclusive, None: none) as the program states them: not narrowed by answers."""
         return self._known_bounds.get(symbol) or torch_internals.symbol_bounds(self, symbol)
+
+    def equalities(self) -> dict[sympy.Symbol, sympy.Basic]:
+        """What unbacked symbols equal as the program states it: not because of answers."""
+        known = torch_internals.equalities_of(self, but=_ASSUMED)
+        return {symbol: known[symbol] for symbol in known.keys() - self._assumed_equal}
 
     def silently(self, function: Callable[[], Any]) -> Any:
         """Run `function` with the oracle asleep: questions raise, as in a plain ShapeEnv."""
@@ -128,11 +137,13 @@ class Observer(torch_internals.ShapeEnv):  # type: ignore[misc]
             self.extracted[expression] = answer
             result = sympy.Integer(answer) if expression.is_integer else sympy.Float(answer)
             fact = sympy.Eq(expression, result)
+        known = set(torch_internals.equalities_of(self))
         for symbol in expression.free_symbols:
             self._known_bounds.setdefault(symbol, torch_internals.symbol_bounds(self, symbol))
         if fact not in (sympy.true, sympy.false):
             with contextlib.suppress(Exception):  # a fact that torch cannot digest narrows nothing: the answer stands
-                self.silently(lambda: self.guard_or_defer_runtime_assert(fact, "assumed while exploring"))
+                self.silently(lambda: self.guard_or_defer_runtime_assert(fact, _ASSUMED))
+        self._assumed_equal |= torch_internals.equalities_of(self).keys() - known
         return result
 
     def _look_for_specialization(self, expression: sympy.Basic, result: sympy.Basic) -> None:

@@ -14,7 +14,7 @@ import os
 import sys
 import sysconfig
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -409,8 +409,16 @@ def blame(stack: Sequence[Place], paths: Paths) -> Blame | None:
     return Blame(tuple(stack), blamed, inside is not None, last, entered)
 
 
-def frames_of(who: Blame, paths: Paths, sources: Sources) -> tuple[Frame, ...]:
-    """The frames to show, outermost first: everybody's code, and the first torch function entered at the end."""
+def frames_of(
+    who: Blame,
+    paths: Paths,
+    sources: Sources,
+    carriers: Callable[[Place], tuple[tuple[str, str], ...]] = lambda place: (),
+) -> tuple[Frame, ...]:
+    """The frames to show, outermost first: everybody's code, and the first torch function entered at the end.
+
+    `carriers` gives the locals of a frame that are worth telling.
+    """
     shown = [i for i, place in enumerate(who.stack[: who.last_user + 1]) if _is_shown(place, paths)]
     shown = shown[-_MOST_FRAMES:]
     if who.torch_frame is not None:
@@ -418,12 +426,13 @@ def frames_of(who: Blame, paths: Paths, sources: Sources) -> tuple[Frame, ...]:
     frames = []
     for i in shown:
         place = who.stack[i]
+        inside = place.code.co_filename in paths
         if i == who.torch_frame:  # torch's files are large: no syntax tree for a line that is only named
             row = _positions(place.code)[place.instruction // 2][0] or place.frame.f_lineno
             span = Span(real(place.code.co_filename), row, 1, row, 2)
         else:
             span = expression_at(place, sources).span
-        frames.append(Frame(span, place.code.co_qualname, place.code.co_filename in paths))
+        frames.append(Frame(span, place.code.co_qualname, inside, carriers(place) if inside else ()))
     return tuple(frames)
 
 

@@ -13,7 +13,7 @@ import pytest
 from handmade import MODEL
 
 from ddelint import catalog
-from ddelint.diagnostics import Diagnostic, Severity, Span, Symbol
+from ddelint.diagnostics import Diagnostic, Equality, Severity, Span, Symbol
 from ddelint.report import concise, github, json_, rules, statistics
 from ddelint.report.diff import shown_path, unified_diff
 from ddelint.report.model import Report
@@ -23,6 +23,18 @@ EVIDENCE_KEYS = {
     "samples", "both_sides", "eager_equal", "export", "strict", "compile", "backward", "devices", "recompiles",
     "parity",
 }  # fmt: skip
+
+
+def test_json_tells_how_names_hang_together(emptiness: Diagnostic) -> None:
+    frame = replace(emptiness.frames[0], carriers=(("hit.shape[0]", "u0"),)) if emptiness.frames else None
+    asked = replace(
+        emptiness,
+        equalities=(Equality("total", "a + b", "u0 + u1"),),
+        frames=(frame,) if frame is not None else (),
+    )
+    (finding,) = json.loads(json_.render_report(Report((asked,))))
+    assert finding["equalities"] == [{"name": "total", "expression": "a + b", "torch_expression": "u0 + u1"}]
+    assert [frame["carriers"] for frame in finding["frames"]] == [{"hit.shape[0]": "u0"}] * (frame is not None)
 
 
 def test_json_names_the_cpp_functions(emptiness: Diagnostic) -> None:

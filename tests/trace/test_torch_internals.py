@@ -239,6 +239,19 @@ def names_of(function: Any) -> tuple[str, ...]:
     return (*code.co_names, *code.co_varnames)
 
 
+def test_equalities_that_were_stated() -> None:
+    env = ShapeEnv()
+    a, b, c, five = (env.create_unbacked_symint() for _ in range(4))
+    torch._check(a == b)
+    torch._check(c == a + b)
+    torch._check(five == 5)
+    u0, u1, u2, u3 = (torch_internals.first_expression_of(value.node) for value in (a, b, c, five))
+    assert torch_internals.equalities_of(env) == {u1: u0, u2: u0 + u1, u3: sympy.Integer(5)}
+    env.guard_or_defer_runtime_assert(sympy.Eq(u0, 2 * u2 + 1), "by an answer")
+    assert u0 in torch_internals.equalities_of(env)
+    assert u0 not in torch_internals.equalities_of(env, but="by an answer")
+
+
 def test_the_cpp_stack_below_a_dispatch() -> None:
     seen = []
 
