@@ -151,6 +151,8 @@ class TraceResult:
     failure: EntryFailure | None = None
     """The worker could not trace at all (time, memory, a crash)."""
     seconds: float = 0.0
+    memory: int = 0
+    """Bytes that tracing added to what its process held, at most."""
     unbacked: bool = False
     """Whether any number that only exists at run time was met, asked about or not."""
 

@@ -12,6 +12,7 @@ import functools
 import logging
 import random
 import re
+import resource
 import sys
 import time
 import warnings
@@ -124,7 +125,7 @@ def trace_entry(entry: Entry, paths: tuple[str, ...], options: SessionOptions) -
     Returns one question for each asking expression, in the order of first meeting; `open_pairs` counts what the budget
     left. Exceptions of the program are findings or nothing, never raised; TorchInternalsMissing becomes a failure.
     """
-    started = time.monotonic()
+    started, held = time.monotonic(), _peak_memory()
     budget = Budget(seconds=max(1.0, min(Budget().seconds, options.timeout * 0.6)))
     try:
         gradients = "compile" in options.targets
@@ -135,7 +136,13 @@ def trace_entry(entry: Entry, paths: tuple[str, ...], options: SessionOptions) -
             explorer.note(fake_kernels.disagreements(entry, Paths(paths), (options.seed, options.seed + 1)))
     except torch_internals.TorchInternalsMissing as error:
         return TraceResult((), 0, failure=EntryFailure("no-torch", str(error)))
-    return replace(explorer.result(), seconds=time.monotonic() - started)
+    return replace(explorer.result(), seconds=time.monotonic() - started, memory=_peak_memory() - held)
+
+
+def _peak_memory() -> int:
+    """The most bytes that this process has held so far; a fork begins with what its parent holds."""
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 class Explorer:
