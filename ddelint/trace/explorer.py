@@ -620,6 +620,13 @@ class Explorer:
         """What an operator without a fake kernel returns; NotImplemented where that is not known."""
         return self._stand_ins.result(mode, operator, args, kwargs)
 
+    def symbol_unbound(self, operator: Any, text: str) -> None:
+        """The fake kernel of a custom operator made a symbol that none of its results holds."""
+        who = self._blame()
+        if who is not None:
+            inquiry = Inquiry("failure", None, f"PendingUnbackedSymbolNotFound: {text}", str(operator))
+            self._add(self._question(self._observer, inquiry, who, []))
+
     def kernel_launched(self, kernel: str) -> None:
         """A Triton kernel is launched on fake tensors: only Dynamo takes that apart, unless it is wrapped."""
         who = self._blame() if self.exports and kernel not in self._launched else None
@@ -816,7 +823,9 @@ class _Program:
         """One run; how it ended is written into `run`."""
         observer = Observer(explorer, backed=explorer.backed)
         if self._mode is None:
-            self._mode = torch_internals.fake_mode(observer, explorer.operator_called, explorer.stand_in)
+            self._mode = torch_internals.fake_mode(
+                observer, explorer.operator_called, explorer.stand_in, explorer.symbol_unbound
+            )
         else:
             torch_internals.renew(self._mode, observer)
         function_mode = _function_mode(observer, explorer)

@@ -187,11 +187,13 @@ def fake_mode(
     env: Any,
     called: Callable[[Any], None] | None = None,
     stand_in: Callable[[Any, Any, Any, Any], Any] | None = None,
+    unbound: Callable[[Any, str], None] | None = None,
 ) -> Any:
     """A FakeTensorMode on `env`, as non-strict export makes it: real tensors that turn up become fake ones.
 
     `called` hears of each operator that is run in it. `stand_in(mode, operator, args, kwargs)` is asked for the result
-    of a custom operator without a fake kernel; NotImplemented lets torch's own error through.
+    of a custom operator without a fake kernel; NotImplemented lets torch's own error through. `unbound(operator, text)`
+    hears torch's words for a symbol that a custom operator's fake kernel made, and that is in none of its results.
     """
     kind: Any = private("torch._subclasses.fake_tensor", "FakeTensorMode")
     settings = {"shape_env": env, "allow_non_fake_inputs": True, "export": True}
@@ -202,11 +204,15 @@ def fake_mode(
     def noting(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if called is not None:
             called(func)
-        # what was remembered of symbolic sizes is of no use to the next run, which has symbols of its own, costs more to
-        # remember than to compute, and would hide a question that is asked a second time
+        # what was remembered of symbolic sizes is of no use to the next run, which has symbols of its own, costs more
+        # to remember than to compute, and would hide a question that is asked a second time
         mode.cache_enabled = not (_is_symbolic(args) or (kwargs and _is_symbolic(tuple(kwargs.values()))))
+        fresh = _fresh_symbols(mode.shape_env) if unbound is not None and is_custom(func) else None
         try:
-            return dispatch(func, types, args, kwargs or {})
+            result = dispatch(func, types, args, kwargs or {})
+            if unbound is not None and fresh is not None and (text := _unbound(mode.shape_env, fresh, result)):
+                unbound(func, text)
+            return result
         except Exception as error:
             if stand_in is None or not is_custom(func) or not lacks_fake_kernel(error):
                 raise
@@ -217,6 +223,26 @@ def fake_mode(
 
     mode.dispatch = noting
     return mode
+
+
+def _fresh_symbols(env: Any) -> list[Any]:
+    return list(env.pending_fresh_unbacked_symbols)
+
+
+def _unbound(env: Any, before: Sequence[Any], result: Any) -> str:
+    """What torch says of symbols made since `before` that `result` doesn't hold; "" where it holds all of them."""
+    shapes = "torch.fx.experimental.symbolic_shapes"
+    now = env.pending_fresh_unbacked_symbols
+    if len(now) == len(before):
+        return ""
+    env.pending_fresh_unbacked_symbols = now[len(before) :]
+    try:
+        private(shapes, "compute_unbacked_bindings")(env, result)
+    except private(shapes, "PendingUnbackedSymbolNotFound") as error:
+        return str(error).partition("\n")[0]
+    finally:
+        env.pending_fresh_unbacked_symbols = now
+    return ""
 
 
 def _is_symbolic(value: Any) -> bool:

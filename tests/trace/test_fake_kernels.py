@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from tracing import entry_of
+from tracing import entry_of, trace
 
 from ddelint.protocol import EntrySpec, SessionOptions
+from ddelint.source import SourceFile
+from ddelint.trace.diagnose import diagnose
 from ddelint.trace.explorer import trace_entry
 from ddelint.trace.fake_kernels import disagreements
 from ddelint.trace.provenance import Paths
@@ -59,6 +62,31 @@ def test_a_size_that_is_left_open_is_never_wrong(library: Any) -> None:
 
     torch.library.register_fake("ddelint_tests::positive", fake, lib=library)
     assert details("positive") == []
+
+
+def test_a_symbol_that_no_result_holds_is_found_without_a_graph(library: Any) -> None:
+    def fake(x: torch.Tensor) -> torch.Tensor:
+        torch.library.get_ctx().new_dynamic_size()
+        return x.new_empty(x.shape[0])
+
+    def program(x: torch.Tensor) -> Any:
+        rows = torch.ops.ddelint_tests.rows(x)
+        return rows if rows.sum() > 0 else -rows
+
+    torch.library.register_fake("ddelint_tests::rows", fake, lib=library)
+    pending, after = trace(program, torch.ones(2, 3), paths=(__file__,)).questions
+    assert (pending.kind, pending.operator) == ("failure", "ddelint_tests.rows.default")
+    assert "Pending unbacked symbols {u0} not in returned outputs" in pending.detail
+    assert diagnose(pending, SourceFile.read(Path(__file__))).code == "DDE803"
+    assert after.expression == "rows.sum() > 0"
+
+
+def test_a_symbol_that_a_result_holds_is_bound(library: Any) -> None:
+    def fake(x: torch.Tensor) -> torch.Tensor:
+        return x.new_empty(torch.library.get_ctx().new_dynamic_size(), 2)
+
+    torch.library.register_fake("ddelint_tests::positive", fake, lib=library)
+    assert trace(called("positive"), torch.ones(2, 3), paths=(__file__,)).questions == ()
 
 
 def test_operators_of_torch_are_trusted() -> None:

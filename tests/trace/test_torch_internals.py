@@ -239,6 +239,27 @@ def names_of(function: Any) -> tuple[str, ...]:
     return (*code.co_names, *code.co_varnames)
 
 
+def test_symbols_of_a_custom_operator_that_nothing_holds() -> None:
+    told = []
+    mode = torch_internals.fake_mode(ShapeEnv(), unbound=lambda operator, text: told.append((str(operator), text)))
+    with torch.library._scoped_library("ddelint_internals", "FRAGMENT") as library:
+        library.define("grow(Tensor x, bool held) -> Tensor")
+
+        def fake(x: torch.Tensor, held: bool) -> torch.Tensor:
+            size = torch.library.get_ctx().new_dynamic_size()
+            return x.new_empty(size if held else 3)
+
+        torch.library.register_fake("ddelint_internals::grow", fake, lib=library)
+        x = torch_internals.fakeify(mode, torch.ones(2))
+        with mode:
+            torch.ops.ddelint_internals.grow(x, True)
+            assert told == []
+            torch.ops.ddelint_internals.grow(x, False)
+    ((operator, text),) = told
+    assert operator == "ddelint_internals.grow.default"
+    assert text.startswith("Pending unbacked symbols {u1} not in returned outputs")
+
+
 def test_equalities_that_were_stated() -> None:
     env = ShapeEnv()
     a, b, c, five = (env.create_unbacked_symint() for _ in range(4))
