@@ -255,5 +255,7 @@ class Question:
     """C++ functions between the blamed call and the question, outermost first, where they were wanted."""
     equalities: tuple[Equality, ...] = ()
     """Names in the question that stand for an expression, and symbols that were found to equal others."""
+    fake: tuple[str, ...] = ()
+    """Of an operator without a fake kernel: the body of one that fits what the real kernel returned, line by line."""
     joint: bool = False
     """Whether only the gradient of the blamed call asks: the forward goes through."""

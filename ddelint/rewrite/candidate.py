@@ -49,6 +49,8 @@ class Context:
     """Other files of the overlay, by absolute name (None: only this file is at hand)."""
     detail: str = ""
     operator: str = ""
+    fake: tuple[str, ...] = ()
+    """The body of a fake kernel for the operator, where the tracer knows one (`torch` stands for the module)."""
 
     def type_of(self, text: str) -> TypeFact | None:
         """The type of a name or attribute chain written as `text`, where a run saw it."""

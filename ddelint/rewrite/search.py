@@ -298,6 +298,7 @@ class Search:
             read=history.current,
             detail=question.detail,
             operator=question.operator,
+            fake=question.fake,
         )
         found = [
             candidate for name in rule(diagnostic.code).moves if name in MOVES for candidate in MOVES[name](context)
@@ -378,6 +379,8 @@ class Search:
             return f"the compiler still asks `{question.expression}`"
         touched = history.touched(number)
         for new, new_key in zip(asking, now):
+            if new_key not in known and new.kind == "fake":
+                return f"the fake kernel disagrees with the real one: {new.detail}"
             if new_key not in known and any(span.contains(new.span) for span in touched):
                 return f"the rewritten code asks `{new.expression}`"
         if question.kind not in ("other",) and "export" not in question.asks and not question.joint and not asking:

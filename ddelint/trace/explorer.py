@@ -206,7 +206,14 @@ class Explorer:
             self._any_completed |= self._run.completed
             if self._run.error is not None and not self._stand_ins.known_to_be_missing:
                 self._note_end(self._run.error)
-            plan = list(self._run.asked) if self._stand_ins.learn(self._run.error) else self._next_plan()
+            plan = self._again() if self._stand_ins.learn(self._run.error) else self._next_plan()
+
+    def _again(self) -> list[tuple[Key, Answer]]:
+        """The plan that leads where the last run was stopped, by an operator that has a stand-in now."""
+        for index, question in enumerate(self._questions):
+            if question.kind == "operator" and not question.fake and question.operator:
+                self._questions[index] = replace(question, fake=self._stand_ins.body(question.operator))
+        return list(self._run.asked)
 
     def note(self, questions: Sequence[Question]) -> None:
         """Take over what was found elsewhere."""

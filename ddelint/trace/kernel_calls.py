@@ -155,7 +155,15 @@ def variations(arguments: tuple[Any, Any]) -> list[Callable[[], tuple[Any, Any]]
 
         return lambda: torch_internals.map_tensors(one, arguments)
 
-    return [changed(torch.neg, False), changed(torch.abs, True), changed(torch.zeros_like, False)]
+    def negative(tensor: torch.Tensor) -> torch.Tensor:
+        return tensor.abs().neg()
+
+    return [
+        changed(torch.neg, False),
+        changed(torch.abs, True),
+        changed(negative, True),
+        changed(torch.zeros_like, False),
+    ]
 
 
 def invented(args: Any, kwargs: Any, size: Callable[[torch.SymInt, int], int]) -> list[Callable[[], tuple[Any, Any]]]:

@@ -7,7 +7,7 @@ symbol, as `torch.library.get_ctx().new_dynamic_size()` makes them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,6 +96,20 @@ class StandIns:
         """Whether the run was stopped by an operator that has stopped another one: nothing new."""
         return self._missing is not None and any(operator is self._missing.operator for operator, _ in self._rules)
 
+    def body(self, operator_name: str) -> tuple[str, ...]:
+        """The body of a fake kernel for an operator, in Python; () where no stand-in, or several, or no body fits."""
+        found = [
+            (operator, signature, rule)
+            for (operator, signature), rule in self._rules.items()
+            if str(operator) == operator_name or str(operator).rpartition(".")[0] == operator_name
+        ]
+        if len(found) != 1 or found[0][2] is None:
+            return ()
+        try:
+            return tuple(_Body(found[0][1]).lines(found[0][2], torch_internals.returns_several(found[0][0])))
+        except _NoBody:
+            return ()
+
     def _calls(self, missing: _Missing) -> list[Call]:
         seen = kernel_calls.seen_in_eager(self._entry, missing.operator, self._seeds).get(missing.signature)
         if seen is None:
@@ -104,6 +118,64 @@ class StandIns:
         if seen.arguments is not None:
             seen.calls += kernel_calls.tried(missing.operator, kernel_calls.variations(seen.arguments))
         return seen.calls
+
+
+class _NoBody(Exception):
+    """A fake kernel cannot say this."""
+
+
+class _Body:
+    """The source of a fake kernel whose parameters are called as in the operator's schema."""
+
+    def __init__(self, signature: Signature) -> None:
+        self._like = next(((name, dtype) for name, _, dtype in signature), None)
+        self._unknown: dict[tuple[float, ...], str] = {}
+
+    def lines(self, rule: _Result, several: bool) -> Iterator[str]:
+        """A line for each new size, and the return."""
+        count = len(dict.fromkeys(_unknowns(rule)))
+        for number, values in enumerate(dict.fromkeys(_unknowns(rule)), 1):
+            self._unknown[values] = "size" if count == 1 else f"size_{number}"
+            yield f"{self._unknown[values]} = torch.library.get_ctx().new_dynamic_size()"
+        yield f"return {self._result(rule, several)}"
+
+    def _result(self, rule: _Result, several: bool = False) -> str:
+        if rule.kind == "none":
+            return "None"
+        if rule.kind == "list":
+            parts = ", ".join(self._result(part) for part in rule.parts)
+            return (f"({parts})" if len(rule.parts) != 1 else f"({parts},)") if several else f"[{parts}]"
+        if rule.number is not None:
+            if rule.number.kind == "unknown" and (rule.kind != "int" or min(rule.number.unknown) < 0):
+                raise _NoBody
+            return self._number(rule.number)
+        sizes = [self._number(rule.sizes[d]) for d in rule.order]
+        shape = sizes[0] if len(sizes) == 1 else f"({', '.join(sizes)})"
+        if self._like is None:
+            made = f"torch.empty({shape}, dtype={rule.dtype}, device={rule.device!r})"
+        else:
+            dtype = "" if self._like[1] == rule.dtype else f", dtype={rule.dtype}"
+            made = f"{self._like[0]}.new_empty({shape}{dtype})"
+        if list(rule.order) != sorted(rule.order):
+            made += f".permute({', '.join(str(rule.order.index(d)) for d in range(len(sizes)))})"
+        return made
+
+    def _number(self, of: _Number) -> str:
+        if of.kind == "constant":
+            return repr(of.value)
+        if of.kind == "unknown":
+            return self._unknown[of.unknown]
+        assert of.name is not None
+        name, what = of.name
+        return {"value": name, "elements": f"{name}.numel()"}.get(str(what), f"{name}.shape[{what}]")
+
+
+def _unknowns(rule: _Result) -> Iterator[tuple[float, ...]]:
+    for number in (*rule.sizes, *([rule.number] if rule.number is not None else [])):
+        if number.kind == "unknown":
+            yield number.unknown
+    for part in rule.parts:
+        yield from _unknowns(part)
 
 
 def _invented_size(size: torch.SymInt, number: int) -> int:

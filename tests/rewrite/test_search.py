@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -135,6 +136,23 @@ def test_a_rewrite_that_still_asks_is_refused(moves: pytest.MonkeyPatch) -> None
     diagnostic = by_row(search(Prover()))[5]
     assert diagnostic.fix is None
     assert "still asks" in diagnostic.refused[0].reason
+
+
+def test_a_fake_kernel_that_is_wrong_is_refused_wherever_it_stands(moves: pytest.MonkeyPatch) -> None:
+    class Disagreeing(Prover):
+        def trace(self, overlay: Overlay) -> TraceResult:
+            result = super().trace(overlay)
+            wrong = Question(
+                Span(NAME, 9, 5, 9, 13), "fake", "x", "", detail="it says shape (2), the operator returns (3)"
+            )
+            return (
+                replace(result, questions=(*result.questions, wrong)) if "kernel" in overlay.get(NAME, "") else result
+            )
+
+    moves.setitem(MOVES, SHORTCUT, replacing(SHORTCUT, Claim.GENERAL_PATH, "kernel and {test}"))
+    diagnostic = by_row(search(Disagreeing()))[5]
+    assert diagnostic.fix is None
+    assert "it says shape (2), the operator returns (3)" in diagnostic.refused[0].reason
 
 
 def test_a_side_never_reached_makes_it_unsafe(moves: pytest.MonkeyPatch) -> None:

@@ -513,6 +513,18 @@ def test_a_fake_kernel_with_a_size_of_its_own() -> None:
     )
 
 
+def test_what_the_real_kernel_returned_comes_before_what_its_body_suggests() -> None:
+    text = OPERATOR.replace("torch", "th").replace("import th", "import torch as th")
+    seen = ("size = torch.library.get_ctx().new_dynamic_size()", "return x.new_empty(size, dtype=torch.float64)")
+    context = dataclasses.replace(context_of(text, "positive(x).sum()"), fake=seen, operator="own.positive")
+    first = rewritten("fake_kernel", context)[0]
+    assert (
+        "    size = th.library.get_ctx().new_dynamic_size()\n    return x.new_empty(size, dtype=th.float64)\n" in first
+    )
+    other = dataclasses.replace(context, operator="own.negative")
+    assert "float64" not in rewritten("fake_kernel", other)[0]
+
+
 def test_an_operator_with_a_fake_gets_no_second_one() -> None:
     text = OPERATOR.replace("def fn", "@positive.register_fake\ndef _(x):\n    return x.new_empty(3)\n\n\ndef fn")
     assert rewritten("fake_kernel", context_of(text, "positive(x).sum()")) == []

@@ -149,6 +149,43 @@ def test_a_program_that_goes_on_by_itself_gets_no_stand_in(define: Any) -> None:
     assert questions(program, X) == [("truth", "x.sum() > 0")]
 
 
+def bodies(program: Callable[..., Any]) -> list[tuple[str, ...]]:
+    return [question.fake for question in explored(entry_of(program, X)) if question.kind == "operator"]
+
+
+@pytest.mark.parametrize(
+    ("schema", "kernel", "body"),
+    [
+        (
+            "positive(Tensor x) -> Tensor",
+            lambda x: x[x > 0],
+            ("size = torch.library.get_ctx().new_dynamic_size()", "return x.new_empty(size)"),
+        ),
+        (
+            "places(Tensor x) -> (Tensor, Tensor)",
+            lambda x: (x.nonzero().contiguous(), x.flatten().double()),
+            (
+                "size = torch.library.get_ctx().new_dynamic_size()",
+                "return (x.new_empty((size, x.shape[1]), dtype=torch.int64), "
+                "x.new_empty(x.numel(), dtype=torch.float64))",
+            ),
+        ),
+        (
+            "turned(Tensor x) -> (Tensor, SymInt)",
+            lambda x: (x.new_zeros(2, 4, 3).permute(2, 0, 1), 7),
+            ("return (x.new_empty((x.shape[1], 4, x.shape[0])).permute(2, 0, 1), 7)",),
+        ),
+        ("mean(Tensor x) -> Tensor", lambda x: x.mean(), ("return x.new_empty(())",)),
+        ("largest(Tensor x) -> SymInt", lambda x: int(x.max()), ()),
+    ],
+)
+def test_the_body_of_a_fake_kernel_says_the_same(
+    define: Any, schema: str, kernel: Callable[..., Any], body: tuple[str, ...]
+) -> None:
+    operator = define(schema, kernel)
+    assert bodies(lambda x: operator(x)) == [body]
+
+
 @torch.library.custom_op("ddelint_stand_ins_own::chosen", mutates_args=())
 def chosen(x: torch.Tensor) -> torch.Tensor:
     return x[x > 0].clone()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -34,8 +35,13 @@ def fake_kernel(context: Context) -> Iterator[Candidate]:
     for function in _operators(context):
         if _has_fake(source, function.name) or not _stands_alone(source, function):
             continue
+        if context.fake and _named_in(context, function):
+            torch, _ = torch_name(source)
+            body = [re.sub(r"\btorch\b", torch, line) for line in context.fake]
+            unknown = any("new_dynamic_size" in line for line in body)
+            yield from _registered(context, function, body, unknown=unknown)
         for outputs in _outputs(source, function):
-            yield from _registered(context, function, outputs)
+            yield from _guessed(context, function, outputs)
 
 
 def _operators(context: Context) -> Iterator[ast.FunctionDef]:
@@ -83,18 +89,28 @@ def _stands_alone(source: SourceFile, function: ast.FunctionDef) -> bool:
     return isinstance(source.parents.get(function), ast.Module) and not function.args.vararg
 
 
-def _registered(context: Context, function: ast.FunctionDef, outputs: list[_Output]) -> Iterator[Candidate]:
-    source = context.site.source
-    torch, _ = torch_name(source)
-    unit, newline = indent_unit(source, function), source.newline
-    row = (function.end_lineno or function.lineno) + 1
+def _named_in(context: Context, function: ast.FunctionDef) -> bool:
+    """Whether the function is the operator that the question is about."""
+    name = context.operator.removesuffix(".default").replace(".", "::")
+    return not name or _qualified(function) == name
+
+
+def _guessed(context: Context, function: ast.FunctionDef, outputs: list[_Output]) -> Iterator[Candidate]:
+    """What the operator's own body suggests."""
+    torch, _ = torch_name(context.site.source)
     unknown = list(dict.fromkeys(output.size for output in outputs if output.size))
     names = {size: "size" if len(unknown) == 1 else f"size_{number}" for number, size in enumerate(unknown, 1)}
-    lines = ["", "", f"@{function.name}.register_fake", _signature(function)]
-    lines += [f"{unit}{name} = {torch}.library.get_ctx().new_dynamic_size()" for name in names.values()]
+    body = [f"{name} = {torch}.library.get_ctx().new_dynamic_size()" for name in names.values()]
     texts = [output.text.replace("SIZE", names.get(output.size, "")) for output in outputs]
     result = texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
-    lines.append(f"{unit}return {result}")
+    yield from _registered(context, function, [*body, f"return {result}"], unknown=bool(unknown))
+
+
+def _registered(context: Context, function: ast.FunctionDef, body: list[str], *, unknown: bool) -> Iterator[Candidate]:
+    source = context.site.source
+    unit, newline = indent_unit(source, function), source.newline
+    row = (function.end_lineno or function.lineno) + 1
+    lines = ["", "", f"@{function.name}.register_fake", _signature(function), *(unit + line for line in body)]
     last = source.lines[row - 2]
     missing = "" if last.endswith(("\n", "\r")) else newline
     position = (row, 1) if not missing else (row - 1, len(last) + 1)
