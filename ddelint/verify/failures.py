@@ -35,8 +35,9 @@ _FAILURE = re.compile(
     r"[Pp]ending unbacked symbol|PendingUnbackedSymbolNotFound|unhashable type: .*Sym(?:Int|Float|Bool)"
     r"|\bSym(?:Int|Float|Bool)\b|\bSymNodeVariable\b|[Dd]ata[- ]dependent|\bunbacked\b|(?<![\w.])z?u[f]?\d+(?!\w)"
 )
-_UNBACKED = re.compile(r"\bwith unbacked symints?\b")
-"""What Inductor's own sizes say where they are not known (torch/_inductor/sizevars.py)."""
+_UNBACKED = re.compile(r"\bwith unbacked symints?\b|^ +args\[\d+\]: [^\n]*(?<![\w.])u\d+\b", re.MULTILINE)
+"""A size that isn't known, in what Inductor says: of its own arithmetic (torch/_inductor/sizevars.py), or among the plain
+arguments of the operator that it could not lower (torch/_inductor/exc.py, OperatorIssue)."""
 _KERNEL = "Cannot access data pointer of Tensor"
 """What torch says where code that wants memory (a Triton kernel, a C++ extension) meets a fake tensor."""
 _OPERATOR_NAME = re.compile(r"\b((?:aten|prims|torch|[a-z_]\w*)(?:\.|::)\w+(?:\.\w+)*)\b")
@@ -136,8 +137,8 @@ def nature(chain: Sequence[BaseException]) -> tuple[str, str]:
             return "operator", operator
     if any(_KERNEL in _text(error) for error in chain):  # the text around it names symbols all the same
         return "other", ""
-    if _is_lowering(chain):  # where a lowering is not there, the text names symbols all the same
-        return ("failure" if _UNBACKED.search(_text(chain[-1])) else "other"), ""
+    if _is_lowering(chain):
+        return ("failure" if any(_UNBACKED.search(_text(error)) for error in chain) else "other"), ""
     text = "\n".join(_telling(error) for error in chain)
     if _INTEGER.search(text):
         return "integer", ""
