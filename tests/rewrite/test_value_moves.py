@@ -525,6 +525,22 @@ def test_what_the_real_kernel_returned_comes_before_what_its_body_suggests() -> 
     assert "float64" not in rewritten("fake_kernel", other)[0]
 
 
+@pytest.mark.parametrize(
+    ("definition", "parameters"),
+    [
+        ('library.define("pick(Tensor x, float least=0.5, *, bool up) -> Tensor")', "x, least=0.5, *, up"),
+        ('torch.library.define("own::pick", "(Tensor(a!)? x, int[2] sizes) -> (Tensor, int)")', "x, sizes"),
+    ],
+)
+def test_an_operator_that_a_schema_defines_gets_its_fake_below(definition: str, parameters: str) -> None:
+    text = f"import torch\n\n{definition}\nlibrary.impl('pick', choose)\n\n\ndef fn(x):\n    return choose(x).sum()\n"
+    context = dataclasses.replace(
+        context_of(text, "choose(x).sum()"), fake=("return x.new_empty(3)",), operator="own.pick.default"
+    )
+    kernel = f'@torch.library.register_fake("own::pick")\ndef _({parameters}):\n    return x.new_empty(3)\n'
+    assert rewritten("fake_kernel", context) == [text.replace(f"{definition}\n", f"{definition}\n\n\n{kernel}\n\n")]
+
+
 def test_an_operator_with_a_fake_gets_no_second_one() -> None:
     text = OPERATOR.replace("def fn", "@positive.register_fake\ndef _(x):\n    return x.new_empty(3)\n\n\ndef fn")
     assert rewritten("fake_kernel", context_of(text, "positive(x).sum()")) == []

@@ -32,14 +32,15 @@ class _Output:
 def fake_kernel(context: Context) -> Iterator[Candidate]:
     """`@op.register_fake` under the operator's definition; a size that hangs on data becomes a new symbol."""
     source = context.site.source
+    torch, _ = torch_name(source)
+    seen = [re.sub(r"\btorch\b", torch, line) for line in context.fake]
+    if seen:
+        yield from _for_schema(context, seen)
     for function in _operators(context):
         if _has_fake(source, function.name) or not _stands_alone(source, function):
             continue
-        if context.fake and _named_in(context, function):
-            torch, _ = torch_name(source)
-            body = [re.sub(r"\btorch\b", torch, line) for line in context.fake]
-            unknown = any("new_dynamic_size" in line for line in body)
-            yield from _registered(context, function, body, unknown=unknown)
+        if seen and _named_in(context, function):
+            yield from _registered(context, function, seen)
         for outputs in _outputs(source, function):
             yield from _guessed(context, function, outputs)
 
@@ -103,27 +104,62 @@ def _guessed(context: Context, function: ast.FunctionDef, outputs: list[_Output]
     body = [f"{name} = {torch}.library.get_ctx().new_dynamic_size()" for name in names.values()]
     texts = [output.text.replace("SIZE", names.get(output.size, "")) for output in outputs]
     result = texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
-    yield from _registered(context, function, [*body, f"return {result}"], unknown=bool(unknown))
+    yield from _registered(context, function, [*body, f"return {result}"])
 
 
-def _registered(context: Context, function: ast.FunctionDef, body: list[str], *, unknown: bool) -> Iterator[Candidate]:
+def _registered(context: Context, function: ast.FunctionDef, body: list[str]) -> Iterator[Candidate]:
+    unit = indent_unit(context.site.source, function)
+    kernel = [f"@{function.name}.register_fake", _signature(function), *(unit + line for line in body)]
+    yield from _written(context, function, function.name, kernel)
+
+
+def _written(context: Context, after: ast.stmt, name: str, kernel: list[str]) -> Iterator[Candidate]:
+    """The fake kernel of the operator `name` below the statement `after`."""
     source = context.site.source
-    unit, newline = indent_unit(source, function), source.newline
-    row = (function.end_lineno or function.lineno) + 1
-    lines = ["", "", f"@{function.name}.register_fake", _signature(function), *(unit + line for line in body)]
+    newline = source.newline
+    row = (after.end_lineno or after.lineno) + 1
+    following = source.lines[row - 1].strip() if row <= len(source.lines) else ""
+    lines = ["", "", *kernel, *(["", ""] if following else [])]
     last = source.lines[row - 2]
     missing = "" if last.endswith(("\n", "\r")) else newline
     position = (row, 1) if not missing else (row - 1, len(last) + 1)
     edit = Edit(Span(source.filename, *position, *position), missing + newline.join(lines) + newline)
+    unknown = any("new_dynamic_size" in line for line in kernel)
     yield from offer(
         context,
         _MOVE,
         Claim.RESTRUCTURED,
-        f"`{function.name}` has no fake kernel, so nothing can trace it; "
+        f"`{name}` has no fake kernel, so nothing can trace it; "
         + ("its output's size is a new symbol" if unknown else "its output's shape follows from its input"),
         edits=[edit],
         notes=("eager never calls a fake kernel",),
     )
+
+
+def _for_schema(context: Context, body: list[str]) -> Iterator[Candidate]:
+    """For an operator that the file defines by a schema (`library.define("pick(Tensor x) -> Tensor")`)."""
+    source = context.site.source
+    torch, _ = torch_name(source)
+    qualified = context.operator.removesuffix(".default").replace(".", "::")
+    for statement in source.tree.body:
+        match statement:
+            case ast.Expr(value=ast.Call() as call) if called(call) == "define":
+                texts = [a.value for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+                schema = " ".join(texts).strip()
+                name, _, rest = schema.partition("(")
+                if name.strip() not in (qualified, qualified.rpartition("::")[2]) or not qualified:
+                    continue
+                header = f"def _({', '.join(_parameters(rest))}):"
+                decorator = f'@{torch}.library.register_fake("{qualified}")'
+                yield from _written(context, statement, qualified, [decorator, header, *("    " + x for x in body)])
+
+
+def _parameters(rest: str) -> Iterator[str]:
+    """The parameters of a schema, from behind its opening bracket: `Tensor x, float least=0.5, *, bool up) -> …`."""
+    inside, _, _ = rest.partition(") ->")
+    for part in re.split(r",(?![^\[(]*[\])])", inside):
+        if part.strip():
+            yield part.split()[-1]
 
 
 def _signature(function: ast.FunctionDef) -> str:
