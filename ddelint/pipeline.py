@@ -476,9 +476,10 @@ def _with_front_ends(session: Session, outcome: Outcome, run: _Run) -> list[Diag
     compilation = outcome.compilation
     if compilation is not None and all(result.ok for result in compilation.results):
         return told
-    mended = [edit.span for found in told if found.fix is not None for edit in found.fix.edits]
+    everything = [*run.traced, *told]  # what another entry found is mended in the text that this one was searched in
+    mended = [edit.span for found in everything if found.fix is not None for edit in found.fix.edits]
     for question in (question for one in asked for question in one.questions):
-        if not any(question.span.overlaps(span) for span in (*mended, *(found.span for found in told))):
+        if not any(question.span.overlaps(span) for span in (*mended, *(found.span for found in everything))):
             found = diagnose(question, run.sources[question.span.filename])
             told.append(replace(found, asks=front_ends_of(question.span, asked)))
     return told

@@ -91,6 +91,19 @@ if __name__ == "__main__":
     Trainer().fit(Module(), [(torch.randn(5, 4), torch.rand(5) > p) for p in (0.1, 0.9)])
     raise RuntimeError("out of data")
 """
+MIXED = """\
+import torch
+from model import Router
+
+net = Router()
+fast = torch.compile(net)
+with torch.autocast("cpu", torch.bfloat16):
+    fast(torch.randn(6, 4), torch.rand(6) > 0.5)
+with torch.inference_mode():
+    fast(torch.randn(6, 4), torch.rand(6) > 0.5)
+    net.eval()
+    fast(torch.randn(6, 4), torch.rand(6) > 0.5)
+"""
 TEST = """\
 import torch
 from model import Router
@@ -160,6 +173,15 @@ def test_a_compiled_training_step_of_a_script_that_fails_later(folder: Path) -> 
     done = ddelint(folder, "run", "--output-format", "json", "fit.py")
     assert found(done) == [("DDE101", "model.py", 11)], done.stderr
     assert "fit.py raised RuntimeError: out of data (fit.py:30); going on with what it had captured" in done.stderr
+
+
+def test_one_program_in_several_surroundings_is_told_once(folder: Path) -> None:
+    (folder / "mixed.py").write_text(MIXED)
+    done = ddelint(folder, "run", "--output-format", "json", "mixed.py")
+    assert found(done) == [("DDE101", "model.py", 11)], done.stderr
+    assert done.stderr.count("running model.py:Router, inputs from its first call in mixed.py") == 3
+    mended = ddelint(folder, "run", "--fix", "mixed.py")
+    assert (mended.returncode, mended.stdout) == (0, "Fixed 1 error in 1 file.\n"), mended.stderr
 
 
 def test_tests_are_a_script_too(folder: Path) -> None:
