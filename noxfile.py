@@ -5,6 +5,8 @@ The oldest release that is supported, the one that CI pins, and the newest. What
 
 from __future__ import annotations
 
+import os
+
 import nox
 
 RELEASES = ("2.11.0", "2.13.0", "2.15.0")
@@ -16,3 +18,11 @@ def torch(session: nox.Session, release: str) -> None:
     """Install one release and run the tests that depend on it."""
     session.install(f"torch=={release}", "-e", ".[trace,test]")
     session.run("python", "-m", "pytest", "tests/trace", "tests/verify", *session.posargs, env={"OMP_NUM_THREADS": "1"})
+
+
+@nox.session(venv_backend="none")
+def interpreter(session: nox.Session) -> None:
+    """The same in an environment that exists: `nox -s interpreter -- PYTHON [pytest's arguments]`."""
+    python, *arguments = session.posargs
+    environment = {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.getcwd()}
+    session.run(python, "-m", "pytest", "tests/trace", "tests/verify", *arguments, env=environment, external=True)
