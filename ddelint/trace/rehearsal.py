@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from ddelint.protocol import EntrySpec, SessionOptions
+from ddelint.trace import torch_internals
 from ddelint.trace.entry import Arguments, Entry
 
 
@@ -38,6 +39,17 @@ def rehearse() -> None:
         with contextlib.suppress(Exception):
             step()
     torch.manual_seed(0)
+
+
+def rehearse_lowering() -> None:
+    """As `rehearse`, for Inductor: its patterns and what it asks of the machine are set up on first use, too."""
+    state = torch.get_rng_state()
+    with contextlib.suppress(Exception), torch_internals.compile_settings(recompiles=1):
+        compiled = torch.compile(
+            _Traceable(), backend=torch_internals.backend(torch_internals.LOWERING), fullgraph=True
+        )
+        compiled(*_arguments(0)[0])
+    torch.set_rng_state(state)
 
 
 def _arguments(seed: int) -> Arguments:

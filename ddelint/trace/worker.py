@@ -20,6 +20,7 @@ import socket
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from ddelint.protocol import Decision, EntryFailure, EntryInfo, SavedInputs, ScriptRun, SessionOptions
@@ -42,7 +43,8 @@ PRELOADED = (
 )
 """What requests import sooner or later; a release that has moved one of these just loads it later."""
 INDUCTOR = ("torch._inductor.compile_fx", "torch._inductor.codegen.cpp")
-"""A fifth of the start-up, and only final verification needs it: loaded on first use, then shared by the forks."""
+"""A fifth of the start-up, and only the last steps need it: loaded on first use, then shared by the forks."""
+INDUCTOR_BACKENDS = ("inductor", "lowering")
 SLACK_SECONDS = 30.0
 """What a keeper grants its zygote beyond the request's own time, for killing and reporting."""
 _CAPTURE = ("capture", "calls", "filename")
@@ -71,7 +73,7 @@ def main(descriptor: int) -> None:
         sessions += 1
         if sessions == 2:
             # with one entry its own processes load this when they need it; for more of them once is enough
-            _load(INDUCTOR)
+            _load_inductor()
             gc.freeze()
         if os.fork() == 0:
             status = 1
@@ -117,6 +119,14 @@ def _load(names: Sequence[str]) -> None:
     for name in names:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
+
+
+@cache
+def _load_inductor() -> None:
+    from ddelint.trace import rehearsal
+
+    _load(INDUCTOR)
+    rehearsal.rehearse_lowering()
 
 
 # ---------------------------------------------------------------------------- keeper
@@ -258,8 +268,8 @@ class _Zygote:
 
     def _fork(self, request: dict[str, Any]) -> dict[str, Any]:
         """Answer one request in a process of its own."""
-        if request["method"] == "compile" and request["backend"] == "inductor":
-            _load(INDUCTOR)
+        if request["method"] == "compile" and request["backend"] in INDUCTOR_BACKENDS:
+            _load_inductor()
         child = Child.start(lambda channel: self._answer(channel, request))
         return _supervised(child, self._options, self._keeper_is_gone)
 

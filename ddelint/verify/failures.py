@@ -36,7 +36,7 @@ _FAILURE = re.compile(
     r"|\bSym(?:Int|Float|Bool)\b|\bSymNodeVariable\b|[Dd]ata[- ]dependent|\bunbacked\b|(?<![\w.])z?u[f]?\d+(?!\w)"
 )
 _UNBACKED = re.compile(r"\bwith unbacked symints?\b|^ +args\[\d+\]: [^\n]*(?<![\w.])u\d+\b", re.MULTILINE)
-"""A size that isn't known, in what Inductor says: of its own arithmetic (torch/_inductor/sizevars.py), or among the plain
+"""A size that isn't known, in what Inductor says: of its own arithmetic (torch/_inductor/sizevars.py), or among the
 arguments of the operator that it could not lower (torch/_inductor/exc.py, OperatorIssue)."""
 _KERNEL = "Cannot access data pointer of Tensor"
 """What torch says where code that wants memory (a Triton kernel, a C++ extension) meets a fake tensor."""
