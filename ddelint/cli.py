@@ -159,12 +159,15 @@ config_options = _options(
                  help="Take the configuration from this file."),
     click.option("--isolated", is_flag=True, help="Ignore configuration files."),
 )  # fmt: skip
-selection_options = _options(
+code_options = _options(
     click.option("--select", multiple=True, callback=_comma_separated, metavar="CODES",
                  help="Rules to report; prefixes count (DDE1)."),
     click.option("--ignore", multiple=True, callback=_comma_separated, metavar="CODES", help="Rules not to report."),
     click.option("--extend-select", multiple=True, callback=_comma_separated, metavar="CODES",
                  help="Rules to report on top."),
+)  # fmt: skip
+selection_options = _options(
+    code_options,
     click.option("--assume-compiled", is_flag=True, default=None,
                  help="Look at every function, not only at those that something compiles."),
     click.option("--exclude", multiple=True, metavar="PATTERN", help="Leave out, instead of the default exclusions."),
@@ -309,14 +312,8 @@ def verify(paths: tuple[str, ...], **given: Any) -> int:
     metavar="PATH",
     help="Whose code counts as ours, and where it lies: a file, a folder, or a package's name.",
 )
-@click.option(
-    "--select",
-    multiple=True,
-    callback=_comma_separated,
-    metavar="CODES",
-    help="Rules to report; prefixes count (DDE1).",
-)
-@click.option("--ignore", multiple=True, callback=_comma_separated, metavar="CODES", help="Rules not to report.")
+@code_options
+@config_options
 @click.option("--output-format", type=click.Choice(FORMATS), default="full", show_default=True)
 @click.option("--statistics", is_flag=True, help="Count findings by rule instead of listing them.")
 @output_options
@@ -328,12 +325,8 @@ def explain(source: str, paths: tuple[str, ...], **given: Any) -> int:
     from ddelint.explain.explain import run_explain
     from ddelint.report import formats
 
-    defaults = CheckOptions()
-    options = CheckOptions(
-        quiet=given["quiet"],
-        select=config.code_prefixes(given["select"], "--select") if given["select"] else defaults.select,
-        ignore=config.code_prefixes(given["ignore"], "--ignore") if given["ignore"] else defaults.ignore,
-    )
+    found = _config([path for path in paths if os.path.exists(path)], given["config_file"], given["isolated"])
+    options = config.resolve(found, {**_codes(given), "quiet": given["quiet"]})
     report = run_explain(source, paths, options)
     _say(report, options)
     quiet = given["quiet"] or not report.diagnostics
@@ -449,10 +442,7 @@ def _check_options(paths: Sequence[str], given: dict[str, Any]) -> CheckOptions:
         "python": given["python"],
         "timeout": given["timeout"],
         "memory": given["memory"],
-        **{
-            name: config.code_prefixes(given[name], f"--{name.replace('_', '-')}") if given.get(name) else None
-            for name in ("select", "ignore", "extend_select")
-        },
+        **_codes(given),
         "assume_compiled": given.get("assume_compiled"),
         "exclude": given.get("exclude") or None,
         "force_exclude": given.get("force_exclude"),
@@ -465,6 +455,16 @@ def _check_options(paths: Sequence[str], given: dict[str, Any]) -> CheckOptions:
         "quiet": given["quiet"],
     }
     return config.resolve(found, overrides, tuple(given.get("extend_exclude") or ()))
+
+
+def _codes(given: dict[str, Any]) -> dict[str, tuple[str, ...] | None]:
+    """The rules that the call names; None for an option that was not given. Raises ConfigError."""
+    from ddelint import config
+
+    return {
+        name: config.code_prefixes(given[name], f"--{name.replace('_', '-')}") if given.get(name) else None
+        for name in ("select", "ignore", "extend_select")
+    }
 
 
 def _reference(option: str, text: str | None) -> str | None:

@@ -187,15 +187,16 @@ def _within(node: ast.expr, kind: str) -> ast.expr:
     """Of an indexed container the index asks, of a slice its bound, of a comprehension its test or what it calls."""
     if kind == "truth" and isinstance(node, (ast.ListComp, ast.SetComp, ast.GeneratorExp)):
         return next(_tests(node, [node]), None) or next(_calls([node.elt]), node)
-    if kind != "integer" or not isinstance(node, ast.Subscript):
+    if kind != "integer" or not isinstance(node, (ast.Subscript, ast.Slice)):
         return node
-    match node.slice:
+    index = node.slice if isinstance(node, ast.Subscript) else node
+    match index:
         case ast.Slice(lower=lower, upper=upper, step=step):
             bounds = [part for part in (lower, upper, step) if part is not None and not isinstance(part, ast.Constant)]
             return bounds[0] if len(bounds) == 1 else node
         case ast.Tuple() | ast.Constant():
             return node
-    return node.slice
+    return index
 
 
 def _headers(statement: ast.stmt) -> Iterator[ast.expr]:

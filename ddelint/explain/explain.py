@@ -29,14 +29,13 @@ def run_explain(source: str, paths: Sequence[str], options: CheckOptions) -> Rep
     """
     name, text, occurrences = _read(source, tuple(paths))
     explainer = Diagnosing(name, text, tuple(paths), Places(paths))
-    found = [
-        diagnostic
-        for occurrence in occurrences
-        if options.selects((diagnostic := explainer.diagnostic(occurrence)).code, diagnostic.span.filename)
-    ]
-    diagnostics = _joined(found)
+    found = [explainer.diagnostic(occurrence) for occurrence in occurrences]
+    diagnostics = _joined([one for one in found if options.selects(one.code, one.span.filename)])
     notes = []
-    if not diagnostics:
+    if found and not diagnostics:
+        codes = ", ".join(sorted({diagnostic.code for diagnostic in found}))
+        notes.append(f"nothing selected: the options or the configuration leave out what was found ({codes})")
+    elif not diagnostics:
         where = "what was read" if source == STDIN else source
         notes.append(f"nothing found: {where} holds no error that data-dependent values cause")
     elif explainer.missing:

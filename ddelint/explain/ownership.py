@@ -52,7 +52,9 @@ def is_ours(filename: str, paths: Sequence[str]) -> bool:
     if not paths:
         return False
     path = normal(filename)
-    absolute = normal(os.path.realpath(filename))
+    # a name without a folder, `<string>` or `_ops.py`, lies in the working directory only where it is there
+    here = os.path.isabs(filename) or os.path.exists(filename)
+    absolute = normal(os.path.realpath(filename)) if here else ""
     for given in paths:
         wanted = normal(os.path.realpath(given))
         if absolute == wanted or absolute.startswith(wanted.rstrip("/") + "/"):

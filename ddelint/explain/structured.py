@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ddelint.explain import cleaning, recompilations
+from ddelint.explain import cleaning, partial_graphs, recompilations
 from ddelint.explain.births import Birth
 from ddelint.explain.frames import RawFrame
 from ddelint.explain.occurrences import Occurrence, distinct, front_end, resolved
@@ -110,7 +110,10 @@ def _read(log: _Log, row: int, record: Mapping[str, Any], payload: str) -> None:
         _born(log, row, created)
     artifact = record.get("artifact")
     name = str(artifact.get("name", "")) if isinstance(artifact, dict) else ""
-    if payload and any(part in name for part in _TELLING):
+    if payload and name == partial_graphs.ARTIFACT:
+        question = partial_graphs.find(payload, row, log.paths)
+        log.found += [replace(question, births=dict(log.births))] if question is not None else []
+    elif payload and any(part in name for part in _TELLING):
         log.found += _of_payload(log, row, payload)
     elif payload and "recompile" in name:
         log.found += _of_reasons(log, row, payload)

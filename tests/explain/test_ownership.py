@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from ddelint.explain.frames import RawFrame
@@ -53,6 +55,17 @@ def test_installed_and_standard() -> None:
     assert is_standard("/opt/conda/bin/torchrun")
     assert not is_standard("/x/lib/python3.11/site-packages/transformers/a.py")
     assert not is_standard("/home/ana/lib/model.py")
+
+
+def test_names_without_a_folder_are_not_in_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "model.py").touch()
+    assert is_ours("model.py", (".",))
+    assert is_ours(str(tmp_path / "model.py"), (".",))
+    for name in ("<string>", "_ops.py", "other.py", "torch/_ops.py"):
+        assert not is_ours(name, (".",)), name
 
 
 def test_paths_of_another_machine_count_by_their_parts() -> None:
