@@ -7,17 +7,12 @@ answers. A run follows a plan (the answers that lead to an uncovered pair) and t
 from __future__ import annotations
 
 import ast
-import contextlib
 import functools
-import logging
-import random
 import re
 import resource
 import sys
 import time
-import warnings
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
@@ -26,12 +21,22 @@ import sympy
 import torch
 
 from ddelint.diagnostics import Equality, Frame, Question, Span, Symbol
-from ddelint.operators import operators
 from ddelint.protocol import EntryFailure, SessionOptions, TraceResult
 from ddelint.sites import is_said_only
-from ddelint.trace import cpp_frames, fake_kernels, joint, naming, provenance, torch_internals, triton_launches
+from ddelint.trace import (
+    asking_context,
+    cpp_frames,
+    endings,
+    fake_kernels,
+    joint,
+    naming,
+    provenance,
+    torch_internals,
+    triton_launches,
+)
 from ddelint.trace.entry import Entry
-from ddelint.trace.observer import Answer, Inquiry, Observer
+from ddelint.trace.fake_run import Program, call
+from ddelint.trace.observer import Answer, Inquiry, Observer, Stopped
 from ddelint.trace.provenance import Blame, Expression, Paths, Place, Sources
 from ddelint.trace.stand_ins import StandIns
 
@@ -44,12 +49,7 @@ _INTEGERS = (2, 0, 1, 3)
 _INDICES = (1, 0, 2)
 _MOST_INTEGERS = 5
 """Answers that are tried at one place."""
-_DATA_DEPENDENT = re.compile(r"\bSym(Int|Float|Bool)\b|data[- ]dependent|\bunbacked\b", re.IGNORECASE)
-"""What torch's and Python's errors say where a symbol turned up that they cannot take."""
-_SYMBOL = re.compile(r"(?<![\w.])z?uf?\d+(?!\w)")
-"""A symbol by name: evidence, too, but an impossible path also ends in such errors."""
 _NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.]*\w)")
-_OPERATOR_NAME = re.compile(r"\b(\w+(?:\.|::)\w+(?:\.\w+)?)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +66,8 @@ class Budget:
     """In one run, all sites together."""
 
 
-class _BudgetSpent(BaseException):
-    """Ends a run from within a question; no `except Exception` of the user's stops it."""
+class _BudgetSpent(Stopped):
+    """The run, or all of them together, has asked enough."""
 
 
 Key = tuple[Any, ...]
@@ -114,9 +114,7 @@ class _Run:
     asked: list[tuple[Key, Answer]] = field(default_factory=list)
     counts: dict[Key, int] = field(default_factory=dict)
     births: dict[sympy.Symbol, _Birth] = field(default_factory=dict)
-    error: BaseException | None = None
     on_plan: bool = True
-    completed: bool = False
 
 
 def trace_entry(entry: Entry, paths: tuple[str, ...], options: SessionOptions) -> TraceResult:
@@ -194,19 +192,19 @@ class Explorer:
 
     def explore(self) -> None:
         """Run until every pair is covered or given up, or the budget is spent."""
-        program = _Program(self._entry, self._seed)
+        program = Program(self._entry, self._seed)
         plan: list[tuple[Key, Answer]] | None = []
         while plan is not None and self._runs < self._budget.runs and time.monotonic() < self._deadline:
             self._runs += 1
             self._run = _Run(plan)
-            program.run(self, self._run)
-            if isinstance(self._run.error, joint.OriginsWanted):
+            ending = program.run(self)
+            if isinstance(ending.error, joint.OriginsWanted):
                 self.remembers_calls = True
                 continue
-            self._any_completed |= self._run.completed
-            if self._run.error is not None and not self._stand_ins.known_to_be_missing:
-                self._note_end(self._run.error)
-            plan = self._again() if self._stand_ins.learn(self._run.error) else self._next_plan()
+            self._any_completed |= ending.completed
+            if ending.error is not None and not self._stand_ins.known_to_be_missing:
+                self._note_end(ending.error)
+            plan = self._again() if self._stand_ins.learn(ending.error) else self._next_plan()
 
     def _again(self) -> list[tuple[Key, Answer]]:
         """The plan that leads where the last run was stopped, by an operator that has a stand-in now."""
@@ -319,7 +317,7 @@ class Explorer:
         asking = provenance.expression_at(who.place, self._sources)
         if asking.source is None or asking.node is None or is_said_only(asking.source, asking.node):
             return
-        if not _writes(asking.node, provenance.instruction_name(who.place)):
+        if not asking_context.writes(asking.node, provenance.instruction_name(who.place)):
             return  # torch's own C++ wrote the symbol, for a log or an error
         self._add(self._question(observer, Inquiry("text", expression, "the symbol's own name is written"), who, []))
 
@@ -336,7 +334,7 @@ class Explorer:
             self._differentiating = False
 
     def _blame(self) -> Blame | None:
-        stack = joint.asking_stack() if self._differentiating else provenance.live_stack(_call.__code__)
+        stack = joint.asking_stack() if self._differentiating else provenance.live_stack(call.__code__)
         return provenance.blame(stack, self._paths)
 
     def _key(self, kind: str, who: Blame, expression: sympy.Basic | None) -> Key:
@@ -352,17 +350,17 @@ class Explorer:
             last = provenance.expression_at(who.stack[who.last_user], self._sources)
             answers = self._answers(observer, inquiry, last, who)
             question = self._add(self._question(observer, inquiry, who, []))
-            in_while = _in_while(expression) or (last is not expression and _in_while(last))
+            in_while = asking_context.in_while(expression) or (last is not expression and asking_context.in_while(last))
             limit = self._budget.asks_in_while if in_while else self._budget.asks_of_a_site
             asked = self._run.asked
-            ends = inquiry.kind != "integer" and (who.torch_frame is not None or _may_end(last))
+            ends = inquiry.kind != "integer" and (who.torch_frame is not None or asking_context.may_end(last))
             site = _Site(key, inquiry.kind, answers, question, limit, asked, len(asked), ends)
             self._sites[key] = site
         return site
 
     def _answers(self, observer: Observer, inquiry: Inquiry, asking: Expression, who: Blame) -> list[Answer]:
         if inquiry.kind != "integer" or inquiry.expression is None:
-            first = _preferred(asking) if who.torch_frame is None else True
+            first = asking_context.preferred(asking) if who.torch_frame is None else True
             return [first, not first]
         if not inquiry.expression.is_integer:
             return [1.5, 0.5]
@@ -540,15 +538,15 @@ class Explorer:
         """A run that ended in an exception: a finding now, perhaps one later, or none."""
         if isinstance(error, _BudgetSpent):
             return
-        chain = _chain(error)
+        chain = endings.chain(error)
         for root in reversed(chain):
             if self._note_symbolic_end(root):
                 return
             who = self._raised(error, root)
-            kind, operator = _nature(root)
+            kind, operator = endings.nature(root)
             if kind == "failure" and not isinstance(root, torch_internals.Undecidable):
-                by_user = who is not None and _raised_by_user(who)
-                named_only = _DATA_DEPENDENT.search(str(root)) is None
+                by_user = who is not None and endings.raised_by_user(who)
+                named_only = endings.DATA_DEPENDENT.search(str(root)) is None
                 kind = "" if by_user or (named_only and self._run.asked) else kind
             if who is not None and kind:
                 self._add(self._end_question(root, who, kind, operator))
@@ -556,7 +554,7 @@ class Explorer:
         who = self._raised(error, error)
         if who is None:
             return
-        by_user = _raised_by_user(who)
+        by_user = endings.raised_by_user(who)
         question = self._end_question(error, who, "other", "")
         if not self._run.asked:
             self._add(question)
@@ -571,7 +569,7 @@ class Explorer:
         inside = [s for s in torch_internals.symbolic_stack(error) if s.filename in self._paths]
         if not inside:
             return False
-        kind = "truth" if "branching" in str(error) else _nature(error)[0] or "other"
+        kind = "truth" if "branching" in str(error) else endings.nature(error)[0] or "other"
         places = [(provenance.expression_named(summary, self._sources), summary.name) for summary in inside]
         asking = places[-1][0]
         frames = tuple(Frame(expression.span, name, True) for expression, name in places)
@@ -604,7 +602,7 @@ class Explorer:
                 self._add(question)
 
     def _raised(self, error: BaseException, root: BaseException) -> Blame | None:
-        return provenance.blame(provenance.raised_stack(error, root, _call.__code__), self._paths)
+        return provenance.blame(provenance.raised_stack(error, root, call.__code__), self._paths)
 
     def _end_question(self, error: BaseException, who: Blame, kind: str, operator: str) -> Question:
         expression = getattr(error, "cond", None)
@@ -651,7 +649,7 @@ class Explorer:
             self._add(self._question(observer, Inquiry("specialized", None, detail), who, []))
 
     def started(
-        self, observer: Observer, input_names: Mapping[sympy.Symbol, _Birth], arguments: Mapping[str, Any]
+        self, observer: Observer, input_names: Mapping[sympy.Symbol, str], arguments: Mapping[str, Any]
     ) -> None:
         """A run begins on `observer`; its input sizes have these names."""
         self._observer = observer
@@ -660,7 +658,7 @@ class Explorer:
             for name, value in arguments.items()
             if isinstance(value, torch.Tensor) and value.dim() == 0 and value.device.type == "cpu"
         }
-        self._run.births.update(input_names)
+        self._run.births.update({symbol: _Birth(None, "", name) for symbol, name in input_names.items()})
         self._any_unbacked |= any(torch_internals.is_unbacked(symbol) for symbol in input_names)
 
 
@@ -714,287 +712,3 @@ def _possible(observer: Observer, expression: sympy.Basic, wanted: tuple[int, ..
             yield number
     if not seen:
         yield int(lower if lower is not None else upper if upper is not None else 2)
-
-
-def _chain(error: BaseException) -> list[BaseException]:
-    """The error and what stands behind it, outermost first."""
-    chain: list[BaseException] = []
-    current: BaseException | None = error
-    while current is not None and current not in chain:
-        chain.append(current)
-        current = current.__cause__ or current.__context__
-    return chain
-
-
-def _raised_by_user(who: Blame) -> bool:
-    """Whether a `raise` statement outside of torch ended the path: its text may name symbols, and proves nothing."""
-    last = who.stack[-1]
-    return not provenance.is_torch(last.code.co_filename) and provenance.instruction_name(last) in (
-        "RAISE_VARARGS",
-        "RERAISE",
-    )
-
-
-def _nature(error: BaseException) -> tuple[str, str]:
-    """(kind, operator) of an exception that a data-dependent value stands behind; ("", "") for any other."""
-    operator = torch_internals.value_operator(error) or torch_internals.unknown_operator(error)
-    if operator:
-        return "operator", operator
-    text = str(error)
-    if torch_internals.lacks_fake_kernel(error):
-        match = _OPERATOR_NAME.search(text)
-        return "operator", match.group(1).replace("::", ".") if match else ""
-    if isinstance(error, torch_internals.Undecidable) or _DATA_DEPENDENT.search(text) or _SYMBOL.search(text):
-        return "failure", ""
-    return "", ""
-
-
-def _preferred(asking: Expression | None) -> bool:
-    """The answer that goes on: into a loop's body, past an early exit, through an assertion."""
-    if asking is None or asking.source is None or asking.node is None:
-        return True
-    wanted, child = True, asking.node
-    for parent in asking.source.ancestors(asking.node):
-        match parent:
-            case ast.UnaryOp(op=ast.Not()):
-                wanted = not wanted
-            case ast.BoolOp():
-                pass
-            case ast.If(test=test, body=body) if test is child:
-                if _leaves(body):
-                    return not wanted
-                return wanted
-            case _:
-                return wanted
-        child = parent
-    return wanted
-
-
-def _writes(node: ast.AST, instruction: str) -> bool:
-    """Whether an expression that runs `instruction` makes text: an f-string, `str(n)`, `"…".format(n)`, `"…" % n`."""
-    match node:
-        case ast.Call(func=ast.Name(id=name)):
-            return operators().python_builtins.get(name) == "DDE208"
-        case ast.Call(func=ast.Attribute(attr=name)):
-            return name == "format"
-        case ast.BinOp(op=ast.Mod()):
-            return True
-    return instruction.startswith("FORMAT")
-
-
-def _leaves(body: list[ast.stmt]) -> bool:
-    return bool(body) and isinstance(body[-1], (ast.Raise, ast.Return, ast.Continue, ast.Break))
-
-
-def _may_end(expression: Expression) -> bool:
-    """Whether one of the answers leaves the function at once: `if bad: raise`, `if empty: return`, `assert`."""
-    if expression.source is None or not isinstance(expression.node, ast.expr):
-        return True
-    for parent in expression.source.ancestors(expression.node):
-        if isinstance(parent, ast.If):
-            arms = (parent.body, parent.orelse)
-            return any(arm and isinstance(arm[-1], (ast.Raise, ast.Return)) for arm in arms)
-        if isinstance(parent, ast.stmt):
-            return isinstance(parent, ast.Assert)
-    return False
-
-
-def _in_while(expression: Expression) -> bool:
-    if expression.source is None or expression.node is None:
-        return False
-    for parent in expression.source.ancestors(expression.node):
-        if isinstance(parent, ast.While):
-            return True
-        if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-            return False
-    return False
-
-
-def _call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The program starts below this frame: provenance cuts stacks here."""
-    return function(*args, **kwargs)
-
-
-class _Program:
-    """An entry that can be run under fake tensors again and again, each time from the same state."""
-
-    def __init__(self, entry: Entry, seed: int) -> None:
-        self._entry = entry
-        self._function = entry.build()
-        self._args, self._kwargs = entry.inputs(seed)
-        self._seed = seed
-        self._mode: Any = None
-        self._hidden = [*_hidden_tensors([self._args, self._kwargs], set())]
-
-    def run(self, explorer: Explorer, run: _Run) -> None:
-        """One run; how it ended is written into `run`."""
-        observer = Observer(explorer, backed=explorer.backed)
-        if self._mode is None:
-            self._mode = torch_internals.fake_mode(
-                observer, explorer.operator_called, explorer.stand_in, explorer.symbol_unbound
-            )
-        else:
-            torch_internals.renew(self._mode, observer)
-        function_mode = _function_mode(observer, explorer)
-        with _same_randomness(), _quiet(), _restored(_modules(self._function)):
-            try:
-                args, kwargs, names = self._fake_inputs(observer)
-                explorer.started(observer, names, dict(zip(self._entry.parameters, args)) | kwargs)
-                _fakeify_state(self._mode, self._function)
-                torch_internals.know_constants(self._mode, self._hidden)
-                text = torch_internals.watched_text(lambda expression: explorer.written(observer, expression))
-                with torch_internals.surroundings(self._mode):
-                    replayed = self._entry.surroundings()
-                    with function_mode, text, triton_launches.watched(explorer.kernel_launched), replayed:
-                        results = _call(self._function, args, kwargs)
-                    run.completed = True
-                    explorer.differentiate(results)
-            except (_BudgetSpent, joint.OriginsWanted) as error:
-                run.error = error
-            except (Exception, SystemExit) as error:
-                run.error = error
-
-    def _fake_inputs(self, observer: Observer) -> tuple[tuple[Any, ...], dict[str, Any], dict[sympy.Symbol, _Birth]]:
-        named = dict(zip(self._entry.parameters, self._args)) | self._kwargs
-        fakes: dict[str, Any] = {}
-        births: dict[sympy.Symbol, _Birth] = {}
-        for name, value in named.items():
-            unbacked = self._entry.unbacked.get(name, ())
-            dynamic = tuple(d for d in self._entry.dynamic.get(name, ()) if d not in unbacked)
-            fakes[name] = self._fake(value, name, unbacked, dynamic)
-            if (unbacked or dynamic) and isinstance(fakes[name], torch.Tensor):
-                for dimension, size in enumerate(fakes[name].shape):
-                    symbol = torch_internals.expression_of(size)
-                    if symbol is not None and symbol.is_Symbol:
-                        births[symbol] = _Birth(None, "", f"{name}.shape[{dimension}]")
-                        if not torch_internals.is_unbacked(symbol):
-                            observer.declared.add(symbol)
-        named_positions = list(dict(zip(self._entry.parameters, self._args)))
-        args = tuple(fakes[name] for name in named_positions)
-        args += tuple(self._fake(value, "", (), ()) for value in self._args[len(named_positions) :])
-        return args, {name: fakes[name] for name in self._kwargs}, births
-
-    def _fake(self, value: Any, name: str, unbacked: tuple[int, ...], dynamic: tuple[int, ...]) -> Any:
-        if isinstance(value, torch.Tensor):
-            return torch_internals.fakeify(self._mode, value, name, unbacked=unbacked, dynamic=dynamic)
-        return torch_internals.map_tensors(lambda t: torch_internals.fakeify(self._mode, t), value)
-
-
-def _hidden_tensors(value: Any, seen: set[int]) -> Iterator[torch.Tensor]:
-    """The tensors that an input's own attributes hold, at any depth."""
-    if isinstance(value, torch.Tensor):
-        yield value
-    if id(value) in seen or isinstance(value, (torch.Tensor, torch.nn.Module, type, str, int, float)):
-        return
-    seen.add(id(value))
-    inner: list[Any] = [*value] if isinstance(value, (list, tuple, set)) else []
-    inner += value.values() if isinstance(value, Mapping) else ()
-    inner += vars(value).values() if hasattr(value, "__dict__") else ()
-    for item in inner:
-        yield from _hidden_tensors(item, seen)
-
-
-def _function_mode(observer: Observer, explorer: Explorer) -> Any:
-    """Export's non-strict `__torch_function__` mode; an operator that answers yes or no is asked of the oracle."""
-
-    class Handler(torch_internals.function_mode()):  # type: ignore[misc]
-        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            # Dynamo traces this function, too, inside the arms of a `cond`: nothing of ours is for it
-            if (
-                not torch.compiler.is_dynamo_compiling()
-                and getattr(func, "__name__", "") in torch_internals.READS_NUMBER
-            ):
-                explorer.number_read(observer, args[0])
-            try:
-                results = super().__torch_function__(func, types, args, kwargs)
-            except RuntimeError as error:
-                operator = torch_internals.value_operator(error)
-                name = getattr(func, "__name__", "")
-                if not operator or name not in operator.split(".") or not torch_internals.answers_with_truth(error):
-                    raise
-                inquiry = Inquiry("operator", None, f"{type(error).__name__}: {operator}", operator)
-                answer = explorer.answer(observer, inquiry)
-                if answer is None:
-                    raise
-                return answer
-            if explorer.remembers_calls and not torch.compiler.is_dynamo_compiling():
-                operand = args[0] if args else None
-                joint.remember(results, joint.Call(provenance.live_stack(_call.__code__), operand))
-            return results
-
-    return Handler()
-
-
-def _modules(function: Callable[..., Any]) -> list[torch.nn.Module]:
-    owner = function if isinstance(function, torch.nn.Module) else getattr(function, "__self__", None)
-    return list(owner.modules()) if isinstance(owner, torch.nn.Module) else []
-
-
-def _fakeify_state(mode: Any, function: Callable[..., Any]) -> None:
-    """Fake tensors in place of parameters and buffers, tied ones once. `_restored` puts the real ones back."""
-    for module in _modules(function):
-        for store in torch_internals.state_of(module):
-            for name, tensor in store.items():
-                if isinstance(tensor, torch.Tensor) and not torch.nn.parameter.is_lazy(tensor):
-                    store[name] = torch_internals.fakeify(mode, tensor)
-
-
-@contextlib.contextmanager
-def _restored(modules: list[torch.nn.Module]) -> Iterator[None]:
-    """Undo what a run does to the attributes of modules, one level deep in their lists, dicts and sets."""
-    before = [(m.__dict__, {k: (v, _shallow(v)) for k, v in m.__dict__.items()}) for m in modules]
-    try:
-        yield
-    finally:
-        for attributes, saved in before:
-            attributes.clear()
-            for name, (value, copy) in saved.items():
-                attributes[name] = value
-                if copy is not None:
-                    _refill(value, copy)
-
-
-def _shallow(value: Any) -> Any:
-    return value.copy() if type(value) in _CONTAINERS else None
-
-
-def _refill(value: Any, copy: Any) -> None:
-    if isinstance(value, list):
-        value[:] = copy
-    else:
-        value.clear()
-        value.update(copy)
-
-
-_CONTAINERS = frozenset((list, dict, set, OrderedDict))
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """No logs and no warnings: a path that cannot be is torch's to complain about, and ours to leave."""
-    before = logging.root.manager.disable
-    logging.disable(logging.CRITICAL)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logging.disable(before)
-
-
-@contextlib.contextmanager
-def _same_randomness() -> Iterator[None]:
-    """Each run draws the same random numbers, so that a plan leads where it led before."""
-    numpy = sys.modules.get("numpy")
-    states = (random.getstate(), torch.get_rng_state(), numpy.random.get_state() if numpy else None)
-    random.seed(0)
-    torch.manual_seed(0)
-    if numpy is not None:
-        numpy.random.seed(0)
-    try:
-        yield
-    finally:
-        random.setstate(states[0])
-        torch.set_rng_state(states[1])
-        if numpy is not None and states[2] is not None:
-            numpy.random.set_state(states[2])

@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from ddelint.trace import provenance, torch_internals
+from ddelint.trace.observer import Stopped
 from ddelint.trace.provenance import Place
 
 _CALL = "ddelint_call"
@@ -23,8 +24,8 @@ _CALL = "ddelint_call"
 _AUTOGRAD = os.path.join(torch_internals.TORCH_FOLDER, "autograd", "")
 
 
-class OriginsWanted(BaseException):
-    """A gradient asks, and nobody has remembered what it is the gradient of. No `except Exception` stops it."""
+class OriginsWanted(Stopped):
+    """A gradient asks, and nobody has remembered what it is the gradient of."""
 
 
 def differentiate(results: Any) -> None:

@@ -33,6 +33,10 @@ class Inquiry:
     operator: str = ""
 
 
+class Stopped(BaseException):
+    """What an oracle raises to end a run from within a question; no `except Exception` of the user's stops it."""
+
+
 class Oracle(Protocol):
     """Who answers, and who is told."""
 
