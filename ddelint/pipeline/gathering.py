@@ -1,0 +1,138 @@
+"""What one call gathers: the files under its paths, and what is found in them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ddelint.catalog import rule
+from ddelint.diagnostics import Diagnostic
+from ddelint.discovery import Cache, Discovered, DiscoveryError, python_files
+from ddelint.options import CheckOptions
+from ddelint.report.model import Progress
+from ddelint.source import SourceError, SourceFile
+
+if TYPE_CHECKING:
+    from ddelint.rewrite.history import History
+
+
+class PipelineError(Exception):
+    """What keeps the tool from doing its work; the message is one line for the user (exit code 2)."""
+
+
+class Sources(Mapping[str, SourceFile]):
+    """The files under the given PATHs, read when they are first asked for."""
+
+    def __init__(self, roots: Sequence[str], given: Mapping[str, SourceFile]) -> None:
+        self._roots = tuple(roots)
+        self._read: dict[str, SourceFile | None] = dict(given)
+
+    def __getitem__(self, filename: str) -> SourceFile:
+        if filename not in self._read:
+            self._read[filename] = self._try(filename)
+        source = self._read[filename]
+        if source is None:
+            raise KeyError(filename)
+        return source
+
+    def __contains__(self, filename: object) -> bool:
+        try:
+            return isinstance(filename, str) and self[filename] is not None
+        except KeyError:
+            return False
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([name for name, source in self._read.items() if source is not None])
+
+    def __len__(self) -> int:
+        return sum(source is not None for source in self._read.values())
+
+    def _try(self, filename: str) -> SourceFile | None:
+        if not any(filename == root or filename.startswith(root.rstrip(os.sep) + os.sep) for root in self._roots):
+            return None
+        try:
+            source = SourceFile.read(Path(filename))
+            _ = source.tree
+        except (OSError, SourceError):
+            return None
+        return source
+
+
+@dataclass
+class Run:
+    """What one call gathers."""
+
+    options: CheckOptions
+    progress: Progress
+    sources: Sources
+    static: list[Diagnostic] = field(default_factory=list)
+    traced: list[Diagnostic] = field(default_factory=list)
+    history: History | None = None
+    """The files after the fixes that the options allow, entry after entry."""
+    entries: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    executed: dict[str, frozenset[int]] = field(default_factory=dict)
+    """Filename → rows that a traced entry ran."""
+
+
+def roots(paths: Sequence[str]) -> list[str]:
+    """The given paths, absolute, symbolic links resolved."""
+    return [os.path.realpath(path) for path in paths if path != "-"]
+
+
+def discover(paths: Sequence[str], run: Run) -> list[Path]:
+    """The files of the call. Raises PipelineError for a path that cannot be used."""
+    if run.options.stdin is not None:
+        return [Path(os.path.realpath(run.options.stdin_filename or "stdin.py"))]
+    try:
+        found: Discovered = python_files(paths, run.options)
+    except DiscoveryError as error:
+        raise PipelineError(str(error)) from error
+    run.warnings += found.warnings
+    return [Path(os.path.realpath(path)) for path in found.files]
+
+
+def read_files(files: Sequence[Path], paths: Sequence[str], run: Run) -> list[SourceFile]:
+    """The files that parse; the others become diagnostics."""
+    readable = []
+    for path in files:
+        try:
+            if run.options.stdin is not None:
+                source = SourceFile.from_bytes(str(path), run.options.stdin)
+            else:
+                source = SourceFile.read(path)
+            _ = source.tree
+        except SourceError as error:
+            run.static.append(_syntax_error(error))
+        except OSError as error:
+            run.errors.append(f"cannot read {path}: {error.strerror}")
+        else:
+            readable.append(source)
+    run.sources = Sources(roots(paths), {source.filename: source for source in readable})
+    return readable
+
+
+def static_findings(source: SourceFile, run: Run) -> Sequence[Diagnostic]:
+    """What the static pass says of one file, from the cache where it knows the text."""
+    from ddelint.static.checks import check_source, might_matter
+
+    options = run.options
+    data = source.encode()
+    if not might_matter(data):
+        return ()
+    cache = Cache(options.cache_folder, salt=str(options.assume_compiled), enabled=options.cache)
+    findings = cache.get(source.filename, data)
+    if findings is None:
+        findings = tuple(check_source(source, assume_compiled=options.assume_compiled))
+        cache.put(source.filename, data, findings)
+    return findings
+
+
+def _syntax_error(error: SourceError) -> Diagnostic:
+    message = rule("DDE001").message.format(expression=str(error))
+    return Diagnostic("DDE001", message, error.span, rule("DDE001").severity, detail=str(error))

@@ -1,0 +1,127 @@
+"""From all findings to one report, and to new text on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ddelint import suppressions
+from ddelint.catalog import rule
+from ddelint.diagnostics import Applicability, Diagnostic
+from ddelint.merge import merge
+from ddelint.pipeline.gathering import PipelineError, Run, static_findings
+from ddelint.report.diff import unified_diff
+from ddelint.report.model import Report
+from ddelint.source import SourceFile
+
+
+def report(run: Run, *, files: int) -> Report:
+    """The report on all that was found; writes what `--fix` allows. Raises PipelineError for a file that cannot be written."""
+    options = run.options
+    static = [d for d in run.static if not _refuted(d, run)]
+    if any(d.code.startswith("DDE6") for d in static):
+        from ddelint.rewrite.static_fixes import with_static_fixes
+
+        static = with_static_fixes(static, run.sources)
+    findings = merge(static, run.traced)
+    findings = _apply_suppressions(findings, run)
+    findings = [d for d in findings if options.selects(d.code, d.span.filename)]
+    written = dict(run.history.overlay) if run.history is not None else {}
+    written = _with_static_fixes(written, findings, run)
+    rewritten: dict[str, str] = {}
+    diffs: dict[str, str] = {}
+    for filename, text in sorted(written.items()):
+        before = run.sources[filename]
+        if text == before.text:
+            continue
+        rewritten[filename] = text
+        diffs[filename] = unified_diff(filename, before.text, text)
+    if options.fix:
+        _write(rewritten, run)
+        findings = _after_writing(findings, rewritten, run)
+    written_now = rewritten if options.fix else {}
+    shown = sorted({d.span.filename for d in findings if d.span.filename in run.sources})
+    return Report(
+        diagnostics=tuple(findings),
+        texts={name: written_now.get(name, run.sources[name].text) for name in shown},
+        diffs=diffs,
+        rewritten=rewritten,
+        files_checked=files,
+        entries=tuple(run.entries),
+        notes=tuple(run.notes),
+        warnings=tuple(run.warnings),
+        errors=tuple(run.errors),
+    )
+
+
+def _after_writing(findings: Sequence[Diagnostic], rewritten: Mapping[str, str], run: Run) -> list[Diagnostic]:
+    """Fixed findings marked as such; the others with their positions in the new text."""
+    allowed = {Applicability.SAFE} | ({Applicability.UNSAFE} if run.options.unsafe_fixes else set())
+    told: list[Diagnostic] = []
+    for finding in findings:
+        if finding.span.filename not in rewritten:
+            told.append(finding)
+        elif finding.fix is not None and finding.fix.applicability in allowed:
+            told.append(replace(finding, fixed=True))
+        elif finding.origin != ("static",):
+            told.append(finding.relocated(run.history.forward) if run.history is not None else finding)
+    for filename, text in rewritten.items():
+        source = SourceFile(filename, text, run.sources[filename].encoding)
+        known = [finding.span for finding in told if not finding.fixed and finding.span.filename == filename]
+        again = suppressions.apply(source, list(static_findings(source, run)))
+        told += [
+            new
+            for new in again
+            if run.options.selects(new.code, filename)
+            and not rule(new.code).refutable
+            and not any(new.span.overlaps(span) for span in known)
+        ]
+    return told
+
+
+def _refuted(diagnostic: Diagnostic, run: Run) -> bool:
+    """A static finding of a question on a row that the tracer ran without being asked there."""
+    if not rule(diagnostic.code).refutable:
+        return False
+    rows = run.executed.get(diagnostic.span.filename)
+    return rows is not None and diagnostic.span.row in rows
+
+
+def _apply_suppressions(findings: list[Diagnostic], run: Run) -> list[Diagnostic]:
+    kept: list[Diagnostic] = []
+    by_file: dict[str, list[Diagnostic]] = {name: [] for name in run.sources}
+    for finding in findings:
+        by_file.setdefault(finding.span.filename, []).append(finding)
+    for filename, group in sorted(by_file.items()):
+        source = run.sources.get(filename)
+        kept += suppressions.apply(source, group, traced=filename in run.executed) if source is not None else group
+    return kept
+
+
+def _with_static_fixes(written: dict[str, str], findings: Sequence[Diagnostic], run: Run) -> dict[str, str]:
+    """Fixes of the static pass alone are written only to files that the search left as they were."""
+    edits: dict[str, list[Diagnostic]] = {}
+    for finding in findings:
+        fix = finding.fix
+        if fix is None or finding.origin != ("static",) or finding.span.filename in written:
+            continue
+        if fix.applicability is Applicability.SAFE or run.options.unsafe_fixes:
+            edits.setdefault(finding.span.filename, []).append(finding)
+    for filename, group in edits.items():
+        source = run.sources[filename]
+        taken = [edit for finding in group if finding.fix is not None for edit in finding.fix.edits]
+        written[filename] = source.apply(list(dict.fromkeys(taken)))
+    return written
+
+
+def _write(rewritten: Mapping[str, str], run: Run) -> None:
+    from ddelint.files import write_atomically
+
+    for filename, text in rewritten.items():
+        if run.options.stdin is not None:
+            continue
+        try:
+            write_atomically(Path(filename), run.sources[filename].encode(text))
+        except OSError as error:
+            raise PipelineError(f"cannot write {filename}: {error.strerror}") from error

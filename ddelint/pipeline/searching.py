@@ -1,0 +1,173 @@
+"""One entry: trace, propose, verify, and ask every front end."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ddelint import suppressions
+from ddelint.catalog import rule
+from ddelint.diagnostics import Diagnostic
+from ddelint.options import CheckOptions, Mode
+from ddelint.pipeline.entries import label, others, session_options
+from ddelint.pipeline.gathering import PipelineError, Run
+from ddelint.protocol import EntryFailure, EntrySpec
+from ddelint.source import SourceFile
+
+if TYPE_CHECKING:
+    from ddelint.rewrite.search import Outcome
+    from ddelint.trace.session import Session, Worker
+
+
+SEARCH_SHARE = 0.5
+"""How much of an entry's time may go into trying rewrites; the rest is for the final verification."""
+
+FRONT_ENDS_SECONDS = 30.0
+"""For asking Dynamo which of the findings are its own, too."""
+
+
+def start_worker(options: CheckOptions) -> Worker:
+    """Start loading torch; what goes wrong is told when the first session is opened."""
+    from ddelint.trace.session import Worker
+
+    return Worker(options.python)
+
+
+def trace_entries(worker: Worker, specs: Sequence[EntrySpec], paths: Sequence[str], run: Run) -> None:
+    """Trace, mend and verify each entry. Raises PipelineError where an entry that was asked for cannot be opened."""
+    options = run.options
+    required = options.mode is Mode.TRACE or options.entry is not None
+    waiting = deque(specs)
+    while waiting:
+        spec = waiting.popleft()
+        run.progress.stage(f"loading {label(spec)}")
+        opened = worker.open(session_options(spec, paths, options))
+        if not isinstance(opened, EntryFailure):
+            with closing(opened) as session:
+                search(session, run)
+                if options.backed:
+                    run.traced += guards_of(worker.open(replace(session.options, backed=True)), run)
+                waiting.extendleft(reversed(others(spec, session.info.names)))
+        elif opened.kind == "no-torch":
+            if required:
+                raise PipelineError(opened.message)
+            run.warnings.append(f"{opened.message}; going on with the static pass alone")
+            return
+        elif opened.kind in ("missing", "bad-inputs") and required:
+            raise PipelineError(opened.message)
+        else:
+            run.traced.append(entry_failure(opened, spec, run))
+
+
+def guards_of(opened: Session | EntryFailure, run: Run) -> list[Diagnostic]:
+    """What the program would be guarded on; `opened` is the entry with the option `backed`."""
+    from ddelint.trace.guards import guards
+
+    run.progress.stage("looking for guards")
+    return guards(opened, run.sources)
+
+
+def search(session: Session, run: Run) -> set[str]:
+    """Trace, propose and verify for one entry; gives the files under PATHs that it runs."""
+    from ddelint.rewrite.search import Search
+    from ddelint.trace.diagnose import diagnose
+
+    options = run.options
+    run.entries.append(session.info.label)
+    run.progress.note(f"running {session.info.label}")
+    types = session.types(())
+    if types.failure is not None:
+        run.traced.append(entry_failure(types.failure, session.options.entry, run))
+        return set()
+    ignored = _suppressed(run)
+    # what is found late could not be verified any more: the final runs want their share
+    enough = time.monotonic() + SEARCH_SHARE * options.timeout
+    search = Search(
+        session,
+        run.sources,
+        options.targets,
+        samples=options.samples,
+        diagnose=diagnose,
+        types=types.functions,
+        wanted=lambda diagnostic: (
+            options.selects(diagnostic.code, diagnostic.span.filename) and not ignored(diagnostic)
+        ),
+        progress=run.progress.stage,
+        start=run.history,
+        out_of_time=lambda: time.monotonic() > enough,
+    )
+    outcome = search.run()
+    if outcome.trace.failure is not None:
+        run.traced.append(entry_failure(outcome.trace.failure, session.options.entry, run))
+        return set(types.rows)
+    if not any(question.kind in ("other", "failure") for question in outcome.trace.questions):
+        run.executed.update({name: frozenset(rows) for name, rows in types.rows.items()})
+    run.traced += _with_front_ends(session, outcome, run)
+    run.traced += _budget(outcome)
+    run.history = outcome.everything if options.unsafe_fixes else outcome.safe
+    return set(types.rows)
+
+
+def _with_front_ends(session: Session, outcome: Outcome, run: Run) -> list[Diagnostic]:
+    """The findings with the front ends that ask there, too; and what only those ask, where nothing mends it."""
+    from ddelint.trace.diagnose import diagnose
+    from ddelint.trace.front_ends import asked_by, front_ends_of
+
+    if not any(diagnostic.asks for diagnostic in outcome.diagnostics):
+        return list(outcome.diagnostics)
+    run.progress.stage("asking Dynamo")
+    enough = time.monotonic() + min(FRONT_ENDS_SECONDS, run.options.timeout / 4)
+    asked = [
+        asked_by(session, run.sources, target, out_of_time=lambda: time.monotonic() > enough)
+        for target in ("strict", "compile")
+    ]
+    told = [
+        replace(found, asks=tuple(dict.fromkeys((*found.asks, *front_ends_of(found.span, asked)))))
+        for found in outcome.diagnostics
+    ]
+    compilation = outcome.compilation
+    if compilation is not None and all(result.ok for result in compilation.results):
+        return told
+    everything = [*run.traced, *told]  # what another entry found is mended in the text that this one was searched in
+    mended = [edit.span for found in everything if found.fix is not None for edit in found.fix.edits]
+    for question in (question for one in asked for question in one.questions):
+        if not any(question.span.overlaps(span) for span in (*mended, *(found.span for found in everything))):
+            found = diagnose(question, run.sources[question.span.filename])
+            told.append(replace(found, asks=front_ends_of(question.span, asked)))
+    return told
+
+
+def _suppressed(run: Run) -> Callable[[Diagnostic], bool]:
+    """Whether a comment on the line silences a diagnostic."""
+
+    def ignored(diagnostic: Diagnostic) -> bool:
+        source = run.sources.get(diagnostic.span.filename)
+        return source is not None and diagnostic not in suppressions.apply(source, [diagnostic])
+
+    return ignored
+
+
+def _budget(outcome: Outcome) -> Iterable[Diagnostic]:
+    """DDE004 where the budget left pairs unexplored."""
+    if not outcome.trace.open_pairs or not outcome.trace.open_sites:
+        return
+    where = outcome.trace.open_sites[0]
+    text = f"{outcome.trace.open_pairs} answers at {len(outcome.trace.open_sites)} places"
+    found = rule("DDE004")
+    yield Diagnostic("DDE004", found.message.format(expression=text), where, found.severity, ("trace",), text)
+
+
+def entry_failure(failure: EntryFailure, spec: EntrySpec, run: Run) -> Diagnostic:
+    """DDE002: the entry could not be run."""
+    from ddelint.trace.diagnose import entry_failed
+
+    filename = failure.span.filename if failure.span is not None else spec.filename
+    source = run.sources.get(filename)
+    if source is None:
+        source = run.sources.get(spec.filename) or SourceFile.read(Path(spec.filename))
+    return entry_failed(failure, source)
