@@ -14,7 +14,7 @@ from ddelint.trace.offers import static_offer
 
 
 def entry_specs(paths: Sequence[str], readable: Sequence[SourceFile], options: CheckOptions) -> list[EntrySpec]:
-    """The entries that the options name, else those that the files offer. Raises PipelineError for a name that fits none."""
+    """The entries that the options name, else those that the files offer. Raises PipelineError."""
     files = [source.filename for source in readable]
     if options.entry is not None:
         return [_spec(options.entry, files, paths)]

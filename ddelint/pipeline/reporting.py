@@ -17,7 +17,7 @@ from ddelint.source import SourceFile
 
 
 def report(run: Run, *, files: int) -> Report:
-    """The report on all that was found; writes what `--fix` allows. Raises PipelineError for a file that cannot be written."""
+    """The report on all that was found; writes what `--fix` allows. Raises PipelineError where that fails."""
     options = run.options
     static = [d for d in run.static if not _refuted(d, run)]
     if any(d.code.startswith("DDE6") for d in static):
