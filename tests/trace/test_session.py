@@ -228,6 +228,47 @@ def test_requests_do_not_see_each_other(write: Write, opened: Open) -> None:
     assert counted[0] == counted[1]
 
 
+def test_what_one_entry_patches_in_torch_is_whole_for_the_next(write: Write, opened: Open) -> None:
+    patching = """
+    def fn(x):
+        return torch.nn.functional.linear(x, torch.ones(2, 2))
+
+    def make_inputs(seed):
+        return (torch.zeros(2),)
+
+    torch.nn.functional.linear = lambda x, weight: x + 1
+    torch.Tensor.sum = None
+    """
+    asking = """
+    def fn(x):
+        if torch.nn.functional.linear(x, torch.ones(2, 2)).sum() > 0:
+            return x + 1
+        return x
+
+    def make_inputs(seed):
+        return (torch.full((2,), float(seed)),)
+    """
+    assert opened(write(patching)).trace({}).questions == ()
+    (question,) = opened(write(asking, "next.py")).trace({}).questions
+    assert question.expression == "torch.nn.functional.linear(x, torch.ones(2, 2)).sum() > 0"
+
+
+def test_inputs_may_come_from_the_processes_of_a_data_loader(write: Write, opened: Open) -> None:
+    text = """
+    def fn(x):
+        if x.sum() > 0:
+            return x + 1
+        return x
+
+    def make_inputs(seed):
+        data = [torch.full((2,), float(seed + number)) for number in range(4)]
+        return (next(iter(torch.utils.data.DataLoader(data, batch_size=4, num_workers=2))),)
+    """
+    session = opened(write(text))
+    assert [question.expression for question in session.trace({}).questions] == ["x.sum() > 0"]
+    assert session.compare({}, (), 4, True).samples >= 4
+
+
 def test_a_session_survives_a_request_that_crashes(write: Write, opened: Open, tmp_path: Path) -> None:
     switch = tmp_path / "switch"
     text = GOOD.replace("return x + 1", f"import os; os.path.exists({str(switch)!r}) and os._exit(9); return x + 1")
