@@ -360,7 +360,9 @@ class Explorer:
 
     def _answers(self, observer: Observer, inquiry: Inquiry, asking: Expression, who: Blame) -> list[Answer]:
         if inquiry.kind != "integer" or inquiry.expression is None:
-            first = asking_context.preferred(asking) if who.torch_frame is None else True
+            # torch itself asks for special cases: no rows, one row, equal sizes; the general one leads on
+            general = not isinstance(inquiry.expression, sympy.Eq)
+            first = asking_context.preferred(asking) if who.torch_frame is None else general
             return [first, not first]
         if not inquiry.expression.is_integer:
             return [1.5, 0.5]

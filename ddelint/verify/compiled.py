@@ -422,7 +422,7 @@ class _Compile:
                 graphs = self._graphs
                 recompiles = self._replay(replay, replays, counting, gradients, backward, cloned)
             except (Exception, SystemExit) as error:
-                if _lacks_compiler(error) and backend == "inductor":
+                if _lacks_compiler(error) and backend in ("inductor", torch_internals.LOWERING):
                     self._notes.append("inductor not run: no C++ compiler")
                     return self._run(example, replays, "aot_eager", gradients, backward, cloned=cloned)
                 words = "with 0-d arguments cloned inside: " if cloned else ""
