@@ -60,9 +60,9 @@ def test_entry(path: Path, tmp_path: Path, judge: Judge) -> None:
     if text != wanted.read_text("utf-8"):
         path.with_suffix(".actual").write_text(text, "utf-8")
     assert text == wanted.read_text("utf-8")
-    verdict = judge(path, copy, eager_seeds=16)
+    verdict = judge(path, copy, eager_seeds=16, backend="aot_eager")
     assert verdict.clean, verdict
-    assert judge(path, targets=("export", "compile")).fails
+    assert judge(path, targets=("export", "compile"), backend="aot_eager").fails
 
 
 def test_every_fixed_file_has_its_entry() -> None:
