@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 
 from ddelint.diagnostics import Question, Span, TypeFact
 
+LOWERING = "lowering"
+"""A backend of our own: Inductor up to the code that it writes. What is called then is the graph itself."""
+
 Overlay = Mapping[str, str]
 """Absolute filename → new text, loaded instead of what is on disk."""
 

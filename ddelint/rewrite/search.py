@@ -23,7 +23,7 @@ from ddelint.diagnostics import (
     Span,
     TypeFact,
 )
-from ddelint.protocol import Comparison, Compilation, Decision, Mismatch, Overlay, TraceResult
+from ddelint.protocol import LOWERING, Comparison, Compilation, Decision, Mismatch, Overlay, TraceResult
 from ddelint.rewrite import engine
 from ddelint.rewrite.candidate import MOVES, Candidate, Context
 from ddelint.rewrite.history import History
@@ -35,8 +35,6 @@ QUICK_SAMPLES = 16
 """Inputs for deciding on a candidate; the final program is run on all samples."""
 MOST_STEPS = 40
 MOST_RESTARTS = 6
-LOWERING = "lowering"
-"""The backend that is Inductor up to the code that it writes (torch_internals.LOWERING)."""
 _CLAIM_RANK = {claim: rank for rank, claim in enumerate(Claim)}
 
 

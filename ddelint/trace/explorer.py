@@ -666,13 +666,13 @@ class Explorer:
 
 def _operand(asking: Expression, place: Place) -> dict[str, tuple[Any, str]]:
     """What the call went over whose gradient asks, under its own text (`torch.sigmoid(rows)`)."""
-    call, node = joint.asking(), asking.node
-    if call is None or not isinstance(node, ast.Call):
+    origin, node = joint.asking(), asking.node
+    if origin is None or not isinstance(node, ast.Call):
         return {}
     method = provenance.called_by(asking, place).startswith("torch.Tensor.")
     if method and isinstance(node.func, ast.Attribute):
-        return {ast.unparse(node.func.value): (call.operand, "")}
-    return {ast.unparse(node.args[0]): (call.operand, "")} if node.args else {}
+        return {ast.unparse(node.func.value): (origin.operand, "")}
+    return {ast.unparse(node.args[0]): (origin.operand, "")} if node.args else {}
 
 
 @functools.lru_cache(maxsize=4096)

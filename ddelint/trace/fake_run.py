@@ -180,7 +180,7 @@ def _modules(function: Callable[..., Any]) -> list[torch.nn.Module]:
 
 
 def _fakeify_state(mode: Any, function: Callable[..., Any]) -> None:
-    """Fake tensors in place of parameters and buffers, tied ones once. `_restored` puts the real ones back."""
+    """Fake tensors in place of parameters and buffers, tied ones once. `restored` puts the real ones back."""
     for module in _modules(function):
         for store in torch_internals.state_of(module):
             for name, tensor in store.items():

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from ddelint.protocol import EntrySpec, SessionOptions
+from ddelint.protocol import LOWERING, EntrySpec, SessionOptions
 from ddelint.trace import torch_internals
 from ddelint.trace.entry import Arguments, Entry
 
@@ -45,9 +45,7 @@ def rehearse_lowering() -> None:
     """As `rehearse`, for Inductor: its patterns and what it asks of the machine are set up on first use, too."""
     state = torch.get_rng_state()
     with contextlib.suppress(Exception), torch_internals.compile_settings(recompiles=1):
-        compiled = torch.compile(
-            _Traceable(), backend=torch_internals.backend(torch_internals.LOWERING), fullgraph=True
-        )
+        compiled = torch.compile(_Traceable(), backend=torch_internals.backend(LOWERING), fullgraph=True)
         compiled(*_arguments(0)[0])
     torch.set_rng_state(state)
 

@@ -19,6 +19,8 @@ from typing import Any
 import sympy
 import torch
 
+from ddelint.protocol import LOWERING
+
 TORCH_FOLDER = os.path.realpath(os.path.dirname(torch.__file__)) + os.sep
 """Where torch's own Python files lie, with a closing separator."""
 
@@ -682,10 +684,6 @@ def lowered_stack(chain: Sequence[BaseException]) -> str:
 def mark_unbacked(tensor: torch.Tensor, dimensions: Sequence[int]) -> None:
     """Have `torch.compile` treat these dimensions of an input as unknown."""
     private("torch._dynamo.decorators", "mark_unbacked")(tensor, list(dimensions))
-
-
-LOWERING = "lowering"
-"""A backend of our own: Inductor up to the code that it writes. What is called then is the graph itself."""
 
 
 def backend(name: str) -> Callable[..., Any]:

@@ -23,7 +23,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from ddelint.protocol import Decision, EntryFailure, EntryInfo, SavedInputs, ScriptRun, SessionOptions
+from ddelint.protocol import LOWERING, Decision, EntryFailure, EntryInfo, SavedInputs, ScriptRun, SessionOptions
 from ddelint.trace import failures
 from ddelint.trace.isolation import Child, Death, Limits, die_with_parent, limit_address_space
 from ddelint.wire import from_wire, to_wire
@@ -44,7 +44,7 @@ PRELOADED = (
 """What requests import sooner or later; a release that has moved one of these just loads it later."""
 INDUCTOR = ("torch._inductor.compile_fx", "torch._inductor.codegen.cpp")
 """A fifth of the start-up, and only the last steps need it: loaded on first use, then shared by the forks."""
-INDUCTOR_BACKENDS = ("inductor", "lowering")
+INDUCTOR_BACKENDS = ("inductor", LOWERING)
 SLACK_SECONDS = 30.0
 """What a keeper grants its zygote beyond the request's own time, for killing and reporting."""
 _CAPTURE = ("capture", "calls", "filename")

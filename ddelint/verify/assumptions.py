@@ -116,7 +116,6 @@ def _told(guess: _Guess, where: _Where, mismatch: Mismatch) -> Question:
         expression=naming.written(guessed, where.named, {}, set()),
         raw=str(guess.condition),
         frames=where.frames,
-        asks=("export",),
         detail=f"{mismatch.sample}: {mismatch.aspect} differs (eager {mismatch.expected}, exported {mismatch.got})",
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import re
 import sys
@@ -15,7 +16,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from ddelint.diagnostics import Question, Span
-from ddelint.protocol import Compilation, Mismatch, SessionOptions, TargetResult
+from ddelint.protocol import LOWERING, Compilation, Mismatch, SessionOptions, TargetResult
 from ddelint.trace import torch_internals
 from ddelint.trace.entry import Arguments, Entry
 from ddelint.trace.provenance import Paths
@@ -210,7 +211,8 @@ def _judge_export(
     example = _example(references)
     assumptions = Assumptions(Paths(program.options.paths), _export.__code__)
     try:
-        with assumptions.noted():
+        # Dynamo runs no frame of the user's: strict export's guesses have no place
+        with assumptions.noted() if target == "export" else contextlib.nullcontext():
             exported = _export(program, program.arguments(example), strict=target == "strict")
     except (Exception, SystemExit) as error:
         return TargetResult(
@@ -422,7 +424,7 @@ class _Compile:
                 graphs = self._graphs
                 recompiles = self._replay(replay, replays, counting, gradients, backward, cloned)
             except (Exception, SystemExit) as error:
-                if _lacks_compiler(error) and backend in ("inductor", torch_internals.LOWERING):
+                if _lacks_compiler(error) and backend in ("inductor", LOWERING):
                     self._notes.append("inductor not run: no C++ compiler")
                     return self._run(example, replays, "aot_eager", gradients, backward, cloned=cloned)
                 words = "with 0-d arguments cloned inside: " if cloned else ""

@@ -42,10 +42,7 @@ _KERNEL = "Cannot access data pointer of Tensor"
 """What torch says where code that wants memory (a Triton kernel, a C++ extension) meets a fake tensor."""
 _OPERATOR_NAME = re.compile(r"\b((?:aten|prims|torch|[a-z_]\w*)(?:\.|::)\w+(?:\.\w+)*)\b")
 _TEXT_FRAME = re.compile(r'File "(?P<filename>[^"]+)", line (?P<row>\d+), in (?P<function>\S+)')
-_NOTED_FRAME = re.compile(
-    r'File "(?P<filename>[^"\n]+)", line (?P<row>\d+), in (?P<function>\S+)'
-    r"(?:\n(?P<indent> +)\S[^\n]*(?:\n(?P<blanks> +)(?P<carets>[~^]+))?)?"
-)
+_NOTED_FRAME = re.compile(_TEXT_FRAME.pattern + r"(?:\n(?P<indent> +)\S[^\n]*(?:\n(?P<blanks> +)(?P<carets>[~^]+))?)?")
 """As the traceback module writes it."""
 _LONGEST_DETAIL = 300
 

@@ -10,7 +10,7 @@ import torch
 from torch.nn import functional as F
 
 from ddelint.diagnostics import Question
-from ddelint.protocol import Compilation, SessionOptions
+from ddelint.protocol import LOWERING, Compilation, SessionOptions
 from ddelint.trace import torch_internals
 from ddelint.trace.entry import Entry
 from ddelint.verify.compiled import compile_targets
@@ -19,7 +19,7 @@ from ddelint.verify.compiled import compile_targets
 def lowered(program: Callable[..., Any], *args: Any, samples: int = 0) -> Compilation:
     entry = Entry("test", "", lambda: program, lambda seed: (args, {}), False, ("x",))
     options = SessionOptions(entry=None, paths=(__file__,))  # type: ignore[arg-type]
-    return compile_targets(entry, lambda: entry, ("compile",), options, samples, torch_internals.LOWERING)
+    return compile_targets(entry, lambda: entry, ("compile",), options, samples, LOWERING)
 
 
 def question(program: Callable[..., Any], *args: Any) -> Question:

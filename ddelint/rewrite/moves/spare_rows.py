@@ -31,27 +31,29 @@ def spare_rows(context: Context) -> Iterator[Candidate]:
         return
     source = context.site.source
     over = _over(call, operand, len(shape))
-    for rows in [number for number, size in enumerate(shape) if not size.isdecimal()][:1]:
-        behind = "0, 0, " * (len(shape) - 1 - rows)
-        torch, imports = torch_name(source)
-        value = "" if neutral == "0" else f', value=float("{neutral}")' if "inf" in neutral else f", value={neutral}"
-        padded = f"{torch}.nn.functional.pad({text_of(source, operand)}, ({behind}0, {facts.rows}){value})"
-        tail = _tail(name in facts.scans, over, rows, facts.rows)
-        if tail is None:
-            return
-        start, end = source.span(call), source.span(operand)
-        before = source.text[source.offset(start.row, start.column) : source.offset(end.row, end.column)]
-        after = source.text[source.offset(end.end_row, end.end_column) : source.offset(start.end_row, start.end_column)]
-        if before.endswith("(") and after.startswith(")."):
-            before, after = before[:-1], after[1:]
-        yield from offer(
-            context,
-            NAME,
-            Claim.RESTRUCTURED,
-            f"{facts.rows} spare rows of {neutral} change no result, and the gradient needn't ask how many there are",
-            [(call, f"{before}{padded}{after}{tail}")],
-            imports=imports,
-        )
+    rows = next((number for number, size in enumerate(shape) if not size.isdecimal()), None)
+    if rows is None:
+        return
+    behind = "0, 0, " * (len(shape) - 1 - rows)
+    torch, imports = torch_name(source)
+    value = "" if neutral == "0" else f', value=float("{neutral}")' if "inf" in neutral else f", value={neutral}"
+    padded = f"{torch}.nn.functional.pad({text_of(source, operand)}, ({behind}0, {facts.rows}){value})"
+    tail = _tail(name in facts.scans, over, rows, facts.rows)
+    if tail is None:
+        return
+    start, end = source.span(call), source.span(operand)
+    before = source.text[source.offset(start.row, start.column) : source.offset(end.row, end.column)]
+    after = source.text[source.offset(end.end_row, end.end_column) : source.offset(start.end_row, start.end_column)]
+    if before.endswith("(") and after.startswith(")."):
+        before, after = before[:-1], after[1:]
+    yield from offer(
+        context,
+        NAME,
+        Claim.RESTRUCTURED,
+        f"{facts.rows} spare rows of {neutral} change no result, and the gradient needn't ask how many there are",
+        [(call, f"{before}{padded}{after}{tail}")],
+        imports=imports,
+    )
 
 
 def _operand(call: ast.Call) -> ast.expr | None:
