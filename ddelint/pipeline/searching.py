@@ -123,7 +123,13 @@ def _with_front_ends(session: Session, outcome: Outcome, run: Run) -> list[Diagn
     run.progress.stage("asking Dynamo")
     enough = time.monotonic() + min(FRONT_ENDS_SECONDS, run.options.timeout / 4)
     asked = [
-        asked_by(session, run.sources, target, out_of_time=lambda: time.monotonic() > enough)
+        asked_by(
+            session,
+            run.sources,
+            target,
+            traced=outcome.trace.questions,
+            out_of_time=lambda: time.monotonic() > enough,
+        )
         for target in ("strict", "compile")
     ]
     told = [

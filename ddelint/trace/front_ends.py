@@ -25,7 +25,15 @@ _LEAVING = frozenset((Block.RETURNS, Block.LEAVES_LOOP))
 class Compiler(Protocol):
     """What is asked of a worker session (ddelint.trace.session.Session)."""
 
-    def compile(self, overlay: Overlay, targets: tuple[str, ...], samples: int, backend: str) -> Compilation: ...
+    def compile(
+        self,
+        overlay: Overlay,
+        targets: tuple[str, ...],
+        samples: int,
+        backend: str,
+        *,
+        fakes: Mapping[str, tuple[str, ...]] = ...,
+    ) -> Compilation: ...
 
 
 @dataclass
@@ -46,20 +54,23 @@ def asked_by(
     sources: Mapping[str, SourceFile],
     target: str,
     *,
+    traced: Sequence[Question] = (),
     other_sides: bool = False,
     out_of_time: Callable[[], bool] = lambda: False,
 ) -> Asked:
     """All that `target` (export, strict, compile) asks of the program, its questions answered one by one.
 
-    The answers lead on: into loops, past early exits; with `other_sides` they lead the other way.
+    The answers lead on: into loops, past early exits; with `other_sides` they lead the other way. Operators without a
+    fake kernel get those that the trace has made for them (`fake` of its questions `traced`).
     """
     asked = Asked(target)
     texts: dict[str, str] = {}
+    fakes: dict[str, tuple[str, ...]] = {}
     for _ in range(MOST_ROUNDS):
         if out_of_time():
             asked.complete = False
             return asked
-        compilation = compiler.compile(texts, (target,), 0, "eager")
+        compilation = compiler.compile(texts, (target,), 0, "eager", fakes=fakes)
         result = next(iter(compilation.results), None)
         if result is None or result.ok:
             asked.ended = compilation.failure.message if compilation.failure is not None else ""
@@ -69,6 +80,10 @@ def asked_by(
             asked.ended = result.error
             return asked
         asked.questions.append(question)
+        missing = _fakes_at(question.span, traced)
+        if missing.keys() - fakes.keys():
+            fakes |= missing
+            continue
         text = _answered(sources[question.span.filename], texts, question.span, question.kind, other_sides)
         if text is None:
             asked.complete = False
@@ -85,6 +100,11 @@ def front_ends_of(span: Span, asked: Sequence[Asked]) -> tuple[str, ...]:
         for one in asked
         if any(span.contains(question.span) or question.span.contains(span) for question in one.questions)
     )
+
+
+def _fakes_at(span: Span, traced: Sequence[Question]) -> dict[str, tuple[str, ...]]:
+    """Operator → body of the fake kernel that the trace made for it, of the operators called at `span`."""
+    return {q.operator: q.fake for q in traced if q.kind == "operator" and q.fake and q.span.overlaps(span)}
 
 
 def _answered(original: SourceFile, texts: Mapping[str, str], span: Span, kind: str, other_side: bool) -> str | None:

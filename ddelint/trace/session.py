@@ -13,7 +13,7 @@ import threading
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, Self, TypeVar
 
 from ddelint.protocol import (
@@ -267,10 +267,12 @@ class Session:
         backend: str,
         *,
         fresh: bool | None = None,
+        fakes: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
     ) -> Compilation:
         """The program under `overlay` through every target, against the original in eager.
 
-        `fresh` as in `compare`; by default the run with Inductor is fresh and others are not.
+        `fresh` as in `compare`; by default the run with Inductor is fresh and others are not. `fakes`: operator → the
+        body of a fake kernel that it gets for this run.
         """
         reply = self.ask(
             "compile",
@@ -280,6 +282,7 @@ class Session:
                 "samples": samples,
                 "backend": backend,
                 "fresh": backend == "inductor" if fresh is None else fresh,
+                "fakes": {operator: list(body) for operator, body in fakes.items()},
             },
         )
         return _result(Compilation, reply, Compilation(results=()))

@@ -120,6 +120,19 @@ class StandIns:
         return seen.calls
 
 
+def register(operator_name: str, body: Sequence[str]) -> None:
+    """Give an operator (`namespace.name`, perhaps with an overload) the fake kernel whose body `StandIns.body` said.
+
+    For the rest of this process. Raises RuntimeError (torch's own) where it has one by now.
+    """
+    namespace, name = operator_name.split(".")[:2]
+    operator = getattr(getattr(torch.ops, namespace), name).default
+    parameters = ", ".join(torch_internals.argument_names(operator))
+    globals_: dict[str, Any] = {"torch": torch}
+    exec("\n".join([f"def fake({parameters}):", *(f"    {line}" for line in body)]), globals_)
+    torch.library.register_fake(f"{namespace}::{name}", globals_["fake"])
+
+
 class _NoBody(Exception):
     """A fake kernel cannot say this."""
 

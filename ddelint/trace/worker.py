@@ -510,11 +510,18 @@ def _compare(options: SessionOptions, request: Mapping[str, Any]) -> object:
 def _compile(options: SessionOptions, request: Mapping[str, Any]) -> object:
     original = _loader(options).load()
     with _engine():
+        from ddelint.trace import stand_ins
         from ddelint.verify.compiled import compile_targets
+
+        def rewritten() -> Any:
+            entry = _loaded(options, request)
+            for operator, body in request["fakes"].items():
+                stand_ins.register(operator, body)
+            return entry
 
         return compile_targets(
             original,
-            lambda: _loaded(options, request),
+            rewritten,
             tuple(request["targets"]),
             options,
             request["samples"],
