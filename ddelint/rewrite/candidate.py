@@ -33,6 +33,12 @@ class Candidate:
     """What the reader should know: another exception type, a cost, another order of random draws."""
     decisions: tuple[Span, ...] = ()
     """Tests of the current text whose two sides must both be run."""
+    last_resort: bool = False
+    """Takes code out of what is compiled: never safe, and only where nothing else helps."""
+
+
+class NotOffered(Exception):
+    """A move has nothing to offer, and says why."""
 
 
 @dataclass(frozen=True, slots=True)

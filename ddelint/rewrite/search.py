@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Protocol
 
 from ddelint.catalog import rule
@@ -24,7 +25,7 @@ from ddelint.diagnostics import (
     TypeFact,
 )
 from ddelint.protocol import LOWERING, Comparison, Compilation, Decision, Mismatch, Overlay, TraceResult
-from ddelint.rewrite import engine
+from ddelint.rewrite import engine, last_resort
 from ddelint.rewrite.candidate import MOVES, Candidate, Context
 from ddelint.rewrite.history import History
 from ddelint.rewrite.moves import load_moves
@@ -265,7 +266,10 @@ class Search:
         refused: list[Refusal],
     ) -> tuple[History, Step] | None:
         seen: set[tuple[object, ...]] = set()
-        for candidate in self._candidates(state.history, question, diagnostic):
+        candidates = self._candidates(state.history, question, diagnostic)
+        if allow_unsafe and last_resort.wanted(question, diagnostic):
+            candidates = chain(candidates, self._last_resort(state.history, question, diagnostic, refused))
+        for candidate in candidates:
             if self._out_of_time():
                 refused.append(Refusal(candidate.move, candidate.message, "the entry's time is over (--timeout)"))
                 return None
@@ -283,12 +287,29 @@ class Search:
 
     def _candidates(self, history: History, question: Question, diagnostic: Diagnostic) -> Iterator[Candidate]:
         """The candidates of every move that the rule lists: by claim, then in the rule's order."""
+        context = self._context(history, question, diagnostic)
+        if context is None:
+            return
+        found = [
+            candidate for name in rule(diagnostic.code).moves if name in MOVES for candidate in MOVES[name](context)
+        ]
+        yield from sorted(found, key=lambda candidate: _CLAIM_RANK[candidate.claim])
+
+    def _last_resort(
+        self, history: History, question: Question, diagnostic: Diagnostic, refused: list[Refusal]
+    ) -> Iterator[Candidate]:
+        """What takes the region out of the program, once everything else was refused."""
+        context = self._context(history, question, diagnostic)
+        if context is not None:
+            yield from last_resort.candidates(context, refused)
+
+    def _context(self, history: History, question: Question, diagnostic: Diagnostic) -> Context | None:
         source = history.current(question.span.filename)
         site = locate(source, question.span)
         if site is None:
-            return
+            return None
         function = site.function.name if site.function is not None else ""
-        context = Context(
+        return Context(
             site=site,
             diagnostic=diagnostic,
             kind=question.kind,
@@ -298,10 +319,6 @@ class Search:
             operator=question.operator,
             fake=question.fake,
         )
-        found = [
-            candidate for name in rule(diagnostic.code).moves if name in MOVES for candidate in MOVES[name](context)
-        ]
-        yield from sorted(found, key=lambda candidate: _CLAIM_RANK[candidate.claim])
 
     def _eager_types(self, filename: str, function: str) -> Mapping[str, TypeFact]:
         for key, types in self._types.items():
@@ -326,6 +343,8 @@ class Search:
         number = self._numbers
         try:
             history = self._apply(state.history, candidate, number)
+            if candidate.last_resort:
+                history = self._with_fake_kernels(history, number)
         except (engine.EngineError, SourceError, ValueError) as error:
             return None, f"cannot be applied: {error}"
         open_reason = self._still_asks(state, history, question, key, number)
@@ -363,6 +382,16 @@ class Search:
         for name in {edit.span.filename for edit in candidate.edits}:
             _ = changed.current(name).tree
         return changed
+
+    def _with_fake_kernels(self, history: History, number: int) -> History:
+        """The history with a fake kernel for each operator that step `number` made and that the tracer missed."""
+        for question in self._trace(history).questions:
+            if question.fake and question.span.filename in self._originals:
+                diagnostic = self._diagnose(question, history.current(question.span.filename))
+                kernel = next(self._candidates(history, question, diagnostic), None)
+                if kernel is not None:
+                    return self._apply(history, kernel, number)
+        return history
 
     def _still_asks(self, state: _State, history: History, question: Question, key: Key, number: int) -> str:
         """Why the candidate does not clear the question; empty where it does."""
@@ -490,7 +519,8 @@ class Search:
                 refused=step.diagnostic.refused or refusals.get(step.key, ()),
             )
             found.setdefault((diagnostic.span, diagnostic.code), diagnostic)
-        for diagnostic in (*state.given_up.values(), *state.others.values()):
+        untraceable = [told for given_up in state.given_up.values() if (told := last_resort.untraceable(given_up))]
+        for diagnostic in (*state.given_up.values(), *state.others.values(), *untraceable):
             found.setdefault((diagnostic.span, diagnostic.code), diagnostic)
         return tuple(sorted(found.values(), key=lambda d: (d.span, d.code)))
 
@@ -558,6 +588,8 @@ def _doubts(comparison: Comparison, candidate: Candidate, decisions: Sequence[De
     doubts = []
     if candidate.claim is Claim.PROMISE:
         doubts.append("it is a promise about the values")
+    if candidate.last_resort:
+        doubts.append("it takes code out of what is compiled")
     if any(_unreached(comparison, decision) for decision in decisions):
         doubts.append("no input reached both sides")
     known = {reason for step in state.steps for reason in step.reasons}

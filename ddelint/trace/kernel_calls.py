@@ -107,6 +107,9 @@ def seen_in_eager(entry: Entry, operator: Any, seeds: Sequence[int]) -> dict[Sig
             return result
 
     eager_runs.run_watched(entry, seeds, Watch())
+    if not found:  # an operator that only the traced path calls
+        with torch_internals.compiling():
+            eager_runs.run_watched(entry, seeds, Watch())
     return {signature: calls for signature, calls in found.items() if calls.calls}
 
 

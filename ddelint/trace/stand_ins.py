@@ -141,7 +141,7 @@ class _Body:
     """The source of a fake kernel whose parameters are called as in the operator's schema."""
 
     def __init__(self, signature: Signature) -> None:
-        self._like = next(((name, dtype) for name, _, dtype in signature), None)
+        self._signature = signature
         self._unknown: dict[tuple[float, ...], str] = {}
 
     def lines(self, rule: _Result, several: bool) -> Iterator[str]:
@@ -164,11 +164,13 @@ class _Body:
             return self._number(rule.number)
         sizes = [self._number(rule.sizes[d]) for d in rule.order]
         shape = sizes[0] if len(sizes) == 1 else f"({', '.join(sizes)})"
-        if self._like is None:
+        like = next((name for name, _, dtype in self._signature if dtype == rule.dtype), None)
+        if not self._signature:
             made = f"torch.empty({shape}, dtype={rule.dtype}, device={rule.device!r})"
+        elif like is not None:  # its dtype may be another one in another program
+            made = f"{like}.new_empty({shape})"
         else:
-            dtype = "" if self._like[1] == rule.dtype else f", dtype={rule.dtype}"
-            made = f"{self._like[0]}.new_empty({shape}{dtype})"
+            made = f"{self._signature[0][0]}.new_empty({shape}, dtype={rule.dtype})"
         if list(rule.order) != sorted(rule.order):
             made += f".permute({', '.join(str(rule.order.index(d)) for d in range(len(sizes)))})"
         return made

@@ -53,7 +53,7 @@ def _operators(context: Context) -> Iterator[ast.FunctionDef]:
         for node in ast.walk(source.tree)
         if isinstance(node, ast.FunctionDef) and any(_is_custom(decorator) for decorator in node.decorator_list)
     }
-    names: list[str] = []
+    names = [name for name, function in defined.items() if context.operator and _named_in(context, function)]
     for node in around(context):
         if isinstance(node, ast.Call):
             for name, function in defined.items():

@@ -1,0 +1,173 @@
+"""What a run of statements reads, gives and changes, as a function of its own would."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from ddelint.rewrite.expressions import called, names_written
+
+VIEWS = frozenset(
+    (
+        "contiguous",
+        "detach",
+        "expand",
+        "expand_as",
+        "flatten",
+        "movedim",
+        "narrow",
+        "permute",
+        "reshape",
+        "select",
+        "squeeze",
+        "swapaxes",
+        "swapdims",
+        "t",
+        "to",
+        "transpose",
+        "type_as",
+        "unflatten",
+        "unfold",
+        "unsqueeze",
+        "view",
+        "view_as",
+    )
+)
+"""Operators whose result may share memory with what they are applied to."""
+_VIEW_PREFIXES = ("as_", "unbind", "split", "chunk", "broadcast", "tensor_split")
+_SAME_OBJECT = frozenset(("float", "double", "half", "bfloat16", "long", "int", "bool", "cpu", "cuda", "dropout"))
+"""Operators that give back what they got where there is nothing to do."""
+
+
+def may_alias(node: ast.expr) -> bool:
+    """Whether a value may share memory with something that it was made from."""
+    match node:
+        case ast.BinOp() | ast.Compare():
+            return False
+        case ast.UnaryOp(op=ast.USub() | ast.Invert()):
+            return False
+        case ast.Call():
+            name = called(node)
+            builtin = isinstance(node.func, ast.Name)
+            return builtin or name in VIEWS | _SAME_OBJECT or name.startswith(_VIEW_PREFIXES) or name.endswith("_")
+    return True
+
+
+def separate_names(body: Sequence[ast.stmt]) -> set[str]:
+    """Names whose last value in `body` is certainly a tensor of its own, not a view of something from outside."""
+    found: set[str] = set()
+    for statement in body:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if not may_alias(value):
+                found.add(name)
+            case ast.AugAssign(target=ast.Name(id=name)) if name in found:
+                pass
+            case _:
+                found -= names_written(statement)
+    return found
+
+
+def changed_in_place(body: Sequence[ast.stmt]) -> set[str]:
+    """Roots of what the statements change in place, but for names that were given a value of their own before."""
+    found: set[str] = set()
+    own: set[str] = set()
+    for statement in body:
+        found |= _changed(statement) - own
+        own |= separate_names([statement])
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.List() | ast.Dict() | ast.Set() | ast.ListComp()):
+                own.add(name)
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=ast.Attribute(attr=attr))) if (
+                attr.startswith("new_") or attr.endswith("_like") or attr == "clone"
+            ):
+                own.add(name)
+    return found
+
+
+def _changed(statement: ast.stmt) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(statement):
+        match node:
+            case ast.Subscript(ctx=ast.Store() | ast.Del(), value=value):
+                found.add(_root(value))
+            case ast.AugAssign(target=ast.Name(id=name)):
+                found.add(name)
+            case ast.Call(func=ast.Attribute(value=value, attr=attr)) if _in_place(attr):
+                found.add(_root(value))
+    return found
+
+
+_LIST_METHODS = frozenset(("append", "extend", "insert", "pop", "update", "clear", "remove", "setdefault"))
+
+
+def _in_place(method: str) -> bool:
+    return method in _LIST_METHODS or (method.endswith("_") and not method.endswith("__"))
+
+
+def _root(node: ast.expr) -> str:
+    """The name at the start of a chain of attributes and subscripts; the text where there is none."""
+    inner = node
+    while isinstance(inner, ast.Subscript):
+        inner = inner.value
+    return inner.id if isinstance(inner, ast.Name) else ast.unparse(inner)
+
+
+def assigned_on_every_way(body: Sequence[ast.stmt]) -> set[str]:
+    """Names that have a value once `body` has run, whichever way it went."""
+    found: set[str] = set()
+    for statement in body:
+        match statement:
+            case ast.If(body=then, orelse=otherwise):
+                arms = [assigned_on_every_way(arm) for arm in (then, otherwise) if not _leaves(arm)]
+                if arms:
+                    found |= set.intersection(*arms)
+            case ast.With(body=inner, items=items):
+                found |= assigned_on_every_way(inner)
+                found |= {n for item in items if item.optional_vars for n in names_written(item.optional_vars)}
+            case ast.Assign() | ast.AnnAssign(value=ast.expr()):
+                found |= names_written(statement)
+    return found
+
+
+def _leaves(body: Sequence[ast.stmt]) -> bool:
+    return bool(body) and isinstance(body[-1], (ast.Return, ast.Raise, ast.Break, ast.Continue))
+
+
+def ends_in_return(body: Sequence[ast.stmt]) -> bool:
+    """Whether every way through `body` ends in a return or an exception."""
+    last = body[-1] if body else None
+    match last:
+        case ast.Return() | ast.Raise():
+            return True
+        case ast.If(body=then, orelse=otherwise):
+            return ends_in_return(then) and ends_in_return(otherwise)
+        case ast.With(body=inner):
+            return ends_in_return(inner)
+    return False
+
+
+def leaves_a_loop(statement: ast.stmt) -> bool:
+    """Whether a break or continue in `statement` is about a loop around it."""
+    pending: list[ast.AST] = [statement]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, (ast.Break, ast.Continue)):
+            return True
+        if isinstance(node, (ast.For, ast.While, ast.AsyncFor)):
+            pending.extend(node.orelse)
+            continue
+        pending.extend(ast.iter_child_nodes(node))
+    return False
+
+
+def bound_inside(body: Sequence[ast.AST]) -> set[str]:
+    """Names that comprehensions and lambdas in `body` bind for themselves."""
+    found: set[str] = set()
+    for statement in body:
+        for node in ast.walk(statement):
+            match node:
+                case ast.comprehension(target=target):
+                    found |= {inner.id for inner in ast.walk(target) if isinstance(inner, ast.Name)}
+                case ast.Lambda(args=arguments):
+                    found |= {inner.arg for inner in ast.walk(arguments) if isinstance(inner, ast.arg)}
+    return found
