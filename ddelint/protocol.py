@@ -100,6 +100,8 @@ class EntryInfo:
     devices: tuple[str, ...]
     names: tuple[str, ...] = ()
     """All entries of a file with `ddelint_entries()`; each can be opened by its name as EntrySpec.entry."""
+    unbacked: tuple[str, ...] = ()
+    """Input dimensions that are unbacked: `x.0`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +185,9 @@ class Mismatch:
     expected: str
     got: str
     narrower: bool = False
-    """The original returned and the rewritten program raised on an input of our own making."""
+    """On an input of our own making the original returned and the rewritten program raised, or took too much."""
+    deliberate: bool = False
+    """The original raised by its own `raise` or `assert`."""
 
 
 @dataclass(frozen=True, slots=True)

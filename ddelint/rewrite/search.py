@@ -25,7 +25,7 @@ from ddelint.diagnostics import (
     TypeFact,
 )
 from ddelint.protocol import LOWERING, Comparison, Compilation, Decision, Mismatch, Overlay, TraceResult
-from ddelint.rewrite import engine, last_resort
+from ddelint.rewrite import engine, last_resort, verdict
 from ddelint.rewrite.candidate import MOVES, Candidate, Context
 from ddelint.rewrite.history import History
 from ddelint.rewrite.moves import load_moves
@@ -128,6 +128,8 @@ class Search:
         self._wanted = wanted
         self._progress = progress
         self._banned: dict[tuple[Key, str, str], str] = {}
+        self._doubted: dict[tuple[Key, str, str], str] = {}
+        """Candidates that a few inputs showed to be safe and all samples did not."""
         self._traces: dict[tuple[tuple[str, str], ...], TraceResult] = {}
         self._lowered: dict[tuple[tuple[str, str], ...], Compilation] = {}
         self._out_of_time = out_of_time
@@ -159,6 +161,11 @@ class Search:
             guilty = self._guilty(everything, comparison)
             if guilty is not None:
                 self._ban(guilty[0], guilty[1])
+                continue
+            doubtful = self._doubtful(safe)
+            if doubtful is not None:
+                step, reason = doubtful
+                self._doubted[(step.key, step.candidate.move, _contents(step.candidate))] = reason
                 continue
             if everything.steps and not everything.given_up:
                 compilation = self._prover.compile(everything.history.overlay, self._targets, self._samples, "inductor")
@@ -365,6 +372,7 @@ class Search:
             if refuted:
                 return None, refuted
         reasons = _doubts(comparison, candidate, decisions, state)
+        reasons += [text for text in (self._doubted.get((key, candidate.move, _contents(candidate))),) if text]
         applicability = Applicability.UNSAFE if reasons else Applicability.SAFE
         if reasons and not allow_unsafe:
             return None, f"not safe: {'; '.join(reasons)}"
@@ -460,6 +468,18 @@ class Search:
             if not _refutation(self._compare_whole(rest), strictest):
                 return step, reason
         return state.steps[-1], reason
+
+    def _doubtful(self, safe: _State) -> tuple[Step, str] | None:
+        """The safe step that all samples show to be less than safe, where the few that it was tried on did not."""
+        reason = verdict.doubt(self._compare_whole(safe)) if safe.steps else ""
+        if not reason:
+            return None
+        for step in reversed(safe.steps):
+            history = safe.history.without(step.number)
+            rest = [s for s in safe.steps if s is not step]
+            if history is not None and (not rest or not verdict.doubt(self._compare_whole(_State(history, rest)))):
+                return step, reason
+        return safe.steps[-1], reason
 
     def _guilty_in_compiled(self, state: _State, compilation: Compilation) -> tuple[Step, str] | None:
         """Where compiled code differs from eager, the fix that most likely chose the wrong path."""
@@ -572,15 +592,7 @@ def _unreached(comparison: Comparison, decision: Decision) -> bool:
 
 def _refutation(comparison: Comparison, claim: Claim) -> str:
     """Why the rewritten program is not the same program; empty where nothing speaks against it."""
-    for mismatch in comparison.mismatches:
-        if mismatch.aspect == "random state":
-            continue
-        if mismatch.narrower and not mismatch.declared:
-            continue
-        if mismatch.aspect in ("exception", "message") and not mismatch.declared:
-            continue
-        return _describe(mismatch)
-    return "" if comparison.equal else "eager results differ"
+    return verdict.refutation(comparison, claim)
 
 
 def _doubts(comparison: Comparison, candidate: Candidate, decisions: Sequence[Decision], state: _State) -> list[str]:
@@ -588,25 +600,18 @@ def _doubts(comparison: Comparison, candidate: Candidate, decisions: Sequence[De
     doubts = []
     if candidate.claim is Claim.PROMISE:
         doubts.append("it is a promise about the values")
-    if candidate.last_resort:
-        doubts.append("it takes code out of what is compiled")
-    if any(_unreached(comparison, decision) for decision in decisions):
-        doubts.append("no input reached both sides")
+    for decision, side in verdict.unreached(comparison, decisions):
+        test = " ".join(state.history.original(decision.span.filename).segment(decision.span).split())
+        doubts.append(f"no input made `{test}` {side}" if side else f"no input reached `{test}`")
     known = {reason for step in state.steps for reason in step.reasons}
-    for mismatch in comparison.mismatches:
-        if mismatch.narrower or mismatch.aspect in ("exception", "message"):
-            reason = f"on an input of our own making ({mismatch.sample}): {_describe(mismatch)}"
-            if reason not in known:
-                doubts.append(reason)
-                break
+    new = verdict.doubt(comparison)
+    if new and new not in known:
+        doubts.append(new)
     return doubts
 
 
 def _describe(mismatch: Mismatch) -> str:
-    return (
-        f"{mismatch.where}, {mismatch.sample}: {mismatch.aspect} differs "
-        f"(expected {mismatch.expected}, got {mismatch.got})"
-    )
+    return verdict.described(mismatch)
 
 
 def _evidence(

@@ -25,8 +25,10 @@ _TORCH = os.path.dirname(os.path.realpath(torch.__file__)) + os.sep
 _CLONED = 1 << 16
 """Elements up to which a parameter is compared by value; above, its version counter tells."""
 _INTERNAL_ATTRIBUTES = frozenset(
-    ("_parameters", "_buffers", "_modules", "_non_persistent_buffers_set", "training", "call_super_init")
+    ("_parameters", "_buffers", "_modules", "_non_persistent_buffers_set", "call_super_init")
 )
+_LEAF = "ddelint_leaf"
+"""Attribute of an argument that requires grad without being a leaf: the leaf that it is a copy of."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,8 @@ class Outcome:
     """The arguments as they were after the call."""
     effects: Mapping[str, Frozen]
     """Parameters, buffers and plain attributes of the module that the call changed, by their new value."""
+    rebound: frozenset[str]
+    """Parameters and buffers that are another tensor than before: whoever holds the old one sees nothing."""
     random: int
     """A digest of the states of the random generators after the call."""
     differentiated: bool
@@ -109,11 +113,19 @@ def run(
     digest = random_digest()
     frozen = freezer.freeze(result) if error is None else None
     kept = freezer.freeze([list(args), kwargs])
-    effects = watch.changes(freezer)
+    effects, rebound = watch.changes(freezer), watch.rebound()
     found, gradient_error = None, None
     if gradients and error is None:
         found, gradient_error = _gradients(result, module, arguments)
-    return Outcome(frozen, error, kept, effects, digest, gradients, found, gradient_error, seconds)
+    return Outcome(frozen, error, kept, effects, rebound, digest, gradients, found, gradient_error, seconds)
+
+
+def letting_gradients_flow(tensor: torch.Tensor) -> torch.Tensor:
+    """A copy that requires grad as the result of a layer does: it may be written to, which a leaf may not."""
+    leaf = tensor.detach().requires_grad_()
+    copy = leaf.clone()
+    setattr(copy, _LEAF, leaf)
+    return copy
 
 
 def module_of(program: Callable[..., Any]) -> torch.nn.Module | None:
@@ -176,7 +188,8 @@ class _Watch:
 
     def __init__(self, module: torch.nn.Module | None) -> None:
         self._module = module
-        self._tensors = {name: self._mark(tensor) for name, tensor in self._all_tensors()}
+        self._identities = dict(self._all_tensors())
+        self._tensors = {name: self._mark(tensor) for name, tensor in self._identities.items()}
         self._attributes = dict(self._all_attributes(Freezer()))
 
     def changes(self, freezer: Freezer) -> dict[str, Frozen]:
@@ -197,6 +210,12 @@ class _Watch:
         for name in self._attributes.keys() - after.keys():
             changed[name] = Constant("gone", None)
         return changed
+
+    def rebound(self) -> frozenset[str]:
+        """Names that stand for another tensor now."""
+        return frozenset(
+            name for name, tensor in self._all_tensors() if self._identities.get(name, tensor) is not tensor
+        )
 
     def _all_tensors(self) -> Iterator[tuple[str, torch.Tensor]]:
         if self._module is not None:
@@ -281,8 +300,9 @@ def _gradients(
         if parameter.grad is not None:
             found[f"self.{name}"] = freezer.freeze(parameter.grad)
     for index, leaf in enumerate(pytree.tree_leaves(arguments)):
-        if isinstance(leaf, torch.Tensor) and leaf.is_leaf and leaf.grad is not None:
-            found[f"argument {index + 1}"] = freezer.freeze(leaf.grad)
+        source = getattr(leaf, _LEAF, leaf)
+        if isinstance(source, torch.Tensor) and source.is_leaf and source.grad is not None:
+            found[f"argument {index + 1}"] = freezer.freeze(source.grad)
     return found, None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,12 +11,13 @@ from ddelint.protocol import Comparison, Decision, EntryFailure, Mismatch, Sessi
 from ddelint.trace.entry import Entry
 from ddelint.verify import traced_path
 from ddelint.verify.calls import Outcome, Raised, raised, run
-from ddelint.verify.inputs import Sample, variations
+from ddelint.verify.inputs import REQUIRING_GRAD, Sample, requiring_grad, variations
 from ddelint.verify.limits import TooMuch, is_too_much, limited
 from ddelint.verify.recording import recording
 from ddelint.verify.sameness import (
     EXACT,
     Constant,
+    Container,
     Difference,
     Frozen,
     FrozenTensor,
@@ -44,6 +46,10 @@ class Reference:
     sides: Mapping[str, set[bool]] = field(default_factory=dict)
     traced: list[Outcome] | None = None
     """Along the path that tracing picks, where the original itself asks how it is run."""
+    before: str = ""
+    """The label of the input set that came before this one; the last call is made with it."""
+    twin_of: str = ""
+    """The label of the input set that this one is, with gradients."""
 
     @property
     def first(self) -> Outcome:
@@ -72,34 +78,47 @@ def compare(
     targets = options.targets
     with recording(decisions) as recorder, traced_path.watched() as consultation:
         references: list[Reference] = []
+
+        def refer(sample: Sample, before: Sample | None, twin_of: str = "") -> None:
+            recorder.take()
+            consultation.take()
+            patience = _patience(references, options)
+            twice = len(references) < _ALWAYS_TWICE
+            calls = run_sample(original, sample, twice=twice, patience=patience, before=before)
+            if calls is None:
+                return
+            reference = Reference(sample, calls, before=before.label if before is not None else "", twin_of=twin_of)
+            reference.sides = recorder.take()
+            if consultation.take() and reference.first.returned:
+                with traced_path.assumed(targets):
+                    reference.traced = run_sample(original, sample, twice=False, patience=patience, before=before)
+                recorder.take()
+            references.append(reference)
+
+        before: Sample | None = None
         for number, sample in enumerate(variations(original, count, options.seed, extra=extra)):
             if number >= count and not _unreached(decisions, references):
                 break
             if references and time.perf_counter() - started > limit:
                 break
-            recorder.take()
-            consultation.take()
-            patience = _patience(references, options)
-            calls = run_sample(original, sample, twice=len(references) < _ALWAYS_TWICE, patience=patience)
-            if calls is None:
-                continue
-            reference = Reference(sample, calls)
-            reference.sides = recorder.take()
-            if consultation.take() and reference.first.returned:
-                with traced_path.assumed(targets):
-                    reference.traced = run_sample(original, sample, twice=False, patience=patience)
-                recorder.take()
-            references.append(reference)
-    stable = _is_stable(original, references)
+            refer(sample, before)
+            before = sample
+        for reference in _to_differentiate(decisions, references):
+            if time.perf_counter() - started > limit:
+                break
+            refer(requiring_grad(reference.sample), None, reference.sample.label)
+    stable, seeded = _is_stable(original, references)
     program = rewritten()
     samples_again = variations(program, count, options.seed, extra=extra)
     found = list(_eager_mismatches(program, references, options, samples_again))
+    if not seeded:
+        found = [mismatch for mismatch in found if mismatch.aspect != _RANDOM]
     mismatches = [mismatch for mismatch in found if mismatch.aspect != _RANDOM] or found
     if any(mismatch.aspect != _RANDOM for mismatch in found) and not stable:
         text = "the original does not give the same result twice for the same input and seed: nothing can be compared"
         return _failed(EntryFailure("raised", text), references, started)
     return Comparison(
-        samples=len(references),
+        samples=sum(not reference.twin_of for reference in references),
         declared=sum(reference.sample.declared for reference in references),
         equal=not any(_breaks(mismatch) for mismatch in found),
         sides=_count_sides(decisions, references),
@@ -111,6 +130,34 @@ def compare(
 _RANDOM = "random state"
 
 
+def _to_differentiate(decisions: Sequence[Decision], references: Sequence[Reference]) -> list[Reference]:
+    """One input set for each way that a decision went, to be run again with gradients flowing into it.
+
+    Gradients differ on one side only, more often than not: a root of zero, a division of nothing.
+    """
+    found: dict[tuple[str, frozenset[bool]], Reference] = {}
+    for reference in references:
+        sample = reference.sample
+        if not (reference.first.returned and sample.differentiable) or sample.label == REQUIRING_GRAD:
+            continue
+        if _has_plain_floats(reference.first.arguments):
+            for decision in decisions:
+                sides = frozenset(reference.sides.get(decision.key, ()))
+                if sides:
+                    found.setdefault((decision.key, sides), reference)
+    return list({reference.sample.label: reference for reference in found.values()}.values())
+
+
+def _has_plain_floats(value: Frozen) -> bool:
+    """Whether there is a floating-point tensor that doesn't require grad."""
+    match value:
+        case FrozenTensor(dtype=dtype, requires_grad=requires_grad):
+            return bool(dtype.is_floating_point) and not requires_grad
+        case Container(parts=parts):
+            return any(map(_has_plain_floats, parts))
+    return False
+
+
 def _failed(failure: EntryFailure, references: Sequence[Reference], started: float) -> Comparison:
     declared = sum(reference.sample.declared for reference in references)
     return Comparison(len(references), declared, False, failure=failure, seconds=time.perf_counter() - started)
@@ -118,18 +165,16 @@ def _failed(failure: EntryFailure, references: Sequence[Reference], started: flo
 
 def _breaks(mismatch: Mismatch) -> bool:
     """Whether a mismatch means that results differ (and not only what is raised on inputs of our own making)."""
-    if mismatch.aspect == _RANDOM:
-        return False
-    return mismatch.declared or mismatch.aspect not in ("exception", "message")
+    return mismatch.declared or mismatch.aspect not in ("exception", "message", "cost")
 
 
 def _worst(mismatches: Sequence[Mismatch]) -> list[Mismatch]:
     """A few of each kind, declared inputs first, eager before the traced path."""
     ranked = sorted(mismatches, key=lambda m: (m.aspect == _RANDOM, not m.declared, not _breaks(m), m.where != "eager"))
     kept: list[Mismatch] = []
-    counts: dict[tuple[str, str, bool], int] = {}
+    counts: dict[tuple[object, ...], int] = {}
     for mismatch in ranked:
-        kind = (mismatch.where, mismatch.aspect, mismatch.declared)
+        kind = (mismatch.where, mismatch.aspect, mismatch.declared, mismatch.narrower, mismatch.deliberate)
         counts[kind] = counts.get(kind, 0) + 1
         if counts[kind] <= 2:
             kept.append(mismatch)
@@ -137,8 +182,10 @@ def _worst(mismatches: Sequence[Mismatch]) -> list[Mismatch]:
 
 
 def _count_sides(decisions: Sequence[Decision], references: Sequence[Reference]) -> dict[str, tuple[int, int]]:
+    # where torch itself raised there was nothing to compare
+    telling = [r for r in references if not r.twin_of and (r.first.error is None or r.first.error.deliberate)]
     taken = {
-        decision.key: [reference.sides.get(decision.key, set()) for reference in references] for decision in decisions
+        decision.key: [reference.sides.get(decision.key, set()) for reference in telling] for decision in decisions
     }
     return {key: (sum(True in s for s in sides), sum(False in s for s in sides)) for key, sides in taken.items()}
 
@@ -163,39 +210,43 @@ def _patience(references: Sequence[Reference], options: SessionOptions) -> Patie
     return Patience(seconds=2.0 + 20.0 * longest, memory=options.memory // 4)
 
 
-def run_sample(entry: Entry, sample: Sample, *, twice: bool, patience: Patience | None) -> list[Outcome] | None:
+def run_sample(
+    entry: Entry, sample: Sample, *, twice: bool, patience: Patience | None, before: Sample | None = None
+) -> list[Outcome] | None:
     """A fresh instance on fresh arguments, once or twice; a second time in any case where the first changed its state.
+
+    Where it is called twice, it is called once more on the arguments of `before`: state that was taken from one input
+    shows on another.
 
     An entry that cannot be built or has no arguments for the sample gives one outcome with that exception. None: an
     input of our own making was more than `patience` allows, and says nothing.
     """
     if sample.declared or patience is None:
-        return _run_sample(entry, sample, twice)
+        return _run_sample(entry, sample, twice, before)
     try:
-        with limited(patience.seconds * (2 if twice else 1), patience.memory):
-            outcomes = _run_sample(entry, sample, twice)
+        with limited(patience.seconds * (3 if twice else 1), patience.memory):
+            outcomes = _run_sample(entry, sample, twice, before)
     except (TooMuch, MemoryError):
         return None
     error = outcomes[-1].error
     return None if error is not None and is_too_much(error.kind, error.message) else outcomes
 
 
-def _run_sample(entry: Entry, sample: Sample, twice: bool) -> list[Outcome]:
+def _run_sample(entry: Entry, sample: Sample, twice: bool, before: Sample | None) -> list[Outcome]:
     try:
         program = entry.build()
     except (Exception, SystemExit) as error:
         return [_not_run(raised(error))]
     outcomes: list[Outcome] = []
-    for number in range(2):
+    for number, given in enumerate((sample, sample, *((before,) if before is not None else ()))):
         if number and not (twice or outcomes[0].state_changed):
             break
         try:
-            arguments = sample.make()
+            arguments = given.make()
         except (Exception, SystemExit) as error:
             return [*outcomes, _not_run(raised(error))]
-        outcomes.append(
-            run(program, arguments, seed=number, gradients=sample.differentiable, surroundings=entry.surroundings)
-        )
+        gradients = sample.differentiable and given.differentiable
+        outcomes.append(run(program, arguments, seed=number, gradients=gradients, surroundings=entry.surroundings))
         if not outcomes[-1].returned:
             break
     return outcomes
@@ -203,16 +254,22 @@ def _run_sample(entry: Entry, sample: Sample, twice: bool) -> list[Outcome]:
 
 def _not_run(error: Raised) -> Outcome:
     nothing = Constant("NoneType", None)
-    return Outcome(None, error, nothing, {}, 0, False, None, None, 0.0)
+    return Outcome(None, error, nothing, {}, frozenset(), 0, False, None, None, 0.0)
 
 
-def _is_stable(original: Entry, references: Sequence[Reference]) -> bool:
-    """Whether the original gives the same on the same input: it was run, so a second run says so."""
+def _is_stable(original: Entry, references: Sequence[Reference]) -> tuple[bool, bool]:
+    """Whether the original gives the same on the same input, and leaves the random generators in the same state.
+
+    It was run, so a second run says so.
+    """
     for reference in references:
         if reference.first.returned:
             again = run_sample(original, reference.sample, twice=False, patience=None)
-            return again is not None and not any(True for _ in outcome_differences(reference.first, again[0], EXACT))
-    return True
+            if again is None:
+                return False, False
+            same = not any(True for _ in outcome_differences(reference.first, again[0], EXACT))
+            return same, reference.first.random == again[0].random
+    return True, True
 
 
 # -------------------------------------------------------------------------------------------------------- comparisons
@@ -221,37 +278,42 @@ def _is_stable(original: Entry, references: Sequence[Reference]) -> bool:
 def _eager_mismatches(
     program: Entry, references: Sequence[Reference], options: SessionOptions, samples: Iterator[Sample]
 ) -> Iterator[Mismatch]:
-    wanted = {reference.sample.label: reference for reference in references}
+    wanted: dict[str, list[Reference]] = {}
+    for reference in references:
+        wanted.setdefault(reference.twin_of or reference.sample.label, []).append(reference)
+    known: dict[str, Sample] = {}
     patience = _patience(references, options)
     done = 0
     with traced_path.watched() as consultation:
-        for sample in samples:
+        for given in samples:
             if not wanted:
                 break
-            reference = wanted.pop(sample.label, None)
-            if reference is None:
-                continue
-            consultation.take()
-            outcomes = run_sample(program, sample, twice=done < _ALWAYS_TWICE, patience=patience)
-            done += 1
-            if outcomes is None:
-                yield _overdone(sample, "eager")
-                continue
-            consulted = consultation.take()
-            yield from mismatches(reference, outcomes, "eager")
-            if consulted and outcomes[0].returned:
-                with traced_path.assumed(options.targets):
-                    traced = run_sample(program, sample, twice=False, patience=patience)
-                if traced is None:
-                    yield _overdone(sample, "traced path")
-                else:
-                    yield from _traced_path_mismatches(reference, traced)
-    for reference in wanted.values():
+            known[given.label] = given
+            for reference in wanted.pop(given.label, ()):
+                sample = requiring_grad(given) if reference.twin_of else given
+                before = known.get(reference.before)
+                consultation.take()
+                twice = len(reference.calls) > 1 or done < _ALWAYS_TWICE
+                outcomes = run_sample(program, sample, twice=twice, patience=patience, before=before)
+                done += 1
+                if outcomes is None:
+                    yield _overdone(sample, "eager")
+                    continue
+                consulted = consultation.take()
+                yield from mismatches(reference, outcomes, "eager")
+                if consulted and outcomes[0].returned:
+                    with traced_path.assumed(options.targets):
+                        traced = run_sample(program, sample, twice=twice, patience=patience, before=before)
+                    if traced is None:
+                        yield _overdone(sample, "traced path")
+                    else:
+                        yield from _traced_path_mismatches(reference, traced)
+    for reference in itertools.chain.from_iterable(wanted.values()):
         yield Mismatch(reference.sample.label, reference.sample.declared, "eager", "type", "this input", "another one")
 
 
 def _overdone(sample: Sample, where: str) -> Mismatch:
-    return Mismatch(sample.label, sample.declared, where, "exception", "a result", "too much time or memory", True)
+    return Mismatch(sample.label, sample.declared, where, "cost", "a result", "too much time or memory", narrower=True)
 
 
 def _traced_path_mismatches(reference: Reference, traced: Sequence[Outcome]) -> Iterator[Mismatch]:
@@ -267,7 +329,7 @@ def mismatches(
     sample = reference.sample
     tolerance = replace(tolerance, magnitude=magnitude(reference.first.arguments))
     for number, (expected, got) in enumerate(zip(reference.calls, outcomes)):
-        label = sample.label if number == 0 else f"{sample.label}, second call"
+        label = sample.label + ("", ", second call", f", then {reference.before}")[number]
         found = list(_call_mismatches(expected, got, where, tolerance, label, sample.declared))
         yield from found
         if any(mismatch.aspect != _RANDOM for mismatch in found):
@@ -277,8 +339,10 @@ def mismatches(
 def _call_mismatches(
     expected: Outcome, got: Outcome, where: str, tolerance: Tolerance, label: str, declared: bool
 ) -> Iterator[Mismatch]:
+    deliberate = expected.error is not None and expected.error.deliberate
+
     def mismatch(aspect: str, one: str, other: str, narrower: bool = False) -> Mismatch:
-        return Mismatch(label, declared, where, aspect, one, other, narrower)
+        return Mismatch(label, declared, where, aspect, one, other, narrower, deliberate)
 
     if expected.error is None and got.error is not None:
         yield mismatch("exception", "a result", str(got.error), narrower=not declared)
@@ -321,6 +385,9 @@ def outcome_differences(
     for found in differences(expected.arguments, got.arguments, tolerance):
         yield Difference("mutation", f"arguments{found.place}", found.expected, found.got)
     yield from _effect_differences(expected.effects, got.effects, tolerance, everything)
+    if everything:
+        for name in sorted(got.rebound - expected.rebound):
+            yield Difference("mutation", name, f"self.{name} is the same tensor as before", "another one in its place")
     yield from gradient_differences(expected, got, tolerance)
 
 
@@ -348,6 +415,7 @@ def gradient_differences(expected: Outcome, got: Outcome, tolerance: Tolerance) 
         return
     if expected.gradients is None and got.gradients is None:
         return
+    tolerance = replace(tolerance, identity=False)
     one, other = expected.gradients or {}, got.gradients or {}
     for name in dict.fromkeys((*one, *other)):
         first, second = one.get(name), other.get(name)

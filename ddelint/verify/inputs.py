@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -17,6 +17,7 @@ from torch.utils import _pytree as pytree
 
 from ddelint.trace.entries import seed_everything
 from ddelint.trace.entry import Arguments, Entry
+from ddelint.verify.calls import letting_gradients_flow
 
 REQUIRING_GRAD = "inputs that require grad"
 """Label of the variation that lets gradients flow into floating-point inputs."""
@@ -98,6 +99,23 @@ def _digest(entry: Entry, seed: int) -> int | None:
         else:
             return None
     return hash(tuple(parts))
+
+
+def requiring_grad(sample: Sample) -> Sample:
+    """The same input with gradients flowing into its floating-point tensors."""
+
+    def make() -> Arguments:
+        leaves, spec = pytree.tree_flatten(sample.make())
+        args, kwargs = pytree.tree_unflatten([_letting_flow(leaf) for leaf in leaves], spec)
+        return tuple(args), dict(kwargs)
+
+    return replace(sample, label=f"{sample.label}, requiring grad", declared=False, make=make)
+
+
+def _letting_flow(leaf: Any) -> Any:
+    if isinstance(leaf, torch.Tensor) and is_ordinary(leaf) and leaf.is_floating_point() and not leaf.requires_grad:
+        return letting_gradients_flow(leaf)
+    return leaf
 
 
 def is_ordinary(tensor: torch.Tensor) -> bool:
@@ -392,7 +410,7 @@ def _of_pairs(seen: _Seen) -> Iterator[tuple[str, dict[int, Transform]]]:
 
 def _requiring_grad(seen: _Seen) -> dict[int, Transform]:
     floats = [leaf for leaf in seen.leaves if leaf.example.is_floating_point()]
-    return {leaf.index: lambda t: t.requires_grad_() for leaf in floats}
+    return {leaf.index: letting_gradients_flow for leaf in floats}
 
 
 # --------------------------------------------------------------------------------------------------------------- sizes

@@ -279,8 +279,12 @@ def _identity_differences(expected: FrozenTensor, got: FrozenTensor, place: str)
         yield Difference("requires_grad", place, "requires grad", "does not require grad")
     if got.aliases and not expected.aliases:
         yield Difference("alias", place, "memory of its own", f"a view of {', '.join(sorted(got.aliases))}")
-    if expected.aliases and expected.aliases == got.aliases and _visible(expected) != _visible(got):
-        yield Difference("stride", place, str(expected.stride), str(got.stride))
+    if expected.aliases and expected.aliases == got.aliases:
+        if _visible(expected) != _visible(got):
+            yield Difference("stride", place, str(expected.stride), str(got.stride))
+    # `view` and kernels of other libraries take what is contiguous; the other way round nothing is lost
+    elif _is_contiguous(expected) and not _is_contiguous(got):
+        yield Difference("stride", place, f"contiguous {expected.stride}", str(got.stride))
 
 
 def _visible(tensor: FrozenTensor) -> tuple[int, ...]:
@@ -288,6 +292,17 @@ def _visible(tensor: FrozenTensor) -> tuple[int, ...]:
     if any(size == 0 for size in tensor.shape):
         return ()
     return tuple(step for size, step in zip(tensor.shape, tensor.stride) if size > 1)
+
+
+def _is_contiguous(tensor: FrozenTensor) -> bool:
+    if tensor.layout != str(torch.strided) or any(size == 0 for size in tensor.shape):
+        return True
+    wanted = 1
+    for size, step in zip(reversed(tensor.shape), reversed(tensor.stride)):
+        if size > 1 and step != wanted:
+            return False
+        wanted *= size
+    return True
 
 
 def _first_difference(expected: torch.Tensor, got: torch.Tensor, tolerance: Tolerance) -> tuple[str, str] | None:

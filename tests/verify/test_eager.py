@@ -258,7 +258,56 @@ def test_what_shows_only_on_the_second_call_is_caught(program: Program, options:
     found = judged(program, options, remembering, remembering.replace("x * 2", "x * 3"))
 
     assert not found.equal
-    assert all("second call" in m.sample for m in found.mismatches)
+    assert all("second call" in m.sample or ", then " in m.sample for m in found.mismatches)
+
+
+def test_state_taken_from_one_input_is_caught_on_the_next(program: Program, options: SessionOptions) -> None:
+    scaling = """
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("scale", torch.zeros(()))
+
+        def forward(self, x, keep):
+            if self.scale == 0:
+                self.scale.copy_(x.abs().max())
+            return x * self.scale
+    """
+
+    found = judged(program, options, scaling, scaling.replace("if self.scale == 0", "if True"))
+
+    assert not found.equal
+    assert all(", then " in m.sample for m in found.mismatches)
+
+
+def test_a_buffer_that_becomes_another_tensor_is_caught(program: Program, options: SessionOptions) -> None:
+    found = judged(
+        program, options, COUNTING, COUNTING.replace("self.seen += keep.sum()", "self.seen = self.seen + keep.sum()")
+    )
+
+    assert not found.equal
+    assert {m.expected for m in found.mismatches} == {"self.seen is the same tensor as before"}
+
+
+def test_gradients_are_compared_on_each_side_of_a_decision(program: Program, options: SessionOptions) -> None:
+    original = """
+    def fn(x, keep):
+        if not keep.any():
+            return x.sum(0)
+        return x.sum(0).abs().sqrt()
+    """
+    rewritten = """
+    def fn(x, keep):
+        y = (x.sum(0) * keep.any()).abs().sqrt()
+        return torch.where(keep.any(), y, x.sum(0))
+    """
+    first = program(textwrap.dedent(original) + INPUTS)
+    second = program(textwrap.dedent(rewritten) + INPUTS)
+
+    found = compare(first, lambda: second, (decision(first, "not keep.any()"),), options, 32, False)
+
+    assert {(m.sample, m.aspect) for m in found.mismatches} == {("keep all false, requiring grad", "gradient")}
+    assert found.samples == sum(found.sides["d"]) == 32
 
 
 def test_dropout_is_seeded_alike(program: Program, options: SessionOptions) -> None:
@@ -275,11 +324,20 @@ def test_dropout_is_seeded_alike(program: Program, options: SessionOptions) -> N
     assert judged(program, options, dropping, dropping).mismatches == ()
 
 
-def test_an_extra_random_draw_is_only_noted(program: Program, options: SessionOptions) -> None:
+def test_an_extra_random_draw_is_caught(program: Program, options: SessionOptions) -> None:
     found = judged(program, options, ORIGINAL, ORIGINAL.replace("    if keep", "    torch.rand(3)\n    if keep"))
 
-    assert found.equal
+    assert not found.equal
     assert {m.aspect for m in found.mismatches} == {"random state"}
+
+
+def test_a_side_on_which_torch_itself_raises_does_not_count(program: Program, options: SessionOptions) -> None:
+    entry = program("def fn(x, keep):\n    if keep.any():\n        return x\n    return x[keep].amax(0)\n" + INPUTS)
+
+    found = compare(entry, lambda: entry, (decision(entry, "keep.any()"),), options, 32, False)
+
+    assert found.sides["d"][1] == 0
+    assert found.sides["d"][0] > 0
 
 
 def test_an_original_that_differs_from_itself_cannot_be_compared(program: Program, options: SessionOptions) -> None:

@@ -27,6 +27,8 @@ SAME = [
     (torch.ones(2, dtype=torch.bool), torch.ones(2, dtype=torch.bool)),
     (torch.eye(2).to_sparse(), torch.eye(2).to_sparse()),
     ({1, 2}, {2, 1}),
+    (torch.ones(3, 2).t(), torch.ones(2, 3)),
+    (torch.ones(3, 1).t(), torch.ones(1, 3)),
     (torch.float32, torch.float32),
 ]
 
@@ -55,6 +57,8 @@ DIFFERENT = [
     ("a", "b", "value"),
     (torch.eye(2).to_sparse(), torch.eye(2), "layout"),
     (torch.ones(2, requires_grad=True), torch.ones(2), "requires_grad"),
+    (torch.ones(2, 3), torch.ones(3, 2).t(), "stride"),
+    (torch.ones(3), torch.ones(()).expand(3), "stride"),
 ]
 
 

@@ -1,0 +1,55 @@
+"""What a comparison says of a candidate under its claim: refuted, doubtful (unsafe at most), or neither."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ddelint.diagnostics import Claim
+from ddelint.protocol import Comparison, Decision, Mismatch
+
+_RAISED = ("exception", "message")
+
+
+def refutation(comparison: Comparison, claim: Claim) -> str:
+    """Why the rewritten program is not the same program; empty where nothing speaks against it.
+
+    On declared inputs everything counts. On ours, what torch itself refuses binds nobody, but what the program raises
+    on purpose is a result like any other, unless a promise says that such inputs do not occur. A claim by which eager
+    stays as it is leaves no room for new exceptions; others may narrow what the program accepts (see `doubt`).
+    """
+    for mismatch in comparison.mismatches:
+        if mismatch.declared or not _is_lenient(mismatch, claim):
+            return described(mismatch)
+    return "" if comparison.equal else "eager results differ"
+
+
+def _is_lenient(mismatch: Mismatch, claim: Claim) -> bool:
+    if mismatch.aspect in _RAISED:
+        if mismatch.deliberate:
+            return claim is Claim.PROMISE
+        return not (mismatch.narrower and mismatch.where == "eager" and claim in (Claim.EQUIVALENT, Claim.GENERAL_PATH))
+    return mismatch.narrower
+
+
+def doubt(comparison: Comparison) -> str:
+    """What keeps a rewrite that isn't refuted from being safe: it raises elsewhere, or takes too long."""
+    for mismatch in comparison.mismatches:
+        if mismatch.narrower or mismatch.aspect in _RAISED:
+            return f"on an input of our own making ({mismatch.sample}): {described(mismatch)}"
+    return ""
+
+
+def unreached(comparison: Comparison, decisions: Sequence[Decision]) -> Iterator[tuple[Decision, str]]:
+    """The decisions of which not both sides were run, and which was not: `true`, `false`, or empty for both."""
+    for decision in decisions:
+        true, false = comparison.sides.get(decision.key, (0, 0))
+        if not (true and false):
+            yield decision, "false" if true else "true" if false else ""
+
+
+def described(mismatch: Mismatch) -> str:
+    """`eager, seed 3: value differs (expected 1.0 at [0], got 2.0 at [0])`."""
+    return (
+        f"{mismatch.where}, {mismatch.sample}: {mismatch.aspect} differs "
+        f"(expected {mismatch.expected}, got {mismatch.got})"
+    )

@@ -1,0 +1,58 @@
+"""What a comparison says of a candidate, by its claim."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from ddelint.diagnostics import Claim, Span
+from ddelint.protocol import Comparison, Decision, Mismatch
+from ddelint.rewrite.verdict import doubt, refutation, unreached
+
+OURS = Mismatch("keep all false", False, "eager", "exception", "a result", "RuntimeError", narrower=True)
+ON_PURPOSE = Mismatch("keep all false", False, "eager", "exception", "ValueError", "a result", deliberate=True)
+BY_TORCH = replace(ON_PURPOSE, deliberate=False)
+
+
+def of(mismatch: Mismatch, *, equal: bool = True) -> Comparison:
+    return Comparison(8, 4, equal, {}, (mismatch,))
+
+
+@pytest.mark.parametrize(
+    ("mismatch", "refuting"),
+    [
+        (OURS, {Claim.EQUIVALENT, Claim.GENERAL_PATH}),
+        (replace(OURS, where="traced path"), set()),
+        (replace(OURS, aspect="cost"), set()),
+        (ON_PURPOSE, {Claim.EQUIVALENT, Claim.GENERAL_PATH, Claim.RESTRUCTURED}),
+        (replace(ON_PURPOSE, aspect="message"), {Claim.EQUIVALENT, Claim.GENERAL_PATH, Claim.RESTRUCTURED}),
+        (BY_TORCH, set()),
+        (replace(BY_TORCH, declared=True), set(Claim)),
+        (Mismatch("x all zero", False, "eager", "value", "0", "nan"), set(Claim)),
+        (Mismatch("seed 0", True, "eager", "random state", "a", "b"), set(Claim)),
+    ],
+)
+def test_what_refutes_depends_on_the_claim(mismatch: Mismatch, refuting: set[Claim]) -> None:
+    assert {claim for claim in Claim if refutation(of(mismatch), claim)} == refuting
+
+
+@pytest.mark.parametrize("mismatch", [OURS, replace(OURS, aspect="cost"), BY_TORCH])
+def test_what_does_not_refute_is_doubtful(mismatch: Mismatch) -> None:
+    assert "on an input of our own making (keep all false)" in doubt(of(mismatch))
+
+
+def test_results_that_differ_for_no_stated_reason_refute() -> None:
+    assert refutation(Comparison(8, 4, False), Claim.RESTRUCTURED) == "eager results differ"
+    assert refutation(Comparison(8, 4, True), Claim.RESTRUCTURED) == ""
+    assert doubt(Comparison(8, 4, True)) == ""
+
+
+def test_the_side_that_was_not_reached_is_named() -> None:
+    decisions = [Decision(key, Span("a.py", 1, 1, 1, 2)) for key in ("both", "true", "false", "none")]
+    comparison = Comparison(8, 4, True, {"both": (3, 5), "true": (8, 0), "false": (0, 8)})
+    assert [(d.key, side) for d, side in unreached(comparison, decisions)] == [
+        ("true", "false"),
+        ("false", "true"),
+        ("none", ""),
+    ]

@@ -1,0 +1,959 @@
+"""Wrong rewrites, judged as the search judges the candidates of a move: each is refused, and for what is wrong with it.
+
+The programs stand in mutations/. A row puts its text between the two comment lines of one, as the only candidate that
+there is, under the claim that an honest move would make. A rewrite that still asks would be refused for that, so each
+row also names the aspect in which it must have been caught. Right rewrites stand at the end: they must be kept.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import textwrap
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from ddelint.diagnostics import Applicability, Claim, Diagnostic, Edit, Span, TypeFact
+from ddelint.protocol import EntrySpec, SessionOptions
+from ddelint.rewrite.candidate import MOVES, Candidate, Context
+from ddelint.rewrite.moves import load_moves
+from ddelint.rewrite.search import Search
+from ddelint.source import SourceFile
+from ddelint.trace.diagnose import diagnose
+from ddelint.trace.session import Session, Worker
+
+FOLDER = Path(__file__).with_name("mutations")
+BEGIN, END = "# decided from here", "# to here"
+
+EQUIVALENT, GENERAL_PATH, RESTRUCTURED = Claim.EQUIVALENT, Claim.GENERAL_PATH, Claim.RESTRUCTURED
+
+
+@dataclass(frozen=True)
+class Row:
+    """One rewrite of a program's decision."""
+
+    program: str
+    what: str
+    claim: Claim
+    text: str
+    aspect: str = ""
+    """In which respect it must be found to differ; empty for a right rewrite."""
+
+    def __str__(self) -> str:
+        return f"{self.program}: {self.what}"
+
+
+COMPILING = "torch.compiler.is_compiling()"
+
+WRONG = (
+    # ------------------------------------------------------------------------------------------------- which side
+    Row(
+        "choose_arm",
+        "branches swapped",
+        RESTRUCTURED,
+        """
+        first = scores.sum() > 0
+        y = torch.where(first, self.soft(x), self.sharp(x))
+        z = torch.where(first, x - 1, x * 2)
+        """,
+        "value",
+    ),
+    Row(
+        "choose_arm",
+        "outputs swapped",
+        RESTRUCTURED,
+        """
+        first = scores.sum() > 0
+        z = torch.where(first, self.sharp(x), self.soft(x))
+        y = torch.where(first, x * 2, x - 1)
+        """,
+        "requires_grad",
+    ),
+    Row(
+        "choose_arm",
+        "one of two outputs keeps its first arm",
+        RESTRUCTURED,
+        """
+        first = scores.sum() > 0
+        y = torch.where(first, self.sharp(x), self.soft(x))
+        z = x * 2
+        """,
+        "value",
+    ),
+    Row(
+        "choose_arm",
+        "true where the sum is zero",
+        RESTRUCTURED,
+        """
+        first = scores.sum() >= 0
+        y = torch.where(first, self.sharp(x), self.soft(x))
+        z = torch.where(first, x * 2, x - 1)
+        """,
+        "value",
+    ),
+    Row(
+        "choose_arm",
+        "gradient of one arm is cut off",
+        RESTRUCTURED,
+        """
+        first = scores.sum() > 0
+        y = torch.where(first, self.sharp(x), self.soft(x).detach())
+        z = torch.where(first, x * 2, x - 1)
+        """,
+        "gradient",
+    ),
+    Row(
+        "choose_arm",
+        "no gradients at all",
+        RESTRUCTURED,
+        """
+        with torch.no_grad():
+            first = scores.sum() > 0
+            y = torch.where(first, self.sharp(x), self.soft(x))
+            z = torch.where(first, x * 2, x - 1)
+        """,
+        "requires_grad",
+    ),
+    Row(
+        "choose_arm",
+        "a result in double precision",
+        RESTRUCTURED,
+        """
+        first = scores.sum() > 0
+        y = torch.where(first, self.sharp(x), self.soft(x))
+        z = torch.where(first, x * 2, x.double() - 1)
+        """,
+        "dtype",
+    ),
+    Row(
+        "choose_arm",
+        "the wrong arm while compiling",
+        GENERAL_PATH,
+        f"""
+        if {COMPILING} or scores.sum() > 0:
+            y = self.sharp(x)
+            z = x * 2
+        else:
+            y = self.soft(x)
+            z = x - 1
+        """,
+        "value",
+    ),
+    # --------------------------------------------------------------------------------------------- empty and full
+    Row(
+        "mean_of_kept",
+        "NaN for an empty mask",
+        RESTRUCTURED,
+        "y = x[keep].mean(0)",
+        "value",
+    ),
+    Row(
+        "mean_of_kept",
+        "NaN for an empty mask, compiled alone",
+        GENERAL_PATH,
+        f"""
+        if {COMPILING} or keep.any():
+            y = x[keep].mean(0)
+        else:
+            y = x.new_zeros(x.shape[1])
+        """,
+        "value",
+    ),
+    Row(
+        "mean_of_kept",
+        "divided by all rows",
+        RESTRUCTURED,
+        "y = (x * keep[:, None]).sum(0) / keep.shape[0]",
+        "value",
+    ),
+    Row(
+        "mean_of_kept",
+        "wrong where one row is kept",
+        RESTRUCTURED,
+        "y = (x * keep[:, None]).sum(0) / keep.sum().clamp(min=2)",
+        "value",
+    ),
+    Row(
+        "mean_of_kept",
+        "wrong where all rows are kept",
+        RESTRUCTURED,
+        "y = (x * keep[:, None]).sum(0) / keep.sum().clamp(min=1, max=keep.shape[0] - 1)",
+        "value",
+    ),
+    Row(
+        "mean_of_kept",
+        "a dimension too many",
+        RESTRUCTURED,
+        "y = (x * keep[:, None]).sum(0, keepdim=True) / keep.sum().clamp(min=1)",
+        "shape",
+    ),
+    Row(
+        "one_row",
+        "a lone row is divided, too",
+        RESTRUCTURED,
+        """
+        n = rows.shape[0]
+        y = rows - rows.sum(0) / torch.sym_max(n, 1)
+        y = y / (y.square().sum(0) / torch.sym_max(n - 1, 1) + 1e-3) + (keep.sum() == 1)
+        """,
+        "value",
+    ),
+    Row(
+        "one_row",
+        "NaN for a lone row, compiled alone",
+        GENERAL_PATH,
+        f"""
+        if not {COMPILING} and rows.shape[0] <= 1:
+            y = rows - rows
+        else:
+            y = (rows - rows.mean(0)) / (rows.var(0) + 1e-3)
+        """,
+        "value",
+    ),
+    Row(
+        "one_row",
+        "only the gradient is NaN for a lone row",
+        RESTRUCTURED,
+        """
+        n = rows.shape[0]
+        y = rows - rows.sum(0) / torch.sym_max(n, 1)
+        spread = y.square().sum(0) / torch.sym_max(n - 1, 1)
+        y = y / (spread.sqrt().square() + 1e-3)
+        """,
+        "gradient",
+    ),
+    Row(
+        "largest_of_kept",
+        "zero for an empty mask",
+        RESTRUCTURED,
+        """
+        top = torch.where(keep.any(), x.masked_fill(~keep, float("-inf")).max(), 0.0)
+        last = torch.where(keep, torch.arange(keep.shape[0]), -1).max()
+        """,
+        "value",
+    ),
+    Row(
+        "largest_of_kept",
+        "a low number in the place of minus infinity",
+        RESTRUCTURED,
+        """
+        top = x.masked_fill(~keep, torch.finfo(x.dtype).min).max()
+        last = torch.where(keep, torch.arange(keep.shape[0]), -1).max()
+        """,
+        "value",
+    ),
+    Row(
+        "largest_of_kept",
+        "zero counts as kept",
+        RESTRUCTURED,
+        """
+        top = (x * keep).max()
+        top = torch.where(keep.any(), top, float("-inf"))
+        last = torch.where(keep, torch.arange(keep.shape[0]), -1).max()
+        """,
+        "value",
+    ),
+    Row(
+        "largest_of_kept",
+        "the first place, not the last",
+        RESTRUCTURED,
+        """
+        top = x.masked_fill(~keep, float("-inf")).max()
+        last = torch.where(keep.any(), keep.int().argmax(), -1)
+        """,
+        "value",
+    ),
+    Row(
+        "largest_of_kept",
+        "never looks at the last row",
+        RESTRUCTURED,
+        """
+        top = x.masked_fill(~keep, float("-inf")).max()
+        last = torch.where(keep[:-1], torch.arange(keep.shape[0] - 1), -1).max()
+        """,
+        "value",
+    ),
+    Row(
+        "largest_of_kept",
+        "a place as a float",
+        RESTRUCTURED,
+        """
+        top = x.masked_fill(~keep, float("-inf")).max()
+        last = torch.where(keep, torch.arange(keep.shape[0]), -1.0).max()
+        """,
+        "dtype",
+    ),
+    # ----------------------------------------------------------------------------------------- validation, exceptions
+    Row(
+        "validate",
+        "another exception type",
+        EQUIVALENT,
+        'torch._check(labels.max().item() < 8, lambda: "label out of range")',
+        "exception",
+    ),
+    Row(
+        "validate",
+        "another message",
+        EQUIVALENT,
+        'torch._check_value(labels.max().item() < 8, lambda: "label is out of range")',
+        "message",
+    ),
+    Row(
+        "validate",
+        "off by one",
+        EQUIVALENT,
+        'torch._check_value(labels.max().item() <= 8, lambda: "label out of range")',
+        "exception",
+    ),
+    Row(
+        "validate",
+        "the check is dropped, the label clamped",
+        RESTRUCTURED,
+        "labels = labels.clamp(max=7)",
+        "exception",
+    ),
+    Row(
+        "validate_rarely",
+        "another exception type where no declared input raises",
+        EQUIVALENT,
+        'torch._check(lengths.max().item() <= 6, lambda: "a length is larger than 6")',
+        "exception",
+    ),
+    Row(
+        "validate_rarely",
+        "another message where no declared input raises",
+        EQUIVALENT,
+        'torch._check_value(lengths.max().item() <= 6, lambda: "a length is above 6")',
+        "message",
+    ),
+    Row(
+        "validate_rarely",
+        "accepts what was refused",
+        EQUIVALENT,
+        'torch._check_value(lengths.max().item() <= 7, lambda: "a length is larger than 6")',
+        "exception",
+    ),
+    Row(
+        "validate_rarely",
+        "refuses what was accepted",
+        EQUIVALENT,
+        """
+        torch._check_value(lengths.max().item() <= 6, lambda: "a length is larger than 6")
+        torch._check_value(lengths.min().item() > 0, lambda: "a length is zero")
+        """,
+        "exception",
+    ),
+    Row(
+        "validate_rarely",
+        "nothing is checked any more",
+        RESTRUCTURED,
+        "pass",
+        "exception",
+    ),
+    # ------------------------------------------------------------------------------------------------- bounds, slices
+    Row(
+        "first_rows",
+        "one row too few",
+        RESTRUCTURED,
+        """
+        n = keep.sum().item()
+        y = x.narrow(0, 0, torch.sym_max(n - 1, 0))
+        """,
+        "shape",
+    ),
+    Row(
+        "first_rows",
+        "the last rows instead of the first",
+        RESTRUCTURED,
+        """
+        n = keep.sum().item()
+        y = x.narrow(0, x.shape[0] - n, n)
+        """,
+        "value",
+    ),
+    Row(
+        "first_rows",
+        "a tensor where the result was a number",
+        RESTRUCTURED,
+        """
+        n = keep.sum()
+        y = x[: n.item()]
+        """,
+        "type",
+    ),
+    Row(
+        "first_rows",
+        "rows that do not lie one behind the other",
+        RESTRUCTURED,
+        """
+        n = keep.sum().item()
+        y = x[:n].t().contiguous().t()
+        """,
+        "stride",
+    ),
+    Row(
+        "same_lengths",
+        "wrong where all lengths are alike",
+        RESTRUCTURED,
+        """
+        y = x * (torch.arange(x.shape[1]) < lengths[:, None])
+        y = y * torch.where((lengths == lengths[0]).all(), 2.0, 1.0)
+        """,
+        "value",
+    ),
+    Row(
+        "same_lengths",
+        "one entry too many",
+        RESTRUCTURED,
+        "y = x * (torch.arange(x.shape[1]) <= lengths[:, None])",
+        "value",
+    ),
+    Row(
+        "same_lengths",
+        "every row by the first one's length, compiled alone",
+        GENERAL_PATH,
+        f"""
+        if {COMPILING} or (lengths == lengths[0]).all():
+            y = x * (torch.arange(x.shape[1]) < lengths[0])
+        else:
+            y = x * (torch.arange(x.shape[1]) < lengths[:, None])
+        """,
+        "value",
+    ),
+    Row(
+        "over_the_limit",
+        "wrong over the limit",
+        RESTRUCTURED,
+        """
+        x = torch.where(counts.max() > 8, x * 0.5, x)
+        counts = torch.where(counts > 8, 7, counts)
+        """,
+        "value",
+    ),
+    Row(
+        "over_the_limit",
+        "halves at the limit already",
+        RESTRUCTURED,
+        """
+        x = torch.where(counts.max() >= 8, x * 0.5, x)
+        counts = counts.clamp(max=8)
+        """,
+        "value",
+    ),
+    Row(
+        "over_the_limit",
+        "counts in another integer type",
+        RESTRUCTURED,
+        """
+        x = torch.where(counts.max() > 8, x * 0.5, x)
+        counts = counts.clamp(max=8).int()
+        """,
+        "dtype",
+    ),
+    Row(
+        "unique_labels",
+        "wrong where no label occurs twice",
+        RESTRUCTURED,
+        "y = x.sum(0)",
+        "value",
+    ),
+    Row(
+        "unique_labels",
+        "wrong where all labels are one",
+        RESTRUCTURED,
+        """
+        twice = (ordered[1:] == ordered[:-1]).any() & (ordered[0] != ordered[-1])
+        y = torch.where(twice, x.sum(0), x.mean(0))
+        """,
+        "value",
+    ),
+    Row(
+        "unique_labels",
+        "never looks at the last label",
+        RESTRUCTURED,
+        """
+        twice = (ordered[1:-1] == ordered[:-2]).any()
+        y = torch.where(twice, x.sum(0), x.mean(0))
+        """,
+        "value",
+    ),
+    Row(
+        "count_large",
+        "large sums lose their last digits",
+        RESTRUCTURED,
+        "total = torch.where(total > 4_000_000_000, (total.double() * (1 + 1e-15)).long() - 3, total)",
+        "value",
+    ),
+    Row(
+        "count_large",
+        "the limit in single precision",
+        RESTRUCTURED,
+        "total = torch.where(total > 4_000_000_000, (total.float() - 3.0).long(), total)",
+        "value",
+    ),
+    Row(
+        "count_large",
+        "a count as a float",
+        RESTRUCTURED,
+        "total = torch.where(total > 4_000_000_000, total - 3, total.float())",
+        "dtype",
+    ),
+    Row(
+        "half_overflow",
+        "infinity stays",
+        GENERAL_PATH,
+        f"""
+        if not {COMPILING} and torch.isinf(y).any():
+            top = torch.finfo(y.dtype).max - 1000
+            y = y.clamp(min=-top, max=top)
+        """,
+        "value",
+    ),
+    Row(
+        "half_overflow",
+        "the sign of infinity is lost",
+        RESTRUCTURED,
+        """
+        top = torch.finfo(y.dtype).max - 1000
+        y = torch.where(torch.isinf(y).any(), torch.where(torch.isinf(y), top, y.clamp(min=-top, max=top)), y)
+        """,
+        "value",
+    ),
+    Row(
+        "half_overflow",
+        "NaN becomes a number",
+        RESTRUCTURED,
+        """
+        top = torch.finfo(y.dtype).max - 1000
+        y = torch.where(torch.isinf(y).any(), y.clamp(min=-top, max=top), torch.nan_to_num(y))
+        """,
+        "value",
+    ),
+    # ---------------------------------------------------------------------------------------------------- gradients
+    Row(
+        "clip_norm",
+        "the norm without its gradient",
+        RESTRUCTURED,
+        "y = torch.where(norm > 2, y * (2 / norm.detach()), y)",
+        "gradient",
+    ),
+    Row(
+        "clip_norm",
+        "NaN in the gradient of a zero vector",
+        RESTRUCTURED,
+        "y = torch.where(norm > 2, y / norm * 2, y)",
+        "gradient",
+    ),
+    Row(
+        "clip_norm",
+        "the gradient of the clipped arm, always",
+        RESTRUCTURED,
+        "y = torch.where(norm > 2, y * (2 / norm), y * (norm / norm.detach().clamp(min=1e-6)))",
+        "gradient",
+    ),
+    Row(
+        "root_of_positive",
+        "NaN in the gradient of what isn't positive",
+        RESTRUCTURED,
+        "y = torch.where(positive, x.sqrt(), 0.0)",
+        "gradient",
+    ),
+    Row(
+        "root_of_positive",
+        "no gradient where something is not positive",
+        RESTRUCTURED,
+        """
+        safe = torch.where(positive, x, 1.0)
+        y = torch.where(positive.all(), safe.sqrt(), torch.where(positive, safe.sqrt().detach(), 0.0))
+        """,
+        "gradient",
+    ),
+    # ------------------------------------------------------------------------------------------- effects and memory
+    Row(
+        "zero_bad_values",
+        "the caller's tensor stays as it was",
+        RESTRUCTURED,
+        "x = torch.where(torch.isnan(x), 0.0, x)",
+        "mutation",
+    ),
+    Row(
+        "zero_bad_values",
+        "the caller's infinities go, too",
+        RESTRUCTURED,
+        "x.nan_to_num_(0.0)",
+        "mutation",
+    ),
+    Row(
+        "zero_bad_values",
+        "writes the result into the caller's tensor",
+        RESTRUCTURED,
+        """
+        x.masked_fill_(torch.isnan(x), 0.0)
+        x.add_(torch.isnan(x).any())
+        x.mul_(torch.where((x == 0).all(), 1.0, 1.0 + 1e-3))
+        """,
+        "value",
+    ),
+    Row(
+        "copy_and_fill",
+        "the clone is dropped",
+        RESTRUCTURED,
+        """
+        x.masked_fill_(mask[:, None], -1.0)
+        y = x.clone()
+        """,
+        "mutation",
+    ),
+    Row(
+        "copy_and_fill",
+        "the result is the caller's tensor where nothing is filled",
+        GENERAL_PATH,
+        f"""
+        if {COMPILING} or mask.any():
+            y = y.clone()
+            y[mask] = -1.0
+        """,
+        "alias",
+    ),
+    Row(
+        "copy_and_fill",
+        "another layout of the copy",
+        RESTRUCTURED,
+        "y = torch.where(mask[:, None], -1.0, y).t().contiguous().t()",
+        "stride",
+    ),
+    Row(
+        "best_so_far",
+        "the counter counts every call",
+        RESTRUCTURED,
+        """
+        better = score > self.best
+        self.best.copy_(torch.where(better, score, self.best))
+        self.seen += 1
+        self.calls += 1
+        """,
+        "mutation",
+    ),
+    Row(
+        "best_so_far",
+        "the buffer is left as it was",
+        RESTRUCTURED,
+        """
+        better = score > self.best
+        self.seen += better
+        self.calls += 1
+        """,
+        "value",
+    ),
+    Row(
+        "best_so_far",
+        "the attribute is left as it was",
+        RESTRUCTURED,
+        """
+        better = score > self.best
+        self.best.copy_(torch.where(better, score, self.best))
+        self.seen += better
+        """,
+        "mutation",
+    ),
+    Row(
+        "best_so_far",
+        "a new attribute stays behind",
+        RESTRUCTURED,
+        """
+        self.better = score > self.best
+        self.best.copy_(torch.where(self.better, score, self.best))
+        self.seen += self.better
+        self.calls += 1
+        """,
+        "mutation",
+    ),
+    Row(
+        "best_so_far",
+        "the buffer is another tensor afterwards",
+        RESTRUCTURED,
+        """
+        better = score > self.best
+        self.best = torch.where(better, score, self.best).detach()
+        self.seen += better
+        self.calls += 1
+        """,
+        "mutation",
+    ),
+    Row(
+        "best_so_far",
+        "the buffer becomes an attribute of another type",
+        RESTRUCTURED,
+        """
+        better = score > self.best
+        self.best.copy_(torch.where(better, score, self.best))
+        self.seen = self.seen.double() + better
+        self.calls += 1
+        """,
+        "mutation",
+    ),
+    Row(
+        "first_call_differs",
+        "the second call scales anew",
+        RESTRUCTURED,
+        "self.scale.copy_(x.abs().max())",
+        "value",
+    ),
+    Row(
+        "first_call_differs",
+        "scales anew on the second call, compiled alone",
+        GENERAL_PATH,
+        f"""
+        if {COMPILING} or self.scale == 0:
+            self.scale.copy_(x.abs().max())
+        """,
+        "value",
+    ),
+    # --------------------------------------------------------------------------------------------------- random draws
+    Row(
+        "noisy",
+        "a random draw in any case",
+        RESTRUCTURED,
+        "x = torch.where(loud.any(), x + torch.randn_like(x), x)",
+        "random state",
+    ),
+    Row(
+        "noisy",
+        "the draw is missing",
+        RESTRUCTURED,
+        "x = x + 0 * loud.any()",
+        "value",
+    ),
+    Row(
+        "noisy",
+        "another distribution",
+        RESTRUCTURED,
+        "x = x + torch.rand_like(x) * loud.any()",
+        "value",
+    ),
+    # --------------------------------------------------------------------------------------------- loops, containers
+    Row(
+        "experts",
+        "only the first expert",
+        GENERAL_PATH,
+        f"""
+        if number == 0 if {COMPILING} else rows.numel() > 0:
+            out.index_add_(0, rows, expert(x[rows]))
+        """,
+        "value",
+    ),
+    Row(
+        "experts",
+        "every expert adds to every row",
+        RESTRUCTURED,
+        "out = out + expert(x)",
+        "value",
+    ),
+    Row(
+        "experts",
+        "the weight is taken twice where it is chosen",
+        RESTRUCTURED,
+        "out = out + expert(x) * (1 + (route == number).all()) * (route == number)[:, None]",
+        "value",
+    ),
+    Row(
+        "pick_layer",
+        "always the first",
+        RESTRUCTURED,
+        "weight = self.weights[0] + 0 * which",
+        "value",
+    ),
+    Row(
+        "pick_layer",
+        "the last one is never taken",
+        RESTRUCTURED,
+        "weight = torch.stack(list(self.weights))[which.clamp(max=2)]",
+        "value",
+    ),
+    Row(
+        "pick_layer",
+        "the weights get no gradient",
+        RESTRUCTURED,
+        "weight = torch.stack([weight.data for weight in self.weights])[which]",
+        "requires_grad",
+    ),
+)
+
+RIGHT = (
+    Row(
+        "choose_arm",
+        "both arms, merged",
+        RESTRUCTURED,
+        """
+        first = scores.sum() > 0
+        y = torch.where(first, self.sharp(x), self.soft(x))
+        z = torch.where(first, x * 2, x - 1)
+        """,
+    ),
+    Row(
+        "mean_of_kept",
+        "a sum over at least one",
+        RESTRUCTURED,
+        "y = (x * keep[:, None]).sum(0) / keep.sum().clamp(min=1)",
+    ),
+    Row(
+        "experts",
+        "no rows add nothing",
+        GENERAL_PATH,
+        f"""
+        if {COMPILING} or rows.numel() > 0:
+            out.index_add_(0, rows, expert(x[rows]))
+        """,
+    ),
+    Row(
+        "validate",
+        "the check of the same type and text",
+        EQUIVALENT,
+        'torch._check_value(labels.max().item() < 8, lambda: "label out of range")',
+    ),
+    Row(
+        "validate_rarely",
+        "the check of the same type and text, of which declared inputs show one side",
+        EQUIVALENT,
+        'torch._check_value(lengths.max().item() <= 6, lambda: "a length is larger than 6")',
+    ),
+    Row(
+        "zero_bad_values",
+        "filled in place",
+        RESTRUCTURED,
+        "x.masked_fill_(torch.isnan(x), 0.0)",
+    ),
+    Row(
+        "best_so_far",
+        "the buffers keep their memory",
+        RESTRUCTURED,
+        """
+        better = score > self.best
+        self.best.copy_(torch.where(better, score, self.best))
+        self.seen += better
+        self.calls += 1
+        """,
+    ),
+    Row(
+        "root_of_positive",
+        "a safe fill before the root",
+        RESTRUCTURED,
+        "y = torch.where(positive, torch.where(positive, x, 1.0).sqrt(), 0.0)",
+    ),
+    Row(
+        "same_lengths",
+        "without the fast path",
+        GENERAL_PATH,
+        f"""
+        if not {COMPILING} and (lengths == lengths[0]).all():
+            y = x.clone()
+            y[:, lengths[0] :] = 0
+        else:
+            y = x * (torch.arange(x.shape[1]) < lengths[:, None])
+        """,
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A program open in the worker, with what the search wants to know about it."""
+
+    session: Session
+    source: SourceFile
+    types: Mapping[str, Mapping[str, TypeFact]]
+
+    def block(self) -> tuple[Span, str, str]:
+        """The span of the lines between the comments, their text, and their indentation."""
+        rows = [number for number, line in enumerate(self.source.lines, 1) if line.strip() in (BEGIN, END)]
+        begin, end = rows
+        lines = self.source.lines[begin : end - 1]
+        indentation = lines[0][: len(lines[0]) - len(lines[0].lstrip())]
+        return Span(self.source.filename, begin + 1, 1, end, 1), "".join(lines), indentation
+
+    def candidate(self, row: Row) -> Candidate:
+        """The row's text in the place of the block; its tests must be seen on both sides."""
+        span, _, indentation = self.block()
+        text = textwrap.indent(textwrap.dedent(row.text).strip() + "\n", indentation)
+        tests = [
+            node.test
+            for node in ast.walk(self.source.tree)
+            if isinstance(node, (ast.If, ast.While)) and span.row <= node.lineno < span.end_row
+        ]
+        decisions = tuple(map(self.source.span, tests))
+        return Candidate("mutation", row.claim, row.what, (Edit(span, text),), decisions=decisions)
+
+
+@pytest.fixture(scope="module")
+def programs(worker: Worker) -> Iterator[Mapping[str, Judged]]:
+    """Each program, opened when it is first asked for."""
+
+    class Programs(dict[str, Judged]):
+        def __missing__(self, name: str) -> Judged:
+            path = FOLDER / f"{name}.py"
+            opened = worker.open(SessionOptions(EntrySpec(str(path)), (str(path),), ("export",), device="cpu"))
+            assert isinstance(opened, Session), opened
+            stack.callback(opened.close)
+            self[name] = Judged(opened, SourceFile.read(path), opened.types(()).functions)
+            return self[name]
+
+    with ExitStack() as stack:
+        yield Programs()
+
+
+@pytest.fixture
+def judge(programs: Mapping[str, Judged], monkeypatch: pytest.MonkeyPatch) -> object:
+    """Search with a row as the only candidate; gives what is told, and the text with every fix."""
+
+    def run(row: Row) -> tuple[list[Diagnostic], bool]:
+        judged = programs[row.program]
+        candidate = judged.candidate(row)
+
+        def propose(context: Context) -> Iterator[Candidate]:
+            # once: with it in effect its spans mean nothing
+            if context.site.source.text == judged.source.text:
+                yield candidate
+
+        load_moves()
+        for name in list(MOVES):
+            monkeypatch.setitem(MOVES, name, propose)
+        outcome = Search(
+            judged.session,
+            {judged.source.filename: judged.source},
+            ("export",),
+            samples=64,
+            diagnose=diagnose,
+            types=judged.types,
+        ).run()
+        return list(outcome.diagnostics), bool(outcome.everything.overlay)
+
+    return run
+
+
+@pytest.mark.parametrize("row", WRONG, ids=str)
+def test_a_wrong_rewrite_is_refused(row: Row, judge) -> None:  # type: ignore[no-untyped-def]
+    found, offered = judge(row)
+    reasons = [refusal.reason for diagnostic in found for refusal in diagnostic.refused]
+    assert not offered, [(d.fix.applicability, d.evidence) for d in found if d.fix is not None]
+    assert reasons
+    assert any(f": {row.aspect} differs" in reason for reason in reasons), reasons
+
+
+@pytest.mark.parametrize("row", RIGHT, ids=str)
+def test_a_right_rewrite_is_kept(row: Row, judge) -> None:  # type: ignore[no-untyped-def]
+    found, offered = judge(row)
+    assert offered, [refusal.reason for diagnostic in found for refusal in diagnostic.refused]
+    fixes = [diagnostic.fix for diagnostic in found if diagnostic.fix is not None]
+    assert {fix.applicability for fix in fixes} == {Applicability.SAFE}
+
+
+def test_there_are_enough_of_them_and_none_stands_twice() -> None:
+    assert len(WRONG) >= 40
+    assert len(RIGHT) >= 6
+    for one, other in itertools.combinations((*WRONG, *RIGHT), 2):
+        assert (one.program, one.text) != (other.program, other.text)
+    assert {path.stem for path in FOLDER.glob("*.py")} == {row.program for row in (*WRONG, *RIGHT)}
