@@ -277,10 +277,17 @@ def run(
 @click.argument("paths", nargs=-1, metavar="PATH…")
 @entry_options
 @config_options
+@click.option("--bench", is_flag=True, help="Measure, too: the original and what --fix makes of it, compiled or not.")
+@click.option(
+    "--against",
+    metavar="FILE|REV",
+    help="The original: another file, or PATH at a git revision; PATH is then the fixed one.  [default: PATH as it is]",
+)
+@click.option("--unsafe-fixes", is_flag=True, help="With --bench: measure what unsafe fixes make of it, too.")
 @click.option("--output-format", type=click.Choice(["full", "json"]), default="full", show_default=True)
 @output_options
-def verify(paths: tuple[str, ...], **given: Any) -> int:
-    """Compare eager with export, compile and the GPU; change nothing."""
+def verify(paths: tuple[str, ...], bench: bool, against: str | None, **given: Any) -> int:
+    """Compare eager with export, compile and the GPU; change nothing. With --bench, measure."""
     if not paths:
         raise click.UsageError("no path given: ddelint verify PATH --entry NAME")
     options = _check_options(paths, {**given, "trace": True})
@@ -289,11 +296,15 @@ def verify(paths: tuple[str, ...], **given: Any) -> int:
     from ddelint.report.formats import joined
 
     with _progress(options) as progress:
-        report = run_verify(paths, options, progress)
+        report = run_verify(paths, options, progress, bench=bench, against=against)
     _say(report, options)
     as_json = given["output_format"] == "json"
-    text = verification.render_json(report) if as_json else joined(verification.render_text(report, _style(given)))
-    _emit(text, given["output_file"])
+    shown_too = bench and not as_json and given["output_file"] is not None  # the table is for eyes, the file for later
+    if as_json or shown_too:
+        _emit(verification.render_json(report), given["output_file"])
+    if not as_json:
+        output = None if shown_too else given["output_file"]
+        _emit(joined(verification.render_text(report, _style({**given, "output_file": output}))), output)
     for error in report.errors:
         _complain(error)
     if report.errors:

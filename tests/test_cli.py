@@ -43,8 +43,10 @@ class Stage:
         progress.note("running an entry")
         return self.report
 
-    def run_verify(self, paths: Sequence[str], options: CheckOptions, progress: Progress) -> VerifyReport:
-        self.paths, self.options = paths, options
+    def run_verify(
+        self, paths: Sequence[str], options: CheckOptions, progress: Progress, **asked: object
+    ) -> VerifyReport:
+        self.paths, self.options, self.asked = paths, options, asked
         return self.verified
 
 
@@ -277,6 +279,9 @@ def test_verify_needs_what_it_compares(run: Run, stage: Stage) -> None:
     result = run("verify", "model.py", "--entry", "Model", "--output-format", "json")
     assert json.loads(result.stdout) == []
     assert stage.options.mode is Mode.TRACE
+    assert stage.asked == {"bench": False, "against": None}
+    run("verify", "model.py", "--bench", "--against", "HEAD")
+    assert stage.asked == {"bench": True, "against": "HEAD"}
     stage.verified = VerifyReport(errors=("no entry",))
     assert one_line_error(run("verify", "model.py")) == "no entry"
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from ddelint.diagnostics import Applicability, Diagnostic
+from ddelint.measurements import Benchmark, Parity
 from ddelint.protocol import Comparison, Compilation, EntryFailure
 
 
@@ -55,6 +56,10 @@ class Verification:
     failure: EntryFailure | None = None
     comparison: Comparison | None = None
     compilation: Compilation | None = None
+    parity: Parity | None = None
+    """Unbacked against backed dimensions; None where no input dimension is unbacked."""
+    benchmark: Benchmark | None = None
+    """With `--bench`."""
 
     @property
     def passed(self) -> bool:

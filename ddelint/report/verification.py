@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ddelint.protocol import EntryFailure, Mismatch, TargetResult
+from ddelint.protocol import Compilation, EntryFailure, Mismatch, TargetResult
+from ddelint.report import measurements
 from ddelint.report.diff import shown_path
 from ddelint.report.model import Verification, VerifyReport
 from ddelint.report.style import Style
@@ -30,7 +31,7 @@ def render_text(report: VerifyReport, style: Style) -> Iterator[str]:
 
 
 def render_json(report: VerifyReport) -> str:
-    """An array with one object for each entry: `label`, `passed`, `failure`, `comparison`, `compilation`."""
+    """An array with one object for each entry: `passed`, and the fields of `Verification` and what stands in them."""
     values: list[dict[str, Any]] = [{**to_wire(v), "passed": v.passed} for v in report.verifications]
     return json.dumps(values, indent=2) + "\n"
 
@@ -48,8 +49,15 @@ def _verification(verification: Verification, style: Style) -> Iterator[str]:
             yield _row("traced path", comparison.equal, text, style)
             yield from _mismatches(comparison.mismatches, style)
     compilation = verification.compilation
-    if compilation is None:
-        return
+    if compilation is not None:
+        yield from _compilation(compilation, style)
+    if verification.benchmark is not None:
+        yield from measurements.render_benchmark(verification.benchmark, style)
+    if verification.parity is not None:
+        yield from measurements.render_parity(verification.parity, style)
+
+
+def _compilation(compilation: Compilation, style: Style) -> Iterator[str]:
     if compilation.failure is not None:
         yield from _failure("targets", compilation.failure, style)
     for result in compilation.results:

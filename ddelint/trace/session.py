@@ -16,6 +16,7 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any, Self, TypeVar
 
+from ddelint.measurements import Measured, Parity
 from ddelint.protocol import (
     CaptureInfo,
     Comparison,
@@ -241,11 +242,13 @@ class Session:
         quick: bool,
         *,
         fresh: bool | None = None,
+        original: Overlay | None = None,
     ) -> Comparison:
         """The original against the program under `overlay`, in eager.
 
-        `fresh` loads the rewritten files by importing them anew instead of swapping functions in place; by default
-        the full comparison does and the quick one doesn't.
+        `original` is the text that counts as such (None: what is on disk). `fresh` loads the rewritten files by
+        importing them anew instead of swapping functions in place; by default the full comparison does and the quick
+        one doesn't.
         """
         reply = self.ask(
             "compare",
@@ -255,6 +258,7 @@ class Session:
                 "samples": samples,
                 "quick": quick,
                 "fresh": not quick if fresh is None else fresh,
+                "original": dict(original or {}),
             },
         )
         return _result(Comparison, reply, Comparison(samples=0, declared=0, equal=False))
@@ -268,11 +272,12 @@ class Session:
         *,
         fresh: bool | None = None,
         fakes: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
+        original: Overlay | None = None,
     ) -> Compilation:
         """The program under `overlay` through every target, against the original in eager.
 
-        `fresh` as in `compare`; by default the run with Inductor is fresh and others are not. `fakes`: operator → the
-        body of a fake kernel that it gets for this run.
+        `original` and `fresh` as in `compare`; by default the run with Inductor is fresh and others are not. `fakes`:
+        operator → the body of a fake kernel that it gets for this run.
         """
         reply = self.ask(
             "compile",
@@ -283,9 +288,36 @@ class Session:
                 "backend": backend,
                 "fresh": backend == "inductor" if fresh is None else fresh,
                 "fakes": {operator: list(body) for operator, body in fakes.items()},
+                "original": dict(original or {}),
             },
         )
         return _result(Compilation, reply, Compilation(results=()))
+
+    def measure(
+        self, overlay: Overlay, which: str, *, parity: bool = False, original: Overlay | None = None
+    ) -> Measured:
+        """Time and counts of the original (`which` is ORIGINAL) or of the program under `overlay` (FIXED).
+
+        `parity` adds what closes the gap between unbacked and backed dimensions; `original` as in `compare`.
+        """
+        reply = self.ask(
+            "measure",
+            {
+                "overlay": dict(overlay),
+                "which": which,
+                "parity": parity,
+                "original": dict(original or {}),
+                "fresh": True,
+            },
+        )
+        return _result(Measured, reply, Measured())
+
+    def parity(self, overlay: Overlay, *, timed: bool, original: Overlay | None = None) -> Parity:
+        """Unbacked against backed dimensions of the program under `overlay`: the code, and where `timed`, the time."""
+        reply = self.ask(
+            "parity", {"overlay": dict(overlay), "timed": timed, "original": dict(original or {}), "fresh": True}
+        )
+        return _result(Parity, reply, Parity())
 
     def types(self, functions: Collection[str] = ()) -> Types:
         """Types seen in eager runs of the original, of `functions` (`filename::qualname`; empty: of all)."""

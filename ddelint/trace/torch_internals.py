@@ -695,7 +695,12 @@ class _Written(BaseException):
     """Inductor has written its code. No `except Exception` of its own stops it."""
 
 
-def _lower(graph: Any, example_inputs: Any) -> Any:
+def lowering_to(codes: list[str]) -> Callable[..., Any]:
+    """The backend LOWERING, with the code that Inductor writes added to `codes`."""
+    return functools.partial(_lower, tell=codes.append)
+
+
+def _lower(graph: Any, example_inputs: Any, tell: Callable[[str], None] = lambda code: None) -> Any:
     """The backend LOWERING: compiling what Inductor writes takes ten times longer, and asks nothing any more."""
     inner = private("torch._inductor.compile_fx", "compile_fx_inner")
     lowering = private("torch._inductor.graph", "GraphLowering")
@@ -704,7 +709,8 @@ def _lower(graph: Any, example_inputs: Any) -> Any:
     if not hasattr(lowering, load):
         raise TorchInternalsMissing(f"torch._inductor.graph.GraphLowering.{load}")
 
-    def stop(*_: Any) -> None:
+    def stop(_: Any, written: Any, *__: Any) -> None:
+        tell(str(getattr(written, "value", written)))
         raise _Written
 
     def lower(module: Any, inputs: Any, **settings: Any) -> Any:
@@ -720,6 +726,79 @@ def _lower(graph: Any, example_inputs: Any) -> Any:
         return runs
 
     return private("torch._inductor.compile_fx", "compile_fx")(graph, example_inputs, inner_compile=lower)
+
+
+# --- for measuring ----------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def measuring_settings(*, captured: bool) -> Iterator[None]:
+    """Settings for one arm of a benchmark; nothing is reset, so that arms can stay compiled side by side.
+
+    `captured`: `.item()` and `nonzero` become part of the graph, as in `compile_settings`; else as torch is installed.
+    """
+    config = private("torch._dynamo", "config")
+    wanted = {"capture_scalar_outputs": True, "capture_dynamic_output_shape_ops": True} if captured else {}
+    inductor = import_module("torch._inductor.config")
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(config.patch({name: value for name, value in wanted.items() if hasattr(config, name)}))
+        stack.enter_context(inductor.patch({"compile_threads": 1, "fx_graph_cache": False}))
+        stack.enter_context(private("torch._functorch", "config").patch({"enable_autograd_cache": False}))
+        yield
+
+
+def empty_inductor_cache() -> contextlib.AbstractContextManager[None]:
+    """Inside, Inductor and Triton compile into a folder of their own, which is empty and goes away."""
+    try:
+        return private("torch._inductor.utils", "fresh_cache")()  # type: ignore[no-any-return]
+    except TorchInternalsMissing:
+        return private("torch._inductor.utils", "fresh_inductor_cache")()  # type: ignore[no-any-return]
+
+
+@contextlib.contextmanager
+def generated_code(codes: list[str]) -> Iterator[None]:
+    """The code of each graph that Inductor compiles inside is added to `codes` (`run_and_get_code` resets)."""
+    lowering = private("torch._inductor.graph", "GraphLowering")
+    if not hasattr(lowering, "save_output_code"):
+        raise TorchInternalsMissing("torch._inductor.graph.GraphLowering.save_output_code")
+    plain = lowering.save_output_code
+    lowering.save_output_code = codes.append
+    try:
+        yield
+    finally:
+        lowering.save_output_code = plain
+
+
+def mark_sizes(
+    tensor: torch.Tensor, dimension: int, *, unbacked: bool, hint: int | None = None, upper: int | None = None
+) -> None:
+    """Mark one dimension of an input as unbacked (with a hint or an upper bound), or as dynamic."""
+    if not unbacked:
+        private("torch._dynamo", "mark_dynamic")(tensor, dimension)
+        return
+    mark = private("torch._dynamo.decorators", "mark_unbacked")
+    settings = {"hint_override": hint, "max": upper}
+    mark(tensor, dimension, **{name: value for name, value in settings.items() if value is not None})
+
+
+def hints_of(tensor: torch.Tensor) -> dict[int, int]:
+    """Dimension → the hint that `mark_unbacked(hint_override=…)` gave a tensor."""
+    return dict(getattr(tensor, "_dynamo_hint_overrides", None) or {})
+
+
+def upper_bounds_of(tensor: torch.Tensor) -> dict[int, int]:
+    """Dimension → the upper bound that `mark_unbacked(max=…)` gave a tensor."""
+    found: dict[int, int] = {}
+    for dimension, limits in (getattr(tensor, "_dynamo_unbacked_bounds", None) or {}).items():
+        upper = limits[1] if isinstance(limits, (tuple, list)) and len(limits) == 2 else None
+        if isinstance(upper, int):
+            found[dimension] = upper
+    return found
+
+
+def cuda_graph_skips() -> int:
+    """How often Inductor has refused to record a CUDA graph in this process."""
+    return int(private("torch._dynamo.utils", "counters")["inductor"]["cudagraph_skips"])
 
 
 def marked(tensor: torch.Tensor) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -49,6 +49,8 @@ SLACK_SECONDS = 30.0
 """What a keeper grants its zygote beyond the request's own time, for killing and reporting."""
 _CAPTURE = ("capture", "calls", "filename")
 """What a request says of the captured program that it is about: fields of EntrySpec."""
+_MEASURING = ("measure", "parity")
+"""Requests that always need Inductor."""
 _EAGER_SEEDS = 8
 """Seeds tried before an entry counts as failing in eager: some inputs are meant to raise."""
 
@@ -268,7 +270,7 @@ class _Zygote:
 
     def _fork(self, request: dict[str, Any]) -> dict[str, Any]:
         """Answer one request in a process of its own."""
-        if request["method"] == "compile" and request["backend"] in INDUCTOR_BACKENDS:
+        if request["method"] in _MEASURING or request.get("backend") in INDUCTOR_BACKENDS:
             _load_inductor()
         child = Child.start(lambda channel: self._answer(channel, request))
         return _supervised(child, self._options, self._keeper_is_gone)
@@ -457,6 +459,7 @@ def _open(options: SessionOptions, request: Mapping[str, Any]) -> EntryInfo:
         torch_version=str(torch.__version__),
         devices=devices,
         names=loader.entry_names(),
+        unbacked=tuple(f"{name}.{dimension}" for name, found in entry.unbacked.items() for dimension in found),
     )
 
 
@@ -491,8 +494,13 @@ def _trace(options: SessionOptions, request: Mapping[str, Any]) -> object:
         return trace_entry(entry, options.paths, options)
 
 
+def _original(options: SessionOptions, request: Mapping[str, Any]) -> Any:
+    """The entry as it is on disk, or as the request's other version has it."""
+    return _loaded(options, {"overlay": request["original"]}) if request.get("original") else _loader(options).load()
+
+
 def _compare(options: SessionOptions, request: Mapping[str, Any]) -> object:
-    original = _loader(options).load()
+    original = _original(options, request)
     decisions = from_wire(tuple[Decision, ...], request["decisions"])
     with _engine():
         from ddelint.verify.eager import compare
@@ -508,7 +516,7 @@ def _compare(options: SessionOptions, request: Mapping[str, Any]) -> object:
 
 
 def _compile(options: SessionOptions, request: Mapping[str, Any]) -> object:
-    original = _loader(options).load()
+    original = _original(options, request)
     with _engine():
         from ddelint.trace import stand_ins
         from ddelint.verify.compiled import compile_targets
@@ -529,6 +537,24 @@ def _compile(options: SessionOptions, request: Mapping[str, Any]) -> object:
         )
 
 
+def _measure(options: SessionOptions, request: Mapping[str, Any]) -> object:
+    original = _original(options, request)
+    with _engine():
+        from ddelint.verify.bench import measure_program
+
+        return measure_program(
+            original, lambda: _loaded(options, request), request["which"], options, parity=request["parity"]
+        )
+
+
+def _parity(options: SessionOptions, request: Mapping[str, Any]) -> object:
+    original = _original(options, request)
+    with _engine():
+        from ddelint.verify.bench import compare_sizes
+
+        return compare_sizes(original, lambda: _loaded(options, request), options, timed=request["timed"])
+
+
 def _types(options: SessionOptions, request: Mapping[str, Any]) -> object:
     from ddelint.trace import types
 
@@ -545,6 +571,8 @@ _METHODS: dict[str, Callable[[SessionOptions, Mapping[str, Any]], object]] = {
     "compare": _compare,
     "compile": _compile,
     "types": _types,
+    "measure": _measure,
+    "parity": _parity,
 }
 
 

@@ -1,0 +1,55 @@
+"""Another version of the files: what `--against` names."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from ddelint.pipeline.gathering import PipelineError
+from ddelint.source import SourceError, SourceFile
+
+
+def other_version(against: str, files: Sequence[SourceFile]) -> dict[str, str]:
+    """Filename → its text in the version `against`, for each of `files` that has another text there.
+
+    `against` is a file (then there must be one file only), or a git revision. Raises PipelineError.
+    """
+    if os.path.isfile(against):
+        if len(files) != 1:
+            raise PipelineError(f"--against {against}: a file stands for one file, and PATH holds {len(files)}")
+        try:
+            texts = {files[0].filename: SourceFile.read(Path(against)).text}
+        except (OSError, SourceError) as error:
+            raise PipelineError(f"--against {against}: {error}") from error
+    else:
+        texts = {source.filename: text for source in files if (text := _at_revision(against, source)) is not None}
+    return {source.filename: texts[source.filename] for source in files if _differs(source, texts)}
+
+
+def _differs(source: SourceFile, texts: dict[str, str]) -> bool:
+    return source.filename in texts and texts[source.filename] != source.text
+
+
+def _at_revision(revision: str, source: SourceFile) -> str | None:
+    """The file's text at a git revision; None where it did not exist there. Raises PipelineError."""
+    folder, name = os.path.split(source.filename)
+    if _git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}") is None:
+        raise PipelineError(f"--against {revision}: neither a file nor a git revision of {folder}")
+    data = _git(folder, "show", f"{revision}:./{name}")
+    if data is None:
+        return None
+    try:
+        return SourceFile.from_bytes(source.filename, data).text
+    except SourceError as error:
+        raise PipelineError(f"--against {revision}: {source.filename} does not parse there: {error}") from error
+
+
+def _git(folder: str, *arguments: str) -> bytes | None:
+    """What git prints; None where it fails. Raises PipelineError where there is no git."""
+    try:
+        done = subprocess.run(["git", "-C", folder, *arguments], capture_output=True, check=False)
+    except OSError as error:
+        raise PipelineError(f"--against wants a file, or git to find a revision: {error.strerror}") from error
+    return done.stdout if done.returncode == 0 else None

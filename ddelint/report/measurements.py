@@ -1,0 +1,139 @@
+"""What `verify --bench` prints: a table of the arms, unbacked against backed, and the same as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ddelint.measurements import EAGER, ORIGINAL, Arm, Benchmark, Divergence, Parity, Remedy
+from ddelint.report.style import Style, width_of, words
+from ddelint.wire import to_wire
+
+_HEADINGS = ("", "time", "quartiles", "speed", "first call", "graphs", "launches", "kernels", "syncs", "recompiles")
+_SHOWN_WORDS = 3
+
+
+def render_benchmark(benchmark: Benchmark, style: Style) -> Iterator[str]:
+    """Where and how it was measured, a row for each arm, and what the numbers say."""
+    first = next(iter(benchmark.measured), None)
+    if benchmark.failure is not None:
+        yield f"  {style.paint('not measured', 'bad')}: {benchmark.failure.message}"
+    if first is None:
+        return
+    yield f"  {benchmark.versus}" if benchmark.versus else ""
+    threads = f", {first.threads} {'thread' if first.threads == 1 else 'threads'}" if first.device == "cpu" else ""
+    yield f"  {first.device}: {first.device_name or 'unknown'}{threads}; torch {first.torch_version}; {first.timer}"
+    if first.batch:
+        yield f"  batch of {first.sample}: {', '.join(first.batch)}"
+    yield from _table(benchmark.arms, style)
+    for line in dict.fromkeys(_remarks(benchmark)):
+        yield from (f"  {part}" for part in words(line, style.width - 2))
+
+
+def render_parity(parity: Parity, style: Style) -> Iterator[str]:
+    """Whether unbacked dimensions cost anything, what was decided otherwise, and what settles it."""
+    room = style.width - 6
+    for note in parity.notes:
+        yield f"  {note}"
+    if parity.failure is not None:
+        yield f"  parity not looked at: {parity.failure.message}"
+    if not parity.dimensions or any(note.startswith("not compared") for note in parity.notes):
+        return
+    names = ", ".join(parity.dimensions)
+    if not parity.changed:
+        yield f"  parity: the code for unbacked {names} is that for backed"
+        return
+    said = f"  parity: unbacked {names}: {parity.changed} lines of code differ from backed"
+    if parity.ratio is not None:
+        times = _time(parity.unbacked_milliseconds), _time(parity.backed_milliseconds)
+        said += f", {parity.ratio:.2f}x the time ({times[0]} to {times[1]})"
+    yield style.paint(said, "warning") if parity.slower else said
+    for divergence in parity.divergences:
+        for number, line in enumerate(words(divergence_words(divergence), room)):
+            yield f"    {'· ' if number == 0 else '  '}{line}"
+    for remedy in parity.remedies:
+        yield from (f"    {line}" for line in words(f"with {remedy_words(remedy, parity)}", room))
+
+
+def divergence_words(divergence: Divergence) -> str:
+    """`fusion: backed has local_buffer_data ×5`."""
+    sides = [
+        f"{name} has {_counted(shown)}"
+        for name, shown in (("backed", divergence.backed), ("unbacked", divergence.unbacked))
+        if shown
+    ]
+    return f"{divergence.decision}: {'; '.join(sides)}"
+
+
+def remedy_words(remedy: Remedy, parity: Parity) -> str:
+    """`hint x.0=512: 3 lines differ (run-time check), 1.01x the time of backed`."""
+    given = [f"hint {name}={value}" for name, value in remedy.values.items()]
+    given += [f"bound {name}<={value}" for name, value in remedy.bounds.items()]
+    left = ", ".join(divergence.decision for divergence in remedy.divergences)
+    differing = f"{remedy.changed} lines differ ({left or 'only moved'})"
+    said = differing if remedy.changed else "the code is that of backed"
+    if remedy.milliseconds is not None and parity.backed_milliseconds:
+        said += f", {remedy.milliseconds / parity.backed_milliseconds:.2f}x the time of backed"
+    return f"{', '.join(given) or remedy.name}: {said}"
+
+
+def benchmark_values(benchmark: Benchmark) -> dict[str, Any]:
+    """The benchmark as plain values for JSON, with what is derived from them."""
+    values: dict[str, Any] = to_wire(benchmark)
+    parity = benchmark.parity
+    values["ratio"] = parity.ratio if parity is not None else None
+    return values
+
+
+def _counted(shown: Any) -> str:
+    listed = [f"`{word}` ×{times}" if times > 1 else f"`{word}`" for word, times in list(shown.items())[:_SHOWN_WORDS]]
+    more = len(shown) - _SHOWN_WORDS
+    return ", ".join(listed) + (f" and {more} more" if more > 0 else "")
+
+
+def _table(arms: Sequence[Arm], style: Style) -> Iterator[str]:
+    base = next((arm.milliseconds for arm in arms if arm.program == ORIGINAL and arm.how == EAGER), None)
+    rows = [_HEADINGS, *(_row(arm, base) for arm in arms)]
+    widths = [max(width_of(row[at]) for row in rows) for at in range(len(_HEADINGS))]
+    for number, (row, arm) in enumerate(zip(rows, (None, *arms))):
+        if arm is not None and arm.error:
+            yield f"  {row[0]:<{widths[0]}}  {style.paint(arm.error.splitlines()[0], 'bad')}"
+            continue
+        cells = [f"{row[0]:<{widths[0]}}", *(f"{cell:>{width}}" for cell, width in zip(row[1:], widths[1:]))]
+        line = "  " + "  ".join(cells).rstrip()
+        yield style.paint(line, "dim") if number == 0 else line
+
+
+def _row(arm: Arm, base: float | None) -> tuple[str, ...]:
+    speed = f"{base / arm.milliseconds:.2f}x" if base and arm.milliseconds else ""
+    quartiles = f"{_time(arm.lower)}-{_time(arm.upper)}" if arm.lower is not None else ""
+    first = f"{arm.first_seconds:.1f} s" if arm.first_seconds is not None else ""
+    counts = (arm.graphs, arm.launches, arm.kernels, arm.host_syncs, arm.recompiles)
+    name = f"{arm.program}, {arm.how}"
+    return (name, _time(arm.milliseconds), quartiles, speed, first, *("" if n is None else str(n) for n in counts))
+
+
+def _remarks(benchmark: Benchmark) -> Iterator[str]:
+    for measured in benchmark.measured:
+        yield from measured.notes
+    yield from benchmark.notes
+    for arm in benchmark.arms:
+        name = f"{arm.program}, {arm.how}"
+        if arm.agrees is False:
+            yield f"{name}: the result differs from the original in eager ({arm.difference})"
+        if arm.cuda_graphs:
+            yield f"CUDA graphs, {name}: {arm.cuda_graphs}"
+    compiled = [arm for arm in benchmark.arms if arm.launches is not None and not arm.error]
+    before = next((arm for arm in compiled if arm.program == ORIGINAL), None)
+    after = next((arm for arm in compiled if arm.program != ORIGINAL), None)
+    if before is not None and after is not None:
+        same = (before.launches, before.kernels, before.host_syncs) == (after.launches, after.kernels, after.host_syncs)
+        if same:
+            yield "launches, kernels and host syncs are the same before and after: no gain is to be expected"
+
+
+def _time(milliseconds: float | None) -> str:
+    """`1.17 ms`, `870 us`."""
+    if milliseconds is None:
+        return ""
+    return f"{milliseconds:.3g} ms" if milliseconds >= 1 else f"{1000 * milliseconds:.3g} us"

@@ -1,0 +1,152 @@
+"""A program measured: in eager, compiled as it is, compiled as one graph, unbacked against backed.
+
+Runs in the worker. Each arm compiles in an empty cache, has the same weights and the same batch, and an eager call goes
+before everything.
+"""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from ddelint.measurements import BACKED, COMPILED, EAGER, FIXED, FULLGRAPH, ORIGINAL, Arm, Measured, Parity
+from ddelint.protocol import EntryFailure, SessionOptions
+from ddelint.trace.entry import Entry
+from ddelint.verify import device as devices
+from ddelint.verify import parity as parities
+from ddelint.verify.arms import Runner, Setting, measure, named
+from ddelint.verify.calls import module_of, run
+from ddelint.verify.eager import Reference
+from ddelint.verify.inputs import variations
+from ddelint.verify.timing import TIMERS
+
+_SECONDS = 1.0
+"""For timing one arm."""
+_TRIED = 16
+"""Declared inputs among which the batch is looked for."""
+_SHARE = 0.75
+"""Of the request's time, after which no further arm is started."""
+
+
+def measure_program(
+    original: Entry, rewritten: Callable[[], Entry], which: str, options: SessionOptions, *, parity: bool
+) -> Measured:
+    """Measure the original (eager, compiled with its graph breaks), or the program that `rewritten()` gives.
+
+    The fixed program's arms are eager, `fullgraph`, and where it has unbacked dimensions, backed ones beside; with
+    `parity` also what closes the gap between these. The batch is the first declared input on which the original
+    returns.
+    """
+    started = time.perf_counter()
+    device, reason = _device(options)
+    about = Measured(
+        device=device,
+        device_name=_name(device),
+        torch_version=str(torch.__version__),
+        threads=torch.get_num_threads(),
+        timer=TIMERS[device],
+        notes=(f"{options.device} not run: {reason}",) if reason else (),
+    )
+    hows = (EAGER, COMPILED) if which == ORIGINAL else (EAGER, FULLGRAPH)
+    if reason and options.device != "auto":
+        return replace(about, arms=tuple(Arm(which, how, error=f"n/a: {reason}") for how in hows))
+    found = _batch(original, options.seed)
+    if isinstance(found, EntryFailure):
+        return replace(about, failure=found)
+    reference, seed = found
+    state = _state(original)
+    entry = original if which == ORIGINAL else rewritten()
+    setting = Setting(entry, seed, state, device)
+    about = replace(about, sample=reference.sample.label, batch=_described(setting))
+    plain = parities.marks_of(setting)
+    runners = [Runner(setting, which, how, plain if plain.dimensions and how == FULLGRAPH else None) for how in hows]
+    if which == FIXED and plain.dimensions:
+        runners.append(Runner(setting, which, BACKED, replace(plain, unbacked=False, hints={}, bounds={})))
+    for runner in runners:
+        if time.perf_counter() - started > _SHARE * options.timeout:
+            runner.give_up("not measured: the entry's time is over (--timeout)")
+            continue
+        runner.start(reference)
+        runner.count_recompiles()
+        runner.try_cuda_graphs()
+    measure(runners, setting, _SECONDS)
+    compared: Parity | None = None
+    if parity and which == FIXED and time.perf_counter() - started < _SHARE * options.timeout:
+        compared = parities.compare_parity(setting, reference, options, timed=True)
+    return replace(about, arms=tuple(runner.arm for runner in runners), parity=compared)
+
+
+def compare_sizes(original: Entry, rewritten: Callable[[], Entry], options: SessionOptions, *, timed: bool) -> Parity:
+    """Unbacked against backed of the program that `rewritten()` gives, on its own."""
+    device, reason = _device(options)
+    found = _batch(original, options.seed)
+    if isinstance(found, EntryFailure):
+        return Parity(device=device, failure=found)
+    reference, seed = found
+    state = _state(original)
+    setting = Setting(rewritten(), seed, state, device)
+    parity = parities.compare_parity(setting, reference, options, timed=timed)
+    return replace(parity, notes=(*parity.notes, f"cuda not run: {reason}")) if reason else parity
+
+
+def _device(options: SessionOptions) -> tuple[str, str]:
+    """Where to measure, and why not on the GPU where that was wanted."""
+    if options.device == "cpu":
+        return "cpu", ""
+    reason = devices.missing()
+    if not reason:
+        return "cuda", ""
+    return "cpu", reason if options.device == "cuda" else ""
+
+
+def _name(device: str) -> str:
+    if device == "cuda":
+        return str(torch.cuda.get_device_name())
+    try:
+        with open("/proc/cpuinfo") as file:
+            return next((line.split(":", 1)[1].strip() for line in file if line.startswith("model name")), "")
+    except OSError:
+        return platform.processor() or platform.machine()
+
+
+def _batch(original: Entry, seed: int) -> tuple[Reference, int] | EntryFailure:
+    """The first declared input on which the original returns, with what it returns, and its seed."""
+    error = "no declared input"
+    count = _TRIED if original.seeded else 1
+    for number, sample in zip(range(seed, seed + count), variations(original, 2 * count, seed)):
+        if not sample.declared:
+            break
+        outcome = run(original.build(), sample.make(), surroundings=original.surroundings)
+        if outcome.returned:
+            return Reference(sample, [outcome]), _seed_of(sample.label, number)
+        error = str(outcome.error)
+    return EntryFailure("raised", f"the original returns on none of its inputs: {error}")
+
+
+def _seed_of(label: str, number: int) -> int:
+    """`seed 3` → 3."""
+    word = label.rpartition(" ")[2]
+    return int(word) if word.isdigit() else number
+
+
+def _state(original: Entry) -> dict[str, Any] | None:
+    module = module_of(original.build())
+    if module is None:
+        return None
+    return {name: value.detach().clone() for name, value in module.state_dict().items() if torch.is_tensor(value)}
+
+
+def _described(setting: Setting) -> tuple[str, ...]:
+    """`x: float32[512, 64]` for each argument."""
+
+    def one(name: str, value: Any) -> str:
+        if isinstance(value, torch.Tensor):
+            return f"{name}: {str(value.dtype).removeprefix('torch.')}{list(value.shape)}"
+        return f"{name}: {type(value).__name__}"
+
+    return tuple(one(*pair) for pair in named(setting.entry, setting.arguments(setting.seed)).items())

@@ -1,0 +1,141 @@
+"""Unbacked against backed: which decision Inductor made otherwise, and whether a hint or a bound settles it.
+
+Runs in the worker. Looking at the code needs no compiler: Inductor lowers the program up to the code that it writes.
+How long that takes to run is measured where it differs and somebody asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import torch
+
+from ddelint.measurements import BACKED, FIXED, FULLGRAPH, Parity, Remedy
+from ddelint.protocol import SessionOptions
+from ddelint.trace import torch_internals
+from ddelint.verify import failures
+from ddelint.verify.arms import Marks, Runner, Setting, measure, named
+from ddelint.verify.eager import Reference
+from ddelint.verify.generated_code import difference
+from ddelint.verify.inputs import fresh
+
+_HINT, _BOUND, _BOTH = "hint", "bound", "hint and bound"
+_NARROW = 2**31 - 1
+"""Elements up to which 32-bit indices do."""
+_SECONDS = 1.0
+"""For timing one arm."""
+
+
+def compare_parity(setting: Setting, reference: Reference, options: SessionOptions, *, timed: bool) -> Parity:
+    """The program with its unbacked dimensions against the same with backed ones.
+
+    `timed` compiles and measures what differs; without it only the code is compared. What cannot be compiled is told
+    in the notes.
+    """
+    plain = marks_of(setting)
+    if not plain.dimensions:
+        return Parity(device=setting.device, notes=("no unbacked input dimension (--unbacked NAME.DIM, or all)",))
+    places = tuple(f"{name}.{dimension}" for name, found in plain.dimensions.items() for dimension in found)
+    parity = Parity(places, setting.device, hints=plain.hints)
+    backed_marks = replace(plain, unbacked=False, hints={}, bounds={})
+    try:
+        backed, unbacked = written(setting, backed_marks), written(setting, plain)
+        found = difference(backed, unbacked)
+        parity = replace(parity, changed=found.changed, lines=found.lines, divergences=found.divergences)
+        tried: list[tuple[Remedy, Marks]] = []
+        if any(divergence.closes for divergence in found.divergences):
+            for name, marks in _remedies(setting, plain, {d.closes for d in found.divergences}):
+                left = difference(backed, written(setting, marks))
+                remedy = Remedy(
+                    name,
+                    left.changed,
+                    left.divergences,
+                    values={k: v for k, v in marks.hints.items() if k not in plain.hints},
+                    bounds={k: v for k, v in marks.bounds.items() if k not in plain.bounds},
+                )
+                tried.append((remedy, marks))
+        parity = replace(parity, remedies=tuple(remedy for remedy, _ in tried))
+        if timed and tried:
+            parity = _timed(parity, setting, reference, backed_marks, plain, tried)
+    except (Exception, SystemExit) as error:
+        return replace(parity, notes=(*parity.notes, f"not compared: {failures.summary(error)}"))
+    return parity
+
+
+def marks_of(setting: Setting) -> Marks:
+    """The entry's unbacked dimensions, with the hints and bounds that its own arguments carry."""
+    entry = setting.entry
+    given = named(entry, fresh(entry, setting.seed))
+    tensors = {name: value for name, value in given.items() if isinstance(value, torch.Tensor)}
+    dimensions = {name: found for name, found in entry.unbacked.items() if name in tensors and found}
+    hints: dict[str, int] = {}
+    bounds: dict[str, int] = {}
+    for name, found in dimensions.items():
+        for kind, known in (
+            (hints, torch_internals.hints_of(tensors[name])),
+            (bounds, torch_internals.upper_bounds_of(tensors[name])),
+        ):
+            kind.update({f"{name}.{dimension}": known[dimension] for dimension in found if dimension in known})
+    return Marks(dimensions, True, hints, bounds)
+
+
+def written(setting: Setting, marks: Marks) -> list[str]:
+    """The code that Inductor writes for the program under `marks`. Raises what Dynamo or Inductor raises."""
+    codes: list[str] = []
+    program = setting.program()
+    args, kwargs = setting.arguments(setting.seed, marks)
+    with torch_internals.compile_settings(recompiles=8), setting.entry.surroundings():
+        target = torch.compile(program, fullgraph=True, backend=torch_internals.lowering_to(codes))
+        target(*args, **kwargs)
+    return codes
+
+
+def _remedies(setting: Setting, plain: Marks, wanted: set[str]) -> list[tuple[str, Marks]]:
+    """What to try: hints of the batch's own sizes, and where indices are wide, bounds that make them narrow."""
+    sizes: dict[str, int] = {}
+    bounds: dict[str, int] = {}
+    given = named(setting.entry, setting.arguments(setting.seed))
+    for name, dimensions in plain.dimensions.items():
+        shape = tuple(given[name].shape)
+        rest = 1
+        for dimension, size in enumerate(shape):
+            rest *= size if dimension not in dimensions else 1
+        for dimension in dimensions:
+            place = f"{name}.{dimension}"
+            if shape[dimension] > 1:  # 0 and 1 are nobody's usual size
+                sizes[place] = shape[dimension]
+            limit = int((_NARROW // max(rest, 1)) ** (1 / len(dimensions)))
+            bounds[place] = max(1 << (limit.bit_length() - 1), shape[dimension]) if limit > 0 else shape[dimension]
+    hints = {**sizes, **plain.hints}
+    tried = []
+    if set(hints) - set(plain.hints):
+        tried.append((_HINT, replace(plain, hints=hints)))
+    if _BOUND in wanted:
+        limits = {**bounds, **plain.bounds}
+        tried += [(_BOUND, replace(plain, bounds=limits)), (_BOTH, replace(plain, hints=hints, bounds=limits))]
+    return tried
+
+
+def _timed(
+    parity: Parity,
+    setting: Setting,
+    reference: Reference,
+    backed: Marks,
+    plain: Marks,
+    tried: Sequence[tuple[Remedy, Marks]],
+) -> Parity:
+    runners = [Runner(setting, FIXED, BACKED, backed), Runner(setting, FIXED, FULLGRAPH, plain)]
+    runners += [Runner(setting, FIXED, remedy.name, marks) for remedy, marks in tried]
+    for runner in runners:
+        runner.start(reference)
+    measure(runners, setting, _SECONDS)
+    failed = [f"{runner.arm.how}: {runner.arm.error}" for runner in runners if runner.arm.error]
+    first, second, *rest = (runner.arm.milliseconds for runner in runners)
+    return replace(
+        parity,
+        backed_milliseconds=first,
+        unbacked_milliseconds=second,
+        remedies=tuple(replace(remedy, milliseconds=time) for (remedy, _), time in zip(tried, rest)),
+        notes=(*parity.notes, *failed),
+    )
