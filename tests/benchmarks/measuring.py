@@ -7,7 +7,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,17 +50,6 @@ def commands(named: Mapping[str, Sequence[str]], turns: int = 5, cwd: Path | Non
             process.returncode = os.waitstatus_to_exitcode(status)
             runs[name].append((time.perf_counter() - start, usage.ru_utime + usage.ru_stime))
     return [Measured(name, tuple(w for w, _ in values), tuple(c for _, c in values)) for name, values in runs.items()]
-
-
-def calls(name: str, function: Callable[[], object], turns: int = 5) -> Measured:
-    """Calls in this process."""
-    wall, cpu = [], []
-    for _ in range(turns):
-        start, busy = time.perf_counter(), time.process_time()
-        function()
-        wall.append(time.perf_counter() - start)
-        cpu.append(time.process_time() - busy)
-    return Measured(name, tuple(wall), tuple(cpu))
 
 
 def table(rows: Sequence[Measured], against: str) -> str:
