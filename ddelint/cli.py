@@ -536,7 +536,7 @@ def _give(report: Report, options: CheckOptions, given: dict[str, Any], command:
         options.quiet,
         arguments,
     )
-    text = formats.render_diff(report, how.style) if options.diff else formats.render(report, how)
+    text = formats.render_diff(report, how.style, options.unsafe_fixes) if options.diff else formats.render(report, how)
     if options.stdin is not None and options.fix and not options.diff:
         _write_bytes(_fixed_stdin(report, options.stdin))
         click.echo(text, err=True, nl=False)

@@ -9,7 +9,7 @@ from pathlib import PurePath
 
 DEFAULT_TARGETS = ("export", "compile")
 TARGETS = ("export", "strict", "compile")
-FORMATS = ("full", "concise", "json", "github")
+FORMATS = ("full", "concise", "json", "github", "markdown")
 DEVICES = ("auto", "cpu", "cuda")
 SAVED_INPUTS = ".safetensors"
 """What a file of saved inputs ends in."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ddelint.report import concise, console, github, json_, statistics
+from ddelint.diagnostics import Applicability
+from ddelint.report import concise, console, github, json_, markdown, statistics
+from ddelint.report.evidence import explained
 from ddelint.report.model import Report
 from ddelint.report.style import Style
 
@@ -37,6 +39,8 @@ def render(report: Report, how: Rendering) -> str:
         return json_.render_report(report)
     if how.output_format == "github":
         return joined(github.render_report(report))
+    if how.output_format == "markdown":
+        return joined(markdown.render_report(report, how.command, how.unsafe_fixes, how.arguments))
     if how.output_format == "concise":
         lines = list(concise.render_report(report, how.unsafe_fixes))
     else:
@@ -46,14 +50,32 @@ def render(report: Report, how: Rendering) -> str:
     return joined(how.style.spell(line) for line in lines)
 
 
-def render_diff(report: Report, style: Style) -> str:
-    """All diffs, in the order of their files; line ends are the files' own."""
-    text = "".join(report.diffs[name] for name in sorted(report.diffs))
-    paints = {"-": "removed", "+": "added", "@": "info"}
+def render_diff(report: Report, style: Style, unsafe_fixes: bool = False) -> str:
+    """All diffs, in the order of their files; line ends are the files' own.
+
+    Before each stand its fixes: what a reviewer wants to know, and what was run. `patch` and `git apply` skip that.
+    """
+    text = "".join(
+        style.spell(_explanations(report, name, unsafe_fixes)) + report.diffs[name] for name in sorted(report.diffs)
+    )
+    paints = {"-": "removed", "+": "added", "@": "info", "#": "dim"}
     if not style.color:
         return text
     lines = text.split("\n")
     return "\n".join(style.paint(line, paints[line[0]]) if line[:1] in paints else line for line in lines)
+
+
+def _explanations(report: Report, filename: str, unsafe_fixes: bool) -> str:
+    taken = {Applicability.SAFE, *((Applicability.UNSAFE,) if unsafe_fixes else ())}
+    lines: list[str] = []
+    for diagnostic in (*report.fixed, *report.remaining):
+        fix = diagnostic.fix
+        if fix is None or fix.applicability not in taken:
+            continue
+        if any(edit.span.filename == filename for edit in fix.edits):
+            what, run = explained(diagnostic)
+            lines += [f"# {what}", f"#   {run}"]
+    return joined(lines)
 
 
 def joined(lines: Iterable[str]) -> str:

@@ -1,0 +1,58 @@
+"""What was run to trust a fix, in one line: for a diff's header, a pull request, a commit message."""
+
+from __future__ import annotations
+
+from ddelint.catalog import rule
+from ddelint.diagnostics import Diagnostic, Evidence
+from ddelint.report.diff import shown_path
+
+_DEVICE_NOTE = "cuda not run"
+NOT_RUN = "not verified: nothing was run"
+
+
+def verified_line(evidence: Evidence | None) -> str:
+    """`verified: 64 inputs, both sides, eager equal, export ok, fullgraph ok, backward ok, cuda n/a`.
+
+    What was not run is not in it, but for the GPU, of which everybody asks.
+    """
+    words = _words(evidence) if evidence is not None else []
+    return f"verified: {', '.join(words)}" if words else NOT_RUN
+
+
+def _words(evidence: Evidence) -> list[str]:
+    words: list[str] = []
+    if evidence.samples is not None:
+        words.append("1 input" if evidence.samples == 1 else f"{evidence.samples} inputs")
+    if evidence.both_sides is not None:
+        words.append("both sides" if evidence.both_sides else "one side only")
+    if evidence.eager_equal is not None:
+        words.append("eager equal" if evidence.eager_equal else "eager differs")
+    targets = (("export", evidence.export), ("strict export", evidence.strict), ("fullgraph", evidence.compile))
+    words += [f"{name} {'ok' if value else 'fails'}" for name, value in targets if value is not None]
+    if evidence.backward is not None:
+        words.append(f"backward {'ok' if evidence.backward else 'fails'}")
+    if evidence.recompiles:
+        words.append("1 recompile" if evidence.recompiles == 1 else f"{evidence.recompiles} recompiles")
+    if evidence.parity is not None:
+        words.append(f"{evidence.parity:.2f}x the time of backed")
+    if "cuda" in (evidence.devices or ()):
+        words.append("cuda ok" if evidence.compile else "cuda fails")
+    elif any(note.startswith(_DEVICE_NOTE) for note in evidence.notes):
+        words.append("cuda n/a")
+    return words
+
+
+def explained(diagnostic: Diagnostic) -> tuple[str, str]:
+    """A fix in two lines: `DDE102 model.py:31: what it does and why results stay`, and what was run."""
+    fix = diagnostic.fix
+    sentence = fix.message.splitlines()[0] if fix is not None and fix.message else diagnostic.message
+    place = f"{shown_path(diagnostic.span.filename)}:{diagnostic.span.row}"
+    return f"{diagnostic.code} {place}: {sentence}", verified_line(diagnostic.evidence)
+
+
+def name_of(code: str) -> str:
+    """The rule's name; the code itself where the catalogue has no such rule."""
+    try:
+        return rule(code).name
+    except KeyError:
+        return code
