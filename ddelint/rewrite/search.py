@@ -36,6 +36,9 @@ QUICK_SAMPLES = 16
 """Inputs for deciding on a candidate; the final program is run on all samples."""
 MOST_STEPS = 40
 MOST_RESTARTS = 6
+_GENERATED_CODE_DIFFERS = (
+    "Inductor's code gives another result than eager on an input; the same graph run by eager's kernels does not"
+)
 _CLAIM_RANK = {claim: rank for rank, claim in enumerate(Claim)}
 
 
@@ -99,6 +102,8 @@ class _State:
     given_up: dict[Key, Diagnostic] = field(default_factory=dict)
     others: dict[Key, Diagnostic] = field(default_factory=dict)
     """Named, not chased: what stops export or compile and is not data-dependent, and guesses that turned out wrong."""
+    tried: set[Key] = field(default_factory=set)
+    """Those of `others` that a move was offered for, in vain."""
     compilation: Compilation | None = None
 
 
@@ -132,6 +137,10 @@ class Search:
         """Candidates that a few inputs showed to be safe and all samples did not."""
         self._traces: dict[tuple[tuple[str, str], ...], TraceResult] = {}
         self._lowered: dict[tuple[tuple[str, str], ...], Compilation] = {}
+        self._merely_unsafe: set[tuple[Key, str, str]] = set()
+        """Candidates that the safe phase refused only because they are not safe: what is known costs no more time."""
+        self._one_sided: set[str] = set()
+        """Decisions of the original that all samples together showed from one side only."""
         self._out_of_time = out_of_time
         self._comparisons: dict[tuple[object, ...], Comparison] = {}
         self._start = start if start is not None else History(originals)
@@ -148,7 +157,7 @@ class Search:
         for _ in range(MOST_RESTARTS):
             safe = self._phase(_State(self._start), allow_unsafe=False)
             everything = safe
-            if safe.given_up:
+            if safe.given_up or safe.tried:
                 everything = self._phase(
                     _State(safe.history, list(safe.steps), {}, dict(safe.others)), allow_unsafe=True
                 )
@@ -171,7 +180,10 @@ class Search:
                 compilation = self._prover.compile(everything.history.overlay, self._targets, self._samples, "inductor")
                 everything = replace_compilation(everything, compilation)
                 guilty = self._guilty_in_compiled(everything, compilation)
-                if guilty is not None:
+                if guilty is not None and self._only_in_generated_code(everything, compilation):
+                    compilation = replace(compilation, notes=(*compilation.notes, _GENERATED_CODE_DIFFERS))
+                    everything = replace_compilation(everything, compilation)
+                elif guilty is not None:
                     self._ban(guilty[0], guilty[1])
                     continue
             break
@@ -204,9 +216,14 @@ class Search:
                 else None
             )
             if step_history is None:
-                home = diagnostic.relocated(state.history.home)
-                state.given_up[key] = replace(home, refused=tuple(refused))
+                home = replace(diagnostic.relocated(state.history.home), refused=tuple(refused))
+                if question.kind == "other":
+                    state.tried.add(key)
+                    state.others[key] = home
+                else:
+                    state.given_up[key] = home
             else:
+                state.others.pop(key, None)
                 state.history, step = step_history
                 state.steps.append(replace(step, diagnostic=replace(step.diagnostic, refused=tuple(refused))))
         return state
@@ -221,9 +238,20 @@ class Search:
         for question in asking:
             if _key(state.history, question) not in state.given_up:
                 return question
-        if asking or traced.failure is not None:
-            return None
+        mendable = self._mendable(state, questions)
+        if mendable is not None or asking or traced.failure is not None:
+            return mendable
         return self._next_compiled_question(state)
+
+    def _mendable(self, state: _State, questions: Sequence[Question]) -> Question | None:
+        """The first failure that is not data-dependent and that a move knows an answer to all the same."""
+        for question in questions:
+            if question.kind != "other" or _key(state.history, question) in state.tried:
+                continue
+            diagnostic = self._diagnose(question, state.history.current(question.span.filename))
+            if next(iter(self._candidates(state.history, question, diagnostic)), None) is not None:
+                return question
+        return None
 
     def _next_compiled_question(self, state: _State) -> Question | None:
         """What only the front ends themselves ask, once the fake run asks nothing any more."""
@@ -242,6 +270,8 @@ class Search:
                     continue
                 if question.kind in ("other", "assumed"):
                     self._note_other(state, question)
+                    if self._mendable(state, (question,)) is not None:
+                        return question
                 elif _key(state.history, question) not in state.given_up:
                     return question
         return None
@@ -277,8 +307,11 @@ class Search:
         if allow_unsafe and last_resort.wanted(question, diagnostic):
             candidates = chain(candidates, self._last_resort(state.history, question, diagnostic, refused))
         for candidate in candidates:
-            if self._out_of_time():
+            known = allow_unsafe and (key, candidate.move, _contents(candidate)) in self._merely_unsafe
+            if not known and self._out_of_time():
                 refused.append(Refusal(candidate.move, candidate.message, "the entry's time is over (--timeout)"))
+                if allow_unsafe and self._merely_unsafe:
+                    continue
                 return None
             if candidate.edits in seen:
                 continue
@@ -300,7 +333,7 @@ class Search:
         found = [
             candidate for name in rule(diagnostic.code).moves if name in MOVES for candidate in MOVES[name](context)
         ]
-        yield from sorted(found, key=lambda candidate: _CLAIM_RANK[candidate.claim])
+        yield from sorted(found, key=lambda candidate: (_CLAIM_RANK[candidate.claim], not candidate.preferred))
 
     def _last_resort(
         self, history: History, question: Question, diagnostic: Diagnostic, refused: list[Refusal]
@@ -365,16 +398,18 @@ class Search:
         refuted = _refutation(comparison, candidate.claim)
         if refuted:
             return None, refuted
-        if any(_unreached(comparison, decision) for decision in decisions):
+        if any(_unreached(comparison, d) and d.key not in self._one_sided for d in decisions):
             # a few inputs did not show both sides: try all of them before calling the fix unsafe
             comparison = self._compare(history, before + decisions, self._samples, quick=False)
             refuted = _refutation(comparison, candidate.claim)
             if refuted:
                 return None, refuted
+            self._one_sided.update(decision.key for decision in decisions if _unreached(comparison, decision))
         reasons = _doubts(comparison, candidate, decisions, state)
         reasons += [text for text in (self._doubted.get((key, candidate.move, _contents(candidate))),) if text]
         applicability = Applicability.UNSAFE if reasons else Applicability.SAFE
         if reasons and not allow_unsafe:
+            self._merely_unsafe.add((key, candidate.move, _contents(candidate)))
             return None, f"not safe: {'; '.join(reasons)}"
         home = diagnostic.relocated(state.history.home)
         sides = comparison.sides.get(decisions[0].key) if decisions else None
@@ -410,6 +445,8 @@ class Search:
         before = [q for q in self._trace(state.history).questions if q.kind != "other"]
         known = [_key(state.history, q) for q in before if q.span.filename in self._originals]
         now = [_key(history, q) for q in asking]
+        if question.kind == "other" and any(_key(history, q) == key for q in traced.questions if q.kind == "other"):
+            return f"tracing still stops here: {question.detail}"
         if key in now:
             return f"the compiler still asks `{question.expression}`"
         touched = history.touched(number)
@@ -483,7 +520,7 @@ class Search:
 
     def _guilty_in_compiled(self, state: _State, compilation: Compilation) -> tuple[Step, str] | None:
         """Where compiled code differs from eager, the fix that most likely chose the wrong path."""
-        mismatches = [m for result in compilation.results for m in result.mismatches if m.declared or not m.narrower]
+        mismatches = [m for result in compilation.results for m in result.mismatches if _tells(m)]
         # a backward that cannot be compiled is a finding of its own; one with other gradients is a wrong fix
         mismatches += [m for m in compilation.mismatches if m.aspect != "backward"]
         if not mismatches or not state.steps:
@@ -496,6 +533,17 @@ class Search:
                 ):
                     return step, _describe(mismatches[0])
         return None
+
+    def _only_in_generated_code(self, state: _State, compilation: Compilation) -> bool:
+        """Whether the graphs are right where eager's own kernels run them: then no fix is to blame for the difference.
+
+        A choice between values that lie as close together as rounding (a router's top experts) may fall either way.
+        """
+        wrong = [result.target for result in compilation.results if any(_tells(m) for m in result.mismatches)]
+        if wrong != ["compile"] or any(_tells(m) for m in compilation.mismatches):
+            return False
+        again = self._prover.compile(state.history.overlay, ("compile",), self._samples, "eager")
+        return all(r.ok and not any(map(_tells, r.mismatches)) for r in again.results)
 
     def _ban(self, step: Step, reason: str) -> None:
         self._banned[(step.key, step.candidate.move, _contents(step.candidate))] = reason
@@ -545,9 +593,14 @@ class Search:
         return tuple(sorted(found.values(), key=lambda d: (d.span, d.code)))
 
 
+def _tells(mismatch: Mismatch) -> bool:
+    """Whether a difference in compiled code speaks against a fix."""
+    return mismatch.declared or not mismatch.narrower
+
+
 def replace_compilation(state: _State, compilation: Compilation) -> _State:
     """The state with its final compilation."""
-    return _State(state.history, state.steps, state.given_up, state.others, compilation)
+    return _State(state.history, state.steps, state.given_up, state.others, compilation=compilation)
 
 
 def _dropped(state: _State, step: Step) -> _State:
@@ -555,7 +608,12 @@ def _dropped(state: _State, step: Step) -> _State:
     if history is None:
         return state
     return _State(
-        history, [s for s in state.steps if s.number != step.number], state.given_up, state.others, state.compilation
+        history,
+        [s for s in state.steps if s.number != step.number],
+        state.given_up,
+        state.others,
+        state.tried,
+        state.compilation,
     )
 
 

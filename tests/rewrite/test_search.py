@@ -202,3 +202,20 @@ def test_what_is_not_wanted_stays(moves: pytest.MonkeyPatch) -> None:
     text = outcome.everything.current(NAME).text
     assert "if n > 4:" in text
     assert "not compiling and m > 5" in text
+
+
+def test_a_difference_that_only_generated_code_makes_is_told_and_bans_nothing(moves: pytest.MonkeyPatch) -> None:
+    class OtherKernels(Prover):
+        def compile(self, overlay: Overlay, targets: tuple[str, ...], samples: int, backend: str) -> Compilation:
+            if backend == "inductor":
+                differs = Mismatch("x tiny", True, "compile", "value", "1", "2")
+                return Compilation((TargetResult("compile", "cpu", True, mismatches=(differs,)),))
+            return super().compile(overlay, targets, samples, backend)
+
+    moves.setitem(MOVES, SHORTCUT, replacing(SHORTCUT, Claim.GENERAL_PATH, "RIGHT({test})"))
+    outcome = search(OtherKernels())
+    assert [d.fix is not None for d in outcome.diagnostics] == [True, True]
+    evidence = outcome.diagnostics[0].evidence
+    assert evidence is not None
+    assert evidence.compile is False
+    assert any("Inductor" in note for note in evidence.notes)
