@@ -187,6 +187,8 @@ class _Keeper:
     def _forward(self, line: bytes) -> dict[str, Any]:
         reply = self._request(line)
         request = json.loads(line)
+        if self._is_forks_fault(reply):
+            return self._cold_answer(request)
         if not _failed_to_reload(reply) or not request.get("overlay"):
             return reply
         # some packages cannot be imported twice in a process: use one that has never seen the old text
@@ -211,6 +213,12 @@ class _Keeper:
         assert self._zygote is not None
         self._zygote.send(line)
         return self._receive(Limits(_seconds(options) + SLACK_SECONDS))
+
+    def _is_forks_fault(self, reply: Mapping[str, Any]) -> bool:
+        """Whether a copy of a script's process was killed: what the script has running (threads, say) isn't copied."""
+        failure = reply.get("failure")
+        by_signal = failure is not None and failure["kind"] == "signal" and reply.get("died", False)
+        return by_signal and not self._cold and self._options is not None and self._options.entry.script is not None
 
     def _cold_answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Answer a request in a process of its own, in which nothing of the user's is imported yet."""

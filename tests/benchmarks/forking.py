@@ -22,7 +22,7 @@ from trace_pass import MODELS, PROGRAMS, ROOT, in_fork, rehearse
 
 from ddelint.diagnostics import Question
 from ddelint.protocol import EntrySpec, SessionOptions
-from ddelint.trace.entries import Loader
+from ddelint.trace.entries import Loader, prepare_path
 from ddelint.trace.explorer import Budget, Explorer
 from ddelint.trace.fake_run import Program
 
@@ -101,6 +101,7 @@ def explored(kind: type[Explorer], entry: Any, options: SessionOptions) -> tuple
 def compared(name: str, path: Path, blamed: str) -> None:
     """Print one row."""
     options = SessionOptions(EntrySpec(str(path)), (blamed,), ("export",))
+    prepare_path(options)
     entry = Loader(options).load()
     cells = []
     for kind in (Explorer, Forking):

@@ -101,9 +101,10 @@ def _all_turns(path: Path, blamed: str, count: int) -> dict[str, list[Turn]]:
     from judge import Program
 
     from ddelint.protocol import EntrySpec, SessionOptions
-    from ddelint.trace.entries import Loader
+    from ddelint.trace.entries import Loader, prepare_path
 
     options = SessionOptions(EntrySpec(str(path)), (blamed,))
+    prepare_path(options)
     entry = Loader(options).load()
     program = Program(path)
     arms = {

@@ -455,3 +455,23 @@ def test_different_surroundings_are_different_programs(write: Write, run: Run) -
     )
     assert [capture.calls for capture in captured.run.captures] == [2, 1]
     assert [opened(captured, number).info.requires_grad for number in (0, 1)] == [True, False]
+
+
+def test_where_a_copy_of_the_scripts_process_dies_the_script_runs_again(write: Write, run: Run) -> None:
+    """As with libraries whose threads are not in the copy: what waits for them may abort."""
+    fragile = """
+    import os
+
+    process = os.getpid()
+
+    class Fragile(Net):
+        def forward(self, x):
+            if os.getpid() != process:
+                os.abort()
+            return super().forward(x)
+
+    torch.compile(Fragile(), backend="eager")(x)
+    """
+    trace = opened(run(write(NET + fragile))).trace({})
+    assert trace.failure is None
+    assert [question.expression for question in trace.questions] == ["x.sum() > 0"]
