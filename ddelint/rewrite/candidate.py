@@ -33,6 +33,8 @@ class Candidate:
     """What the reader should know: another exception type, a cost, another order of random draws."""
     decisions: tuple[Span, ...] = ()
     """Tests of the current text whose two sides must both be run."""
+    preferred: bool = False
+    """Tried before the others of its claim, whatever the rule's order."""
     last_resort: bool = False
     """Takes code out of what is compiled: never safe, and only where nothing else helps."""
 

@@ -49,6 +49,7 @@ class Knowledge:
     listings: frozenset[str]
     bounds: BoundFacts
     spare_rows: SpareRows
+    dear: frozenset[str]
 
 
 @cache
@@ -82,6 +83,7 @@ def knowledge() -> Knowledge:
                 reductions=dict(table["spare_rows"]["reductions"]),
                 rows=int(table["spare_rows"]["rows"]),
             ),
+            dear=frozenset(table["cost"]["dear"]),
         )
     except (OSError, tomllib.TOMLDecodeError, KeyError, TypeError) as error:
         raise CatalogError(f"rewriting.toml: {error!r}") from error

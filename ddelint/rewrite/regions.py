@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from ddelint.rewrite.expressions import called, names_written
+from ddelint.rewrite.expressions import called, names_read, names_written
 
 VIEWS = frozenset(
     (
@@ -127,6 +127,54 @@ def assigned_on_every_way(body: Sequence[ast.stmt]) -> set[str]:
             case ast.Assign() | ast.AnnAssign(value=ast.expr()):
                 found |= names_written(statement)
     return found
+
+
+def free_names(body: Sequence[ast.stmt]) -> set[str]:
+    """Names that `body` may read before it has given them a value."""
+    free: set[str] = set()
+    _collect_free(body, frozenset(), free)
+    return free
+
+
+def _collect_free(body: Sequence[ast.stmt], given: frozenset[str], free: set[str]) -> frozenset[str]:
+    """Add what `body` reads unasked-for to `free`; gives the names that have a value behind it."""
+    for statement in body:
+        match statement:
+            case ast.If(test=test, body=then, orelse=otherwise):
+                free |= _reads(test) - given
+                ends = [(arm, _collect_free(arm, given, free)) for arm in (then, otherwise)]
+                staying = [names for arm, names in ends if not _leaves(arm)]
+                if staying:
+                    given = frozenset.intersection(*staying)
+            case ast.For(iter=iterated, target=target, body=inner, orelse=otherwise):
+                free |= _reads(iterated) - given
+                _collect_free(inner, given | names_written(target), free)
+                _collect_free(otherwise, given, free)
+            case ast.While(test=test, body=inner, orelse=otherwise):
+                free |= _reads(test) - given
+                _collect_free(inner, given, free)
+                _collect_free(otherwise, given, free)
+            case ast.With(items=items, body=inner):
+                for item in items:
+                    free |= _reads(item.context_expr) - given
+                    given |= names_written(item.optional_vars) if item.optional_vars is not None else set()
+                given = _collect_free(inner, given, free)
+            case ast.Try(body=inner, handlers=handlers, orelse=otherwise, finalbody=final):
+                behind = _collect_free(inner, given, free)
+                _collect_free(otherwise, behind, free)
+                for handler in handlers:
+                    _collect_free(handler.body, given, free)
+                _collect_free(final, given, free)
+            case _:
+                free |= _reads(statement) - given
+                if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
+                    free |= {statement.target.id} - given
+                given |= names_written(statement)
+    return given
+
+
+def _reads(node: ast.AST) -> set[str]:
+    return names_read(node) - bound_inside([node])
 
 
 def _leaves(body: Sequence[ast.stmt]) -> bool:

@@ -1,9 +1,9 @@
-"""torch_cond: arms as functions, loops as while_loop; eager stays as it is."""
+"""torch_cond: arms as functions; eager stays as it is."""
 
 from __future__ import annotations
 
 import pytest
-from control_flow import COUNT, INTEGERS, TENSOR, candidates, context_of, failures, rewritten, with_imports
+from control_flow import COUNT, INTEGERS, TENSOR, candidates, context_of, failures, load, rewritten, with_imports
 
 from ddelint.diagnostics import TypeFact
 
@@ -17,42 +17,87 @@ def test_the_arms_become_functions_beside_the_branch() -> None:
     )
     assert rewritten("torch_cond", context_of(text, "t.sum() > 4", TYPES)) == [
         "def fn(x, t):\n    if torch.compiler.is_compiling():\n\n        def when_true(x):\n            y = x * 2\n"
-        "            y = y + 1\n            return y\n\n        def when_false(x):\n            y = x\n"
+        "            y += 1\n            return y\n\n        def when_false(x):\n            y = x\n"
         "            return y.clone()\n\n        y = torch.cond(t.sum() > 4, when_true, when_false, (x,))\n\n"
         "    elif t.sum() > 4:  # many\n        y = x * 2\n        y += 1\n    else:\n        y = x\n    return y\n"
     ]
 
 
-def test_a_loop_over_tensors() -> None:
-    text = "def fn(x):\n    while x.sum() > 3:  # halve\n        x /= 2\n    return x\n"
-    (found,) = candidates("torch_cond", context_of(text, "x.sum() > 3", TYPES, "DDE106"))
-    assert "while_loop" in {needed.name for needed in found.imports}
-    assert context_of(text, "x").site.source.apply(found.edits) == (
-        "def fn(x):\n    if torch.compiler.is_compiling():\n\n"
-        "        def goes_on(x):\n            return x.sum() > 3\n\n"
-        "        def turn(x):\n            x = x / 2\n            return (x,)\n\n"
-        "        (x,) = while_loop(goes_on, turn, (x,))\n\n    else:\n        while x.sum() > 3:  # halve\n"
-        "            x /= 2\n    return x\n"
-    )
-
-
 @pytest.mark.parametrize(
     "body",
     [
-        "    if t.sum() > 4:\n        x.add_(1)\n    return x\n",
-        "    if t.sum() > 4:\n        x[0] = 1\n    return x\n",
+        "    if t.sum() > 4:\n        x.add_(1)\n    else:\n        x = x * 2\n    return x\n",
+        "    if t.sum() > 4:\n        x[0] = 1\n        return x\n    return x * 2\n",
+        "    if t.sum() > 4:\n        x = x + 1\n        assert x.sum() < 9\n    return x\n",
         "    if t.sum() > 4:\n        y = x * n\n    else:\n        y = x\n    return y\n",
         "    if t.sum() > 4:\n        print(x)\n        x = x + 1\n    return x\n",
         "    if t.sum() > 4:\n        late = x + 1\n    return late\n",
         "    if t.sum() > 4:\n        return x\n    print(x)\n    return x * 2\n",
-        "    while t.sum() > 4:\n        t = t - 1\n        if t.max() > 3:\n            break\n    return t\n",
-        "    while t.sum() > 4:\n        late = t\n        t = t - 1\n    return late\n",
         "    if torch.compiler.is_compiling() or t.sum() > 4:\n        x = x + 1\n    return x\n",
     ],
 )
 def test_arms_with_effects_are_left_alone(body: str) -> None:
     text = f"def fn(x, t, n):\n{body}"
     assert candidates("torch_cond", context_of(text, "t.sum() > 4", TYPES)) == []
+
+
+ARMS = {
+    "chain": """
+    y = x
+    if t.sum() > 5:
+        y = x * 2
+    elif t.max() > 1:
+        z = x.sin()
+        y = z + 1
+    else:
+        y = -x
+    return y
+""",
+    "nested": """
+    if t.sum() > 2:
+        y = x * 2
+        if t.max() > 2:
+            y = y + 1
+    else:
+        y = x
+    return y
+""",
+    "early": """
+    if t.sum() > 5:
+        return x * 2, x
+    y = x.sin()
+    if t.max() > 1:
+        return y, x + 1
+    z = y * 3
+    return z, y
+""",
+    "in_place": """
+    y = x * 2
+    if t.sum() > 5:
+        y.mul_(3)
+        y[0] = 7
+    else:
+        y += 1
+    return y + x
+""",
+    "view": """
+    y = x * 2
+    view = y[1:]
+    if t.sum() > 5:
+        view.zero_()
+    return y + x
+""",
+    "behind_a_known_test": """
+    if x is None:
+        y = x
+    elif t.sum() > 5:  # many
+        y = x * 2
+    else:
+        y = x.sin()
+    return y
+""",
+}
+"""Bodies whose first test of data is `t.sum() > …`."""
 
 
 @pytest.mark.parametrize(
@@ -65,17 +110,6 @@ def test_arms_with_effects_are_left_alone(body: str) -> None:
             "DDE101",
         ),
         ("    y = x.sin() if t.sum() > 4 else x\n    return y\n", "t.sum() > 4", "DDE105"),
-        (
-            "    i = 0\n    while x.abs().sum() > t.sum():\n        x = x / 2\n        i += 1\n    return x * i\n",
-            "x.abs().sum() > t.sum()",
-            "DDE106",
-        ),
-        (
-            "    done = False\n    while not done:\n        x = x / 2\n"
-            "        done = (x.abs() < 1).all()\n    return x\n",
-            "not done",
-            "DDE106",
-        ),
     ],
 )
 def test_they_trace_and_agree(body: str, asking: str, code: str) -> None:
@@ -87,16 +121,50 @@ def test_they_trace_and_agree(body: str, asking: str, code: str) -> None:
     assert failures(text, program, samples, ("export", "compile")) == []
 
 
-def test_a_loop_of_unknown_length_counts_in_a_tensor() -> None:
+@pytest.mark.parametrize("name", ARMS)
+def test_arms_of_every_form(name: str) -> None:
+    import torch
+
+    text = f"import torch\n\n\ndef fn(x, t):{ARMS[name]}"
+    samples = [
+        (torch.full((4,), size), torch.tensor(t)) for size, t in ((9.0, [1, 2, 3]), (1.0, [1, 1, 0]), (2.0, [0, 2, 0]))
+    ]
+    asking = "t.sum() > 5" if "t.sum() > 5" in text else "t.sum() > 2"
+    (program,) = with_imports("torch_cond", context_of(text, asking, TYPES, "DDE105"))
+    assert failures(text, program, samples) == []
+
+
+def test_state_is_copied_into_its_place() -> None:
     import torch
 
     text = (
-        "import torch\n\n\ndef fn(x, k):\n    n = k.item()\n    for _ in range(n):  # steps\n"
-        "        x = torch.tanh(x)\n    return x\n"
+        "import torch\n\n\nclass Model(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.register_buffer('calls', torch.zeros(()))\n"
+        "        self.register_buffer('last', torch.zeros(4))\n\n"
+        "    def forward(self, x, t):\n        if t.sum() > 4:\n            self.calls += 1\n"
+        "            self.last = x * 2\n            x = x / self.calls\n        return x + self.last\n"
     )
-    context = context_of(text, "range(n)", {"x": TENSOR, "n": COUNT}, "DDE203")
-    (program,) = with_imports("torch_cond", context)
-    assert "def goes_on(turns, x):\n            return turns < most_turns\n" in program
-    assert "        for _ in range(n):  # steps\n            x = torch.tanh(x)\n" in program
-    samples = [(torch.randn(4), torch.tensor(count)) for count in (2, 0, 5)]
-    assert failures(text, program, samples, ("export", "compile")) == []
+    types = {**TYPES, "self.calls": TypeFact("tensor", "float32", ()), "self.last": TENSOR}
+    (program,) = with_imports("torch_cond", context_of(text, "t.sum() > 4", types, "DDE105"))
+    assert "self.last.copy_(" not in program
+    assert "last_state = self.last\n" in program
+    assert "last_state.copy_(last_state_after)\n" in program
+    inputs = [(torch.ones(4), torch.tensor([size, 1])) for size in (9, 1, 7)]
+    eager, now = load(text, "Model")(), load(program, "Model")()
+    compiled = torch.compile(load(program, "Model")(), fullgraph=True, backend="eager")
+    for x, t in inputs:
+        want = eager(x, t)
+        assert torch.equal(now(x, t), want)
+        assert torch.equal(compiled(x, t), want)
+    exported = torch.export.export(load(program, "Model")(), inputs[0]).module()
+    assert [exported(x, t).tolist() for x, t in inputs] == [
+        m.tolist() for m in map(load(text, "Model")(), *zip(*inputs))
+    ]
+
+
+def test_an_arm_that_is_dear_goes_before_torch_where() -> None:
+    arms = "        y = torch.linalg.qr(x)[0]\n    else:\n        y = x\n"
+    text = f"def fn(x, t):\n    if t.sum() > 4:\n{arms}    return y\n"
+    cheap = text.replace("torch.linalg.qr(x)[0]", "x + 1")
+    assert [c.preferred for c in candidates("torch_cond", context_of(text, "t.sum() > 4", TYPES))] == [True]
+    assert [c.preferred for c in candidates("torch_cond", context_of(cheap, "t.sum() > 4", TYPES))] == [False]

@@ -24,7 +24,6 @@ from ddelint.rewrite.expressions import (
     fresh_name,
     indent_unit,
     is_elif,
-    names_read,
     names_written,
     owns_lines,
     parses,
@@ -38,6 +37,7 @@ from ddelint.rewrite.regions import (
     bound_inside,
     changed_in_place,
     ends_in_return,
+    free_names,
     leaves_a_loop,
     may_alias,
     separate_names,
@@ -202,42 +202,33 @@ def _read_operands(context: Context, region: Region, changed: frozenset[str] | s
     """Fill in the operands. The name that cannot be one, where `soft`; else raises _NotThis."""
     site = context.site
     local = _local_names(context)
-    own = bound_inside(region.body)
     source = site.source
+    wanted = (free_names(region.body) | (set(region.names) - assigned_on_every_way(region.body))) & local
     nodes: dict[str, ast.expr] = {}
-    taken = set(names_written(*region.body)) | own
-    definite = assigned_on_every_way(region.body)
-    first_reads = _read_before_written(region.body)
-    for statement in region.body:
-        for node in ast.walk(statement):
-            if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load):
-                continue
-            if node.id not in local or (node.id in own and node.id not in first_reads):
-                continue
-            if node.id in definite and node.id not in first_reads:
-                continue
-            chain: ast.expr = node
-            while context.type_of(ast.unparse(chain)) is None or not _annotation(context, ast.unparse(chain)):
-                parent = source.parents.get(chain)
-                if not isinstance(parent, ast.Attribute) or not isinstance(parent.ctx, ast.Load):
-                    break
-                chain = parent
-            text = ast.unparse(chain)
-            if not _annotation(context, text):
-                written_inside = node.id in names_written(*region.body) and not _defined_before(context, node, region)
-                if written_inside:
-                    continue
-                if soft and isinstance(chain, ast.Name):
-                    return text
-                if soft and node.id != "self":
-                    return node.id
-                raise _NotThis(f"`{text}` cannot be handed to an operator")
-            nodes.setdefault(text, chain)
-    for name in region.names:
-        if name not in definite and name not in nodes and name in local:
-            if not _annotation(context, name):
-                raise _NotThis(f"`{name}` has no value on one side")
-            nodes.setdefault(name, ast.Name(id=name, ctx=ast.Load()))
+    taken = set(names_written(*region.body)) | bound_inside(region.body)
+    reads = [
+        node
+        for statement in region.body
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name) and node.id in wanted
+    ]
+    unread = wanted - {node.id for node in reads}
+    reads.sort(key=lambda node: (node.lineno, node.col_offset))
+    for node in [*reads, *(ast.Name(id=name, ctx=ast.Load()) for name in sorted(unread))]:
+        chain: ast.expr = node
+        while not _annotation(context, ast.unparse(chain)):
+            parent = source.parents.get(chain)
+            if not isinstance(parent, ast.Attribute) or not isinstance(parent.ctx, ast.Load):
+                break
+            chain = parent
+        text = ast.unparse(chain)
+        if not _annotation(context, text):
+            if soft and node.id != "self":
+                return node.id
+            raise _NotThis(f"`{text}` cannot be handed to an operator")
+        if not _defined_before(context, node.id, region):
+            raise _NotThis(f"`{node.id}` has no value before")
+        nodes.setdefault(text, chain)
     for text, chain in nodes.items():
         name = text if isinstance(chain, ast.Name) else _parameter_name(context, text, taken)
         taken.add(name)
@@ -248,49 +239,16 @@ def _read_operands(context: Context, region: Region, changed: frozenset[str] | s
         listed = fact is not None and fact.element is not None and fact.element.requires_grad
         if listed:
             raise _NotThis(f"gradients flow into the list `{text}`")
-        region.operands.append(Operand(name, text, _annotation(context, text), floating, name in changed))
+        annotation = _annotation(context, text)
+        if name in changed and annotation.startswith("list"):
+            if soft and isinstance(chain, ast.Name):
+                return name  # the statement that makes the list belongs to the region, too
+            raise _NotThis(f"the list `{text}` is changed")
+        copied = name in changed and annotation == "Tensor"
+        region.operands.append(Operand(name, text, annotation, floating, copied))
     if not any(operand.annotation == "Tensor" for operand in region.operands):
         raise _NotThis("it reads no tensor")
     return ""
-
-
-def _read_before_written(body: Sequence[ast.stmt]) -> set[str]:
-    """Names that a statement reads before the statements above it have certainly given them a value."""
-    found: set[str] = set()
-    given: set[str] = set()
-    for statement in body:
-        if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
-            found |= {statement.target.id} - given
-        compound = hasattr(statement, "body")
-        inner = names_read(statement) - (bound_inside([statement]) - names_written(statement))
-        if compound:
-            # what a block gives itself before it reads is not told apart here, but for loop variables
-            targets = {
-                n for node in ast.walk(statement) if isinstance(node, ast.For) for n in names_written(node.target)
-            }
-            inner -= targets
-            inner -= _given_first(statement)
-            inner |= {
-                node.target.id
-                for node in ast.walk(statement)
-                if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name)
-            } - _given_first(statement)
-        found |= inner - given
-        given |= assigned_on_every_way([statement])
-    return found
-
-
-def _given_first(statement: ast.stmt) -> set[str]:
-    """Names that each block of a compound statement gives a value before it reads them."""
-    found: set[str] = set()
-    read: set[str] = set(names_read(*headers(statement)))
-    for name in ("body", "orelse", "finalbody"):
-        block = getattr(statement, name, [])
-        if block:
-            early = _read_before_written(block)
-            read |= early
-            found |= names_written(*block) - early
-    return found - read
 
 
 def _local_names(context: Context) -> set[str]:
@@ -307,18 +265,21 @@ def _local_names(context: Context) -> set[str]:
     return found
 
 
-def _defined_before(context: Context, node: ast.Name, region: Region) -> bool:
-    function = context.site.function
-    if function is None:
-        return True
-    start = min(statement.lineno for statement in region.body)
-    if any(argument.arg == node.id for argument in ast.walk(function.args) if isinstance(argument, ast.arg)):
-        return True
+def _defined_before(context: Context, name: str, region: Region) -> bool:
+    """Whether an argument, or a line above the region, gives `name` a value."""
+    first = region.expression if region.expression is not None else region.body[0]
+    functions = [
+        node for node in context.site.source.ancestors(first) if isinstance(node, (ast.FunctionDef, ast.Lambda))
+    ]
     return any(
-        isinstance(inner, ast.Name)
-        and inner.id == node.id
-        and isinstance(inner.ctx, ast.Store)
-        and inner.lineno < start
+        (isinstance(inner, ast.arg) and inner.arg == name)
+        or (
+            isinstance(inner, ast.Name)
+            and inner.id == name
+            and isinstance(inner.ctx, ast.Store)
+            and (inner.lineno, inner.col_offset) < (first.lineno, first.col_offset)
+        )
+        for function in functions
         for inner in ast.walk(function)
     )
 

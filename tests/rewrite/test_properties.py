@@ -1,0 +1,124 @@
+"""Programs that nobody wrote: what the fixer makes of them agrees with them, stays as it is, and exports if it says so.
+
+`DDELINT_PROPERTIES=N` draws N programs instead of a few, with Dynamo and Inductor among the targets.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import tempfile
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from control_flow import agree, outcome
+from grammar import Program, programs
+from hypothesis import HealthCheck, Phase, given, note, settings
+
+from ddelint.options import CheckOptions
+from ddelint.report.model import Report, Silence
+from ddelint.trace.session import Worker
+
+pytestmark = pytest.mark.slow
+
+LONG = int(os.environ.get("DDELINT_PROPERTIES", "0"))
+TARGETS = ("export", "compile") if LONG else ("export",)
+SEEDS = (*range(8), *range(1000, 1012))
+"""The last ones are inputs that verification has not seen."""
+_LOADED = [0]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def shared_worker(worker: Worker) -> Iterator[None]:
+    """Torch is loaded once for all programs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ddelint.pipeline.checking.start_worker", lambda options: contextlib.nullcontext(worker))
+        yield
+
+
+def fixed(path: Path) -> Report:
+    """What `check --fix --unsafe-fixes` reports; the file is rewritten."""
+    from ddelint.pipeline import run_check
+
+    options = CheckOptions(fix=True, unsafe_fixes=True, targets=TARGETS, samples=16, cache=False, timeout=120.0)
+    return run_check([str(path)], options, Silence())
+
+
+def loaded(path: Path) -> types.ModuleType:
+    """The file as a module of its own."""
+    _LOADED[0] += 1
+    module = types.ModuleType(f"drawn_{_LOADED[0]}")
+    module.__file__ = str(path)
+    sys.modules[module.__name__] = module
+    exec(compile(path.read_text("utf-8"), str(path), "exec"), module.__dict__)
+    return module
+
+
+def entry(module: types.ModuleType) -> Any:
+    """The program that a module holds."""
+    return module.Model() if hasattr(module, "Model") else module.fn
+
+
+def differences(before: types.ModuleType, after: types.ModuleType, run: Any) -> list[str]:
+    """Where `run` of `after` differs from the original: result, or type of exception."""
+    found = []
+    for seed in SEEDS:
+        want, wanted_inputs = outcome(entry(before), before.make_inputs(seed))
+        got, inputs = outcome(run, after.make_inputs(seed))
+        both_raise = isinstance(want, type) and isinstance(got, type)
+        if both_raise and run is not None and want is not got:
+            found.append(f"seed {seed}: {got} instead of {want}")
+        elif not both_raise and not agree(want, got):
+            found.append(f"seed {seed}: {got} instead of {want}")
+        elif wanted_inputs is not None and not agree(wanted_inputs, inputs):
+            found.append(f"seed {seed}: inputs changed")
+    return found
+
+
+def exported(module: types.ModuleType) -> Any:
+    """The program through torch.export."""
+    import torch
+
+    program = entry(module)
+
+    class Entry(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = program if isinstance(program, torch.nn.Module) else None
+
+        def forward(self, *inputs: Any) -> Any:
+            return program(*inputs)
+
+    return torch.export.export(Entry(), module.make_inputs(0), strict=False).module()
+
+
+@settings(
+    max_examples=LONG or 14,
+    derandomize=not LONG,
+    database=None,
+    deadline=None,
+    phases=(Phase.explicit, Phase.generate) if LONG else (Phase.explicit, Phase.generate),
+    suppress_health_check=list(HealthCheck),
+)
+@given(programs())
+def test_what_is_fixed_is_the_same_program(program: Program) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        original, path = Path(folder) / "original.py", Path(folder) / "program.py"
+        original.write_text(program.text, "utf-8")
+        path.write_text(program.text, "utf-8")
+        report = fixed(path)
+        text = path.read_text("utf-8")
+        note(text)
+        assert not report.errors
+        assert [d for d in report.diagnostics if d.code in ("DDE001", "DDE002")] == []
+        before, after = loaded(original), loaded(path)
+        assert differences(before, after, entry(after)) == []
+        again = fixed(path)
+        assert path.read_text("utf-8") == text, "a second run changes the program"
+        assert len(again.remaining) <= len(report.remaining)
+        if all(d.evidence is not None and d.evidence.export for d in report.fixed) and not report.remaining:
+            assert differences(before, after, exported(after)) == []

@@ -1,0 +1,74 @@
+"""while_loop: a loop over tensors for the compiler; eager keeps its own."""
+
+from __future__ import annotations
+
+import pytest
+from control_flow import COUNT, INTEGERS, TENSOR, candidates, context_of, failures, with_imports
+
+from ddelint.diagnostics import TypeFact
+
+TYPES = {"x": TENSOR, "y": TENSOR, "t": INTEGERS, "n": COUNT, "i": TypeFact("int")}
+
+
+def test_a_loop_over_tensors() -> None:
+    text = "def fn(x):\n    while x.sum() > 3:  # halve\n        x /= 2\n    return x\n"
+    (found,) = candidates("while_loop", context_of(text, "x.sum() > 3", TYPES, "DDE106"))
+    assert "while_loop" in {needed.name for needed in found.imports}
+    assert context_of(text, "x").site.source.apply(found.edits) == (
+        "def fn(x):\n    if torch.compiler.is_compiling():\n\n"
+        "        def goes_on(x):\n            return x.sum() > 3\n\n"
+        "        def turn(x):\n            x = x / 2\n            return (x,)\n\n"
+        "        (x,) = while_loop(goes_on, turn, (x,))\n\n    else:\n        while x.sum() > 3:  # halve\n"
+        "            x /= 2\n    return x\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "    while t.sum() > 4:\n        t = t - 1\n        if t.max() > 3:\n            break\n    return t\n",
+        "    while t.sum() > 4:\n        late = t\n        t = t - 1\n    return late\n",
+    ],
+)
+def test_loops_that_carry_no_tensors_are_left_alone(body: str) -> None:
+    assert candidates("while_loop", context_of(f"def fn(x, t, n):\n{body}", "t.sum() > 4", TYPES)) == []
+
+
+@pytest.mark.parametrize(
+    ("body", "asking", "code"),
+    [
+        (
+            "    i = 0\n    while x.abs().sum() > t.sum():\n        x = x / 2\n        i += 1\n    return x * i\n",
+            "x.abs().sum() > t.sum()",
+            "DDE106",
+        ),
+        (
+            "    done = False\n    while not done:\n        x = x / 2\n"
+            "        done = (x.abs() < 1).all()\n    return x\n",
+            "not done",
+            "DDE106",
+        ),
+    ],
+)
+def test_they_trace_and_agree(body: str, asking: str, code: str) -> None:
+    import torch
+
+    text = f"import torch\n\n\ndef fn(x, t):\n{body}"
+    samples = [(torch.full((4,), size), torch.tensor(t)) for size, t in ((9.0, [1, 2, 3]), (1.0, [1, 1, 0]))]
+    (program,) = with_imports("while_loop", context_of(text, asking, TYPES, code))
+    assert failures(text, program, samples, ("export", "compile")) == []
+
+
+def test_a_loop_of_unknown_length_counts_in_a_tensor() -> None:
+    import torch
+
+    text = (
+        "import torch\n\n\ndef fn(x, k):\n    n = k.item()\n    for _ in range(n):  # steps\n"
+        "        x = torch.tanh(x)\n    return x\n"
+    )
+    context = context_of(text, "range(n)", {"x": TENSOR, "n": COUNT}, "DDE203")
+    (program,) = with_imports("while_loop", context)
+    assert "def goes_on(turns, x):\n            return turns < most_turns\n" in program
+    assert "        for _ in range(n):  # steps\n            x = torch.tanh(x)\n" in program
+    samples = [(torch.randn(4), torch.tensor(count)) for count in (2, 0, 5)]
+    assert failures(text, program, samples, ("export", "compile")) == []
