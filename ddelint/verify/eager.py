@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 
 from ddelint.protocol import Comparison, Decision, EntryFailure, Mismatch, SessionOptions
 from ddelint.trace.entry import Entry
-from ddelint.verify import traced_path
+from ddelint.verify import guided, traced_path
 from ddelint.verify.calls import Outcome, Raised, raised, run
 from ddelint.verify.inputs import REQUIRING_GRAD, Sample, requiring_grad, variations
 from ddelint.verify.limits import TooMuch, is_too_much, limited
-from ddelint.verify.recording import recording
+from ddelint.verify.recording import Recorder, recording
 from ddelint.verify.sameness import (
     EXACT,
     Constant,
@@ -30,6 +30,8 @@ QUICK = 12
 """Inputs of a quick comparison, unless the caller asks for fewer."""
 _EXTRA = 64
 """More inputs than asked for, as long as a decision has shown only one side."""
+_GUIDED = 48
+"""Runs for finding an input that takes a side which no variation took."""
 _ALWAYS_TWICE = 4
 """Inputs on which a program is called twice even though the first call changed nothing that can be seen."""
 _MOST_MISMATCHES = 12
@@ -48,13 +50,24 @@ class Reference:
     """Along the path that tracing picks, where the original itself asks how it is run."""
     before: str = ""
     """The label of the input set that came before this one; the last call is made with it."""
-    twin_of: str = ""
-    """The label of the input set that this one is, with gradients."""
+    distances: Mapping[tuple[str, bool], float] = field(default_factory=dict)
+    """(decision key, side) → how far the decision was from it, at the nearest."""
+    base: str = ""
+    """The label of the input set that this one was made from."""
+    derive: Callable[[Sample], Sample] = lambda sample: sample
+    """How."""
+    twin: bool = False
+    """Whether it is another one with gradients, and no input of its own."""
 
     @property
     def first(self) -> Outcome:
         """The first call."""
         return self.calls[0]
+
+    @property
+    def tells(self) -> bool:
+        """Whether there is something to compare: where torch itself raised, there isn't."""
+        return _tells(self.first)
 
 
 def compare(
@@ -75,38 +88,13 @@ def compare(
     count = max(1, min(samples, QUICK) if quick else samples)
     limit = min(_QUICK_SECONDS if quick else _FULL_SECONDS, options.timeout / 5)
     extra = 0 if quick or not decisions else _EXTRA
-    targets = options.targets
     with recording(decisions) as recorder, traced_path.watched() as consultation:
-        references: list[Reference] = []
-
-        def refer(sample: Sample, before: Sample | None, twin_of: str = "") -> None:
-            recorder.take()
-            consultation.take()
-            patience = _patience(references, options)
-            twice = len(references) < _ALWAYS_TWICE
-            calls = run_sample(original, sample, twice=twice, patience=patience, before=before)
-            if calls is None:
-                return
-            reference = Reference(sample, calls, before=before.label if before is not None else "", twin_of=twin_of)
-            reference.sides = recorder.take()
-            if consultation.take() and reference.first.returned:
-                with traced_path.assumed(targets):
-                    reference.traced = run_sample(original, sample, twice=False, patience=patience, before=before)
-                recorder.take()
-            references.append(reference)
-
-        before: Sample | None = None
-        for number, sample in enumerate(variations(original, count, options.seed, extra=extra)):
-            if number >= count and not _unreached(decisions, references):
-                break
-            if references and time.perf_counter() - started > limit:
-                break
-            refer(sample, before)
-            before = sample
-        for reference in _to_differentiate(decisions, references):
-            if time.perf_counter() - started > limit:
-                break
-            refer(requiring_grad(reference.sample), None, reference.sample.label)
+        runs = _Runs(original, decisions, options, recorder, consultation, until=started + limit)
+        runs.vary(count, extra)
+        if not quick:
+            runs.guide()
+        runs.differentiate()
+    references = runs.references
     stable, seeded = _is_stable(original, references)
     program = rewritten()
     samples_again = variations(program, count, options.seed, extra=extra)
@@ -118,7 +106,7 @@ def compare(
         text = "the original does not give the same result twice for the same input and seed: nothing can be compared"
         return _failed(EntryFailure("raised", text), references, started)
     return Comparison(
-        samples=sum(not reference.twin_of for reference in references),
+        samples=sum(not reference.twin for reference in references),
         declared=sum(reference.sample.declared for reference in references),
         equal=not any(_breaks(mismatch) for mismatch in found),
         sides=_count_sides(decisions, references),
@@ -128,24 +116,6 @@ def compare(
 
 
 _RANDOM = "random state"
-
-
-def _to_differentiate(decisions: Sequence[Decision], references: Sequence[Reference]) -> list[Reference]:
-    """One input set for each way that a decision went, to be run again with gradients flowing into it.
-
-    Gradients differ on one side only, more often than not: a root of zero, a division of nothing.
-    """
-    found: dict[tuple[str, frozenset[bool]], Reference] = {}
-    for reference in references:
-        sample = reference.sample
-        if not (reference.first.returned and sample.differentiable) or sample.label == REQUIRING_GRAD:
-            continue
-        if _has_plain_floats(reference.first.arguments):
-            for decision in decisions:
-                sides = frozenset(reference.sides.get(decision.key, ()))
-                if sides:
-                    found.setdefault((decision.key, sides), reference)
-    return list({reference.sample.label: reference for reference in found.values()}.values())
 
 
 def _has_plain_floats(value: Frozen) -> bool:
@@ -182,8 +152,7 @@ def _worst(mismatches: Sequence[Mismatch]) -> list[Mismatch]:
 
 
 def _count_sides(decisions: Sequence[Decision], references: Sequence[Reference]) -> dict[str, tuple[int, int]]:
-    # where torch itself raised there was nothing to compare
-    telling = [r for r in references if not r.twin_of and (r.first.error is None or r.first.error.deliberate)]
+    telling = [r for r in references if not r.twin and r.tells]
     taken = {
         decision.key: [reference.sides.get(decision.key, set()) for reference in telling] for decision in decisions
     }
@@ -192,6 +161,120 @@ def _count_sides(decisions: Sequence[Decision], references: Sequence[Reference])
 
 def _unreached(decisions: Sequence[Decision], references: Sequence[Reference]) -> bool:
     return any(not (true and false) for true, false in _count_sides(decisions, references).values())
+
+
+def _tells(outcome: Outcome) -> bool:
+    return outcome.error is None or outcome.error.deliberate
+
+
+class _Runs:
+    """The original on one input set after the other, and which sides it took."""
+
+    def __init__(
+        self,
+        original: Entry,
+        decisions: Sequence[Decision],
+        options: SessionOptions,
+        recorder: Recorder,
+        consultation: traced_path.Consultation,
+        until: float,
+    ) -> None:
+        self.references: list[Reference] = []
+        self._original = original
+        self._decisions = decisions
+        self._options = options
+        self._recorder = recorder
+        self._consultation = consultation
+        self._until = until
+
+    def vary(self, count: int, extra: int) -> None:
+        """Declared inputs and variations: `count`, and `extra` more as long as some side was not taken."""
+        before: Sample | None = None
+        for number, sample in enumerate(variations(self._original, count, self._options.seed, extra=extra)):
+            if number >= count and not _unreached(self._decisions, self.references):
+                return
+            if self.references and self._is_over():
+                return
+            self._add(sample, before=before)
+            before = sample
+
+    def guide(self) -> None:
+        """For each side that was not taken, inputs that come nearer and nearer to it."""
+        for key, sides in _count_sides(self._decisions, self.references).items():
+            for side, times in zip((True, False), sides):
+                if times or self._is_over():
+                    continue
+                near = [r for r in self.references if r.tells and guided.is_far(r.distances.get((key, side)))]
+                if not near:
+                    continue
+                nearest = min(near, key=lambda r: r.distances[key, side])
+                self._climb(nearest, key, side)
+
+    def _climb(self, nearest: Reference, key: str, side: bool) -> None:
+        sample = nearest.sample
+
+        def evaluate(moved: guided.Moved) -> float | None:
+            if self._is_over():
+                return None
+            self._recorder.take()
+            patience = _patience(self.references, self._options)
+            calls = run_sample(self._original, moved(sample), twice=False, patience=patience)
+            told = calls is not None and _tells(calls[0])
+            return self._recorder.nearest().get((key, side)) if told else None
+
+        ways = guided.ways(sample, self._original.parameters)
+        moved = guided.Climb(nearest.distances[key, side], evaluate, _GUIDED).run(ways)
+        if moved is not None:
+            self._add(sample, moved, of=nearest)
+
+    def differentiate(self) -> None:
+        """One input set for each way that a decision went, run again with gradients flowing into it.
+
+        Gradients differ on one side only, more often than not: a root of zero, a division of nothing.
+        """
+        found: dict[tuple[str, frozenset[bool]], Reference] = {}
+        for reference in self.references:
+            if not (reference.first.returned and reference.sample.differentiable and not reference.twin):
+                continue
+            if reference.sample.label != REQUIRING_GRAD and _has_plain_floats(reference.first.arguments):
+                for decision in self._decisions:
+                    sides = frozenset(reference.sides.get(decision.key, ()))
+                    if sides:
+                        found.setdefault((decision.key, sides), reference)
+        for reference in {reference.sample.label: reference for reference in found.values()}.values():
+            if not self._is_over():
+                self._add(reference.sample, requiring_grad, of=reference, twin=True)
+
+    def _is_over(self) -> bool:
+        return time.perf_counter() > self._until
+
+    def _add(
+        self,
+        given: Sample,
+        derive: Callable[[Sample], Sample] = lambda sample: sample,
+        *,
+        before: Sample | None = None,
+        of: Reference | None = None,
+        twin: bool = False,
+    ) -> None:
+        """Run on what `derive` makes of an input set (of the one that is itself derived from another, `of`)."""
+        sample = derive(given)
+        self._recorder.take()
+        self._consultation.take()
+        patience = _patience(self.references, self._options)
+        twice = len(self.references) < _ALWAYS_TWICE
+        calls = run_sample(self._original, sample, twice=twice, patience=patience, before=before)
+        if calls is None:
+            return
+        reference = Reference(sample, calls, before=before.label if before is not None else "", twin=twin)
+        reference.base = of.base if of is not None else given.label
+        reference.derive = derive if of is None else lambda base: derive(of.derive(base))
+        reference.distances, reference.sides = self._recorder.nearest(), self._recorder.take()
+        if self._consultation.take() and reference.first.returned:
+            with traced_path.assumed(self._options.targets):
+                reference.traced = run_sample(self._original, sample, twice=twice, patience=patience, before=before)
+            self._recorder.take()
+        self.references.append(reference)
 
 
 # --------------------------------------------------------------------------------------------------------------- runs
@@ -280,7 +363,7 @@ def _eager_mismatches(
 ) -> Iterator[Mismatch]:
     wanted: dict[str, list[Reference]] = {}
     for reference in references:
-        wanted.setdefault(reference.twin_of or reference.sample.label, []).append(reference)
+        wanted.setdefault(reference.base, []).append(reference)
     known: dict[str, Sample] = {}
     patience = _patience(references, options)
     done = 0
@@ -290,7 +373,7 @@ def _eager_mismatches(
                 break
             known[given.label] = given
             for reference in wanted.pop(given.label, ()):
-                sample = requiring_grad(given) if reference.twin_of else given
+                sample = reference.derive(given)
                 before = known.get(reference.before)
                 consultation.take()
                 twice = len(reference.calls) > 1 or done < _ALWAYS_TWICE

@@ -167,9 +167,9 @@ class _Seen:
             others = [sample[index][1] for sample in alike]
             if not all(isinstance(other, torch.Tensor) and other.dtype == value.dtype for other in others):
                 continue
-            leaf = _Leaf(index, _name(path, entry.parameters), value.detach().clone())
+            leaf = _Leaf(index, leaf_name(path, entry.parameters), value.detach().clone())
             leaf.sizes = tuple(tuple(other.shape) for other in others)
-            if _is_integer(value):
+            if is_integer(value):
                 extremes = [(int(o.min()), int(o.max())) for o in others if o.numel()]
                 if extremes:
                     leaf.low, leaf.high = min(low for low, _ in extremes), max(high for _, high in extremes)
@@ -177,7 +177,7 @@ class _Seen:
         self.longest = max((size for leaf in self.leaves for shape in leaf.sizes for size in shape), default=1)
 
 
-def _name(path: Sequence[Any], parameters: Sequence[str]) -> str:
+def leaf_name(path: Sequence[Any], parameters: Sequence[str]) -> str:
     """`mask`, `boxes[0]`, `batch['ids']` for a path below (args, kwargs)."""
     top = path[0].idx if hasattr(path[0], "idx") else 0
     if len(path) < 2:
@@ -190,7 +190,8 @@ def _name(path: Sequence[Any], parameters: Sequence[str]) -> str:
     return name + str(pytree.keystr(tuple(path[2:])))
 
 
-def _is_integer(tensor: torch.Tensor) -> bool:
+def is_integer(tensor: torch.Tensor) -> bool:
+    """Whether its elements are integers (bools are not)."""
     return tensor.dtype in _INTEGERS
 
 
@@ -220,7 +221,7 @@ def _rank(leaf: _Leaf) -> int:
     """Masks and single numbers decide most, then integers, then floats."""
     if leaf.example.dtype is torch.bool or (leaf.example.dim() == 0 and not leaf.example.is_floating_point()):
         return 0
-    return 1 if _is_integer(leaf.example) else 2
+    return 1 if is_integer(leaf.example) else 2
 
 
 def _interleaved(streams: list[Iterator[Any]]) -> Iterator[Any]:
@@ -258,7 +259,7 @@ def _applied(transform: Transform, leaf: torch.Tensor) -> torch.Tensor:
 def _of_leaf(leaf: _Leaf, seen: _Seen) -> Iterator[tuple[str, dict[int, Transform]]]:
     if leaf.example.dtype is torch.bool:
         found = _of_bools(leaf.example)
-    elif _is_integer(leaf.example):
+    elif is_integer(leaf.example):
         found = _of_number(leaf) if leaf.example.dim() == 0 else _of_integers(leaf, seen)
     elif leaf.example.is_floating_point():
         found = _of_float(leaf.example) if leaf.example.dim() == 0 else _of_floats(leaf.example)
@@ -504,7 +505,7 @@ def _redrawn(leaf: _Leaf, number: int) -> Transform | None:
 
     if leaf.example.dtype is torch.bool:
         return lambda t: torch.rand(t.shape, generator=generator()) < density
-    if _is_integer(leaf.example):
+    if is_integer(leaf.example):
         row = leaf.example.reshape(-1)
         kept = row.numel() >= 3 and bool((row[1:] >= row[:-1]).all())
 

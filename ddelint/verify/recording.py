@@ -15,6 +15,7 @@ from ddelint.protocol import Decision
 from ddelint.sites import locate
 from ddelint.source import SourceError, SourceFile
 from ddelint.trace.overlay import live_functions
+from ddelint.verify.distances import COMPARE, Shape, difference, distance, parts_of
 
 _RECORD = "__ddelint_record__"
 
@@ -24,18 +25,39 @@ class Recorder:
 
     def __init__(self) -> None:
         self._seen: dict[str, set[bool]] = {}
+        self._nearest: dict[tuple[str, bool], float] = {}
+        self._differences: dict[str, dict[int, tuple[str, Any]]] = {}
+        self.shapes: dict[str, Shape] = {}
+        """How each decision's test is built of comparisons, where it is."""
         self.missing: tuple[str, ...] = ()
         """Keys of decisions that could not be found in the running program."""
 
     def take(self) -> dict[str, set[bool]]:
         """Decision key → sides taken since the last call of this method."""
         seen, self._seen = self._seen, {}
+        self._nearest = {}
         return seen
+
+    def nearest(self) -> dict[tuple[str, bool], float]:
+        """(decision key, side) → how far, at the nearest, a decision has been from it since the last `take`."""
+        return dict(self._nearest)
+
+    def part(self, key: str, number: int, sign: str, left: Any, right: Any) -> Any:
+        """Compare, and note by how much the two sides of comparison `number` in the decision `key` differ."""
+        by = difference(left, right)
+        if by is not None:
+            self._differences.setdefault(key, {})[number] = (sign, by)
+        return COMPARE[sign](left, right)
 
     def __call__(self, key: str, value: Any) -> Any:
         """Note the truth of `value` under `key`, and give it back."""
         with contextlib.suppress(Exception):  # the program itself will raise on it
             self._seen.setdefault(key, set()).add(bool(value))
+        differences = self._differences.pop(key, {})
+        if key in self.shapes:
+            for side in (True, False):
+                far = distance(self.shapes[key], differences, side)
+                self._nearest[key, side] = min(far, self._nearest.get((key, side), far))
         return value
 
 
@@ -55,7 +77,7 @@ def recording(decisions: Sequence[Decision]) -> Iterator[Recorder]:
     setattr(builtins, _RECORD, recorder)
     try:
         for filename, group in by_file.items():
-            codes, lost = _instrumented(filename, group)
+            codes, lost = _instrumented(filename, group, recorder)
             missing += lost
             swapped += _swap(filename, codes)
         recorder.missing = tuple(missing)
@@ -66,7 +88,9 @@ def recording(decisions: Sequence[Decision]) -> Iterator[Recorder]:
         delattr(builtins, _RECORD)
 
 
-def _instrumented(filename: str, decisions: Sequence[Decision]) -> tuple[dict[CodeType, CodeType], list[str]]:
+def _instrumented(
+    filename: str, decisions: Sequence[Decision], recorder: Recorder
+) -> tuple[dict[CodeType, CodeType], list[str]]:
     """Original code → code that records, for each function of the file; and the keys that were not found."""
     try:
         source = SourceFile.read(Path(filename))
@@ -74,7 +98,8 @@ def _instrumented(filename: str, decisions: Sequence[Decision]) -> tuple[dict[Co
         tree = ast.parse(source.text, filename)
     except (OSError, SourceError, SyntaxError, ValueError):
         return {}, [decision.key for decision in decisions]
-    wanted: dict[tuple[int, int, int, int], list[str]] = {}
+    wanted: dict[_Position, list[str]] = {}
+    compared: dict[_Position, tuple[str, int, str]] = {}
     missing = []
     for decision in decisions:
         site = locate(source, decision.span)
@@ -85,7 +110,11 @@ def _instrumented(filename: str, decisions: Sequence[Decision]) -> tuple[dict[Co
             missing.append(decision.key)
             continue
         wanted.setdefault(_position(node), []).append(decision.key)
-    wrapped: ast.Module = _Wrapper(wanted).visit(tree)  # type: ignore[assignment]
+        shape, parts = parts_of(node)
+        if shape is not None and not any(_position(part.node) in compared for part in parts):
+            recorder.shapes[decision.key] = shape
+            compared |= {_position(p.node): (decision.key, number, p.sign) for number, p in enumerate(parts)}
+    wrapped: ast.Module = _Wrapper(wanted, compared).visit(tree)  # type: ignore[assignment]
     try:
         recording_code = compile(wrapped, filename, "exec", dont_inherit=True)
     except (SyntaxError, ValueError):
@@ -93,21 +122,34 @@ def _instrumented(filename: str, decisions: Sequence[Decision]) -> tuple[dict[Co
     return dict(_pairs(plain, recording_code)), missing
 
 
-def _position(node: ast.expr) -> tuple[int, int, int, int]:
+_Position = tuple[int, int, int, int]
+
+
+def _position(node: ast.expr) -> _Position:
     return node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0
 
 
 class _Wrapper(ast.NodeTransformer):
-    """`E` becomes `record(key, E)`, once for each key, at the outermost expression with its position."""
+    """`E` becomes `record(key, E)`, once for each key, at the outermost expression with its position.
 
-    def __init__(self, wanted: dict[tuple[int, int, int, int], list[str]]) -> None:
+    `a < b` inside it becomes `record.part(key, number, "<", a, b)`.
+    """
+
+    def __init__(self, wanted: dict[_Position, list[str]], compared: dict[_Position, tuple[str, int, str]]) -> None:
         self._wanted = wanted
+        self._compared = compared
 
     def visit(self, node: ast.AST) -> ast.AST:
         keys: list[str] = []
         if isinstance(node, ast.expr) and isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
             keys = self._wanted.pop(_position(node), [])
+        compared = self._compared.pop(_position(node), None) if isinstance(node, ast.Compare) else None
         visited: ast.AST = self.generic_visit(node)
+        if compared is not None:
+            assert isinstance(visited, ast.Compare)
+            part = ast.Attribute(ast.Name(_RECORD, ast.Load()), "part", ast.Load())
+            sides = [*(ast.Constant(value) for value in compared), visited.left, visited.comparators[0]]
+            visited = ast.fix_missing_locations(ast.copy_location(ast.Call(part, sides, []), visited))
         for key in keys:
             assert isinstance(visited, ast.expr)
             call = ast.Call(ast.Name(_RECORD, ast.Load()), [ast.Constant(key), visited], [])
