@@ -159,6 +159,9 @@ REAL = """
 @pytest.mark.parametrize("interpreted", ["0", "1"])
 def test_with_triton_itself(interpreted: str, tmp_path: Path) -> None:
     """Kernels as Triton's compiler has them (without a device eager fails, so only traced), and interpreted."""
+    wrapping = (Path(torch.__file__).parent / "_library" / "triton.py").read_text("utf-8")
+    if interpreted == "1" and "_is_interpreted_triton_kernel" not in wrapping:
+        pytest.skip("waits for a newer torch: wrap_triton refuses interpreted kernels in this one")
     program = tmp_path / "launches.py"
     program.write_text(textwrap.dedent(REAL))
     script = f"""
