@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ddelint.diagnostics import Span
 from ddelint.protocol import EntryFailure
 
 ORIGINAL, FIXED = "original", "fixed"
@@ -94,7 +95,10 @@ class Parity:
     hints: Mapping[str, int] = field(default_factory=dict)
     """Dimensions that carry a hint already, and its value."""
     backed_milliseconds: float | None = None
+    """Lower quartiles: what disturbs a machine only adds."""
     unbacked_milliseconds: float | None = None
+    function: Span | None = None
+    """Where the program that was compiled is defined: its first line."""
     notes: tuple[str, ...] = ()
     failure: EntryFailure | None = None
 

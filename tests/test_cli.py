@@ -109,7 +109,9 @@ def test_diff_prints_the_diff_and_says_so_by_its_code(run: Run, stage: Stage) ->
     stage.report = Report((FIXABLE,), diffs={"model.py": "--- model.py\n+++ model.py\n@@ -1 +1 @@\n-a\n+b\n"})
     result = run("model.py", "--diff")
     assert result.exit_code == 1
-    assert result.stdout == stage.report.diffs["model.py"]
+    explained, _, rest = result.stdout.partition("--- ")
+    assert explained.startswith(f"# {FIXABLE.code} model.py:")
+    assert f"--- {rest}" == stage.report.diffs["model.py"]
     assert "Would fix 1 of 1 finding in 1 file.\n" in result.stderr
     assert run("model.py", "--diff", "--exit-zero").exit_code == 0
     assert "\x1b[32m+b\x1b[0m\n" in run("model.py", "--diff", "--color", "always").stdout

@@ -16,6 +16,7 @@ from ddelint.diagnostics import Diagnostic
 from ddelint.options import CheckOptions, Mode
 from ddelint.pipeline.entries import label, others, session_options
 from ddelint.pipeline.gathering import PipelineError, Run
+from ddelint.pipeline.parity import is_wanted, parity_findings
 from ddelint.protocol import EntryFailure, EntrySpec
 from ddelint.source import SourceFile
 
@@ -50,6 +51,8 @@ def trace_entries(worker: Worker, specs: Sequence[EntrySpec], paths: Sequence[st
         if not isinstance(opened, EntryFailure):
             with closing(opened) as session:
                 search(session, run)
+                if is_wanted(options):
+                    run.traced += parity_findings(session, run)
                 if options.backed:
                     run.traced += guards_of(worker.open(replace(session.options, backed=True)), run)
                 waiting.extendleft(reversed(others(spec, session.info.names)))

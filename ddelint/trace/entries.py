@@ -505,7 +505,7 @@ class Loader:
         if text == "none":
             return {}
         if not text:
-            return _marks(marks, offers.UNBACKED, names, sample) if marks else {}
+            return _marks(marks, offers.UNBACKED, names, sample) if marks else _marked(names, sample)
         if text == "all":
             return _all_dimensions(names, sample())
         asked: dict[str | int, list[int]] = {}
@@ -516,6 +516,16 @@ class Loader:
             except ValueError:
                 raise EntryProblem("bad-inputs", f"--unbacked wants NAME.DIM, not `{part.strip()}`") from None
         return _marks(asked, "--unbacked", names, sample)
+
+
+def _marked(names: tuple[str, ...], sample: Callable[[], Arguments]) -> Mapping[str, tuple[int, ...]]:
+    """What `mark_unbacked` said of the arguments; nothing where they cannot be made for this seed."""
+    try:
+        arguments = sample()
+    except Exception:  # some inputs are meant to raise; run_eagerly tells of those that may not
+        return {}
+    tensors = {name: value for name, value in _named(names, arguments) if isinstance(value, torch.Tensor)}
+    return {name: found for name, value in tensors.items() if (found := torch_internals.marked(value)[0])}
 
 
 def _all_dimensions(names: tuple[str, ...], arguments: Arguments) -> Mapping[str, tuple[int, ...]]:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 import torch
+from torch.utils import _pytree as pytree
 
 from ddelint.measurements import BACKED, COMPILED, EAGER, FIXED, FULLGRAPH, ORIGINAL, Arm, Measured, Parity
 from ddelint.protocol import EntryFailure, SessionOptions
@@ -22,7 +23,7 @@ from ddelint.verify import parity as parities
 from ddelint.verify.arms import Runner, Setting, measure, named
 from ddelint.verify.calls import module_of, run
 from ddelint.verify.eager import Reference
-from ddelint.verify.inputs import variations
+from ddelint.verify.inputs import Sample, variations
 from ddelint.verify.timing import TIMERS
 
 _SECONDS = 1.0
@@ -115,17 +116,30 @@ def _name(device: str) -> str:
 
 
 def _batch(original: Entry, seed: int) -> tuple[Reference, int] | EntryFailure:
-    """The first declared input on which the original returns, with what it returns, and its seed."""
+    """The first declared input on which the original returns, with what it returns, and its seed.
+
+    Where sizes are unbacked, the largest input goes first.
+    """
     error = "no declared input"
     count = _TRIED if original.seeded else 1
-    for number, sample in zip(range(seed, seed + count), variations(original, 2 * count, seed)):
-        if not sample.declared:
-            break
+    samples = [sample for sample in variations(original, 2 * count, seed) if sample.declared][:count]
+    numbered = list(zip(range(seed, seed + count), samples))
+    if original.unbacked:
+        numbered.sort(key=lambda pair: -_elements(pair[1]))
+    for number, sample in numbered:
         outcome = run(original.build(), sample.make(), surroundings=original.surroundings)
         if outcome.returned:
             return Reference(sample, [outcome]), _seed_of(sample.label, number)
         error = str(outcome.error)
     return EntryFailure("raised", f"the original returns on none of its inputs: {error}")
+
+
+def _elements(sample: Sample) -> int:
+    try:
+        leaves = pytree.tree_leaves(sample.make())
+    except Exception:  # whoever runs it meets this again
+        return 0
+    return sum(leaf.numel() for leaf in leaves if isinstance(leaf, torch.Tensor))
 
 
 def _seed_of(label: str, number: int) -> int:

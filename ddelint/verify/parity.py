@@ -6,11 +6,14 @@ How long that takes to run is measured where it differs and somebody asks.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import torch
 
+from ddelint.diagnostics import Span
 from ddelint.measurements import BACKED, FIXED, FULLGRAPH, Parity, Remedy
 from ddelint.protocol import SessionOptions
 from ddelint.trace import torch_internals
@@ -37,7 +40,7 @@ def compare_parity(setting: Setting, reference: Reference, options: SessionOptio
     if not plain.dimensions:
         return Parity(device=setting.device, notes=("no unbacked input dimension (--unbacked NAME.DIM, or all)",))
     places = tuple(f"{name}.{dimension}" for name, found in plain.dimensions.items() for dimension in found)
-    parity = Parity(places, setting.device, hints=plain.hints)
+    parity = Parity(places, setting.device, hints=plain.hints, function=_function(setting))
     backed_marks = replace(plain, unbacked=False, hints={}, bounds={})
     try:
         backed, unbacked = written(setting, backed_marks), written(setting, plain)
@@ -56,7 +59,7 @@ def compare_parity(setting: Setting, reference: Reference, options: SessionOptio
                 )
                 tried.append((remedy, marks))
         parity = replace(parity, remedies=tuple(remedy for remedy, _ in tried))
-        if timed and tried:
+        if timed and found.changed:
             parity = _timed(parity, setting, reference, backed_marks, plain, tried)
     except (Exception, SystemExit) as error:
         return replace(parity, notes=(*parity.notes, f"not compared: {failures.summary(error)}"))
@@ -78,6 +81,16 @@ def marks_of(setting: Setting) -> Marks:
         ):
             kind.update({f"{name}.{dimension}": known[dimension] for dimension in found if dimension in known})
     return Marks(dimensions, True, hints, bounds)
+
+
+def _function(setting: Setting) -> Span | None:
+    """Where what is called begins."""
+    program = setting.entry.build()
+    function: Any = program.forward if isinstance(program, torch.nn.Module) else program
+    code = getattr(inspect.unwrap(getattr(function, "__func__", function)), "__code__", None)
+    if code is None:
+        return None
+    return Span(code.co_filename, code.co_firstlineno, 1, code.co_firstlineno, 2)
 
 
 def written(setting: Setting, marks: Marks) -> list[str]:
@@ -131,7 +144,7 @@ def _timed(
         runner.start(reference)
     measure(runners, setting, _SECONDS)
     failed = [f"{runner.arm.how}: {runner.arm.error}" for runner in runners if runner.arm.error]
-    first, second, *rest = (runner.arm.milliseconds for runner in runners)
+    first, second, *rest = (runner.arm.lower for runner in runners)
     return replace(
         parity,
         backed_milliseconds=first,

@@ -1,0 +1,237 @@
+"""DDE501, DDE502, DDE504: unbacked measured to be slower than backed, and what closes the gap, measured again.
+
+Costs several compilations by Inductor, so `check` looks only where the rules are selected by name (`--select DDE5`).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ddelint.catalog import rule
+from ddelint.diagnostics import Applicability, Claim, Diagnostic, Evidence, Fix, Refusal
+from ddelint.measurements import GAP, Parity
+from ddelint.options import CheckOptions
+from ddelint.pipeline.gathering import Run
+from ddelint.report.measurements import divergence_words, remedy_words
+from ddelint.sites import Site, locate, site_of
+from ddelint.source import SourceFile
+
+if TYPE_CHECKING:
+    from ddelint.rewrite.candidate import Candidate
+    from ddelint.rewrite.history import History
+    from ddelint.trace.session import Session
+
+HINT_RULE, BOUND_RULE, GAP_RULE = "DDE501", "DDE502", "DDE504"
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One dimension, and the hint or bound that helped there (None: nothing did)."""
+
+    code: str
+    parameter: str
+    dimension: int
+    value: int | None = None
+
+    @property
+    def size(self) -> str:
+        """As the user would write it."""
+        return f"{self.parameter}.shape[{self.dimension}]"
+
+
+def is_wanted(options: CheckOptions) -> bool:
+    """Whether a rule about parity was selected by name: `DDE5`, `DDE501`, not `DDE` or the default."""
+    named = [prefix for prefix in (*options.select, *options.extend_select) if prefix.startswith("DDE5")]
+    return any(code.startswith(prefix) for prefix in named for code in (HINT_RULE, BOUND_RULE, GAP_RULE))
+
+
+def parity_findings(session: Session, run: Run) -> list[Diagnostic]:
+    """What the unbacked input dimensions of the entry cost; a fix that helps is added to the run's history."""
+    if not session.info.unbacked or "compile" not in run.options.targets:
+        return []
+    run.progress.stage("measuring unbacked against backed")
+    parity = session.parity(run.history.overlay if run.history is not None else {}, timed=True)
+    for note in parity.notes:
+        run.progress.debug(note)
+    if parity.failure is not None or not parity.slower:
+        return []
+    found: list[tuple[_Part, Diagnostic]] = []
+    for part in _parts(parity):
+        site = _site(run.sources, parity, part)
+        if site is not None:
+            found.append((part, _finding(parity, part, site)))
+    return _mended(found, parity, session, run)
+
+
+def _parts(parity: Parity) -> list[_Part]:
+    best = parity.best
+    if best is None:
+        return [_part(GAP_RULE, parity.dimensions[0], None)]
+    return [
+        *(_part(HINT_RULE, place, value) for place, value in best.values.items()),
+        *(_part(BOUND_RULE, place, value) for place, value in best.bounds.items()),
+    ]
+
+
+def _part(code: str, place: str, value: int | None) -> _Part:
+    parameter, _, dimension = place.rpartition(".")
+    return _Part(code, parameter, int(dimension), value)
+
+
+def _finding(parity: Parity, part: _Part, site: Site) -> Diagnostic:
+    said = "; ".join(divergence_words(divergence) for divergence in parity.divergences if divergence.closes)
+    measured = f"{parity.ratio:.2f}x the time of backed on the {parity.device}" + (f" ({said})" if said else "")
+    found = rule(part.code)
+    node = site.node
+    return Diagnostic(
+        part.code,
+        found.message.format(expression=f"{part.size}, {measured}" if part.code == GAP_RULE else part.size),
+        site.source.span(node),
+        found.severity,
+        ("trace",),
+        part.size,
+        asks=("inductor",),
+        evidence=Evidence(parity=parity.ratio, devices=(parity.device,)),
+        detail=f"unbacked takes {measured}",
+    )
+
+
+# ----------------------------------------------------------------------------------------------------- where it stands
+
+
+def _site(sources: Mapping[str, SourceFile], parity: Parity, part: _Part) -> Site | None:
+    """The call under PATHs that marks the dimension, else the parameter; None where neither stands there."""
+    from ddelint.rewrite.moves.hints import marking_call
+
+    for source in list(sources.values()):
+        call = marking_call(source, part.parameter, part.dimension)
+        if call is not None:
+            return site_of(source, call)
+    where = parity.function
+    program = sources.get(where.filename) if where is not None else None
+    return _parameter(program, where.row, part.parameter) if program is not None and where is not None else None
+
+
+def _parameter(source: SourceFile, row: int, name: str) -> Site | None:
+    """The parameter `name` of the function that begins in `row` (with its decorators), or stands there itself."""
+    for node in ast.walk(source.tree):
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            continue
+        first = min(node.lineno, *(decorator.lineno for decorator in node.decorator_list), node.lineno)
+        for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
+            if argument.arg == name and row in (first, node.lineno, argument.lineno):
+                return site_of(source, argument)  # type: ignore[arg-type]
+    return None
+
+
+# ------------------------------------------------------------------------------------------------------------ the fix
+
+
+def _mended(found: Sequence[tuple[_Part, Diagnostic]], parity: Parity, session: Session, run: Run) -> list[Diagnostic]:
+    """The findings with their fixes, where the program with all of them was measured to be better; else refused."""
+    from ddelint.rewrite.history import History
+
+    before = run.history if run.history is not None else History(run.sources)
+    history, allowed = before, before
+    told: list[Diagnostic] = []
+    for part, finding in found:
+        candidate = _candidate(history, part, finding) if part.value is not None else None
+        if candidate is None:
+            told.append(_by_hand(finding, part, parity))
+            continue
+        number = max((change.step for change in history.changes), default=0) + 1
+        history = _applied(history, candidate, number)
+        safe = candidate.claim is not Claim.PROMISE
+        if safe or run.options.unsafe_fixes:
+            allowed = _applied(allowed, candidate, number)
+        told.append(_with_fix(finding, candidate, history, number, safe))
+    if history is before:
+        return told
+    after = _measured_again(session, history, parity)
+    if after.failure is None and _is_better(after, parity):
+        run.history = allowed
+        evidence = Evidence(parity=after.ratio, devices=(after.device,), notes=(_explained(after, parity),))
+        return [replace(one, evidence=evidence) if one.fix is not None and one.fix.edits else one for one in told]
+    ratio = "not measured" if after.ratio is None else f"{after.ratio:.2f}x the time of backed"
+    return [_refused(one, f"no gain: {ratio}") for one in told]
+
+
+def _measured_again(session: Session, history: History, before: Parity) -> Parity:
+    """The program with the fixes. Where its code is the one that was measured as a remedy, so is the time."""
+    after = session.parity(history.overlay, timed=False)
+    best = before.best
+    if best is not None and (after.changed, after.divergences) == (best.changed, best.divergences):
+        times = before.backed_milliseconds, best.milliseconds
+        return replace(after, backed_milliseconds=times[0], unbacked_milliseconds=times[1])
+    return session.parity(history.overlay, timed=True)
+
+
+def _candidate(history: History, part: _Part, finding: Diagnostic) -> Candidate | None:
+    """What the rule's moves offer on the current text."""
+    from ddelint.rewrite.candidate import MOVES, Context
+    from ddelint.rewrite.moves import load_moves
+
+    load_moves()
+    source, span = history.current(finding.span.filename), history.forward(finding.span)
+    located = locate(source, span)
+    site = located if located is not None and isinstance(located.node, ast.Call) else None
+    site = site or _parameter(source, span.row, part.parameter)
+    if site is None:
+        return None
+    context = Context(site, finding, "parity", detail=str(part.value))
+    return next((candidate for name in rule(part.code).moves for candidate in MOVES[name](context)), None)
+
+
+def _applied(history: History, candidate: Candidate, number: int) -> History:
+    from ddelint.rewrite import engine
+
+    changed = history.add(candidate.edits, number)
+    imports = engine.import_edits(changed.current(candidate.edits[0].span.filename), candidate.imports)
+    return changed.add(imports, number) if imports else changed
+
+
+def _with_fix(finding: Diagnostic, candidate: Candidate, history: History, number: int, safe: bool) -> Diagnostic:
+    from ddelint.rewrite import engine
+
+    fix = Fix(
+        Applicability.SAFE if safe else Applicability.UNSAFE,
+        candidate.message,
+        engine.fix_edits(history, number, candidate.imports),
+        candidate.move,
+        candidate.claim,
+    )
+    return replace(finding, fix=fix)
+
+
+def _by_hand(finding: Diagnostic, part: _Part, parity: Parity) -> Diagnostic:
+    best = parity.best
+    if best is None or part.value is None:
+        return finding
+    settings = {HINT_RULE: "hint_override", BOUND_RULE: "max"}
+    call = f"mark_unbacked({part.parameter}, {part.dimension}, {settings[part.code]}={part.value})"
+    message = f"`{call}` where the input is marked; measured with {remedy_words(best, parity)}"
+    claim = Claim.PROMISE if part.code == BOUND_RULE else Claim.EQUIVALENT
+    return replace(finding, fix=Fix(Applicability.DISPLAY, message, (), rule(part.code).moves[0], claim))
+
+
+def _refused(finding: Diagnostic, reason: str) -> Diagnostic:
+    fix = finding.fix
+    if fix is None or not fix.edits:
+        return finding
+    return replace(finding, fix=None, refused=(Refusal(fix.move, fix.message, reason),))
+
+
+def _is_better(after: Parity, before: Parity) -> bool:
+    if not after.changed:
+        return True
+    return after.ratio is not None and before.ratio is not None and after.ratio * GAP <= before.ratio
+
+
+def _explained(after: Parity, before: Parity) -> str:
+    """The same code, or why it is not."""
+    left = ", ".join(divergence.decision for divergence in after.divergences)
+    code = f"{after.changed} lines of code differ ({left or 'only moved'})" if after.changed else "the code is the same"
+    return f"before: {before.ratio:.2f}x the time of backed; now {code}"
