@@ -31,6 +31,8 @@ class Candidate:
     """Added once, in the file's own style, to the file of the first edit."""
     notes: tuple[str, ...] = ()
     """What the reader should know: another exception type, a cost, another order of random draws."""
+    proof: str = ""
+    """Why what it states is always true, where that was proved."""
     decisions: tuple[Span, ...] = ()
     """Tests of the current text whose two sides must both be run."""
     preferred: bool = False

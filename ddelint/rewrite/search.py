@@ -679,7 +679,8 @@ def _evidence(
         return None
     sides = comparison.sides.get(step.decisions[0].key) if step.decisions else None
     outcome: dict[str, bool] = {}
-    notes = list(step.reasons)
+    notes = [f"proved: {step.candidate.proof}"] if step.candidate.proof else []
+    notes += step.reasons
     devices: list[str] = []
     recompiles: int | None = None
     if compilation is not None:

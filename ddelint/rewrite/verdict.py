@@ -19,7 +19,8 @@ def refutation(comparison: Comparison, claim: Claim) -> str:
     """
     for mismatch in comparison.mismatches:
         if mismatch.declared or not _is_lenient(mismatch, claim):
-            return described(mismatch)
+            broken = claim is Claim.PROMISE and mismatch.aspect == "exception"
+            return f"the promise is refuted by {mismatch.sample}" if broken else described(mismatch)
     return "" if comparison.equal else "eager results differ"
 
 

@@ -219,3 +219,33 @@ def test_a_difference_that_only_generated_code_makes_is_told_and_bans_nothing(mo
     assert evidence is not None
     assert evidence.compile is False
     assert any("Inductor" in note for note in evidence.notes)
+
+
+def test_a_proof_stands_in_the_evidence(moves: pytest.MonkeyPatch) -> None:
+    def propose(context: Context) -> Iterator[Candidate]:
+        span = context.site.span
+        test = context.site.source.segment(span)
+        yield Candidate(
+            PROMISE, Claim.EQUIVALENT, "fact", (Edit(span, f"known({test})"),), proof=f"`{test}`: it counts"
+        )
+
+    moves.setitem(MOVES, PROMISE, propose)
+    diagnostic = by_row(search(Prover()))[5]
+    assert diagnostic.evidence is not None
+    assert "proved: `n > 4`: it counts" in diagnostic.evidence.notes
+    assert diagnostic.fix is not None
+    assert diagnostic.fix.applicability is Applicability.SAFE
+
+
+def test_what_only_all_samples_show_makes_it_unsafe(moves: pytest.MonkeyPatch) -> None:
+    class Later(Prover):
+        def compare(self, overlay: Overlay, decisions: tuple[Decision, ...], samples: int, quick: bool) -> Comparison:
+            found = super().compare(overlay, decisions, samples, quick)
+            return replace(found, mismatches=()) if quick else found
+
+    moves.setitem(MOVES, MERGE, replacing(MERGE, Claim.RESTRUCTURED, "RAISES({test})"))
+    outcome = search(Later())
+    assert outcome.safe.overlay == {}
+    fix = by_row(outcome)[5].fix
+    assert fix is not None
+    assert fix.applicability is Applicability.UNSAFE

@@ -56,3 +56,10 @@ def test_the_side_that_was_not_reached_is_named() -> None:
         ("false", "true"),
         ("none", ""),
     ]
+
+
+def test_a_declared_input_that_breaks_a_promise_is_its_counterexample() -> None:
+    broken = replace(OURS, sample="seed 3", declared=True, narrower=False)
+    assert refutation(of(broken, equal=False), Claim.PROMISE) == "the promise is refuted by seed 3"
+    assert refutation(of(OURS), Claim.PROMISE) == ""
+    assert "keep all false" in doubt(of(OURS))

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ddelint.diagnostics import Claim, Symbol
 from ddelint.operators import operators
 from ddelint.rewrite.candidate import Candidate, Context, move
 from ddelint.rewrite.expressions import OPERATOR_TEXT, called, opposite, torch_name
 from ddelint.rewrite.kinds import Kinds, tensor_argument
+from ddelint.rewrite.proofs import Proofs
 from ddelint.rewrite.proposals import lines_before, offer
 from ddelint.sites import Role
 
 _MOVE = "size_fact"
 _TESTS = frozenset((Role.IF_TEST, Role.WHILE_TEST, Role.ASSERT_TEST, Role.TERNARY_TEST, Role.COMPREHENSION_TEST))
+_ORIGIN = "a count is never negative and never more than what is counted"
 _SIZE_CALLS = frozenset(("size", "numel", "dim", "nelement", "sym_max", "sym_min"))
 
 
@@ -23,24 +26,24 @@ def size_fact(context: Context) -> Iterator[Candidate]:
     """`torch._check(n >= 0)`, `torch._check(n <= mask.numel())`, or the asked relation itself, before the statement."""
     facts = list(_bounds(context))
     if facts:
-        yield from _stated(
-            context, facts, Claim.EQUIVALENT, "a count is never negative and never more than what is counted"
-        )
+        yield from _stated(context, facts, Claim.EQUIVALENT, _ORIGIN, proof=_ORIGIN)
     if context.site.role in _TESTS or context.kind not in ("truth", "failure", "operator"):
         return
+    proofs = Proofs(context, context.site.statement)
     for fact in _asked(context):
-        yield from _stated(context, [fact], Claim.RESTRUCTURED, f"states `{fact}`, which the operator asks for")
-        if facts:
-            yield from _stated(
-                context, [*facts, fact], Claim.RESTRUCTURED, f"states `{fact}`, which the operator asks for"
-            )
+        proof = proofs.of(ast.parse(fact, mode="eval").body)
+        claim = Claim.EQUIVALENT if proof else Claim.RESTRUCTURED
+        told = f"`{fact}`: {proof}" if proof else ""
+        for stated in ([fact], [*facts, fact]) if facts else ([fact],):
+            yield from _stated(context, stated, claim, f"states `{fact}`, which the operator asks for", proof=told)
 
 
-def _stated(context: Context, facts: list[str], claim: Claim, why: str) -> Iterator[Candidate]:
+def _stated(context: Context, facts: list[str], claim: Claim, why: str, proof: str) -> Iterator[Candidate]:
     torch, imports = torch_name(context.site.source)
     line = lines_before(context.site.source, context.site.statement, [f"{torch}._check({fact})" for fact in facts])
     if line is not None and not _stand_before(context, facts):
-        yield from offer(context, _MOVE, claim, why, edits=[line], imports=imports)
+        for candidate in offer(context, _MOVE, claim, why, edits=[line], imports=imports):
+            yield replace(candidate, proof=proof)
 
 
 def _stand_before(context: Context, facts: list[str]) -> bool:

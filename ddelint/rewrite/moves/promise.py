@@ -1,9 +1,13 @@
-"""A promise: `torch._check` before the line that asks, so that one side goes away. Narrows what the program accepts."""
+"""A promise: `torch._check` before the line that asks, so that one side goes away. Narrows what the program accepts.
+
+Where the promise follows from what is known there, nothing is narrowed: it is stated as a fact, with the proof.
+"""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from ddelint.diagnostics import Claim
 from ddelint.rewrite.candidate import Candidate, Context, Import, move
@@ -21,23 +25,28 @@ from ddelint.rewrite.expressions import (
 )
 from ddelint.rewrite.kinds import Kind, Kinds
 from ddelint.rewrite.polarity import general_side, side_of
+from ddelint.rewrite.proofs import Proofs
 from ddelint.sites import Role
 from ddelint.source import SourceFile
 
 
 @move("promise")
 def promise(context: Context) -> Iterator[Candidate]:
-    """`torch._check(n > 4)` or `torch._check(n <= 4)` before the statement, the general side first."""
+    """`torch._check(n > 4)` or `torch._check(n <= 4)` before the statement: the proved, or the general one first."""
     site = context.site
     source = site.source
     statement = _place(context)
     if statement is None or not begins_line(source, statement):
         return
-    for lines, imports, said in _promises(context):
-        if not _defined(context, lines, statement):
-            continue
+    promises = [one for one in _promises(context, statement) if _defined(context, one.lines, statement)]
+    for lines, imports, said, proof in [one for one in promises if one.proof] or promises:
         edits = (insert_before(source, statement, lines),)
-        if parses(source, edits):
+        if not parses(source, edits):
+            continue
+        if proof:
+            message = f"tell the compiler that {said}, which is always so"
+            yield Candidate("promise", Claim.EQUIVALENT, message, edits, imports, proof=f"{said}: {proof}")
+        else:
             yield Candidate(
                 "promise",
                 Claim.PROMISE,
@@ -63,9 +72,18 @@ def _place(context: Context) -> ast.stmt | None:
     return statement
 
 
-def _promises(context: Context) -> Iterator[tuple[list[str], tuple[Import, ...], str]]:
-    """Lines of checks, their imports, and what they say."""
+class _Promise(NamedTuple):
+    lines: list[str]
+    """Checks."""
+    imports: tuple[Import, ...]
+    said: str
+    proof: str = ""
+    """Why it holds; empty where nobody knows."""
+
+
+def _promises(context: Context, place: ast.stmt) -> Iterator[_Promise]:
     site = context.site
+    proofs = Proofs(context, place)
     test = _asking(context)
     if test is not None and asks_compiling(test):
         return
@@ -80,7 +98,8 @@ def _promises(context: Context) -> Iterator[tuple[list[str], tuple[Import, ...],
             except (Inexpressible, ValueError):
                 continue
             said = f"`{site.source.segment(test)}` is {'true' if want else 'false'}"
-            yield lines, conditions.needed_imports(), " ".join(said.split())
+            proof = proofs.of(test, want) or ""
+            yield _Promise(lines, conditions.needed_imports(), " ".join(said.split()), proof)
         return
     torch, needed = torch_name(site.source)
     try:
@@ -93,7 +112,8 @@ def _promises(context: Context) -> Iterator[tuple[list[str], tuple[Import, ...],
     contrary = with_operator(text, opposite(parsed.ops[0]))
     # what the framework asks is mostly the special case: a size of 0 or 1, an equality that it cannot see
     for said in (contrary, text) if general_side(parsed) is False and _special(parsed) else (text, contrary):
-        yield [f"{torch}._check({said})"], needed, f"`{said}`"
+        proof = proofs.of(ast.parse(said, mode="eval").body) or ""
+        yield _Promise([f"{torch}._check({said})"], needed, f"`{said}`", proof)
 
 
 def _special(node: ast.Compare) -> bool:
