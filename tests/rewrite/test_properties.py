@@ -44,7 +44,7 @@ def fixed(path: Path) -> Report:
     """What `check --fix --unsafe-fixes` reports; the file is rewritten."""
     from ddelint.pipeline import run_check
 
-    options = CheckOptions(fix=True, unsafe_fixes=True, targets=TARGETS, samples=16, cache=False, timeout=120.0)
+    options = CheckOptions(fix=True, unsafe_fixes=True, targets=TARGETS, samples=16, cache=False, timeout=600.0)
     return run_check([str(path)], options, Silence())
 
 
