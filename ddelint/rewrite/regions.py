@@ -163,6 +163,7 @@ def _collect_free(body: Sequence[ast.stmt], given: frozenset[str], free: set[str
                 behind = _collect_free(inner, given, free)
                 _collect_free(otherwise, behind, free)
                 for handler in handlers:
+                    free |= _reads(handler.type) - given if handler.type is not None else set()
                     _collect_free(handler.body, given, free)
                 _collect_free(final, given, free)
             case _:

@@ -110,8 +110,11 @@ def _attempts(context: Context) -> Iterator[_Attempt]:
     if site.function is None or isinstance(site.function, ast.AsyncFunctionDef):
         return
     source = site.source
-    if isinstance(site.node, ast.expr) and any(
-        header is site.node or site.node in set(ast.walk(header)) for header in headers(site.statement)
+    # the truth of what an operator returns would be asked just the same
+    if (
+        context.kind != "truth"
+        and isinstance(site.node, ast.expr)
+        and any(header is site.node or site.node in set(ast.walk(header)) for header in headers(site.statement))
     ):
         node: ast.AST | None = site.node
         while isinstance(node, ast.expr):

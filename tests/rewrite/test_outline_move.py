@@ -1,0 +1,169 @@
+"""outline: the smallest region that cannot be traced becomes a custom operator."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+
+import pytest
+from control_flow import COUNT, INTEGERS, SCALAR, TENSOR, candidates, context_of, load
+
+from ddelint.diagnostics import TypeFact
+from ddelint.rewrite.candidate import Context, NotOffered
+from ddelint.rewrite.regions import changed_in_place, free_names
+
+PIECES = TypeFact("list", element=TENSOR, length=2, python_type="list")
+TYPES = {
+    "x": TENSOR,
+    "y": TENSOR,
+    "out": TENSOR,
+    "t": INTEGERS,
+    "n": COUNT,
+    "total": SCALAR,
+    "self.scale": TypeFact("float", value="0.5", python_type="float"),
+    "pieces": TypeFact("tuple", element=TENSOR, length=None, python_type="tuple"),
+}
+
+
+def context(body: str, asking: str, header: str = "def fn(x, t, n):") -> Context:
+    text = f"import torch\n\n\n{header}\n{textwrap.indent(textwrap.dedent(body).strip(), '    ')}\n"
+    return context_of(text, asking, TYPES)
+
+
+def outlined(found: Context) -> list[str]:
+    """The functions that the candidates make of the region, without decorators' fakes and gradients."""
+    texts = []
+    for candidate in candidates("outline", found):
+        assert candidate.last_resort
+        text = found.site.source.apply(candidate.edits)
+        tree = ast.parse(text)
+        texts.append(ast.unparse(next(node for node in tree.body if isinstance(node, ast.FunctionDef))))
+    return texts
+
+
+def reason(found: Context) -> str:
+    with pytest.raises(NotOffered) as error:
+        candidates("outline", found)
+    return str(error.value)
+
+
+def test_a_region_grows_until_tensors_come_out() -> None:
+    found = context(
+        """
+        y = x + 1
+        pieces = list(y.split(t.tolist()))
+        out = torch.stack([p.sum() for p in pieces])
+        return out * 2
+        """,
+        "list(y.split(t.tolist()))",
+    )
+    assert outlined(found)[0] == (
+        "def _fn_region(y, t):\n    pieces = list(y.split(t.tolist()))\n"
+        "    out = torch.stack([p.sum() for p in pieces])\n    return out"
+    )
+
+
+def test_a_list_that_is_filled_is_made_inside() -> None:
+    found = context(
+        """
+        pieces = []
+        for i in t.tolist():
+            pieces.append(x[i] * 2)
+        out = torch.stack(pieces)
+        return out
+        """,
+        "t.tolist()",
+    )
+    text = outlined(found)[0]
+    assert text.startswith("def _fn_region(t, x):\n    pieces = []\n")
+    assert text.endswith("    return out")
+
+
+def test_attributes_are_handed_over_as_parameters() -> None:
+    body = "while (x > t.sum()).any():\n    x = x * self.scale\nreturn x\n"
+    found = context(body, "(x > t.sum()).any()", "def fn(self, x, t):")
+    assert outlined(found) == [
+        "def _fn_region(x, t, scale):\n    while (x > t.sum()).any():\n        x = x * scale\n    return x"
+    ]
+
+
+def test_what_the_region_changes_is_copied_in_the_operator_only() -> None:
+    found = context("out = x.clone()\nfor i in t.tolist():\n    out[i] = 0\nreturn out\n", "t.tolist()")
+    (candidate,) = [c for c in candidates("outline", found) if "out[i]" in c.edits[0].content]
+    text = candidate.edits[0].content
+    assert "    return _fn_region(t, out.clone())" in text or "    return _fn_region(out.clone(), t)" in text
+    assert "def _fn_region(t, out):\n    for i in t.tolist():\n" in text
+
+
+@pytest.mark.parametrize(
+    ("body", "asking", "why"),
+    [
+        ("k = t.sum().item()\nreturn {f'after {k}': x}\n", "f'after {k}'", "cannot come out of an operator"),
+        ("for i in t.tolist():\n    x = x + torch.randn(4)\nreturn x\n", "t.tolist()", "random numbers"),
+        ("for i in t.tolist():\n    self.last = x\nreturn x\n", "t.tolist()", "`self.last` is assigned"),
+        ("for i in t.tolist():\n    yield x\n", "t.tolist()", "more than a computation"),
+        ("for i in t.tolist():\n    x[i] = 0\nreturn x + 1\n", "t.tolist()", "`x` is changed in place"),
+    ],
+)
+def test_why_there_is_none(body: str, asking: str, why: str) -> None:
+    assert why in reason(context(body, asking, "def fn(self, x, t):"))
+
+
+@pytest.mark.parametrize(
+    ("body", "free"),
+    [
+        ("y = x\nz = y", {"x"}),
+        ("if c:\n    y = x\nz = y", {"c", "x", "y"}),
+        ("if c:\n    y = x\nelse:\n    y = w\nz = y", {"c", "x", "w"}),
+        ("for i in a:\n    b = i + b", {"a", "b"}),
+        ("while b > 1:\n    c = b\n    b = c", {"b"}),
+        ("y += x", {"x", "y"}),
+        ("z = [p.sum() for p in a]", {"a"}),
+        ("with a as b:\n    c = b\nd = c", {"a"}),
+        ("try:\n    y = x\nexcept E:\n    z = y", {"x", "y", "E"}),
+    ],
+)
+def test_names_that_are_read_before_they_are_given(body: str, free: set[str]) -> None:
+    assert free_names(ast.parse(body).body) == free
+
+
+def test_what_statements_change_in_place() -> None:
+    body = "a[0] = 1\nb.add_(1)\nc = c + 1\nd = e.clone()\nd[0] = 2\nf += 1\nself.g.zero_()\nh = []\nh.append(1)"
+    assert changed_in_place(ast.parse(body).body) == {"a", "b", "f", "self.g"}
+
+
+SOLVER = """
+import torch
+
+
+def fn(x, w, t):
+    for k in t.tolist():
+        x = x * w + k
+        if x.abs().max() > 40:
+            break
+    return x * 2, w
+"""
+
+
+def test_gradients_flow_through_the_operator() -> None:
+    import torch
+
+    facts = {"x": TENSOR, "w": TENSOR, "t": INTEGERS}
+    found = context_of(SOLVER, "t.tolist()", facts)
+    candidate = next(c for c in candidates("outline", found) if "for k in" in c.edits[0].content)
+    text = found.site.source.apply(candidate.edits)
+    fake = "@_fn_region_op.register_fake\ndef _(t, x, w):\n    return x.new_empty(x.shape)\n\n\n"
+    text = text.replace(
+        '@torch.library.custom_op("model::fn_region_backward',
+        fake + '@torch.library.custom_op("model::fn_region_backward',
+    )
+    eager, program = load(SOLVER), load(text)
+    compiled = torch.compile(program, fullgraph=True, backend="aot_eager")
+    for turns in ([1, 2], [7, 9], []):
+        gradients = []
+        for function in (eager, program, compiled):
+            x, w = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([3.0, 4.0], requires_grad=True)
+            result, _ = function(x, w, torch.tensor(turns, dtype=torch.int64))
+            result.sum().backward()
+            gradients.append((result.tolist(), x.grad.tolist(), w.grad.tolist() if w.grad is not None else [0.0, 0.0]))
+        assert gradients[0] == gradients[1] == gradients[2]
