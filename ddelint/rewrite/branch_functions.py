@@ -214,6 +214,8 @@ def arms_of_return(statement: ast.If, rest: Sequence[ast.stmt]) -> tuple[list[as
         then += rest
     if not otherwise or not ends_in_return(otherwise):
         otherwise += rest
+    if not otherwise:
+        raise NotFunctional("what stands behind it is not in this block")
     if isinstance(then[-1], ast.Raise) or isinstance(otherwise[-1], ast.Raise):
         raise NotFunctional("an arm raises")
     return then, otherwise

@@ -7,6 +7,8 @@ mended. It runs in two phases: first with safe fixes alone (what `--fix` writes)
 
 from __future__ import annotations
 
+import os
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -34,6 +36,10 @@ from ddelint.source import SourceError, SourceFile
 
 QUICK_SAMPLES = 16
 """Inputs for deciding on a candidate; the final program is run on all samples."""
+PROBES = 2
+"""Inputs on which a candidate for a program that takes long is tried first: most wrong ones show at once."""
+DEAR_SECONDS, FULL_SECONDS = 3.0, 30.0
+"""What a comparison may take before its program counts as one that takes long; and what deciding may cost."""
 MOST_STEPS = 40
 MOST_RESTARTS = 6
 _GENERATED_CODE_DIFFERS = (
@@ -139,6 +145,8 @@ class Search:
         self._lowered: dict[tuple[tuple[str, str], ...], Compilation] = {}
         self._merely_unsafe: set[tuple[Key, str, str]] = set()
         """Candidates that the safe phase refused only because they are not safe: what is known costs no more time."""
+        self._dear = False
+        """Whether running the program takes so long that a wrong candidate should show on fewer inputs."""
         self._one_sided: set[str] = set()
         """Decisions of the original that all samples together showed from one side only."""
         self._out_of_time = out_of_time
@@ -268,7 +276,7 @@ class Search:
             for question in result.questions:
                 if question.span.filename not in self._originals:
                     continue
-                if question.kind in ("other", "assumed"):
+                if question.kind in ("other", "assumed", "autocast"):
                     self._note_other(state, question)
                     if self._mendable(state, (question,)) is not None:
                         return question
@@ -330,18 +338,25 @@ class Search:
         context = self._context(history, question, diagnostic)
         if context is None:
             return
-        found = [
-            candidate for name in rule(diagnostic.code).moves if name in MOVES for candidate in MOVES[name](context)
-        ]
+        found = [candidate for name in rule(diagnostic.code).moves for candidate in _proposed(name, context)]
         yield from sorted(found, key=lambda candidate: (_CLAIM_RANK[candidate.claim], not candidate.preferred))
 
     def _last_resort(
         self, history: History, question: Question, diagnostic: Diagnostic, refused: list[Refusal]
     ) -> Iterator[Candidate]:
-        """What takes the region out of the program, once everything else was refused."""
+        """What takes the region out of the program, once everything else was refused.
+
+        Where nothing around the question can be (a helper on NumPy's arrays), what calls it may be.
+        """
         context = self._context(history, question, diagnostic)
         if context is not None:
             yield from last_resort.candidates(context, refused)
+        callers = [f.span for f in question.frames if f.inside and f.span.filename in self._originals]
+        for span in reversed(callers):
+            if not span.overlaps(question.span):
+                context = self._context(history, replace(question, span=span, types={}), diagnostic)
+                if context is not None:
+                    yield from last_resort.candidates(context, refused)
 
     def _context(self, history: History, question: Question, diagnostic: Diagnostic) -> Context | None:
         source = history.current(question.span.filename)
@@ -392,15 +407,20 @@ class Search:
             return None, open_reason
         decisions = _decisions(state.history, candidate, question)
         before = tuple(decision for step in state.steps for decision in step.decisions)
-        comparison = self._compare(history, before + decisions, QUICK_SAMPLES, quick=True)
-        if comparison.failure is not None:
-            return None, f"could not be run: {comparison.failure.message}"
-        refuted = _refutation(comparison, candidate.claim)
-        if refuted:
-            return None, refuted
+        for samples in (PROBES, QUICK_SAMPLES) if self._dear else (QUICK_SAMPLES,):
+            comparison = self._compare(history, before + decisions, samples, quick=True)
+            if comparison.failure is not None:
+                return None, f"could not be run: {comparison.failure.message}"
+            refuted = _refutation(comparison, candidate.claim)
+            if refuted:
+                return None, refuted
+        self._dear = comparison.seconds > DEAR_SECONDS
+        affordable = int(QUICK_SAMPLES * FULL_SECONDS / max(comparison.seconds, 0.1))
         if any(_unreached(comparison, d) and d.key not in self._one_sided for d in decisions):
-            # a few inputs did not show both sides: try all of them before calling the fix unsafe
-            comparison = self._compare(history, before + decisions, self._samples, quick=False)
+            # a few inputs did not show both sides: try more of them before calling the fix unsafe
+            if affordable > QUICK_SAMPLES:
+                samples = min(self._samples, affordable)
+                comparison = self._compare(history, before + decisions, samples, quick=False)
             refuted = _refutation(comparison, candidate.claim)
             if refuted:
                 return None, refuted
@@ -591,6 +611,17 @@ class Search:
         for diagnostic in (*state.given_up.values(), *state.others.values(), *untraceable):
             found.setdefault((diagnostic.span, diagnostic.code), diagnostic)
         return tuple(sorted(found.values(), key=lambda d: (d.span, d.code)))
+
+
+def _proposed(name: str, context: Context) -> list[Candidate]:
+    """What a move offers. A move that trips over code of a kind that nobody thought of must not end the search."""
+    try:
+        return list(MOVES[name](context)) if name in MOVES else []
+    except Exception as error:
+        if os.environ.get("DDELINT_DEBUG"):
+            raise
+        warnings.warn(f"the move {name} failed: {type(error).__name__}: {error}", stacklevel=2)
+        return []
 
 
 def _tells(mismatch: Mismatch) -> bool:
