@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ddelint import suppressions
 from ddelint.catalog import rule
-from ddelint.diagnostics import Applicability, Diagnostic
+from ddelint.diagnostics import Applicability, Diagnostic, Evidence
 from ddelint.merge import merge
 from ddelint.pipeline.gathering import PipelineError, Run, static_findings
 from ddelint.report.diff import unified_diff
@@ -20,10 +20,10 @@ def report(run: Run, *, files: int) -> Report:
     """The report on all that was found; writes what `--fix` allows. Raises PipelineError where that fails."""
     options = run.options
     static = [d for d in run.static if not _refuted(d, run)]
-    if any(d.code.startswith("DDE6") for d in static):
+    if any(d.code.startswith(("DDE6", "DDE7")) for d in static):
         from ddelint.rewrite.static_fixes import with_static_fixes
 
-        static = with_static_fixes(static, run.sources)
+        static = with_static_fixes(static, run.sources, _proven(run.traced))
     findings = merge(static, run.traced)
     findings = _apply_suppressions(findings, run)
     findings = [d for d in findings if options.selects(d.code, d.span.filename)]
@@ -53,6 +53,11 @@ def report(run: Run, *, files: int) -> Report:
         warnings=tuple(run.warnings),
         errors=tuple(run.errors),
     )
+
+
+def _proven(traced: Sequence[Diagnostic]) -> dict[str, Evidence]:
+    """What the tracer ran for a fix that stands elsewhere: the autocast around a call, in the script that calls."""
+    return {d.code: Evidence(backward=True, notes=(d.detail,)) for d in traced if d.code == "DDE701"}
 
 
 def _after_writing(findings: Sequence[Diagnostic], rewritten: Mapping[str, str], run: Run) -> list[Diagnostic]:

@@ -7,12 +7,20 @@ import re
 
 from ddelint.catalog import rule
 from ddelint.classification import reported_span, rule_for
+from ddelint.constant_buffers import is_constant, made_of_constants
 from ddelint.diagnostics import Diagnostic, Question, Severity, Span
 from ddelint.protocol import EntryFailure
 from ddelint.sites import Site, locate
 from ddelint.source import SourceFile
 
-_CODE_OF_KIND = {"other": "DDE005", "specialized": "DDE404", "text": "DDE208", "fake": "DDE802", "assumed": "DDE406"}
+_CODE_OF_KIND = {
+    "other": "DDE005",
+    "specialized": "DDE404",
+    "text": "DDE208",
+    "fake": "DDE802",
+    "assumed": "DDE406",
+    "autocast": "DDE701",
+}
 _STOPS = frozenset(("truth", "integer", "operator", "failure"))
 """Kinds of questions that stop a front end, whatever the rule says of the milder case."""
 _BACKED = re.compile(r"\bs\d+\b")
@@ -86,6 +94,8 @@ def _code(question: Question, site: Site | None) -> str:
         return "DDE801"
     if site is None:
         return "DDE101" if question.kind == "truth" else "DDE206"
+    if question.kind in ("truth", "integer") and _is_constant(question, site):
+        return "DDE310"
     code = rule_for(
         site,
         _value_kind(question, site),
@@ -98,6 +108,19 @@ def _code(question: Question, site: Site | None) -> str:
         # a symbol as text or as a key fails in Python already; this failed in what torch.compile makes of the program
         return code if "unhashable" in question.detail else "DDE304"
     return code
+
+
+def _is_constant(question: Question, site: Site) -> bool:
+    """Whether all that a question hangs on is read from buffers that never change."""
+    if is_constant(site):
+        return True
+    created = [symbol.created for symbol in question.symbols]
+    return bool(created) and all(
+        span is not None
+        and span.filename == site.source.filename
+        and made_of_constants(site.source, site.source.at(span))
+        for span in created
+    )
 
 
 def _value_kind(question: Question, site: Site) -> str:

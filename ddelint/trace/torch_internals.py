@@ -681,6 +681,14 @@ def lowered_stack(chain: Sequence[BaseException]) -> str:
     return found
 
 
+def backward_outside_autocast() -> contextlib.AbstractContextManager[None]:
+    """Inside, AOTAutograd compiles backward passes for no autocast at all, as where `backward()` is called outside."""
+    config = private("torch._functorch", "config")
+    if not hasattr(config, "backward_pass_autocast"):
+        raise TorchInternalsMissing("torch._functorch.config.backward_pass_autocast")
+    return config.patch(backward_pass_autocast="off")  # type: ignore[no-any-return]
+
+
 def mark_unbacked(tensor: torch.Tensor, dimensions: Sequence[int]) -> None:
     """Have `torch.compile` treat these dimensions of an input as unknown."""
     private("torch._dynamo.decorators", "mark_unbacked")(tensor, list(dimensions))

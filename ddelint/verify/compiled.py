@@ -72,6 +72,9 @@ def compile_targets(
             results.append(TargetResult(target, "cpu", ok=False, error=f"did not finish within {max(left, 1.0):.0f} s"))
     if "compile" in targets and samples:
         results += _on_devices(program, options, backend, notes, results, replays, backward)
+    asked = _autocast_question(program, options, backend, references, replays, results)
+    if asked is not None:
+        results = [replace(r, questions=(*r.questions, asked)) if r.target == "compile" else r for r in results]
     results = [_shortened(result) for result in results]
     failed_backward = tuple(m for result in results for m in result.mismatches if m.where == "backward")
     return Compilation(
@@ -83,6 +86,41 @@ def compile_targets(
         mismatches=failed_backward[:_MOST_MISMATCHES],
         notes=tuple(dict.fromkeys(notes)),
     )
+
+
+def _autocast_question(
+    program: _Program,
+    options: SessionOptions,
+    backend: str,
+    references: Sequence[Reference],
+    replays: Sequence[Reference],
+    results: Sequence[TargetResult],
+) -> Question | None:
+    """Whether compiled gradients differ from eager's only because the backward pass is compiled for autocast."""
+    differing = next(
+        (m for result in results for m in result.mismatches if m.where == "backward" and m.aspect == "gradient"), None
+    )
+    place = program.blame_anyway()
+    if differing is None or place is None or not _runs_under_autocast(program.entry):
+        return None
+    agreed: list[bool] = []
+    with torch_internals.backward_outside_autocast():
+        _Compile(program, options, backend, []).judge(references, replays, agreed)
+    if not agreed or not all(agreed):
+        return None
+    return Question(
+        place,
+        "autocast",
+        f"on {differing.sample} a gradient is {differing.got}, in eager {differing.expected}",
+        "backward_pass_autocast",
+        asks=("compile",),
+        detail=f"{len(agreed)} inputs agree with backward_pass_autocast='off'",
+    )
+
+
+def _runs_under_autocast(entry: Entry) -> bool:
+    with entry.surroundings():
+        return any(torch.is_autocast_enabled(device) for device in ("cpu", "cuda"))
 
 
 def _shortened(result: TargetResult) -> TargetResult:
