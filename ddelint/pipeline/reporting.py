@@ -24,7 +24,7 @@ def report(run: Run, *, files: int) -> Report:
         from ddelint.rewrite.static_fixes import with_static_fixes
 
         static = with_static_fixes(static, run.sources, _proven(run.traced))
-    findings = merge(static, run.traced)
+    findings = merge(static, [d for d in run.traced if not _is_told(d, static)])
     findings = _apply_suppressions(findings, run)
     findings = [d for d in findings if options.selects(d.code, d.span.filename)]
     written = dict(run.history.overlay) if run.history is not None else {}
@@ -37,10 +37,11 @@ def report(run: Run, *, files: int) -> Report:
             continue
         rewritten[filename] = text
         diffs[filename] = unified_diff(filename, before.text, text)
-    if options.fix:
+    writes = options.fix and not options.diff
+    if writes:
         _write(rewritten, run)
         findings = _after_writing(findings, rewritten, run)
-    written_now = rewritten if options.fix else {}
+    written_now = rewritten if writes else {}
     shown = sorted({d.span.filename for d in findings if d.span.filename in run.sources})
     return Report(
         diagnostics=tuple(findings),
@@ -58,6 +59,11 @@ def report(run: Run, *, files: int) -> Report:
 def _proven(traced: Sequence[Diagnostic]) -> dict[str, Evidence]:
     """What the tracer ran for a fix that stands elsewhere: the autocast around a call, in the script that calls."""
     return {d.code: Evidence(backward=True, notes=(d.detail,)) for d in traced if d.code == "DDE701"}
+
+
+def _is_told(traced: Diagnostic, static: Sequence[Diagnostic]) -> bool:
+    """Whether the static pass says the same where it is to be mended, with what the tracer ran as its evidence."""
+    return traced.code == "DDE701" and any(d.code == traced.code and d.evidence is not None for d in static)
 
 
 def _after_writing(findings: Sequence[Diagnostic], rewritten: Mapping[str, str], run: Run) -> list[Diagnostic]:
