@@ -7,6 +7,7 @@ of checks, and a tensor's truth value into an explicit `.item()`.
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ddelint.rewrite.candidate import Context, Import
@@ -164,11 +165,27 @@ class Conditions:
         first, second = text_of(self.source, left, Binding.COMPARED), text_of(self.source, right, Binding.COMPARED)
         if not (is_pure(left) and is_pure(right)):
             raise Inexpressible("a shape with an effect")
+        for shape, sizes in ((left, right), (right, left)):
+            if isinstance(sizes, (ast.Tuple, ast.List)) and self._holds_tensor(sizes.elts):
+                return self._written_sizes(shape, sizes.elts, call, message)
         return [
             *self._call(call, f"len({first}) == len({second})", message),
             f"for actual, expected in zip({first}, {second}):",
             *(self.unit + line for line in self._call(call, "actual == expected", message)),
         ]
+
+    def _holds_tensor(self, elements: Sequence[ast.expr]) -> bool:
+        return any(self.kinds.of(element) is Kind.TENSOR for element in elements)
+
+    def _written_sizes(self, shape: ast.expr, elements: Sequence[ast.expr], call: str, message: str) -> list[str]:
+        """A line for each size: a tensor among them (a count that was never read) is read by `.item()`."""
+        whole = text_of(self.source, shape, Binding.PRIMARY)
+        lines = self._call(call, f"len({whole}) == {len(elements)}", message)
+        for number, element in enumerate(elements):
+            tensor = self.kinds.of(element) is Kind.TENSOR
+            size = text_of(self.source, element, Binding.PRIMARY if tensor else Binding.BITWISE)
+            lines += self._call(call, f"{whole}[{number}] == {size}{'.item()' if tensor else ''}", message)
+        return lines
 
     # ------------------------------------------------------------------ one condition
 

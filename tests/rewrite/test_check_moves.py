@@ -116,6 +116,14 @@ def test_whole_shapes_are_compared_dimension_by_dimension() -> None:
     assert "            torch._check(actual == expected)\n" in found[0]
 
 
+def test_a_size_that_is_still_a_tensor_is_read_in_its_check() -> None:
+    text = "def fn(x, k):\n    assert list(x.size()) == [4, k]\n"
+    types = {"x": TypeFact("tensor", "float32", ("4", "u0")), "k": TypeFact("tensor", "int64", ())}
+    found = rewritten("check_instead_of_raise", context_of(text, "list(x.size()) == [4, k]", types, "DDE104"))
+    assert "        torch._check(list(x.size())[0] == 4)\n" in found[0]
+    assert "        torch._check(list(x.size())[1] == k.item())\n" in found[0]
+
+
 def test_any_and_all_become_a_loop_of_checks() -> None:
     text = 'def fn(sizes):\n    if any(s <= 0 for s in sizes if s):\n        raise ValueError("m")\n'
     found = rewritten("check_instead_of_raise", context_of(text, "any(s <= 0 for s in sizes if s)", {}, "DDE103"))

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from ddelint.diagnostics import Applicability, Claim, Diagnostic, Edit, Question, Span
+from ddelint.diagnostics import Applicability, Claim, Diagnostic, Edit, Frame, Question, Span
 from ddelint.protocol import Comparison, Compilation, Decision, Mismatch, Overlay, TargetResult, TraceResult
 from ddelint.rewrite.candidate import MOVES, Candidate, Context
 from ddelint.rewrite.moves import load_moves
@@ -249,3 +249,47 @@ def test_what_only_all_samples_show_makes_it_unsafe(moves: pytest.MonkeyPatch) -
     fix = by_row(outcome)[5].fix
     assert fix is not None
     assert fix.applicability is Applicability.UNSAFE
+
+
+def test_a_region_around_the_caller_is_the_very_last_resort(moves: pytest.MonkeyPatch) -> None:
+    helper = "def helper(n):\n    if n > 4:\n        return 1\n    return 2\n"
+    text = f"{helper}\n\ndef forward(x, n):\n    return x * helper(n)\n"
+    inner, outer = Span(NAME, 2, 8, 2, 13), Span(NAME, 8, 16, 8, 25)
+    asked = Question(
+        inner,
+        "truth",
+        "n > 4",
+        "u0 > 4",
+        frames=(Frame(outer, "forward", True), Frame(inner, "helper", True)),
+        asks=("export",),
+    )
+
+    class OneQuestion(Prover):
+        def trace(self, overlay: Overlay) -> TraceResult:
+            return TraceResult(() if "UNSEEN" in overlay.get(NAME, text) else (asked,), runs=1)
+
+    def outline(context: Context) -> Iterator[Candidate]:
+        function = context.site.function
+        if function is not None and function.name == "forward":
+            edit = Edit(context.site.span, "UNSEEN(n)")
+            yield Candidate("outline", Claim.RESTRUCTURED, "outlined", (edit,), last_resort=True)
+
+    moves.setitem(MOVES, "outline", outline)
+    source = SourceFile(NAME, text)
+    outcome = Search(OneQuestion(), {NAME: source}, ("export",), samples=8, diagnose=diagnose, types={}).run()
+    assert "return x * UNSEEN(n)" in outcome.everything.current(NAME).text
+    assert outcome.safe.overlay == {}
+
+
+def test_a_move_that_trips_ends_no_search(moves: pytest.MonkeyPatch, monkeypatch: pytest.MonkeyPatch) -> None:
+    def trips(context: Context) -> Iterator[Candidate]:
+        if context.site is not None:
+            raise IndexError("nobody thought of this")
+        yield Candidate(MERGE, Claim.RESTRUCTURED, "", ())
+
+    monkeypatch.delenv("DDELINT_DEBUG", raising=False)
+    moves.setitem(MOVES, MERGE, trips)
+    moves.setitem(MOVES, SHORTCUT, replacing(SHORTCUT, Claim.GENERAL_PATH, "not compiling and {test}"))
+    with pytest.warns(UserWarning, match="nobody thought of this"):
+        outcome = search(Prover())
+    assert "if not compiling and n > 4:" in outcome.safe.current(NAME).text
