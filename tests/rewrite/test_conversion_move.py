@@ -1,4 +1,4 @@
-"""conversion_in_eager."""
+"""conversion_in_eager, leaf_in_eager."""
 
 from __future__ import annotations
 
@@ -37,3 +37,16 @@ def test_an_expression_becomes_a_choice() -> None:
 )
 def test_what_is_no_module_or_no_conversion_stays(statement: str, call: str) -> None:
     assert _rewritten(statement, call) == []
+
+
+@pytest.mark.parametrize("statement", ["x.requires_grad = True", "x.requires_grad_()", "x.requires_grad_(True)"])
+def test_a_leaf_is_made_only_in_eager(statement: str) -> None:
+    text = f"def forward(self, x):\n    {statement}\n    return self.head(x)\n"
+    (found,) = rewritten("leaf_in_eager", context_of(text, statement.split(" = ")[0], MODULE, "DDE005"))
+    assert f"    {GUARD}\n        {statement}\n" in found
+
+
+@pytest.mark.parametrize("statement", ["x.requires_grad = False", "x.requires_grad_(self.training)", "x.grad = None"])
+def test_what_frees_or_decides_stays(statement: str) -> None:
+    text = f"def forward(self, x):\n    {statement}\n    return self.head(x)\n"
+    assert rewritten("leaf_in_eager", context_of(text, statement.split(" = ")[0], MODULE, "DDE005")) == []

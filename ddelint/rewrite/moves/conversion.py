@@ -1,4 +1,7 @@
-"""A module converted inside of `forward`: torch.export cannot swap its parameters, so it is done only in eager."""
+"""What no front end takes inside of `forward` and what changes no result: done only in eager.
+
+torch.export cannot swap the parameters of a module that is converted; Dynamo knows no `x.requires_grad = True`.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,7 @@ from ddelint.rewrite.expressions import (
     torch_name,
 )
 from ddelint.rewrite.proposals import offer
+from ddelint.source import SourceFile
 
 _MOVE = "conversion_in_eager"
 _CONVERSIONS = frozenset(("to", "float", "double", "half", "bfloat16", "type", "cpu", "cuda", "to_empty"))
@@ -38,7 +42,7 @@ def conversion_in_eager(context: Context) -> Iterator[Candidate]:
     fact = context.type_of(source.segment(module))
     if fact.kind != "module" if fact is not None else _SYMPTOM not in context.detail:
         return
-    if any(isinstance(parent, ast.If) and asks_compiling(parent.test) for parent in source.ancestors(call)):
+    if _in_eager(source, call):
         return
     yield from offer(
         context,
@@ -61,7 +65,39 @@ def _edits(context: Context, call: ast.Call, module: ast.expr) -> tuple[Edit, ..
         case _:
             whole = False
     if whole and owns_lines(source, statement):
-        lines = [f"if not {compiling(context)}:", indent_unit(source, statement) + source.segment(statement)]
-        return (Edit(source.span(statement), joined(source, statement, lines)),)
+        return (_only_in_eager(context, statement),)
     text = f"({text_of(source, module)} if {compiling(context)} else {text_of(source, call, Binding.OR)})"
     return (Edit(source.span(call), text),)
+
+
+@move("leaf_in_eager")
+def leaf_in_eager(context: Context) -> Iterator[Candidate]:
+    """`x.requires_grad = True` is run only in eager: no parameter's gradient needs it."""
+    source, statement = context.site.source, context.site.statement
+    match statement:
+        case ast.Assign(targets=[ast.Attribute(attr="requires_grad")], value=ast.Constant(value=True)):
+            pass
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr="requires_grad_"), args=[] | [ast.Constant(value=True)])):
+            pass
+        case _:
+            return
+    if not owns_lines(source, statement) or _in_eager(source, statement):
+        return
+    yield from offer(
+        context,
+        "leaf_in_eager",
+        Claim.GENERAL_PATH,
+        "mark the tensor as requiring grad only in eager: neither results nor the parameters' gradients depend on it",
+        edits=(_only_in_eager(context, statement),),
+        imports=torch_name(source)[1],
+    )
+
+
+def _in_eager(source: SourceFile, node: ast.AST) -> bool:
+    return any(isinstance(parent, ast.If) and asks_compiling(parent.test) for parent in source.ancestors(node))
+
+
+def _only_in_eager(context: Context, statement: ast.stmt) -> Edit:
+    source = context.site.source
+    lines = [f"if not {compiling(context)}:", indent_unit(source, statement) + source.segment(statement)]
+    return Edit(source.span(statement), joined(source, statement, lines))
