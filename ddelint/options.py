@@ -106,6 +106,8 @@ class CheckOptions:
     """`none`, `all`, `NAME.DIM,…`; empty: as the entry's file says."""
     backed: bool = False
     """Tell also which lines guard on input sizes, and what recompiles."""
+    graph_breaks: bool = False
+    """Where no rewrite helps and only `compile` is wanted, the region may leave the graph."""
     cpp: bool = False
     """Show the C++ functions between a call and a question."""
     samples: int = 64

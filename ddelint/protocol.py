@@ -64,6 +64,8 @@ class SessionOptions:
     entry's own file says."""
     backed: bool = False
     """All other input dimensions are symbols with an example value: what would be guarded is a question (`guarded`)."""
+    graph_breaks: bool = False
+    """Whether torch.compile may break the graph (else it is asked for one whole graph)."""
     cpp: bool = False
     """Questions tell of the C++ functions behind them."""
     samples: int = 64

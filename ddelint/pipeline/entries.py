@@ -85,6 +85,7 @@ def session_options(spec: EntrySpec, paths: Sequence[str], options: CheckOptions
         paths=tuple(roots(paths)),
         targets=options.targets,
         unbacked=named or options.unbacked,
+        graph_breaks=options.graph_breaks and options.targets == ("compile",),
         cpp=options.cpp,
         samples=options.samples,
         seed=options.seed,

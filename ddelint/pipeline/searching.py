@@ -103,6 +103,7 @@ def search(session: Session, run: Run) -> set[str]:
         progress=run.progress.stage,
         start=run.history,
         out_of_time=lambda: time.monotonic() > enough,
+        graph_breaks=session.options.graph_breaks,
     )
     outcome = search.run()
     if outcome.trace.failure is not None:

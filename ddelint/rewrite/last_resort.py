@@ -10,6 +10,7 @@ from ddelint.diagnostics import Diagnostic, Question, Refusal
 from ddelint.rewrite.candidate import MOVES, Candidate, Context, NotOffered
 
 CODE = "DDE901"
+OUTLINE, GRAPH_BREAK = "outline", "graph_break"
 _GROUPS = ("DDE1", "DDE2", "DDE3")
 """Rules whose findings may end here: control flow, demanded integers, missing facts."""
 _KINDS = frozenset(("truth", "integer", "operator", "failure", "text"))
@@ -21,10 +22,17 @@ def wanted(question: Question, diagnostic: Diagnostic) -> bool:
 
 
 def candidates(context: Context, refused: list[Refusal]) -> Iterator[Candidate]:
-    """The last resorts, in the order of the rule; why there is none is noted in `refused`."""
-    for name in rule(CODE).moves:
-        if name not in MOVES:
-            continue
+    """Regions as operators; why there is none is noted in `refused`."""
+    yield from _offered(OUTLINE, context, refused)
+
+
+def graph_breaks(context: Context, refused: list[Refusal]) -> Iterator[Candidate]:
+    """Regions that leave the graph, for whoever allows that."""
+    yield from _offered(GRAPH_BREAK, context, refused)
+
+
+def _offered(name: str, context: Context, refused: list[Refusal]) -> Iterator[Candidate]:
+    if name in MOVES:
         try:
             yield from MOVES[name](context)
         except NotOffered as error:
@@ -54,7 +62,7 @@ def untraceable(diagnostic: Diagnostic) -> Diagnostic | None:
         message=found.message.format(expression=diagnostic.expression),
         severity=found.severity,
         refused=(*own, *silent, *last),
-        detail=f"{diagnostic.code} is not mended by any move; with -v, why each was refused",
+        detail=f"no move mends {diagnostic.code}; torch.compile alone could break the graph here (--graph-breaks)",
         breadcrumbs=(),
     )
 

@@ -6,6 +6,12 @@ import ast
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+
+from ddelint.diagnostics import Edit, Span
+from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.expressions import block_text
+from ddelint.source import SourceFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +51,10 @@ class Region:
     several: bool = False
     replacements: dict[str, str] = field(default_factory=dict)
     """Attribute chain → the parameter that stands for it."""
+    returns: bool = False
+    """Whether it ends in a return of the function around it."""
+    typed: bool = True
+    """Whether it becomes an operator: everything has a type that a schema knows."""
 
 
 def _parameters(operands: Sequence[Operand], torch: str) -> str:
@@ -168,3 +178,53 @@ def _unlike(name: str, taken: set[str]) -> str:
     while name in taken:
         name += "_"
     return name
+
+
+def namespace(source: SourceFile) -> str:
+    """A namespace for operators: the module's name, with its package's."""
+    path = Path(source.filename)
+    parts = [path.stem]
+    if path.with_name("__init__.py").exists():
+        parts.insert(0, path.parent.name)
+    text = re.sub(r"\W", "_", "_".join(parts))
+    return text if text[:1].isalpha() else f"ops{text}" if text.startswith("_") else f"ops_{text}"
+
+
+def before_top_level(source: SourceFile, function: ast.stmt, lines: Sequence[str]) -> Edit:
+    top = function
+    for parent in source.ancestors(function):
+        if isinstance(parent, ast.stmt):
+            top = parent
+    decorators = getattr(top, "decorator_list", [])
+    row = decorators[0].lineno if decorators else top.lineno
+    while row > 1 and source.lines[row - 2].startswith("#"):
+        row -= 1
+    text = "".join(f"{line}{source.newline}" for line in (*lines, "", ""))
+    return Edit(Span(source.filename, row, 1, row, 1), text)
+
+
+def helper(context: Context, region: Region, base: str, unit: str) -> list[str]:
+    """The region as a function of its operands."""
+    header = f"def {base}({', '.join(o.name for o in region.operands)}):"
+    source = context.site.source
+    if region.expression is not None:
+        text = _with_parameters(source, region, source.segment(region.expression))
+        broken = "\n" in text
+        value = f"({text})" if broken else text
+        lines = f"{unit}return {value}".splitlines()
+    else:
+        text = block_text(source, region.body, unit) or ""
+        if not text:
+            raise ValueError("lines that cannot be moved")
+        lines = _with_parameters(source, region, text).splitlines()
+        if region.names:
+            lines.append(f"{unit}return {', '.join(region.names)}")
+    return [header, *lines]
+
+
+def _with_parameters(source: SourceFile, region: Region, text: str) -> str:
+    """`text` with attribute chains replaced by the parameters that stand for them."""
+    for chain, name in sorted(region.replacements.items(), key=lambda item: -len(item[0])):
+        pattern = r"(?<![\w.])" + re.escape(chain) + r"(?!\w)"
+        text = re.sub(pattern, name, text)
+    return text

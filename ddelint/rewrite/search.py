@@ -129,6 +129,7 @@ class Search:
         progress: Callable[[str], None] = lambda text: None,
         start: History | None = None,
         out_of_time: Callable[[], bool] = lambda: False,
+        graph_breaks: bool = False,
     ) -> None:
         self._prover = prover
         self._originals = originals
@@ -150,6 +151,7 @@ class Search:
         self._one_sided: set[str] = set()
         """Decisions of the original that all samples together showed from one side only."""
         self._out_of_time = out_of_time
+        self._graph_breaks = graph_breaks
         self._comparisons: dict[tuple[object, ...], Comparison] = {}
         self._start = start if start is not None else History(originals)
         self._numbers = max((change.step for change in self._start.changes), default=0)
@@ -170,6 +172,8 @@ class Search:
                     _State(safe.history, list(safe.steps), {}, dict(safe.others)), allow_unsafe=True
                 )
             everything = self._minimise(everything)
+            if everything.given_up and self._graph_breaks:
+                everything = self._with_graph_breaks(everything)
             kept = {step.number for step in everything.steps}
             for step in safe.steps:
                 if step.number not in kept:
@@ -488,6 +492,44 @@ class Search:
                         return f"{result.target} does not take the rewritten code: {left.detail or left.expression}"
         return ""
 
+    # ------------------------------------------------------------------ out of the graph
+
+    def _with_graph_breaks(self, state: _State) -> _State:
+        """The state in which what nothing mends leaves the graph; `state` itself where that does not help, either."""
+        broken = replace(state, steps=list(state.steps), given_up=dict(state.given_up))
+        for key, home in state.given_up.items():
+            for question in self._trace(broken.history).questions:
+                if question.span.filename in self._originals and _key(broken.history, question) == key:
+                    self._break_graph(broken, question, key, home)
+        compilation = self._prover.compile(broken.history.overlay, self._targets, QUICK_SAMPLES, "eager")
+        passed = compilation.failure is None and all(r.ok and not r.mismatches for r in compilation.results)
+        return broken if passed and not broken.given_up else state
+
+    def _break_graph(self, state: _State, question: Question, key: Key, home: Diagnostic) -> None:
+        """Take the region of one question out of the graph, where what is left agrees with the original in eager."""
+        diagnostic = self._diagnose(question, state.history.current(question.span.filename))
+        context = self._context(state.history, question, diagnostic)
+        refused: list[Refusal] = list(home.refused)
+        for candidate in last_resort.graph_breaks(context, refused) if context is not None else ():
+            self._numbers += 1
+            try:
+                history = self._apply(state.history, candidate, self._numbers)
+            except (engine.EngineError, SourceError, ValueError) as error:
+                refused.append(Refusal(candidate.move, candidate.message, f"cannot be applied: {error}"))
+                continue
+            comparison = self._compare(history, (), QUICK_SAMPLES, quick=True)
+            reason = verdict.refutation(comparison, candidate.claim)
+            if reason or comparison.failure is not None:
+                refused.append(Refusal(candidate.move, candidate.message, reason or "could not be run"))
+                continue
+            told = replace(home, refused=tuple(refused))
+            reasons = ("torch.compile breaks the graph here",)
+            unsafe = Applicability.UNSAFE
+            state.steps.append(Step(self._numbers, key, told, candidate, (), unsafe, reasons, None))
+            state.history = history
+            del state.given_up[key]
+            return
+
     # ------------------------------------------------------------------ the end
 
     def _minimise(self, state: _State) -> _State:
@@ -725,6 +767,9 @@ def _evidence(
             if result.error or result.mismatches:
                 notes.append(f"{result.target}: {result.error or _describe((refuting or result.mismatches)[0])}")
         notes += compilation.notes
+        if any(kept.candidate.move == last_resort.GRAPH_BREAK for kept in state.steps):
+            whole = outcome.pop("compile", None)
+            notes += ["torch.compile agrees with eager, with graph breaks"] if whole else []
     elif state.given_up:
         left = min(state.given_up.values(), key=lambda diagnostic: diagnostic.span)
         notes.append(f"export and compile not run: {left.code} at line {left.span.row} is still open")

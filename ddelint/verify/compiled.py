@@ -104,7 +104,7 @@ def _autocast_question(
     if differing is None or place is None or not _runs_under_autocast(program.entry):
         return None
     agreed: list[bool] = []
-    with torch_internals.backward_outside_autocast():
+    with torch_internals.compiled_backward_autocast("off"):
         _Compile(program, options, backend, []).judge(references, replays, agreed)
     if not agreed or not all(agreed):
         return None
@@ -549,7 +549,7 @@ class _Compile:
         if module is not None and self._device != "cpu":
             module.to(self._device)
         target = _with_clones(built) if cloned else built
-        return _Compiled(torch.compile(target, fullgraph=True, backend=backend), module)
+        return _Compiled(torch.compile(target, fullgraph=not self._options.graph_breaks, backend=backend), module)
 
     def _counting(self, backend: str) -> Callable[..., Any]:
         inner = None if backend == "eager" else torch_internals.backend(backend)

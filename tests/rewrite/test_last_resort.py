@@ -1,0 +1,114 @@
+"""What the search does where every move was refused: an outlined region, a graph break, or DDE901."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from test_search import MERGE, NAME, SHORTCUT, TEXT, Prover, by_row, moves, replacing, search
+
+from ddelint.diagnostics import Applicability, Claim, Diagnostic, Edit, Question, Span
+from ddelint.protocol import Compilation, Overlay, TargetResult
+from ddelint.rewrite import last_resort
+from ddelint.rewrite.candidate import MOVES, Candidate, Context, NotOffered
+from ddelint.rewrite.search import Outcome, Search
+from ddelint.source import SourceFile
+from ddelint.trace.diagnose import diagnose
+
+__all__ = ["moves"]  # the fixture
+
+
+def outlining(text: str) -> object:
+    """A last resort that puts `text` in the place of the test."""
+
+    def propose(context: Context) -> Iterator[Candidate]:
+        span = context.site.span
+        edit = Edit(span, text.format(test=context.site.source.segment(span)))
+        yield Candidate(last_resort.OUTLINE, Claim.RESTRUCTURED, "outlined", (edit,), last_resort=True)
+
+    return propose
+
+
+def none_offered(context: Context) -> Iterator[Candidate]:
+    """Nothing, and why."""
+    raise NotOffered("it returns a dict")
+    yield
+
+
+def test_a_region_is_outlined_only_where_all_else_fails_and_is_never_safe(moves: pytest.MonkeyPatch) -> None:
+    moves.setitem(MOVES, last_resort.OUTLINE, outlining("region({test})"))
+    moves.setitem(MOVES, MERGE, replacing(MERGE, Claim.RESTRUCTURED, "merged({test})"))
+    assert "region" not in search(Prover()).everything.current(NAME).text
+    moves.setitem(MOVES, MERGE, replacing(MERGE, Claim.RESTRUCTURED, "WRONG({test})"))
+    outcome = search(Prover())
+    assert outcome.safe.overlay == {}
+    assert "if region(n > 4):" in outcome.everything.current(NAME).text
+    fix = by_row(outcome)[5].fix
+    assert fix is not None
+    assert fix.applicability is Applicability.UNSAFE
+    assert {d.code for d in outcome.diagnostics} == {"DDE101"}
+
+
+def test_what_nothing_mends_is_told_with_every_refusal(moves: pytest.MonkeyPatch) -> None:
+    moves.setitem(MOVES, last_resort.OUTLINE, none_offered)
+    moves.setitem(MOVES, MERGE, replacing(MERGE, Claim.RESTRUCTURED, "WRONG({test})"))
+
+    def silent(context: Context) -> Iterator[Candidate]:
+        """The shortcut."""
+        yield from ()
+
+    moves.setitem(MOVES, SHORTCUT, silent)
+    found = [d for d in search(Prover()).diagnostics if d.span.row == 5]
+    assert [d.code for d in found] == ["DDE101", "DDE901"]
+    assert "no rewrite keeps this: `n > 4`" in found[1].message
+    told = {refusal.move: refusal.reason for refusal in found[1].refused}
+    assert told[last_resort.OUTLINE] == "it returns a dict"
+    assert told[SHORTCUT] == "does not apply here"
+    assert "value differs" in told[MERGE]
+
+
+def test_where_unsafe_fixes_were_not_tried_nothing_is_said() -> None:
+    span = Span(NAME, 5, 8, 5, 13)
+    assert last_resort.untraceable(Diagnostic("DDE101", "", span)) is None
+
+
+def test_sizes_of_inputs_and_settings_are_no_reason_to_leave_the_program() -> None:
+    span = Span(NAME, 5, 8, 5, 13)
+    asked = Question(span, "truth", "n > 4", "u0 > 4")
+    assert last_resort.wanted(asked, Diagnostic("DDE101", "", span))
+    assert not last_resort.wanted(asked, Diagnostic("DDE401", "", span))
+    assert not last_resort.wanted(Question(span, "other", "n", ""), Diagnostic("DDE005", "", span))
+
+
+class Breaking(Prover):
+    """A program whose first question stays until its region has left the graph; only compile is asked then."""
+
+    def compile(self, overlay: Overlay, targets: tuple[str, ...], samples: int, backend: str) -> Compilation:
+        return Compilation(tuple(TargetResult(target, "cpu", True) for target in targets))
+
+
+def test_the_graph_is_broken_where_that_is_allowed(moves: pytest.MonkeyPatch) -> None:
+    def breaking(context: Context) -> Iterator[Candidate]:
+        span = context.site.span
+        test = context.site.source.segment(span)
+        edit = Edit(span, f"{test} and outside")
+        yield Candidate(last_resort.GRAPH_BREAK, Claim.RESTRUCTURED, "it leaves the graph", (edit,), last_resort=True)
+
+    moves.setitem(MOVES, last_resort.OUTLINE, none_offered)
+    moves.setitem(MOVES, last_resort.GRAPH_BREAK, breaking)
+
+    def outcome(allowed: bool) -> Outcome:
+        source, targets = SourceFile(NAME, TEXT), ("compile",)
+        return Search(
+            Breaking(), {NAME: source}, targets, samples=8, diagnose=diagnose, types={}, graph_breaks=allowed
+        ).run()
+
+    assert outcome(False).everything.overlay == {}
+    broken = outcome(True)
+    assert broken.safe.overlay == {}
+    assert "if n > 4 and outside:" in broken.everything.current(NAME).text
+    assert [d.code for d in broken.diagnostics] == ["DDE101", "DDE101"]
+    evidence = broken.diagnostics[0].evidence
+    assert evidence is not None
+    assert evidence.compile is None
+    assert "torch.compile agrees with eager, with graph breaks" in evidence.notes
