@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 import torch
 
+from ddelint.trace import torch_internals
+
 _ALWAYS = ("cpu", "cuda")
 """Device types whose autocast is taken down, besides that of the accelerator at hand."""
 
@@ -29,6 +31,8 @@ class Surroundings:
     device: torch.device
     autocast: tuple[_Autocast, ...]
     caches_casts: bool
+    backward_autocast: str
+    """Which autocast backward passes are compiled for (`same_as_forward`, `off`)."""
 
     @classmethod
     def now(cls) -> Surroundings:
@@ -43,6 +47,7 @@ class Surroundings:
                 for device in _devices()
             ),
             caches_casts=torch.is_autocast_cache_enabled(),
+            backward_autocast=torch_internals.backward_autocast(),
         )
 
     @contextlib.contextmanager
@@ -60,6 +65,8 @@ class Surroundings:
                             wanted.device, wanted.dtype, enabled=wanted.enabled, cache_enabled=self.caches_casts
                         )
                     )
+            if self.backward_autocast != before.backward_autocast:
+                stack.enter_context(torch_internals.compiled_backward_autocast(self.backward_autocast))
             if self.device != before.device:
                 stack.enter_context(self.device)
             if self.dtype != before.dtype:

@@ -681,12 +681,17 @@ def lowered_stack(chain: Sequence[BaseException]) -> str:
     return found
 
 
-def backward_outside_autocast() -> contextlib.AbstractContextManager[None]:
-    """Inside, AOTAutograd compiles backward passes for no autocast at all, as where `backward()` is called outside."""
-    config = private("torch._functorch", "config")
+def backward_autocast() -> str:
+    """Which autocast AOTAutograd compiles backward passes for: `same_as_forward`, or `off`."""
+    return str(getattr(import_module("torch._functorch.config"), "backward_pass_autocast", ""))
+
+
+def compiled_backward_autocast(setting: str) -> contextlib.AbstractContextManager[None]:
+    """Inside, AOTAutograd compiles backward passes for that autocast."""
+    config = import_module("torch._functorch.config")
     if not hasattr(config, "backward_pass_autocast"):
         raise TorchInternalsMissing("torch._functorch.config.backward_pass_autocast")
-    return config.patch(backward_pass_autocast="off")  # type: ignore[no-any-return]
+    return config.patch(backward_pass_autocast=setting)  # type: ignore[no-any-return]
 
 
 def mark_unbacked(tensor: torch.Tensor, dimensions: Sequence[int]) -> None:

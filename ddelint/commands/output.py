@@ -1,0 +1,154 @@
+"""What a command prints, where it prints it, and the exit code that follows."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ddelint.options import CheckOptions
+
+if TYPE_CHECKING:
+    from ddelint.protocol import ScriptSpec
+    from ddelint.report.model import Report, VerifyReport
+    from ddelint.report.progress import ClosingProgress
+    from ddelint.report.style import Style
+
+FOUND_NOTHING, FOUND_SOMETHING, COULD_NOT_WORK = 0, 1, 2
+_ABOUT_OUTPUT = {
+    "--fix", "--unsafe-fixes", "--diff", "--exit-zero", "--statistics", "--no-cache", "-q", "--quiet", "-v", "-vv",
+    "--verbose",
+}  # fmt: skip
+_ABOUT_OUTPUT_WITH_VALUE = {"--color", "--output-format", "-o", "--output-file", "--save-inputs"}
+
+
+def complain(message: str) -> None:
+    """One line about what went wrong, to standard error."""
+    text = " ".join(line.strip() for line in message.strip().splitlines() if line.strip())
+    click.echo(f"ddelint: error: {text}", err=True)
+
+
+def abandon_stdout() -> None:
+    """Nobody reads any more: nothing is to fail for it while the process ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def command_line(paths: Sequence[str]) -> str:
+    """The call as typed, without the options that only say what to do with the result."""
+    kept = _about_input(sys.argv[1:])
+    if not set(paths) <= set(kept):  # called from Python, not from a shell
+        kept = list(paths)
+    if kept[:1] != ["check"]:
+        kept = ["check", *kept]
+    return shlex.join(["ddelint", *kept])
+
+
+def run_command_line(script: ScriptSpec) -> tuple[str, str]:
+    """The call of `run` as typed up to the script, without options about the result; and the script's own words."""
+    tail = [script.target, *script.arguments]
+    words = sys.argv[1:]
+    head = words[: -len(tail)] if words[-len(tail) :] == tail else ["run"]
+    kept = [word for word in _about_input(head) if word not in {"-m", "--module"}]
+    return shlex.join(["ddelint", *kept]), shlex.join([*(["-m"] if script.module else []), *tail])
+
+
+def _about_input(words: Sequence[str]) -> list[str]:
+    """The words without the options that only say what to do with the result."""
+    kept: list[str] = []
+    remaining = iter(words)
+    for word in remaining:
+        if word in _ABOUT_OUTPUT_WITH_VALUE:
+            next(remaining, None)
+        elif word not in _ABOUT_OUTPUT and word.split("=")[0] not in _ABOUT_OUTPUT_WITH_VALUE:
+            kept.append(word)
+    return kept
+
+
+def give(report: Report, options: CheckOptions, given: dict[str, Any], command: str, arguments: str = "") -> int:
+    """Print the report (or the diff, or the new source of standard input); gives the exit code."""
+    from ddelint.report import console, formats
+
+    say(report, options)
+    how = formats.Rendering(
+        style_of(given),
+        given["output_format"],
+        command,
+        options.unsafe_fixes,
+        given["statistics"],
+        options.quiet,
+        arguments,
+    )
+    text = formats.render_diff(report, how.style, options.unsafe_fixes) if options.diff else formats.render(report, how)
+    if options.stdin is not None and options.fix and not options.diff:
+        _write_bytes(_fixed_stdin(report, options.stdin))
+        click.echo(text, err=True, nl=False)
+    else:
+        emit(text, given["output_file"])
+    if options.diff and not options.quiet:
+        click.echo(console.diff_summary(report, options.unsafe_fixes), err=True)
+    for error in report.errors:
+        complain(error)
+    if report.errors:
+        return COULD_NOT_WORK
+    found = bool(report.diffs) if options.diff else bool(report.remaining)
+    return FOUND_SOMETHING if found and not given["exit_zero"] else FOUND_NOTHING
+
+
+def say(report: Report | VerifyReport, options: CheckOptions) -> None:
+    """Notes and warnings, to standard error."""
+    for note in () if options.quiet else report.notes:
+        click.echo(note, err=True)
+    for warning in report.warnings:
+        click.echo(f"ddelint: warning: {warning}", err=True)
+
+
+def _fixed_stdin(report: Report, data: bytes) -> bytes:
+    """What was read, rewritten where there was something to mend, in its own encoding."""
+    from ddelint.source import SourceFile
+
+    for name, text in report.rewritten.items():
+        return SourceFile.from_bytes(name, data).encode(text)
+    return data
+
+
+def style_of(given: dict[str, Any]) -> Style:
+    """How to write to where the report goes."""
+    from ddelint.report.style import for_stream
+
+    return for_stream(None if given["output_file"] else sys.stdout, given["color"], bool(given["verbose"]))
+
+
+def emit(text: str, filename: str | None) -> None:
+    """Write the report to standard output, or to a file as a whole."""
+    if filename is None:
+        try:
+            sys.stdout.write(text)
+        except UnicodeEncodeError:
+            encoding = sys.stdout.encoding
+            sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+        sys.stdout.flush()
+        return
+    from ddelint.files import write_atomically
+
+    try:
+        write_atomically(Path(filename), text.encode())
+    except OSError as error:
+        raise click.UsageError(f"cannot write {filename}: {error.strerror}") from error
+
+
+def _write_bytes(data: bytes) -> None:
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def progress_of(options: CheckOptions) -> ClosingProgress:
+    """Where a long call says what it is doing; a context manager."""
+    from ddelint.report.progress import progress
+
+    return progress(options.quiet, options.verbose)
