@@ -144,9 +144,9 @@ class Proofs:
             subject = ast.unparse(counted)
             fact = self.context.type_of(subject)
             yield Premise(f"`{text}` is a count", row, _parsed(f"{text} >= 0"))
-            yield Premise(f"`{text}` counts in `{subject}`", row, _parsed(f"{text} <= {subject}.numel()"))
+            yield Premise(f"`{text}` counts in `{subject}`", row, _parsed(f"{text} <= ({subject}).numel()"))
             if fact is not None and fact.shape is not None and len(fact.shape) == 1:
-                same = _parsed(f"{subject}.numel() == {subject}.shape[0]")
+                same = _parsed(f"({subject}).numel() == ({subject}).shape[0]")
                 yield Premise(f"`{subject}` has one dimension", row, same)
         elif self._sum(value) is not None:
             yield Premise(f"`{text} = {ast.unparse(value)}`", row, _parsed(f"{text} == {ast.unparse(value)}"))
