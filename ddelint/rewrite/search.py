@@ -318,13 +318,16 @@ class Search:
         candidates = self._candidates(state.history, question, diagnostic)
         if allow_unsafe and last_resort.wanted(question, diagnostic):
             candidates = chain(candidates, self._last_resort(state.history, question, diagnostic, refused))
+        guess: tuple[History, Step] | None = None
         for candidate in candidates:
+            if guess is not None and (candidate.claim is Claim.PROMISE or candidate.last_resort):
+                return guess
             known = allow_unsafe and (key, candidate.move, _contents(candidate)) in self._merely_unsafe
             if not known and self._out_of_time():
                 refused.append(Refusal(candidate.move, candidate.message, "the entry's time is over (--timeout)"))
                 if allow_unsafe and self._merely_unsafe:
                     continue
-                return None
+                return guess
             if candidate.edits in seen:
                 continue
             seen.add(candidate.edits)
@@ -332,10 +335,13 @@ class Search:
             kept = None
             if reason is None:
                 kept, reason = self._try(state, question, key, diagnostic, candidate, allow_unsafe)
-            if kept is not None:
+            if kept is not None and guess is None and _is_guess(kept[1]):
+                guess = kept
+            elif kept is not None and not _is_guess(kept[1]):
                 return kept
-            refused.append(Refusal(candidate.move, candidate.message, reason))
-        return None
+            if reason:
+                refused.append(Refusal(candidate.move, candidate.message, reason))
+        return guess
 
     def _candidates(self, history: History, question: Question, diagnostic: Diagnostic) -> Iterator[Candidate]:
         """The candidates of every move that the rule lists: by claim, then in the rule's order."""
@@ -719,6 +725,12 @@ def _contents(candidate: Candidate) -> str:
 def _unreached(comparison: Comparison, decision: Decision) -> bool:
     true, false = comparison.sides.get(decision.key, (0, 0))
     return not (true and false)
+
+
+def _is_guess(step: Step) -> bool:
+    """Whether the compiled program takes one side where no input took the other: what computes both is better."""
+    one_sided = bool(step.decisions) and (step.sides is None or 0 in step.sides)
+    return step.candidate.claim is Claim.GENERAL_PATH and step.applicability is Applicability.UNSAFE and one_sided
 
 
 def _refutation(comparison: Comparison, claim: Claim) -> str:
