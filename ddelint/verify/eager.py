@@ -16,6 +16,7 @@ from ddelint.verify.limits import TooMuch, is_too_much, limited
 from ddelint.verify.recording import Recorder, recording
 from ddelint.verify.sameness import (
     EXACT,
+    REORDERED,
     Constant,
     Container,
     Difference,
@@ -400,9 +401,11 @@ def _overdone(sample: Sample, where: str) -> Mismatch:
 
 
 def _traced_path_mismatches(reference: Reference, traced: Sequence[Outcome]) -> Iterator[Mismatch]:
-    if reference.traced is not None and any(True for _ in mismatches(reference, reference.traced, "traced path")):
+    if reference.traced is not None and any(
+        True for _ in mismatches(reference, reference.traced, "traced path", REORDERED)
+    ):
         return
-    yield from mismatches(reference, traced, "traced path")
+    yield from mismatches(reference, traced, "traced path", REORDERED)
 
 
 def mismatches(
