@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.conditions import Conditions
@@ -47,9 +47,15 @@ def as_tuple(texts: Sequence[str]) -> str:
     return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"
 
 
-def separate(text: str, node: ast.expr) -> str:
-    """A result that shares no memory with an operand: torch.cond refuses those that do."""
-    return f"{wrapped(text, Binding.PRIMARY)}.clone()" if may_alias(node) else text
+def separate(text: str, node: ast.expr, contiguous: str = "") -> str:
+    """A result that shares no memory with an operand: torch.cond refuses those that do.
+
+    `contiguous`: the text of torch's contiguous format, where the results of both arms must be laid out alike.
+    """
+    primary = wrapped(text, Binding.PRIMARY)
+    if may_alias(node):
+        return f"{primary}.clone({f'memory_format={contiguous}' if contiguous else ''})"
+    return f"{primary}.contiguous()" if contiguous else text
 
 
 def read_elsewhere(context: Context, name: str, statement: ast.stmt) -> bool:
@@ -81,6 +87,8 @@ class BranchFunctions:
     unit: str
     local: frozenset[str]
     """Names that have a value before the branch."""
+    contiguous: str = ""
+    """The text of torch's contiguous format, where results must have it (arms must give the same strides)."""
 
     # ------------------------------------------------------------------ choices
 
@@ -153,7 +161,7 @@ class BranchFunctions:
         for index, statement in enumerate(body):
             rest = body[index + 1 :]
             if isinstance(statement, ast.If) and self._depends_on_data(statement):
-                inner = BranchFunctions(self.context, self.source, self.unit, self.local | names_written(*body[:index]))
+                inner = replace(self, local=self.local | names_written(*body[:index]))
                 if has_return(statement):
                     return [*lines, *inner.returning(statement.test, *arms_of_return(statement, rest))]
                 names = sorted(
@@ -176,8 +184,13 @@ class BranchFunctions:
         if outputs is None:
             raise NotFunctional("no return at the end")
         fresh = separate_names(body) | own
-        values = [name if name in fresh else f"{name}.clone()" for name in outputs]
+        values = [self._named(name, fresh) for name in outputs]
         return [*lines, f"return {', '.join(values)}"]
+
+    def _named(self, name: str, fresh: set[str] | frozenset[str]) -> str:
+        if name not in fresh:
+            return separate(name, ast.Name(id=name, ctx=ast.Load()), self.contiguous)
+        return f"{name}.contiguous()" if self.contiguous else name
 
     def _depends_on_data(self, statement: ast.If) -> bool:
         test = statement.test
@@ -192,9 +205,9 @@ class BranchFunctions:
         fresh = separate_names(body) | own
         value = statement.value
         values = [
-            element.id
-            if isinstance(element, ast.Name) and element.id in fresh
-            else separate(text_of(self.source, element), element)
+            self._named(element.id, fresh)
+            if isinstance(element, ast.Name)
+            else separate(text_of(self.source, element), element, self.contiguous)
             for element in (value.elts if isinstance(value, ast.Tuple) else [value])
         ]
         return f"return {as_tuple(values)}" if isinstance(value, ast.Tuple) else f"return {values[0]}"

@@ -166,5 +166,23 @@ def test_an_arm_that_is_dear_goes_before_torch_where() -> None:
     arms = "        y = torch.linalg.qr(x)[0]\n    else:\n        y = x\n"
     text = f"def fn(x, t):\n    if t.sum() > 4:\n{arms}    return y\n"
     cheap = text.replace("torch.linalg.qr(x)[0]", "x + 1")
-    assert [c.preferred for c in candidates("torch_cond", context_of(text, "t.sum() > 4", TYPES))] == [True]
+    assert [c.preferred for c in candidates("torch_cond", context_of(text, "t.sum() > 4", TYPES))] == [True] * 2
     assert [c.preferred for c in candidates("torch_cond", context_of(cheap, "t.sum() > 4", TYPES))] == [False]
+
+
+def test_arms_that_lay_their_result_out_otherwise() -> None:
+    import torch
+
+    text = (
+        "import torch\n\n\ndef fn(x, t):\n    if t.sum() > 4:\n        y = x.t() * 2\n    else:\n        y = x\n"
+        "    return y + 1\n"
+    )
+    samples = [(torch.arange(9.0).reshape(3, 3), torch.tensor(t)) for t in ([1, 2, 3], [1, 1, 0])]
+    types = {"x": TypeFact("tensor", "float32", ("3", "3")), "t": INTEGERS}
+    first, second = with_imports("torch_cond", context_of(text, "t.sum() > 4", types, "DDE105"))
+    assert any(
+        "strides" in failure or "RuntimeError" in failure for failure in failures(text, first, samples[:1], ["compile"])
+    )
+    assert "return x.clone(memory_format=torch.contiguous_format)" not in second
+    assert "return y.clone(memory_format=torch.contiguous_format)" in second
+    assert failures(text, second, samples, ["export", "compile"]) == []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from control_flow import COUNT, INTEGERS, TENSOR, candidates, context_of, failures, with_imports
+from control_flow import COUNT, INTEGERS, TENSOR, candidates, context_of, failures, load, with_imports
 
 from ddelint.diagnostics import TypeFact
 
@@ -55,8 +55,8 @@ def test_they_trace_and_agree(body: str, asking: str, code: str) -> None:
 
     text = f"import torch\n\n\ndef fn(x, t):\n{body}"
     samples = [(torch.full((4,), size), torch.tensor(t)) for size, t in ((9.0, [1, 2, 3]), (1.0, [1, 1, 0]))]
-    (program,) = with_imports("while_loop", context_of(text, asking, TYPES, code))
-    assert failures(text, program, samples, ("export", "compile")) == []
+    for program in with_imports("while_loop", context_of(text, asking, TYPES, code)):
+        assert failures(text, program, samples, ("export", "compile")) == []
 
 
 def test_a_loop_of_unknown_length_counts_in_a_tensor() -> None:
@@ -72,3 +72,23 @@ def test_a_loop_of_unknown_length_counts_in_a_tensor() -> None:
     assert "        for _ in range(n):  # steps\n            x = torch.tanh(x)\n" in program
     samples = [(torch.randn(4), torch.tensor(count)) for count in (2, 0, 5)]
     assert failures(text, program, samples, ("export", "compile")) == []
+
+
+def test_gradients_flow_where_all_that_is_carried_is_a_tensor() -> None:
+    import torch
+
+    text = (
+        "import torch\n\n\ndef fn(x, t):\n    i = 0\n    while x.abs().sum() > t.sum():\n        x = x / 2\n"
+        "        i += 1\n    return x * i\n"
+    )
+    first, second = with_imports("while_loop", context_of(text, "x.abs().sum() > t.sum()", TYPES, "DDE106"))
+    assert "torch.full((), i, dtype=torch.int64)" not in first
+    assert "while_loop(goes_on, turn, (torch.full((), i, dtype=torch.int64), x))\n        i = i.item()\n" in second
+    results = []
+    for function in (load(text), torch.compile(load(second), fullgraph=True, backend="aot_eager")):
+        x = torch.full((4,), 9.0, requires_grad=True)
+        with torch._dynamo.config.patch(capture_scalar_outputs=True):
+            function(x, torch.tensor([1, 2])).sum().backward()
+        assert x.grad is not None
+        results.append(x.grad.tolist())
+    assert results[0] == results[1]

@@ -51,6 +51,23 @@ from ddelint.sites import Block, Role
 from ddelint.source import SourceFile
 
 NAME = "torch_cond"
+_STRIDES = frozenset(
+    (
+        "T",
+        "H",
+        "mT",
+        "adjoint",
+        "einsum",
+        "expand",
+        "flip",
+        "movedim",
+        "permute",
+        "swapaxes",
+        "swapdims",
+        "t",
+        "transpose",
+    )
+)
 
 
 @move(NAME)
@@ -94,6 +111,16 @@ def _branch(context: Context, statement: ast.If) -> Iterator[Candidate]:
     returns = has_return(statement)
     rest = block[block.index(statement) + 1 :] if returns and not is_elif(source, statement) else []
     prepared = _prepared(context, statement, rest)
+    yield from _written(context, prepared, returns)
+    if not _lays_out_anew([statement, *rest]):
+        return
+    layout = f"{torch_name(source)[0]}.contiguous_format"
+    alike = replace(prepared, functions=replace(prepared.functions, contiguous=layout))
+    yield from _written(context, alike, returns)
+
+
+def _written(context: Context, prepared: _Prepared, returns: bool) -> Iterator[Candidate]:
+    source, statement = context.site.source, context.site.statement
     if returns:
         lines = _returning(prepared)
     else:
@@ -285,6 +312,12 @@ def _candidate(context: Context, edits: tuple[Edit, ...]) -> Iterator[Candidate]
         decisions=(source.span(context.site.decision),) if context.site.decision is not None else (),
         preferred=_dear(context.site.statement),
     )
+
+
+def _lays_out_anew(body: Sequence[ast.stmt]) -> bool:
+    """Whether something in `body` may give a tensor other strides than the usual ones."""
+    names = {node.attr for statement in body for node in ast.walk(statement) if isinstance(node, ast.Attribute)}
+    return bool(names & (_STRIDES | knowledge().dear))
 
 
 def _dear(statement: ast.stmt) -> bool:

@@ -137,23 +137,35 @@ def _loop(context: Context, statement: ast.While) -> Iterator[Candidate]:
             Predicates(context, assume_tensor=True).text(statement.test) if tensor else source.segment(statement.test)
         )
     numbers = {name for name in carried if kinds.of(ast.Name(id=name, ctx=ast.Load())) is Kind.NUMBER}
-    goes, turn, body, outputs, unit = _turn(context, statement, carried, numbers)
-    parameters = ", ".join(carried)
-    starts = [
-        f"{torch}.{'ones' if flags[name] else 'zeros'}((), dtype={torch}.bool)" if name in flags else name
-        for name in carried
-    ]
-    lines = [
-        f"def {goes}({parameters}):",
-        f"{unit}return {test}",
-        "",
-        f"def {turn}({parameters}):",
-        *body,
-        f"{unit}return {as_tuple(outputs)}",
-        "",
-        f"{as_tuple(carried) if len(carried) == 1 else parameters} = while_loop({goes}, {turn}, {as_tuple(starts)})",
-    ]
-    yield from _instead(context, statement, lines)
+    dtypes = {name: "float64" if _is_float(context, name) else "int64" for name in numbers}
+    for counted in ({}, dtypes) if numbers else ({},):  # under autograd, everything carried must be a tensor
+        goes, turn, body, outputs, unit = _turn(context, statement, carried, numbers)
+        parameters = ", ".join(carried)
+        starts = [
+            f"{torch}.{'ones' if flags[name] else 'zeros'}((), dtype={torch}.bool)"
+            if name in flags
+            else f"{torch}.full((), {name}, dtype={torch}.{counted[name]})"
+            if name in counted
+            else name
+            for name in carried
+        ]
+        lines = [
+            f"def {goes}({parameters}):",
+            f"{unit}return {test}",
+            "",
+            f"def {turn}({parameters}):",
+            *body,
+            f"{unit}return {as_tuple(outputs)}",
+            "",
+            f"{as_tuple(carried) if len(carried) == 1 else parameters} = while_loop({goes}, {turn}, {as_tuple(starts)})",
+            *(f"{name} = {name}.item()" for name in sorted(counted)),
+        ]
+        yield from _instead(context, statement, lines)
+
+
+def _is_float(context: Context, name: str) -> bool:
+    fact = context.type_of(name)
+    return fact is not None and fact.kind in ("float", "symfloat")
 
 
 def _flag_before(context: Context, name: str, statement: ast.stmt) -> bool | None:
