@@ -141,6 +141,7 @@ def _loop(context: Context, statement: ast.While) -> Iterator[Candidate]:
     for counted in ({}, dtypes) if numbers else ({},):  # under autograd, everything carried must be a tensor
         goes, turn, body, outputs, unit = _turn(context, statement, carried, numbers)
         parameters = ", ".join(carried)
+        target = as_tuple(carried) if len(carried) == 1 else parameters
         starts = [
             f"{torch}.{'ones' if flags[name] else 'zeros'}((), dtype={torch}.bool)"
             if name in flags
@@ -157,7 +158,7 @@ def _loop(context: Context, statement: ast.While) -> Iterator[Candidate]:
             *body,
             f"{unit}return {as_tuple(outputs)}",
             "",
-            f"{as_tuple(carried) if len(carried) == 1 else parameters} = while_loop({goes}, {turn}, {as_tuple(starts)})",
+            f"{target} = while_loop({goes}, {turn}, {as_tuple(starts)})",
             *(f"{name} = {name}.item()" for name in sorted(counted)),
         ]
         yield from _instead(context, statement, lines)
