@@ -24,6 +24,7 @@ from ddelint.verify.sameness import (
     FrozenTensor,
     Tolerance,
     differences,
+    is_finite,
     magnitude,
 )
 
@@ -237,7 +238,10 @@ class _Runs:
         for reference in self.references:
             if not (reference.first.returned and reference.sample.differentiable and not reference.twin):
                 continue
-            if reference.sample.label != REQUIRING_GRAD and _has_plain_floats(reference.first.arguments):
+            arguments = reference.first.arguments
+            if reference.sample.label == REQUIRING_GRAD or not is_finite(arguments):
+                continue  # gradients behind an inf or nan are what nobody asked for
+            if _has_plain_floats(arguments):
                 for decision in self._decisions:
                     sides = frozenset(reference.sides.get(decision.key, ()))
                     if sides:

@@ -329,6 +329,16 @@ def magnitude(value: Frozen | None) -> float:
     return 0.0
 
 
+def is_finite(value: Frozen | None) -> bool:
+    """Whether the tensors in `value` hold neither inf nor NaN."""
+    match value:
+        case FrozenTensor(values=torch.Tensor() as values) if values.is_floating_point():
+            return bool(values.isfinite().all())
+        case Container(parts=parts):
+            return all(map(is_finite, parts))
+    return True
+
+
 def close(expected: torch.Tensor, got: torch.Tensor, tolerance: Tolerance = EXACT) -> torch.Tensor:
     """Element by element, whether `got` is `expected` (a bool tensor of their common shape).
 

@@ -331,6 +331,34 @@ def test_an_extra_random_draw_is_caught(program: Program, options: SessionOption
     assert {m.aspect for m in found.mismatches} == {"random state"}
 
 
+def test_nobody_asks_for_gradients_behind_an_infinity(program: Program, options: SessionOptions) -> None:
+    inputs = """
+    def make_inputs(seed):
+        x = torch.randn(4, generator=torch.Generator().manual_seed(seed))
+        x[0] = float("inf") if seed % 2 else 0.0
+        return (x,)
+    """
+    original = """
+    def fn(x):
+        loss = (x * x).mean()
+        if not torch.isfinite(loss):
+            loss = torch.zeros_like(loss)
+        return loss
+    """
+    rewritten = """
+    def fn(x):
+        loss = (x * x).mean()
+        return torch.where(torch.isfinite(loss), loss, 0.0)
+    """
+    first = program(textwrap.dedent(original) + textwrap.dedent(inputs))
+    second = program(textwrap.dedent(rewritten) + textwrap.dedent(inputs))
+
+    found = compare(first, lambda: second, (decision(first, "not torch.isfinite(loss)"),), options, 24, False)
+
+    assert found.mismatches == ()
+    assert all(found.sides["d"])
+
+
 def test_a_side_on_which_torch_itself_raises_does_not_count(program: Program, options: SessionOptions) -> None:
     entry = program("def fn(x, keep):\n    if keep.any():\n        return x\n    return x[keep].amax(0)\n" + INPUTS)
 

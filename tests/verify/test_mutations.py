@@ -48,6 +48,8 @@ class Row:
 
 
 COMPILING = "torch.compiler.is_compiling()"
+UNBACKED = {"batch_of_one": "x.0"}
+"""Input sizes of the programs that exist at run time only."""
 
 WRONG = (
     # ------------------------------------------------------------------------------------------------- which side
@@ -286,6 +288,26 @@ WRONG = (
         last = torch.where(keep, torch.arange(keep.shape[0]), -1.0).max()
         """,
         "dtype",
+    ),
+    Row("batch_of_one", "wrong for a batch of one", RESTRUCTURED, "y = x.mean(0)", "value"),
+    Row(
+        "batch_of_one",
+        "wrong for a batch of one, compiled alone",
+        GENERAL_PATH,
+        f"""
+        if not {COMPILING} and x.shape[0] == 1:
+            y = x[0] - x[0]
+        else:
+            y = x.mean(0)
+        """,
+        "value",
+    ),
+    Row(
+        "batch_of_one",
+        "zero for no batch at all, where the mean of nothing is NaN",
+        RESTRUCTURED,
+        "y = x.sum(0) / torch.sym_max(x.shape[0], 1) * torch.sym_min(x.shape[0] - 1, 1)",
+        "value",
     ),
     # ----------------------------------------------------------------------------------------- validation, exceptions
     Row(
@@ -713,6 +735,56 @@ WRONG = (
         """,
         "value",
     ),
+    Row(
+        "remember",
+        "the caller's dict stays as it was",
+        RESTRUCTURED,
+        """
+        last = torch.where(x.sum() > 0, x, cache["last"])
+        self.part.count += 1
+        """,
+        "mutation",
+    ),
+    Row(
+        "remember",
+        "the caller's dict gets the argument itself",
+        GENERAL_PATH,
+        f"""
+        if {COMPILING} or x.sum() > 0:
+            cache["last"] = x
+        self.part.count += 1
+        """,
+        "mutation",
+    ),
+    Row(
+        "remember",
+        "a number in a part of the module is not counted up",
+        RESTRUCTURED,
+        'cache["last"] = torch.where(x.sum() > 0, x, cache["last"])',
+        "mutation",
+    ),
+    Row(
+        "remember",
+        "what is kept out of sight is lost: only the second call shows it",
+        RESTRUCTURED,
+        """
+        cache["last"] = torch.where(x.sum() > 0, x, cache["last"])
+        self.part.count += 1
+        self.memory.last = None
+        """,
+        "value",
+    ),
+    Row(
+        "remember",
+        "a part is in evaluation mode afterwards",
+        RESTRUCTURED,
+        """
+        cache["last"] = torch.where(x.sum() > 0, x, cache["last"])
+        self.part.count += 1
+        self.part.eval()
+        """,
+        "mutation",
+    ),
     # --------------------------------------------------------------------------------------------------- random draws
     Row(
         "noisy",
@@ -845,6 +917,12 @@ RIGHT = (
         "y = torch.where(positive, torch.where(positive, x, 1.0).sqrt(), 0.0)",
     ),
     Row(
+        "batch_of_one",
+        "the factor is 0 for a batch of one, 1 for more, and NaN keeps its sign for none",
+        RESTRUCTURED,
+        "y = x.mean(0) * torch.sym_min(x.shape[0] - 1, 1)",
+    ),
+    Row(
         "same_lengths",
         "without the fast path",
         GENERAL_PATH,
@@ -895,7 +973,10 @@ def programs(worker: Worker) -> Iterator[Mapping[str, Judged]]:
     class Programs(dict[str, Judged]):
         def __missing__(self, name: str) -> Judged:
             path = FOLDER / f"{name}.py"
-            opened = worker.open(SessionOptions(EntrySpec(str(path)), (str(path),), ("export",), device="cpu"))
+            unbacked = UNBACKED.get(name, "")
+            opened = worker.open(
+                SessionOptions(EntrySpec(str(path)), (str(path),), ("export",), unbacked=unbacked, device="cpu")
+            )
             assert isinstance(opened, Session), opened
             stack.callback(opened.close)
             self[name] = Judged(opened, SourceFile.read(path), opened.types(()).functions)
