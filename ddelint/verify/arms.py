@@ -246,6 +246,21 @@ class Runner:
         return counted
 
 
+def warm_up(device: str) -> None:
+    """Compile something small, so that no arm's first call pays for what is loaded or built once for a process."""
+
+    def small(x: torch.Tensor) -> torch.Tensor:
+        return x.sin() + 1
+
+    # what keeps this from being compiled keeps the arms, too, and they say so
+    with (
+        contextlib.suppress(Exception),
+        torch_internals.measuring_settings(captured=True),
+        torch_internals.empty_inductor_cache(),
+    ):
+        torch.compile(small)(torch.zeros(8, device=device))
+
+
 def _own_function(program: Callable[..., Any]) -> Callable[..., Any]:
     """A function with code of its own that calls the program: Dynamo keeps what it compiles by code."""
 

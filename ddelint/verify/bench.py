@@ -20,7 +20,7 @@ from ddelint.protocol import EntryFailure, SessionOptions
 from ddelint.trace.entry import Entry
 from ddelint.verify import device as devices
 from ddelint.verify import parity as parities
-from ddelint.verify.arms import Runner, Setting, measure, named
+from ddelint.verify.arms import Runner, Setting, measure, named, warm_up
 from ddelint.verify.calls import module_of, run
 from ddelint.verify.eager import Reference
 from ddelint.verify.inputs import Sample, variations
@@ -68,6 +68,7 @@ def measure_program(
     runners = [Runner(setting, which, how, plain if plain.dimensions and how == FULLGRAPH else None) for how in hows]
     if which == FIXED and plain.dimensions:
         runners.append(Runner(setting, which, BACKED, replace(plain, unbacked=False, hints={}, bounds={})))
+    warm_up(device)
     for runner in runners:
         if time.perf_counter() - started > _SHARE * options.timeout:
             runner.give_up("not measured: the entry's time is over (--timeout)")

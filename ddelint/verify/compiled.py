@@ -23,6 +23,7 @@ from ddelint.trace.provenance import Paths
 from ddelint.verify import device as devices
 from ddelint.verify import failures
 from ddelint.verify.assumptions import Assumptions
+from ddelint.verify.backward_autocast import Around, backward_question, runs_under_autocast
 from ddelint.verify.calls import Outcome, module_of, run
 from ddelint.verify.eager import Patience, Reference, mismatches, run_sample
 from ddelint.verify.inputs import REQUIRING_GRAD, Sample, variations
@@ -72,7 +73,7 @@ def compile_targets(
             results.append(TargetResult(target, "cpu", ok=False, error=f"did not finish within {max(left, 1.0):.0f} s"))
     if "compile" in targets and samples:
         results += _on_devices(program, options, backend, notes, results, replays, backward)
-    asked = _autocast_question(program, options, backend, references, replays, results)
+    asked = _autocast_question(program, options, references, results) if samples else None
     if asked is not None:
         results = [replace(r, questions=(*r.questions, asked)) if r.target == "compile" else r for r in results]
     results = [_shortened(result) for result in results]
@@ -89,38 +90,27 @@ def compile_targets(
 
 
 def _autocast_question(
-    program: _Program,
-    options: SessionOptions,
-    backend: str,
-    references: Sequence[Reference],
-    replays: Sequence[Reference],
-    results: Sequence[TargetResult],
+    program: _Program, options: SessionOptions, references: Sequence[Reference], results: Sequence[TargetResult]
 ) -> Question | None:
-    """Whether compiled gradients differ from eager's only because the backward pass is compiled for autocast."""
-    differing = next(
-        (m for result in results for m in result.mismatches if m.where == "backward" and m.aspect == "gradient"), None
-    )
+    """DDE701: whether gradients differ only because the backward pass is compiled for the forward's autocast."""
     place = program.blame_anyway()
-    if differing is None or place is None or not _runs_under_autocast(program.entry):
+    compiles = any(result.target == "compile" and not result.error for result in results)
+    if place is None or not compiles or not runs_under_autocast(program.entry):
         return None
-    agreed: list[bool] = []
-    with torch_internals.compiled_backward_autocast("off"):
-        _Compile(program, options, backend, []).judge(references, replays, agreed)
-    if not agreed or not all(agreed):
-        return None
-    return Question(
-        place,
-        "autocast",
-        f"on {differing.sample} a gradient is {differing.got}, in eager {differing.expected}",
-        "backward_pass_autocast",
-        asks=("compile",),
-        detail=f"{len(agreed)} inputs agree with backward_pass_autocast='off'",
-    )
 
+    def gradients(reference: Reference, inside: Around) -> Outcome:
+        @contextlib.contextmanager
+        def around() -> Iterator[None]:
+            with program.entry.surroundings(), inside():
+                yield
 
-def _runs_under_autocast(entry: Entry) -> bool:
-    with entry.surroundings():
-        return any(torch.is_autocast_enabled(device) for device in ("cpu", "cuda"))
+        with torch_internals.compile_settings(recompiles=_RECOMPILES):
+            compiling = _Compile(program, options, "aot_eager", [])
+            compiled = compiling.compiled(torch_internals.backend("aot_eager"))
+            arguments = compiling.prepared(reference)
+            return run(compiled, arguments, module=compiled.module, gradients=True, surroundings=around)
+
+    return backward_question(place, references, gradients)
 
 
 def _shortened(result: TargetResult) -> TargetResult:
@@ -457,7 +447,7 @@ class _Compile:
             counting = self._counting(backend)
             replay = _Replay("compile", devices.tolerance(self._device), self._device)
             try:
-                first = self._compiled(counting, cloned)
+                first = self.compiled(counting, cloned)
                 self._first_call(first, example)
                 graphs = self._graphs
                 recompiles = self._replay(replay, replays, counting, gradients, backward, cloned)
@@ -478,7 +468,7 @@ class _Compile:
 
     def _first_call(self, compiled: _Compiled, example: Reference) -> None:
         """Compile by calling; raises what the front end raises. What the graph raises comes up in the replay."""
-        args, kwargs = self._prepared(example)
+        args, kwargs = self.prepared(example)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             before = self._graphs
@@ -500,7 +490,7 @@ class _Compile:
     ) -> int:
         """Gives how many more graphs the declared inputs needed; raises what the front end raises for one of them."""
         started = time.perf_counter()
-        compiled = self._compiled(counting, cloned)
+        compiled = self.compiled(counting, cloned)
         before = declared = self._graphs
         for reference in replays:
             if replay.replayed and time.perf_counter() - started > _REPLAY_SECONDS:
@@ -509,11 +499,11 @@ class _Compile:
             if not replay.is_wanted(reference):
                 continue
             if replay.dirty:
-                compiled = self._compiled(counting, cloned)
+                compiled = self.compiled(counting, cloned)
             outcomes = []
             wanted = gradients and reference.first.differentiated
             for number in range(len(reference.calls)):
-                arguments = self._prepared(reference)
+                arguments = self.prepared(reference)
                 outcomes.append(
                     run(
                         compiled,
@@ -535,7 +525,8 @@ class _Compile:
                 declared = self._graphs
         return declared - before
 
-    def _prepared(self, reference: Reference) -> Arguments:
+    def prepared(self, reference: Reference) -> Arguments:
+        """New arguments, on the device and marked."""
         arguments = devices.moved(self._program.arguments(reference), self._device)
         marked = self._program.dimensions(unbacked_only=True)
         for name, value in self._program.named(arguments).items():
@@ -543,7 +534,8 @@ class _Compile:
                 torch_internals.mark_unbacked(value, marked[name])
         return arguments
 
-    def _compiled(self, backend: Callable[..., Any], cloned: bool) -> _Compiled:
+    def compiled(self, backend: Callable[..., Any], cloned: bool = False) -> _Compiled:
+        """The program, compiled when it is called; `cloned`: with 0-d arguments cloned inside."""
         built: Any = self._program.entry.build()
         module = module_of(built)
         if module is not None and self._device != "cpu":
