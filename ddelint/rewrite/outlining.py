@@ -12,6 +12,7 @@ from ddelint.rewrite.expressions import (
     draws_random,
     enclosing_block,
     is_elif,
+    names_read,
     names_written,
     torch_name,
 )
@@ -55,17 +56,20 @@ class Attempt:
     position: int = 0
     typed: bool = True
     """Whether everything must have a type that an operator can take; else any object may go in and out."""
+    further: int = 0
+    """How many statements behind belong to the region in any case."""
 
     def __str__(self) -> str:
         if self.expression is not None:
             return f"`{' '.join(ast.unparse(self.expression).split())}`"
-        return f"line {self.block[self.position].lineno}"
+        line = f"line {self.block[self.position].lineno}"
+        return f"{line} and {self.further} more" if self.further else line
 
     def region(self, context: Context) -> Region:
         """The region with its operands and outputs. Raises NotOutlined."""
         if self.expression is not None:
             return _of_expression(context, self.expression)
-        return _of_statements(context, self.block, self.position, self.typed)
+        return _of_statements(context, self.block, self.position, self.typed, self.further)
 
 
 def attempts(context: Context, typed: bool = True) -> Iterator[Attempt]:
@@ -93,8 +97,19 @@ def attempts(context: Context, typed: bool = True) -> Iterator[Attempt]:
     while isinstance(statement, ast.stmt) and statement is not site.function:
         if not is_elif(source, statement):
             block = tuple(enclosing_block(source, statement))
-            yield Attempt(block=block, position=block.index(statement), typed=typed)
+            position = block.index(statement)
+            yield Attempt(block=block, position=position, typed=typed)
+            for further in range(1, len(block) - position):
+                # one type is known of a name: NumPy's array that a tensor is made of is taken for the tensor
+                if not _made_of(block[position + further - 1], block[position + further]):
+                    break
+                yield Attempt(block=block, position=position, typed=typed, further=further)
         statement = source.parents.get(statement)
+
+
+def _made_of(statement: ast.stmt, following: ast.stmt) -> bool:
+    """Whether `following` gives a name that `statement` gave a value another one, made of the first."""
+    return bool(names_written(statement) & names_written(following) & names_read(following))
 
 
 # ---------------------------------------------------------------------- what a region reads and gives
@@ -111,9 +126,9 @@ def _of_expression(context: Context, node: ast.expr) -> Region:
     return region
 
 
-def _of_statements(context: Context, block: Sequence[ast.stmt], position: int, typed: bool) -> Region:
+def _of_statements(context: Context, block: Sequence[ast.stmt], position: int, typed: bool, further: int = 0) -> Region:
     """The shortest run of statements around `position` whose values can be handed in and out."""
-    first, last = position, position
+    first, last = position, position + further
     for _ in range(2 * _MOST_STATEMENTS):
         body = list(block[first : last + 1])
         if len(body) > _MOST_STATEMENTS:
