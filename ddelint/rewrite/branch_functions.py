@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from ddelint.rewrite.candidate import Context
@@ -97,10 +98,19 @@ class BranchFunctions:
         return self._choice(test, then, otherwise, None, "return ")
 
     def assigning(
-        self, test: ast.expr, then: Sequence[ast.stmt], otherwise: Sequence[ast.stmt], outputs: Sequence[str], to: str
+        self,
+        test: ast.expr,
+        then: Sequence[ast.stmt],
+        otherwise: Sequence[ast.stmt],
+        outputs: Sequence[str],
+        to: str,
+        overwritten: AbstractSet[str] = frozenset(),
     ) -> list[str]:
-        """Lines that give the names in `to` (a target's text) what the arms leave in `outputs`."""
-        return self._choice(test, then, otherwise, outputs, f"{to} = ")
+        """Lines that give the names in `to` (a target's text) what the arms leave in `outputs`.
+
+        What is `overwritten` behind the choice is handed in as a copy: autograd may have saved it.
+        """
+        return self._choice(test, then, otherwise, outputs, f"{to} = ", overwritten)
 
     def _choice(
         self,
@@ -109,10 +119,12 @@ class BranchFunctions:
         otherwise: Sequence[ast.stmt],
         outputs: Sequence[str] | None,
         head: str,
+        overwritten: AbstractSet[str] = frozenset(),
     ) -> list[str]:
         operands = self._operands(then, otherwise, outputs or ())
         torch = torch_name(self.source)[0]
-        call = f"{torch}.cond({predicate(self.context, test)}, when_true, when_false, {as_tuple(operands)})"
+        handed = as_tuple([f"{name}.clone()" if name in overwritten else name for name in operands])
+        call = f"{torch}.cond({predicate(self.context, test)}, when_true, when_false, {handed})"
         return [
             *self._function("when_true", operands, then, outputs),
             "",

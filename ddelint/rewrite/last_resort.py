@@ -11,6 +11,7 @@ from ddelint.rewrite.candidate import MOVES, Candidate, Context, NotOffered
 
 CODE = "DDE901"
 OUTLINE, GRAPH_BREAK = "outline", "graph_break"
+TIME_IS_OVER = "the entry's time is over (--timeout)"
 _GROUPS = ("DDE1", "DDE2", "DDE3")
 """Rules whose findings may end here: control flow, demanded integers, missing facts."""
 _KINDS = frozenset(("truth", "integer", "operator", "failure", "text"))
@@ -46,7 +47,8 @@ def untraceable(diagnostic: Diagnostic) -> Diagnostic | None:
     """
     moves = rule(CODE).moves
     tried = {refusal.move for refusal in diagnostic.refused}
-    if not diagnostic.code.startswith(_GROUPS) or not tried & set(moves):
+    late = any(refusal.reason == TIME_IS_OVER for refusal in diagnostic.refused)
+    if late or not diagnostic.code.startswith(_GROUPS) or not tried & set(moves):
         return None
     silent = [
         Refusal(name, first_line(name), "does not apply here")

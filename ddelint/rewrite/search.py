@@ -324,7 +324,7 @@ class Search:
                 return guess
             known = allow_unsafe and (key, candidate.move, _contents(candidate)) in self._merely_unsafe
             if not known and self._out_of_time():
-                refused.append(Refusal(candidate.move, candidate.message, "the entry's time is over (--timeout)"))
+                refused.append(Refusal(candidate.move, candidate.message, last_resort.TIME_IS_OVER))
                 if allow_unsafe and self._merely_unsafe:
                     continue
                 return guess

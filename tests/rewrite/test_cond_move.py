@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 from control_flow import COUNT, INTEGERS, TENSOR, candidates, context_of, failures, load, rewritten, with_imports
 
@@ -186,3 +188,22 @@ def test_arms_that_lay_their_result_out_otherwise() -> None:
     assert "return x.clone(memory_format=torch.contiguous_format)" not in second
     assert "return y.clone(memory_format=torch.contiguous_format)" in second
     assert failures(text, second, samples, ["export", "compile"]) == []
+
+
+def test_gradients_flow_past_what_is_changed_in_place() -> None:
+    import torch
+
+    from ddelint.verify import traced_path
+
+    body = "    y = x * 2\n    if t.sum() > 5:\n        y *= x\n    else:\n        y += 1\n    return y + x\n"
+    text = f"import torch\n\n\ndef fn(x, t):\n{body}"
+    (program,) = with_imports("torch_cond", context_of(text, "t.sum() > 5", {**TYPES, "y": TENSOR}, "DDE105"))
+    assert "when_false, (x, y.clone()))" in program
+    gradients = []
+    for function, way in ((load(text), ()), (load(program), ("export",))):
+        x = torch.full((4,), 9.0, requires_grad=True)
+        with traced_path.assumed(way) if way else contextlib.nullcontext():
+            function(x, torch.tensor([7])).sum().backward()
+        assert x.grad is not None
+        gradients.append(x.grad.tolist())
+    assert gradients[0] == gradients[1]

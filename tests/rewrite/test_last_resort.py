@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from test_search import MERGE, NAME, SHORTCUT, TEXT, Prover, by_row, moves, replacing, search
 
-from ddelint.diagnostics import Applicability, Claim, Diagnostic, Edit, Question, Span
+from ddelint.diagnostics import Applicability, Claim, Diagnostic, Edit, Question, Refusal, Span
 from ddelint.protocol import Compilation, Overlay, TargetResult
 from ddelint.rewrite import last_resort
 from ddelint.rewrite.candidate import MOVES, Candidate, Context, NotOffered
@@ -70,6 +70,8 @@ def test_what_nothing_mends_is_told_with_every_refusal(moves: pytest.MonkeyPatch
 def test_where_unsafe_fixes_were_not_tried_nothing_is_said() -> None:
     span = Span(NAME, 5, 8, 5, 13)
     assert last_resort.untraceable(Diagnostic("DDE101", "", span)) is None
+    late = Refusal(last_resort.OUTLINE, "outlined", last_resort.TIME_IS_OVER)
+    assert last_resort.untraceable(Diagnostic("DDE101", "", span, refused=(late,))) is None
 
 
 def test_sizes_of_inputs_and_settings_are_no_reason_to_leave_the_program() -> None:

@@ -169,7 +169,7 @@ def _assigning(context: Context, prepared: _Prepared) -> list[str]:
         raise NotFunctional("nothing comes out")
     targets = [fresh_name(prepared.functions.source, f"{name}_after") if name in copied else name for name in outputs]
     target = ", ".join(targets)
-    lines = prepared.functions.assigning(statement.test, statement.body, statement.orelse, outputs, target)
+    lines = prepared.functions.assigning(statement.test, statement.body, statement.orelse, outputs, target, copied)
     return [*lines, *(f"{name}.copy_({new})" for name, new in zip(outputs, targets) if name in copied)]
 
 
