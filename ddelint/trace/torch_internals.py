@@ -791,7 +791,8 @@ def mark_sizes(
         return
     mark = private("torch._dynamo.decorators", "mark_unbacked")
     settings = {"hint_override": hint, "max": upper}
-    mark(tensor, dimension, **{name: value for name, value in settings.items() if value is not None})
+    given = {name: value for name, value in settings.items() if value is not None}
+    mark(tensor, dimension, **_accepted(mark, given))  # `max` is newer than torch 2.11
 
 
 def hints_of(tensor: torch.Tensor) -> dict[int, int]:
