@@ -26,6 +26,7 @@ from ddelint.rewrite.regions import (
     ends_in_return,
     free_names,
     leaves_a_loop,
+    live_behind,
     may_alias,
     separate_names,
 )
@@ -309,25 +310,8 @@ def _outputs(context: Context, region: Region, block: Sequence[ast.stmt], last: 
             return "it returns on one side"
         region.returns = True
         return _returned(context, region, returns)
-    function = context.site.function
-    assert function is not None
-    inside = {node for statement in region.body for node in ast.walk(statement)}
-    elsewhere = {
-        node.id
-        for node in ast.walk(function)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node not in inside
-    }
-    looping = any(isinstance(parent, (ast.For, ast.While)) for parent in context.site.source.ancestors(region.body[0]))
-    after = {
-        node.id
-        for node in ast.walk(function)
-        if isinstance(node, ast.Name)
-        and isinstance(node.ctx, ast.Load)
-        and node not in inside
-        and node.lineno > (region.body[-1].end_lineno or region.body[-1].lineno)
-    }
     written = names_written(*region.body) | changed_in_place(region.body)
-    names = sorted(written & (elsewhere if looping else after))
+    names = sorted(written & live_behind(context.site.source, region.body[-1]))
     if not names:
         return "nothing comes out" if region.typed else ""
     separate = separate_names(region.body)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from ddelint.rewrite.expressions import called, names_read, names_written
+from ddelint.rewrite.expressions import called, enclosing_block, names_read, names_written
+from ddelint.source import SourceFile
 
 VIEWS = frozenset(
     (
@@ -134,6 +135,30 @@ def free_names(body: Sequence[ast.stmt]) -> set[str]:
     free: set[str] = set()
     _collect_free(body, frozenset(), free)
     return free
+
+
+def live_behind(source: SourceFile, statement: ast.stmt) -> set[str]:
+    """Names whose value behind `statement` may still be read in its function, on another turn of a loop included."""
+    live: set[str] = set()
+    given: set[str] = set()
+    node: ast.AST = statement
+    while isinstance(node, ast.stmt) and not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        block = enclosing_block(source, node)
+        rest = block[block.index(node) + 1 :]
+        live |= free_names(rest) - given
+        given |= assigned_on_every_way(rest)
+        parent = source.parents.get(node)
+        if isinstance(parent, (ast.For, ast.While, ast.AsyncFor)):
+            live |= free_names([parent]) - (given if node not in parent.orelse else set())
+            given = set()
+        elif isinstance(parent, ast.Try):
+            live |= free_names([*(s for handler in parent.handlers for s in handler.body), *parent.finalbody])
+        elif isinstance(parent, ast.ExceptHandler):
+            parent = source.parents.get(parent)
+        if parent is None:
+            break
+        node = parent
+    return live
 
 
 def _collect_free(body: Sequence[ast.stmt], given: frozenset[str], free: set[str]) -> frozenset[str]:

@@ -10,7 +10,6 @@ from control_flow import COUNT, INTEGERS, SCALAR, TENSOR, candidates, context_of
 
 from ddelint.diagnostics import TypeFact
 from ddelint.rewrite.candidate import Context, NotOffered
-from ddelint.rewrite.regions import changed_in_place, free_names
 
 PIECES = TypeFact("list", element=TENSOR, length=2, python_type="list")
 TYPES = {
@@ -107,29 +106,6 @@ def test_what_the_region_changes_is_copied_in_the_operator_only() -> None:
 )
 def test_why_there_is_none(body: str, asking: str, why: str) -> None:
     assert why in reason(context(body, asking, "def fn(self, x, t):"))
-
-
-@pytest.mark.parametrize(
-    ("body", "free"),
-    [
-        ("y = x\nz = y", {"x"}),
-        ("if c:\n    y = x\nz = y", {"c", "x", "y"}),
-        ("if c:\n    y = x\nelse:\n    y = w\nz = y", {"c", "x", "w"}),
-        ("for i in a:\n    b = i + b", {"a", "b"}),
-        ("while b > 1:\n    c = b\n    b = c", {"b"}),
-        ("y += x", {"x", "y"}),
-        ("z = [p.sum() for p in a]", {"a"}),
-        ("with a as b:\n    c = b\nd = c", {"a"}),
-        ("try:\n    y = x\nexcept E:\n    z = y", {"x", "y", "E"}),
-    ],
-)
-def test_names_that_are_read_before_they_are_given(body: str, free: set[str]) -> None:
-    assert free_names(ast.parse(body).body) == free
-
-
-def test_what_statements_change_in_place() -> None:
-    body = "a[0] = 1\nb.add_(1)\nc = c + 1\nd = e.clone()\nd[0] = 2\nf += 1\nself.g.zero_()\nh = []\nh.append(1)"
-    assert changed_in_place(ast.parse(body).body) == {"a", "b", "f", "self.g"}
 
 
 SOLVER = """

@@ -38,6 +38,7 @@ from ddelint.rewrite.expressions import (
 from ddelint.rewrite.kinds import Kind, Kinds
 from ddelint.rewrite.moves.where import Merge, device_of
 from ddelint.rewrite.predicates import NotAPredicate
+from ddelint.rewrite.regions import live_behind
 from ddelint.sites import Role
 from ddelint.source import SourceFile
 
@@ -147,12 +148,7 @@ def _value_before(context: Context, name: str, statement: ast.stmt) -> ast.expr 
 
 
 def _read_after(context: Context, name: str, statement: ast.stmt) -> bool:
-    function, inside = context.site.function, set(ast.walk(statement))
-    scope: ast.AST = function if function is not None else context.site.source.tree
-    return any(
-        isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load) and node not in inside
-        for node in ast.walk(scope)
-    )
+    return context.site.function is None or name in live_behind(context.site.source, statement)
 
 
 def _bound(context: Context, loop: _Counted) -> _Bound | None:

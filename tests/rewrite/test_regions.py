@@ -1,0 +1,70 @@
+"""What a run of statements reads, gives and changes."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from ddelint.rewrite.regions import assigned_on_every_way, changed_in_place, ends_in_return, free_names, live_behind
+from ddelint.source import SourceFile
+
+
+@pytest.mark.parametrize(
+    ("body", "free"),
+    [
+        ("y = x\nz = y", {"x"}),
+        ("if c:\n    y = x\nz = y", {"c", "x", "y"}),
+        ("if c:\n    y = x\nelse:\n    y = w\nz = y", {"c", "x", "w"}),
+        ("if c:\n    raise E\nelse:\n    y = w\nz = y", {"c", "E", "w"}),
+        ("for i in a:\n    b = i + b", {"a", "b"}),
+        ("while b > 1:\n    c = b\n    b = c", {"b"}),
+        ("y += x", {"x", "y"}),
+        ("z = [p.sum() for p in a]", {"a"}),
+        ("with a as b:\n    c = b\nd = c", {"a"}),
+        ("try:\n    y = x\nexcept E:\n    z = y", {"x", "y", "E"}),
+    ],
+)
+def test_names_that_are_read_before_they_are_given(body: str, free: set[str]) -> None:
+    assert free_names(ast.parse(body).body) == free
+
+
+def test_what_statements_change_in_place() -> None:
+    body = "a[0] = 1\nb.add_(1)\nc = c + 1\nd = e.clone()\nd[0] = 2\nf += 1\nself.g.zero_()\nh = []\nh.append(1)"
+    assert changed_in_place(ast.parse(body).body) == {"a", "b", "f", "self.g"}
+
+
+@pytest.mark.parametrize(
+    ("body", "given", "returns"),
+    [
+        ("a = 1\nif c:\n    b = 1\nelse:\n    b = 2", {"a", "b"}, False),
+        ("for i in a:\n    b = 1", set(), False),
+        ("if c:\n    return 1\nd = 2\nreturn d", {"d"}, True),
+        ("if c:\n    return 1\nelse:\n    return 2", set(), True),
+        ("if c:\n    return 1", set(), False),
+    ],
+)
+def test_what_every_way_gives(body: str, given: set[str], returns: bool) -> None:
+    parsed = ast.parse(body).body
+    assert assigned_on_every_way(parsed) == given
+    assert ends_in_return(parsed) == returns
+
+
+@pytest.mark.parametrize(
+    ("body", "live"),
+    [
+        ("HERE\nreturn a", {"a"}),
+        ("HERE\na = b\nreturn a", {"b"}),
+        ("for i in x:\n    HERE\nfor i in y:\n    b = i", {"x", "y"}),
+        ("for i in x:\n    b = a\n    HERE\n    a = 1\nreturn c", {"x", "c"}),
+        ("while a > 0:\n    HERE\n    b = 1\nreturn b", {"a", "b"}),
+        ("if c:\n    HERE\nelse:\n    d = e\nreturn d", {"d"}),
+        ("if c:\n    HERE\n    d = 1\nreturn d", set()),
+        ("try:\n    HERE\nexcept E:\n    b = f\nreturn b", {"b", "f"}),
+    ],
+)
+def test_what_is_read_behind_a_statement(body: str, live: set[str]) -> None:
+    text = "def fn():\n" + "".join(f"    {line}\n" for line in body.replace("HERE", "here = 1").splitlines())
+    source = SourceFile("program.py", text)
+    here = next(n for n in ast.walk(source.tree) if isinstance(n, ast.Assign) and ast.unparse(n) == "here = 1")
+    assert live_behind(source, here) == live
