@@ -39,6 +39,8 @@ class Candidate:
     """Tried before the others of its claim, whatever the rule's order."""
     last_resort: bool = False
     """Takes code out of what is compiled: never safe, and only where nothing else helps."""
+    spreads: bool = False
+    """An infinity or NaN of one place reaches others, which the original keeps apart (masked products): never safe."""
 
 
 class NotOffered(Exception):

@@ -119,6 +119,7 @@ def offer(
     imports: Sequence[Import] = (),
     notes: Sequence[str] = (),
     decisions: Sequence[Span] = (),
+    spreads: bool = False,
 ) -> Iterator[Candidate]:
     """The candidate that replaces nodes (and makes further `edits`), or nothing where the result is not Python."""
     source = context.site.source
@@ -126,7 +127,16 @@ def offer(
         return
     every = tuple(sorted([*(swap(source, node, text) for node, text in changes), *edits], key=lambda e: e.span))
     if every and parses(source, every):
-        yield Candidate(move, claim, message, every, tuple(dict.fromkeys(imports)), tuple(notes), tuple(decisions))
+        yield Candidate(
+            move,
+            claim,
+            message,
+            every,
+            tuple(dict.fromkeys(imports)),
+            tuple(notes),
+            decisions=tuple(decisions),
+            spreads=spreads,
+        )
 
 
 def _loses_comment(source: SourceFile, node: ast.expr, text: str) -> bool:

@@ -417,8 +417,9 @@ class Search:
             return None, open_reason
         decisions = _decisions(state.history, candidate, question)
         before = tuple(decision for step in state.steps for decision in step.decisions)
+        candidates = [candidate, *(step.candidate for step in state.steps)]
         for samples in (PROBES, QUICK_SAMPLES) if self._dear else (QUICK_SAMPLES,):
-            comparison = self._compare(history, before + decisions, samples, quick=True)
+            comparison = self._judged(candidates, self._compare(history, before + decisions, samples, quick=True))
             if comparison.failure is not None:
                 return None, f"could not be run: {comparison.failure.message}"
             refuted = _refutation(comparison, candidate.claim)
@@ -430,7 +431,7 @@ class Search:
             # a few inputs did not show both sides: try more of them before calling the fix unsafe
             if affordable > QUICK_SAMPLES:
                 samples = min(self._samples, affordable)
-                comparison = self._compare(history, before + decisions, samples, quick=False)
+                comparison = self._judged(candidates, self._compare(history, before + decisions, samples, quick=False))
             refuted = _refutation(comparison, candidate.claim)
             if refuted:
                 return None, refuted
@@ -588,7 +589,9 @@ class Search:
 
     def _guilty_in_compiled(self, state: _State, compilation: Compilation) -> tuple[Step, str] | None:
         """Where compiled code differs from eager, the fix that most likely chose the wrong path."""
+        spreads = any(step.candidate.spreads for step in state.steps)
         mismatches = [m for result in compilation.results for m in result.mismatches if _tells(m)]
+        mismatches = [m for m in mismatches if not spreads or m.declared or not verdict.is_not_finite(m)]
         # a backward that cannot be compiled is a finding of its own; one with other gradients is a wrong fix
         mismatches += [m for m in compilation.mismatches if m.aspect != "backward"]
         if not mismatches or not state.steps:
@@ -619,7 +622,12 @@ class Search:
     def _compare_whole(self, state: _State) -> Comparison:
         """The program of a state on all samples."""
         decisions = tuple(decision for step in state.steps for decision in step.decisions)
-        return self._compare(state.history, decisions, self._samples, quick=False)
+        comparison = self._compare(state.history, decisions, self._samples, quick=False)
+        return self._judged([step.candidate for step in state.steps], comparison)
+
+    def _judged(self, candidates: Sequence[Candidate], comparison: Comparison) -> Comparison:
+        """What counts of a comparison for these candidates together."""
+        return verdict.on_finite_inputs(comparison) if any(c.spreads for c in candidates) else comparison
 
     def _compare(self, history: History, decisions: tuple[Decision, ...], samples: int, *, quick: bool) -> Comparison:
         unique = tuple(dict.fromkeys(decisions))
@@ -743,6 +751,8 @@ def _doubts(comparison: Comparison, candidate: Candidate, decisions: Sequence[De
     doubts = []
     if candidate.claim is Claim.PROMISE:
         doubts.append("it is a promise about the values")
+    if candidate.spreads:
+        doubts.append("an infinity or NaN in one place reaches others while compiling")
     for decision, side in verdict.unreached(comparison, decisions):
         test = " ".join(state.history.original(decision.span.filename).segment(decision.span).split())
         doubts.append(f"no input made `{test}` {side}" if side else f"no input reached `{test}`")

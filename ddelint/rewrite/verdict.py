@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from ddelint.diagnostics import Claim
 from ddelint.protocol import Comparison, Decision, Mismatch
@@ -38,6 +39,23 @@ def doubt(comparison: Comparison) -> str:
         if mismatch.narrower or mismatch.aspect in _RAISED:
             return f"on an input of our own making ({mismatch.sample}): {described(mismatch)}"
     return ""
+
+
+def on_finite_inputs(comparison: Comparison) -> Comparison:
+    """The comparison without what the compiled path does to an infinity or NaN of our own making (see `spreads`)."""
+    kept = tuple(m for m in comparison.mismatches if m.declared or m.where == "eager" or not is_not_finite(m))
+    if len(kept) == len(comparison.mismatches):
+        return comparison
+    return replace(comparison, mismatches=kept, equal=comparison.equal or not any(map(_is_about_results, kept)))
+
+
+def is_not_finite(mismatch: Mismatch) -> bool:
+    """Whether a difference was seen on an input with an infinity or NaN of our own making."""
+    return any(part.endswith((" inf", " nan")) for part in mismatch.sample.split(", "))
+
+
+def _is_about_results(mismatch: Mismatch) -> bool:
+    return mismatch.declared or mismatch.aspect not in (*_RAISED, "cost", "random state")
 
 
 def unreached(comparison: Comparison, decisions: Sequence[Decision]) -> Iterator[tuple[Decision, str]]:

@@ -142,7 +142,16 @@ def _breaks(mismatch: Mismatch) -> bool:
 
 def _worst(mismatches: Sequence[Mismatch]) -> list[Mismatch]:
     """A few of each kind, declared inputs first, eager before the traced path."""
-    ranked = sorted(mismatches, key=lambda m: (m.aspect == _RANDOM, not m.declared, not _breaks(m), m.where != "eager"))
+    ranked = sorted(
+        mismatches,
+        key=lambda m: (
+            m.aspect == _RANDOM,
+            not m.declared,
+            not _breaks(m),
+            m.where != "eager",
+            m.sample.endswith((" inf", " nan")),  # a candidate may answer for what it does to these
+        ),
+    )
     kept: list[Mismatch] = []
     counts: dict[tuple[object, ...], int] = {}
     for mismatch in ranked:

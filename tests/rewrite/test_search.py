@@ -291,3 +291,31 @@ def test_a_move_that_trips_ends_no_search(moves: pytest.MonkeyPatch, monkeypatch
     with pytest.warns(UserWarning, match="the move where_merge failed: IndexError"):
         outcome = search(Prover())
     assert "if not compiling and n > 4:" in outcome.safe.current(NAME).text
+
+
+def test_what_spreads_an_infinity_is_unsafe_and_judged_on_finite_inputs(moves: pytest.MonkeyPatch) -> None:
+    class Leaks(Prover):
+        aspect = "seed 3, then x one inf"
+
+        def compare(self, overlay: Overlay, decisions: tuple[Decision, ...], samples: int, quick: bool) -> Comparison:
+            if not overlay:
+                return super().compare(overlay, decisions, samples, quick)
+            found = Mismatch(self.aspect, False, "traced path", "value", "1.0", "nan")
+            return Comparison(samples, samples, False, {d.key: (3, 2) for d in decisions}, (found,))
+
+    def masks(spreads: bool) -> object:
+        def propose(context: Context) -> Iterator[Candidate]:
+            edit = Edit(context.site.span, f"MASKED({context.site.source.segment(context.site.span)})")
+            yield Candidate(MERGE, Claim.RESTRUCTURED, "masked", (edit,), spreads=spreads)
+
+        return propose
+
+    moves.setitem(MOVES, MERGE, masks(spreads=True))
+    fix = by_row(search(Leaks()))[5].fix
+    assert fix is not None
+    assert fix.applicability is Applicability.UNSAFE
+    moves.setitem(MOVES, MERGE, masks(spreads=False))
+    assert by_row(search(Leaks()))[5].fix is None
+    moves.setitem(MOVES, MERGE, masks(spreads=True))
+    Leaks.aspect = "x tiny"
+    assert by_row(search(Leaks()))[5].fix is None

@@ -166,6 +166,7 @@ def _written(
         edits=(Edit(span, text),),
         imports=imports,
         notes=("the compiled program computes the scores of all pairs of rows, masked ones included",),
+        spreads=True,
     )
 
 
