@@ -365,6 +365,17 @@ def test_requests_reach_their_engines(write: Write, opened: Open) -> None:
     assert [result.ok for result in session.compile({}, ("export",), 2, "eager").results] == [True]
 
 
+def test_another_version_may_count_as_the_original(write: Write, opened: Open) -> None:
+    path = write(GOOD)
+    now = {str(path): path.read_text()}
+    before = {str(path): now[str(path)].replace("x + 1", "x + 2")}
+    session = opened(path)
+    assert not session.compare(now, (), 2, False, original=before).equal
+    assert session.compare(now, (), 2, False, original=now).equal
+    compiled = session.compile(now, ("compile",), 2, "eager", original=before)
+    assert [result.ok for result in compiled.results] == [False]
+
+
 def test_sessions_side_by_side(write: Write, opened: Open) -> None:
     first = opened(write(GOOD, "first.py"))
     second = opened(write(GOOD.replace("(x)", "(y)").replace("x + 1", "y"), "second.py"))

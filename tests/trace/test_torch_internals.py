@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import platform
 from types import SimpleNamespace
 from typing import Any
@@ -397,3 +398,42 @@ def test_each_operator_of_a_mode_is_heard_and_loops_still_have_their_rule() -> N
         assert total[0].shape == (2,)
         torch.neg(x)
     assert "aten.neg.default" in heard
+
+
+def test_hints_and_bounds_of_an_input_are_kept() -> None:
+    tensor = torch.ones(8, 4)
+    torch_internals.mark_sizes(tensor, 0, unbacked=True, hint=512)
+    assert torch_internals.hints_of(tensor) == {0: 512}
+    assert torch_internals.upper_bounds_of(tensor) == {}
+    torch_internals.mark_sizes(tensor, 1, unbacked=False)
+    assert torch_internals.marked(tensor) == ((0,), (1,))
+    bounded = torch.ones(8)
+    torch_internals.mark_sizes(bounded, 0, unbacked=True, upper=64)
+    takes_bounds = "max" in inspect.signature(torch._dynamo.decorators.mark_unbacked).parameters
+    assert torch_internals.upper_bounds_of(bounded) == ({0: 64} if takes_bounds else {})
+
+
+def test_the_autocast_of_backward_passes_is_put_back() -> None:
+    before = torch_internals.backward_autocast()
+    assert before == "same_as_forward"
+    with torch_internals.compiled_backward_autocast("off"):
+        assert torch_internals.backward_autocast() == "off"
+    assert torch_internals.backward_autocast() == before
+
+
+def test_inductor_has_an_empty_cache_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", "/nowhere")
+    with torch_internals.empty_inductor_cache():
+        folder = os.environ["TORCHINDUCTOR_CACHE_DIR"]
+        assert os.path.isdir(folder)
+        assert os.listdir(folder) == []
+    assert os.environ["TORCHINDUCTOR_CACHE_DIR"] == "/nowhere"
+
+
+def test_the_code_that_inductor_writes_is_at_hand() -> None:
+    codes: list[str] = []
+    with torch_internals.compile_settings(recompiles=4):
+        torch.compile(lambda x: x.sin() + 1, backend=torch_internals.lowering_to(codes))(torch.zeros(8))
+    (code,) = codes
+    assert "def call" in code
+    assert "sin" in code
