@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import re
 
+from ddelint.buffers import is_constant, made_of_constants
 from ddelint.catalog import rule
 from ddelint.classification import reported_span, rule_for
-from ddelint.constant_buffers import is_constant, made_of_constants
 from ddelint.diagnostics import Diagnostic, Question, Severity, Span
 from ddelint.protocol import EntryFailure
 from ddelint.sites import Site, locate

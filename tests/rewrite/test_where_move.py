@@ -98,6 +98,28 @@ def test_a_change_in_place_stays_in_place() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "first"),
+    [("seen", "self.seen.copy_(torch.where("), ("other", "self.other = torch.where(")],
+)
+def test_a_buffer_keeps_its_object_first_and_gets_another_where_that_fails(name: str, first: str) -> None:
+    text = f"""
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("seen", torch.zeros(()))
+
+    def forward(self, t):
+        if t.sum() > 0:
+            self.{name} = self.{name} + 1
+        return t
+"""
+    types = {"t": TENSOR, f"self.{name}": TENSOR}
+    results = rewritten("where_merge", context_of(text, "t.sum() > 0", types, "DDE105"))
+    assert first in results[0]
+    assert any(f"self.{name} = torch.where(" in result for result in results)
+
+
 def test_what_is_known_stays_an_if() -> None:
     body = "    if flag is not None and mask.any():\n        x = x + flag\n    return x\n"
     assert merged(body, "mask.any()", "DDE105")[0] == (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddelint.constant_buffers import Read, constant_reads
+from ddelint.buffers import Read, constant_reads
 from ddelint.diagnostics import Claim
 from ddelint.rewrite.candidate import Candidate, Context, move
 from ddelint.rewrite.expressions import text_of

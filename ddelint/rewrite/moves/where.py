@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from ddelint.buffers import is_buffer
 from ddelint.diagnostics import Claim, Edit, Span
 from ddelint.rewrite.arms import OPERATORS, Arm, ArmReader, NotMergeable, Value
 from ddelint.rewrite.candidate import Candidate, Context, move
@@ -71,9 +73,9 @@ def _candidates(context: Context, assumed: bool) -> Iterator[Candidate]:
     statement = site.statement
     if site.role is not Role.IF_TEST or not isinstance(statement, ast.If) or site.block in (Block.RAISES, Block.WARNS):
         return
-    for safe in (True, False):
+    for safe, in_place in itertools.product((True, False), repeat=2):
         try:
-            yield from Merge(context, statement, assumed, safe).candidates()
+            yield from Merge(context, statement, assumed, safe, in_place=in_place).candidates()
         except (NotMergeable, NotAPredicate, ValueError):
             continue
 
@@ -243,6 +245,9 @@ class Merge:
     safe: bool
     whole: ast.stmt | None = None
     """The loop that is masked, where the branch stands for a turn of it."""
+    in_place: bool = True
+    """Whether a registered buffer keeps its object: torch.compile compiles anew for another one. A gradient that needs
+    the old value forbids it."""
     torch: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -411,6 +416,8 @@ class Merge:
                 lines.append(f"{target}({text})")
             elif first.sign:
                 lines.append(f"{target} {first.sign}= {text}")
+            elif self.in_place and is_buffer(self.source, self.statement, target):
+                lines.append(f"{target}.copy_({text})")
             else:
                 lines.append(f"{target} = {text}")
         return lines

@@ -1,4 +1,4 @@
-"""Tensors that a module makes in its constructor and that its file never writes again, and where they are read."""
+"""Buffers of modules, by the syntax alone: which of them never change after construction, and where those are read."""
 
 from __future__ import annotations
 
@@ -42,6 +42,15 @@ class Read:
 def constant_reads(source: SourceFile, node: ast.AST) -> list[Read]:
     """The reads of constant buffers in an expression, outermost first; [] where it reads none."""
     return [read for inner in ast.walk(node) if (read := _read(source, inner)) is not None]
+
+
+def is_buffer(source: SourceFile, node: ast.AST, text: str) -> bool:
+    """Whether `text` is `self.NAME` of a buffer that the class around `node` registers."""
+    around = next((parent for parent in source.ancestors(node) if isinstance(parent, ast.ClassDef)), None)
+    name = text.removeprefix("self.")
+    if around is None or name == text:
+        return False
+    return any(_made(statement, name) is not None for statement in ast.walk(around) if isinstance(statement, ast.Expr))
 
 
 def is_constant(site: Site) -> bool:
