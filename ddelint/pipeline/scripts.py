@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ddelint.options import CheckOptions
 from ddelint.pipeline.entries import session_options
 from ddelint.pipeline.gathering import PipelineError, Run, Sources, discover, read_files, static_findings
+from ddelint.pipeline.parity import is_wanted, parity_findings
 from ddelint.pipeline.reporting import report
 from ddelint.pipeline.searching import entry_failure, guards_of, search, start_worker
 from ddelint.protocol import EntryFailure, EntrySpec, ScriptRun, ScriptSpec
@@ -55,6 +56,8 @@ def run_script(
                 run.traced.append(entry_failure(opened, spec, run))
             else:
                 reached |= search(opened, run)
+                if is_wanted(options):
+                    run.traced += parity_findings(opened, run)
                 if options.backed:
                     run.traced += guards_of(captured.open(number, backed=True), run)
         for source in readable:
