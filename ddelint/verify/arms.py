@@ -31,7 +31,8 @@ from ddelint.verify.timing import interleaved, quartiles
 NO_DEVICE = "n/a: no device"
 _OTHER_INPUTS = 6
 """Declared inputs that recompiles are counted over, each called twice."""
-_ROUNDS = 5
+_ROUNDS = 20
+"""Short turns: what disturbs the machine for a second then disturbs all arms."""
 
 
 @dataclass(frozen=True, slots=True)

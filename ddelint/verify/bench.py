@@ -26,7 +26,7 @@ from ddelint.verify.eager import Reference
 from ddelint.verify.inputs import Sample, variations
 from ddelint.verify.timing import TIMERS
 
-_SECONDS = 1.0
+_SECONDS = 2.0
 """For timing one arm."""
 _TRIED = 16
 """Declared inputs among which the batch is looked for."""

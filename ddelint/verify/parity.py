@@ -26,7 +26,7 @@ from ddelint.verify.inputs import fresh
 _HINT, _BOUND, _BOTH = "hint", "bound", "hint and bound"
 _NARROW = 2**31 - 1
 """Elements up to which 32-bit indices do."""
-_SECONDS = 1.0
+_SECONDS = 2.0
 """For timing one arm."""
 
 
