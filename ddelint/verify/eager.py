@@ -277,13 +277,19 @@ class _Runs:
         self._consultation.take()
         patience = _patience(self.references, self._options)
         twice = len(self.references) < _ALWAYS_TWICE
-        calls = run_sample(self._original, sample, twice=twice, patience=patience, before=before)
+        seen: list[tuple[Mapping[tuple[str, bool], float], Mapping[str, set[bool]]]] = []
+
+        def note() -> None:
+            seen.append((self._recorder.nearest(), self._recorder.take()))
+
+        calls = run_sample(self._original, sample, twice=twice, patience=patience, before=before, between=note)
         if calls is None:
             return
+        note()
         reference = Reference(sample, calls, before=before.label if before is not None else "", twin=twin)
         reference.base = of.base if of is not None else given.label
         reference.derive = derive if of is None else lambda base: derive(of.derive(base))
-        reference.distances, reference.sides = self._recorder.nearest(), self._recorder.take()
+        reference.distances, reference.sides = seen[0]
         if self._consultation.take() and reference.first.returned:
             with traced_path.assumed(self._options.targets):
                 reference.traced = run_sample(self._original, sample, twice=twice, patience=patience, before=before)
@@ -308,28 +314,36 @@ def _patience(references: Sequence[Reference], options: SessionOptions) -> Patie
 
 
 def run_sample(
-    entry: Entry, sample: Sample, *, twice: bool, patience: Patience | None, before: Sample | None = None
+    entry: Entry,
+    sample: Sample,
+    *,
+    twice: bool,
+    patience: Patience | None,
+    before: Sample | None = None,
+    between: Callable[[], None] = lambda: None,
 ) -> list[Outcome] | None:
     """A fresh instance on fresh arguments, once or twice; a second time in any case where the first changed its state.
 
     Where it is called twice, it is called once more on the arguments of `before`: state that was taken from one input
-    shows on another.
+    shows on another. `between` is called before that.
 
     An entry that cannot be built or has no arguments for the sample gives one outcome with that exception. None: an
     input of our own making was more than `patience` allows, and says nothing.
     """
     if sample.declared or patience is None:
-        return _run_sample(entry, sample, twice, before)
+        return _run_sample(entry, sample, twice, before, between)
     try:
         with limited(patience.seconds * (3 if twice else 1), patience.memory):
-            outcomes = _run_sample(entry, sample, twice, before)
+            outcomes = _run_sample(entry, sample, twice, before, between)
     except (TooMuch, MemoryError):
         return None
     error = outcomes[-1].error
     return None if error is not None and is_too_much(error.kind, error.message) else outcomes
 
 
-def _run_sample(entry: Entry, sample: Sample, twice: bool, before: Sample | None) -> list[Outcome]:
+def _run_sample(
+    entry: Entry, sample: Sample, twice: bool, before: Sample | None, between: Callable[[], None]
+) -> list[Outcome]:
     try:
         program = entry.build()
     except (Exception, SystemExit) as error:
@@ -338,6 +352,8 @@ def _run_sample(entry: Entry, sample: Sample, twice: bool, before: Sample | None
     for number, given in enumerate((sample, sample, *((before,) if before is not None else ()))):
         if number and not (twice or outcomes[0].state_changed):
             break
+        if number == 2:
+            between()
         try:
             arguments = given.make()
         except (Exception, SystemExit) as error:

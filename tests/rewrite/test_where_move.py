@@ -158,6 +158,16 @@ def test_two_numbers_stay_numbers() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("test", "divisor"),
+    [("n < 0.5", "torch.sym_max(n, 0.5)"), ("n <= 2", "torch.sym_max(n, 2)"), ("n < -1", "n"), ("n == 0", "n")],
+)
+def test_a_divisor_that_is_a_number_stays_as_large_as_the_test_says(test: str, divisor: str) -> None:
+    text = f"def fn(x, n):\n    if {test}:\n        y = x * 2\n    else:\n        y = x / n\n    return y\n"
+    found = rewritten("where_merge", context_of(text, test, {"x": TENSOR, "n": TypeFact("symfloat")}))
+    assert any(f"x / {divisor})" in one for one in found), found
+
+
 def test_logic_and_equal_are_said_of_tensors() -> None:
     body = "    if not torch.equal(x, y) and t.sum() > 4:\n        x = x + 1\n    return x\n"
     assert "torch.where(~(x == y).all() & (t.sum() > 4), x + 1, x)\n" in merged(body, "torch.equal(x, y)")[0]

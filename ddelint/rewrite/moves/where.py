@@ -191,6 +191,11 @@ def safe_text(context: Context, node: ast.expr, predicate: str, taken: bool, tex
                     visit(inner.left)
                     changes.append((right, filled(right, 1)))
                     return
+                least = _least(context.site.decision, right, taken)
+                if least is not None:
+                    visit(inner.left)
+                    changes.append((right, f"{torch}.sym_max({text_of(source, right)}, {least})"))
+                    return
             case ast.Call(func=ast.Attribute(value=owner)) if called(inner) in unsafe:
                 if not is_torch(owner) and kinds.of(owner) in (Kind.TENSOR, Kind.UNKNOWN):
                     changes.append((owner, filled(owner, unsafe[called(inner)])))
@@ -216,6 +221,16 @@ def safe_text(context: Context, node: ast.expr, predicate: str, taken: bool, tex
     if not changes:
         return text
     return wrapped(replaced(source, node, changes), binding(node))
+
+
+def _least(test: ast.expr | None, number: ast.expr, taken: bool) -> str | None:
+    """The positive constant that the test says `number` is no smaller than where the arm is chosen."""
+    match test:
+        case ast.Compare(left=left, ops=[sign], comparators=[ast.Constant(value=int() | float() as bound) as right]):
+            above = isinstance(sign, (ast.Gt, ast.GtE) if taken else (ast.Lt, ast.LtE))
+            if above and bound > 0 and ast.unparse(left) == ast.unparse(number):
+                return ast.unparse(right)
+    return None
 
 
 def _counted(test: ast.expr | None) -> set[str]:
