@@ -127,9 +127,9 @@ def _remarks(benchmark: Benchmark) -> Iterator[str]:
     before = next((arm for arm in compiled if arm.program == ORIGINAL), None)
     after = next((arm for arm in compiled if arm.program != ORIGINAL), None)
     if before is not None and after is not None:
-        same = (before.launches, before.kernels, before.host_syncs) == (after.launches, after.kernels, after.host_syncs)
-        if same:
-            yield "launches, kernels and host syncs are the same before and after: no gain is to be expected"
+        counts = [(arm.launches, arm.kernels, arm.host_syncs, arm.recompiles) for arm in (before, after)]
+        if counts[0] == counts[1]:
+            yield "launches, kernels, host syncs and recompiles are the same before and after: expect no gain"
 
 
 def _time(milliseconds: float | None) -> str:

@@ -55,10 +55,10 @@ def test_the_table(expect: Callable[[str, str], None]) -> None:
 
 
 def test_equal_counts_promise_nothing() -> None:
-    one, two = ORIGINAL.arms[1], replace(FIXED.arms[1], launches=3, kernels=6, host_syncs=2)
+    one, two = ORIGINAL.arms[1], replace(FIXED.arms[1], launches=3, kernels=6, host_syncs=2, recompiles=4)
     same = Benchmark("m", "", (replace(ORIGINAL, arms=(one, two)),))
-    assert "no gain is to be expected" in "\n".join(measurements.render_benchmark(same, Style()))
-    assert "no gain is to be expected" not in "\n".join(measurements.render_benchmark(BENCHMARK, Style()))
+    assert "expect no gain" in "\n".join(measurements.render_benchmark(same, Style()))
+    assert "expect no gain" not in "\n".join(measurements.render_benchmark(BENCHMARK, Style()))
 
 
 def test_a_wrong_result_is_said_under_the_table() -> None:
