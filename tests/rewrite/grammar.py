@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 ROWS, COLUMNS = 6, 3
 
-INPUTS = f'''
+INPUTS = f"""
 def make_inputs(seed):
     g = torch.Generator().manual_seed(seed)
     x = torch.randint(-4, 5, ({ROWS}, {COLUMNS}), generator=g).float()
@@ -28,7 +28,7 @@ def make_inputs(seed):
     cuts = torch.randint(0, {ROWS + 1}, (2,), generator=g).sort().values
     lengths = torch.stack([cuts[0], cuts[1] - cuts[0], {ROWS} - cuts[1]])
     return x, mask, k, lengths
-'''
+"""
 """Three lengths that add up to ROWS, some of them 0; a mask that may be empty or full; a number from 0 to 3."""
 
 
@@ -95,7 +95,7 @@ class _Scope:
                 f"{self.pick(self.masks)}.any() and h.max() > {self.number(0, 4)}",
                 f"k > {self.number(0, 2)} or {self.pick(self.masks)}.sum() < {self.number(1, 4)}",
                 f"0 < {self.count()} <= {self.number(2, 5)}",
-                f"torch.equal(h, h.abs())",
+                "torch.equal(h, h.abs())",
             ]
         )
 
@@ -122,7 +122,8 @@ def _selected(scope: _Scope) -> list[str]:
             f"if {name}.shape[0] == 0:\n    v = v * 0.5\nelse:\n    v = v + {name}.amax(0)",
             f"if {name}.numel() > 0:\n    v = v + {name}.mean(0)",
             f"if len({name}) == 0:\n    return v, h.sum(1)",
-            f"if len({name}) > {scope.number(1, 4)}:\n    {name} = {name}[:{scope.number(1, 3)}]\nv = v + {name}.sum(0)",
+            f"if len({name}) > {scope.number(1, 4)}:\n    {name} = {name}[:{scope.number(1, 3)}]\n"
+            f"v = v + {name}.sum(0)",
             f"v = v + {name}.sum(0) / max({name}.shape[0], 1)",
         ]
     )
@@ -198,8 +199,8 @@ def _lengths(scope: _Scope) -> list[str]:
     gives = scope.pick(["sum(0)", "abs().sum(0)"])
     return scope.pick(
         [
-            f"{parts} = []\n{start} = 0\nfor n in lengths.tolist():\n    {parts}.append(h[{start}:{start} + n].{gives})\n"
-            f"    {start} += n\nv = v + torch.stack({parts}).amax(0)",
+            f"{parts} = []\n{start} = 0\nfor n in lengths.tolist():\n"
+            f"    {parts}.append(h[{start}:{start} + n].{gives})\n    {start} += n\nv = v + torch.stack({parts}).amax(0)",
             f"{parts} = torch.split(h, lengths.tolist())\nv = v + torch.stack([p.{gives} for p in {parts}]).sum(0)",
             f"{parts} = torch.tensor_split(h, lengths.cumsum(0)[:-1])\nfor p in {parts}:\n    v = v + p.{gives}",
             f"{start} = lengths.cumsum(0)\nv = v + h[{start}[0]:{start}[1]].sum(0)",
@@ -217,7 +218,7 @@ def _turns(scope: _Scope) -> list[str]:
             f"while h.abs().sum() > {scope.number(5, 20)}:\n    h = h / 2",
             f"steps = 0\nwhile v.abs().max() > {scope.number(1, 4)}:\n    v = v * 0.5\n    steps += 1\nh = h + steps",
             f"for i in range(3):\n    if {scope.test()}:\n        break\n    h = h * 0.5 + i",
-            f"for i in range(3):\n    if mask[i]:\n        continue\n    v = v + h[i]",
+            "for i in range(3):\n    if mask[i]:\n        continue\n    v = v + h[i]",
         ]
     ).splitlines()
 
