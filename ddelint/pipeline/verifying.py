@@ -87,7 +87,8 @@ def _verified(session: Session, versions: _Versions, run: Run) -> Verification:
     compilation = session.compile(fixed, options.targets, options.samples, "inductor", original=original)
     found = Verification(session.info.label, comparison=comparison, compilation=compilation)
     if not versions.bench:
-        if "compile" not in options.targets or not _is_unbacked(session):
+        compiles = any(result.target == "compile" and not result.error for result in compilation.results)
+        if not compiles or not session.info.unbacked:
             return found
         progress.stage("comparing unbacked with backed")
         return replace(found, parity=session.parity(fixed, timed=False, original=original))
@@ -103,11 +104,6 @@ def _verified(session: Session, versions: _Versions, run: Run) -> Verification:
 
 def _overlay(history: History | None) -> dict[str, str]:
     return dict(history.overlay) if history is not None else {}
-
-
-def _is_unbacked(session: Session) -> bool:
-    """Whether any input dimension is unbacked."""
-    return bool(session.info.unbacked)
 
 
 def _fixed(session: Session, run: Run) -> tuple[dict[str, str], str]:

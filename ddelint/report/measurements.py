@@ -37,7 +37,7 @@ def render_parity(parity: Parity, style: Style) -> Iterator[str]:
         yield f"  {note}"
     if parity.failure is not None:
         yield f"  parity not looked at: {parity.failure.message}"
-    if not parity.dimensions or any(note.startswith("not compared") for note in parity.notes):
+    if not parity.dimensions or any(note.startswith("parity not compared") for note in parity.notes):
         return
     names = ", ".join(parity.dimensions)
     if not parity.changed:

@@ -62,7 +62,7 @@ def compare_parity(setting: Setting, reference: Reference, options: SessionOptio
         if timed and found.changed:
             parity = _timed(parity, setting, reference, backed_marks, plain, tried)
     except (Exception, SystemExit) as error:
-        return replace(parity, notes=(*parity.notes, f"not compared: {failures.summary(error)}"))
+        return replace(parity, notes=(*parity.notes, f"parity not compared: {failures.summary(error)}"))
     return parity
 
 
