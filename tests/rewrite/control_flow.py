@@ -126,7 +126,7 @@ def failures(
     for target in targets:
         torch._dynamo.reset()
         try:
-            run = _captured(now, samples[0], target)
+            run = captured(now, samples[0], target)
         except Exception as error:
             found.append(f"{target}: {type(error).__name__}: {str(error).strip().splitlines()[0]}")
             continue
@@ -138,7 +138,8 @@ def failures(
     return found
 
 
-def _captured(function: Any, sample: Sequence[Any], target: str) -> Any:
+def captured(function: Any, sample: Sequence[Any], target: str) -> Any:
+    """`function` compiled, or exported: something to call."""
     import torch
 
     arguments = tuple(argument.clone() if isinstance(argument, torch.Tensor) else argument for argument in sample)
@@ -154,6 +155,10 @@ def _captured(function: Any, sample: Sequence[Any], target: str) -> Any:
         return run
 
     class Entry(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = function if isinstance(function, torch.nn.Module) else None
+
         def forward(self, *inputs: Any) -> Any:
             return function(*inputs)
 

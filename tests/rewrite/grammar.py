@@ -200,7 +200,8 @@ def _lengths(scope: _Scope) -> list[str]:
     return scope.pick(
         [
             f"{parts} = []\n{start} = 0\nfor n in lengths.tolist():\n"
-            f"    {parts}.append(h[{start}:{start} + n].{gives})\n    {start} += n\nv = v + torch.stack({parts}).amax(0)",
+            f"    {parts}.append(h[{start}:{start} + n].{gives})\n    {start} += n\n"
+            f"v = v + torch.stack({parts}).amax(0)",
             f"{parts} = torch.split(h, lengths.tolist())\nv = v + torch.stack([p.{gives} for p in {parts}]).sum(0)",
             f"{parts} = torch.tensor_split(h, lengths.cumsum(0)[:-1])\nfor p in {parts}:\n    v = v + p.{gives}",
             f"{start} = lengths.cumsum(0)\nv = v + h[{start}[0]:{start}[1]].sum(0)",

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from control_flow import agree, outcome
+from control_flow import agree, captured, outcome
 from grammar import Program, programs, written
 from hypothesis import HealthCheck, Phase, example, given, note, settings
 
@@ -78,20 +78,8 @@ def differences(before: types.ModuleType, after: types.ModuleType, run: Any) -> 
 
 
 def exported(module: types.ModuleType) -> Any:
-    """The program through torch.export."""
-    import torch
-
-    program = entry(module)
-
-    class Entry(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.inner = program if isinstance(program, torch.nn.Module) else None
-
-        def forward(self, *inputs: Any) -> Any:
-            return program(*inputs)
-
-    return torch.export.export(Entry(), module.make_inputs(0), strict=False).module()
+    """The program through torch.export, as control_flow has it captured."""
+    return captured(entry(module), module.make_inputs(0), "export")
 
 
 LEFT_BEFORE_ITS_NAME_IS_TAKEN_AGAIN = """
