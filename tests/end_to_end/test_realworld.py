@@ -73,12 +73,16 @@ BLAMED: dict[str, str | None] = {
 """Case → the line that is blamed first, None where export and compile take it as it is (torch 2.13)."""
 CLEARED: dict[str, str] = {
     "egnn_adj": "egnn_pytorch.py",
+    "kornia_nms": "geometry/bbox.py",
     "moe_top2_lucidrains": ".",
     "pyg_coalesce": "utils",
     "pyg_global_mean_pool": "utils",
+    "pyg_subgraph": "utils",
     "pyg_to_dense_batch": "utils",
     "pyg_topkpooling": "utils",
     "tf_mixtral_eagerexp": "models/mixtral/modeling_mixtral.py",
+    "tf_qwen2_vl_vision": "models/qwen2_vl/modeling_qwen2_vl.py",
+    "tf_switch": "models/switch_transformers/modeling_switch_transformers.py",
     "torchcrf_loss": ".",
     "xt_generate": ".",
 }
