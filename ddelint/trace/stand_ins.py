@@ -219,13 +219,14 @@ def _rule(returned: Sequence[Returned], calls: Sequence[Call]) -> _Result | None
         return _Result(first.kind, number=_number([one.value for one in returned], calls))
     if len({len(one.shape) for one in returned}) > 1:
         return None
-    sizes = tuple(_number([one.shape[i] for one in returned], calls) for i in range(len(first.shape)))
+    sizes = tuple(_number([one.shape[i] for one in returned], calls, i) for i in range(len(first.shape)))
     telling = next((one for one in returned if min(one.shape, default=2) > 1), first)
     return _Result("tensor", sizes, first.dtype, first.device, telling.order)
 
 
-def _number(values: Sequence[float], calls: Sequence[Call]) -> _Number:
-    for name in calls[0].numbers:
+def _number(values: Sequence[float], calls: Sequence[Call], dimension: int = -1) -> _Number:
+    """How a number follows from the arguments; of several that fit, the size of the same `dimension` goes first."""
+    for name in sorted(calls[0].numbers, key=lambda name: name[1] != dimension):
         if all(call.numbers.get(name) == value for call, value in zip(calls, values)):
             return _Number("argument", name)
     if len(set(values)) == 1:
