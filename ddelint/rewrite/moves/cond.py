@@ -170,7 +170,13 @@ def _assigning(context: Context, prepared: _Prepared) -> list[str]:
     targets = [fresh_name(prepared.functions.source, f"{name}_after") if name in copied else name for name in outputs]
     target = ", ".join(targets)
     lines = prepared.functions.assigning(statement.test, statement.body, statement.orelse, outputs, target, copied)
-    return [*lines, *(f"{name}.copy_({new})" for name, new in zip(outputs, targets) if name in copied)]
+    for name, new in zip(outputs, targets):
+        if name in copied:
+            # under autograd all that comes out of a cond has a history, which state must not take over
+            fact = prepared.functions.context.type_of(name)
+            bare = name in state and fact is not None and not fact.requires_grad
+            lines.append(f"{name}.copy_({new}{'.detach()' if bare else ''})")
+    return lines
 
 
 def _rebound(statement: ast.If) -> set[str]:
