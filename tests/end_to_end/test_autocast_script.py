@@ -1,4 +1,4 @@
-"""`ddelint run` on a training step under autocast: the fix is safe, because the gradients were run with and without it."""
+"""`ddelint run` on a training step under autocast: the fix is safe, for gradients were run with it and without."""
 
 from __future__ import annotations
 
