@@ -82,6 +82,7 @@ CLEARED: dict[str, str] = {
     "pyg_topkpooling": "utils",
     "tf_mixtral_eagerexp": "models/mixtral/modeling_mixtral.py",
     "tf_qwen2_vl_vision": "models/qwen2_vl/modeling_qwen2_vl.py",
+    "tf_superpoint": "models/superpoint/modeling_superpoint.py",
     "tf_switch": "models/switch_transformers/modeling_switch_transformers.py",
     "torchcrf_loss": ".",
     "xt_generate": ".",
