@@ -109,7 +109,7 @@ def counterexample(body: str) -> Program:
 
 
 @settings(
-    max_examples=LONG or 12,
+    max_examples=LONG or 8,
     derandomize=not LONG,
     database=None,
     deadline=None,
