@@ -226,6 +226,16 @@ def names_written(*nodes: ast.AST) -> set[str]:
     return found
 
 
+def bound_before(function: ast.AST, statement: ast.stmt) -> set[str]:
+    """A function's parameters, and the names that it binds above `statement`."""
+    place = (statement.lineno, statement.col_offset)
+    return {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)} | {
+        node.id
+        for node in ast.walk(function)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and (node.lineno, node.col_offset) < place
+    }
+
+
 def _walk_scope(node: ast.AST) -> Iterator[ast.AST]:
     """Like ast.walk, without the insides of nested functions and comprehensions."""
     pending = [node]

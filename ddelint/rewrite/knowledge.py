@@ -31,6 +31,27 @@ class SpareRows:
 
 
 @dataclass(frozen=True, slots=True)
+class Aliasing:
+    """The table [aliasing] of rewriting.toml."""
+
+    views: frozenset[str]
+    view_prefixes: tuple[str, ...]
+    same: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class FakeKernels:
+    """The table [fake_kernels] of rewriting.toml."""
+
+    flattened: frozenset[str]
+    copies: frozenset[str]
+    integers: frozenset[str]
+    positions: frozenset[str]
+    tables: frozenset[str]
+    flat: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Knowledge:
     """The tables of rewriting.toml; each field is described there."""
 
@@ -50,6 +71,8 @@ class Knowledge:
     bounds: BoundFacts
     spare_rows: SpareRows
     dear: frozenset[str]
+    aliasing: Aliasing
+    fake_kernels: FakeKernels
 
 
 @cache
@@ -84,6 +107,12 @@ def knowledge() -> Knowledge:
                 rows=int(table["spare_rows"]["rows"]),
             ),
             dear=frozenset(table["cost"]["dear"]),
+            aliasing=Aliasing(
+                views=frozenset(table["aliasing"]["views"]),
+                view_prefixes=tuple(table["aliasing"]["view_prefixes"]),
+                same=frozenset(table["aliasing"]["same"]),
+            ),
+            fake_kernels=FakeKernels(**{name: frozenset(words) for name, words in table["fake_kernels"].items()}),
         )
     except (OSError, tomllib.TOMLDecodeError, KeyError, TypeError) as error:
         raise CatalogError(f"rewriting.toml: {error!r}") from error

@@ -6,38 +6,8 @@ import ast
 from collections.abc import Sequence
 
 from ddelint.rewrite.expressions import called, enclosing_block, names_read, names_written
+from ddelint.rewrite.knowledge import knowledge
 from ddelint.source import SourceFile
-
-VIEWS = frozenset(
-    (
-        "contiguous",
-        "detach",
-        "expand",
-        "expand_as",
-        "flatten",
-        "movedim",
-        "narrow",
-        "permute",
-        "reshape",
-        "select",
-        "squeeze",
-        "swapaxes",
-        "swapdims",
-        "t",
-        "to",
-        "transpose",
-        "type_as",
-        "unflatten",
-        "unfold",
-        "unsqueeze",
-        "view",
-        "view_as",
-    )
-)
-"""Operators whose result may share memory with what they are applied to."""
-_VIEW_PREFIXES = ("as_", "unbind", "split", "chunk", "broadcast", "tensor_split")
-_SAME_OBJECT = frozenset(("float", "double", "half", "bfloat16", "long", "int", "bool", "cpu", "cuda", "dropout"))
-"""Operators that give back what they got where there is nothing to do."""
 
 
 def may_alias(node: ast.expr) -> bool:
@@ -50,7 +20,9 @@ def may_alias(node: ast.expr) -> bool:
         case ast.Call():
             name = called(node)
             builtin = isinstance(node.func, ast.Name)
-            return builtin or name in VIEWS | _SAME_OBJECT or name.startswith(_VIEW_PREFIXES) or name.endswith("_")
+            aliasing = knowledge().aliasing
+            shares = name in aliasing.views or name in aliasing.same or name.startswith(aliasing.view_prefixes)
+            return builtin or shares or name.endswith("_")
     return True
 
 

@@ -28,6 +28,7 @@ from ddelint.rewrite.expressions import (
     asks_compiling,
     begins_line,
     block_text,
+    bound_before,
     called,
     enclosing_block,
     fresh_name,
@@ -208,13 +209,7 @@ def _prepared(context: Context, statement: ast.If, rest: Sequence[ast.stmt]) -> 
             raise NotFunctional(f"`{attribute}` is changed")
         state[attribute] = fresh_name(source, f"{attribute.rpartition('.')[2]}_state")
         types[state[attribute]] = fact
-    local = {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)} | {
-        node.id
-        for node in ast.walk(function)
-        if isinstance(node, ast.Name)
-        and isinstance(node.ctx, ast.Store)
-        and (node.lineno, node.col_offset) < (statement.lineno, statement.col_offset)
-    }
+    local = bound_before(function, statement)
     local |= set(state.values())
     changed_context = replace(context, types=types)
     unit = indent_unit(source, statement)
@@ -282,13 +277,7 @@ def _tensors_read(context: Context, arms: Sequence[ast.expr], statement: ast.stm
     function = context.site.function
     if function is None:
         raise NotFunctional("no function")
-    local = {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)} | {
-        node.id
-        for node in ast.walk(function)
-        if isinstance(node, ast.Name)
-        and isinstance(node.ctx, ast.Store)
-        and (node.lineno, node.col_offset) < (statement.lineno, statement.col_offset)
-    }
+    local = bound_before(function, statement)
     kinds = Kinds(context)
     found = []
     for name in sorted(names_read(*prepared) & local):

@@ -11,12 +11,11 @@ from ddelint.diagnostics import Claim, Edit, Span
 from ddelint.rewrite.candidate import Candidate, Context, move
 from ddelint.rewrite.expressions import called, indent_unit, torch_name
 from ddelint.rewrite.kinds import is_torch
+from ddelint.rewrite.knowledge import knowledge
 from ddelint.rewrite.proposals import around, function_statements, offer
 from ddelint.source import SourceFile
 
 _MOVE = "fake_kernel"
-_FLATTENED = frozenset(("flatten", "squeeze", "view", "reshape", "ravel"))
-_COPIES = frozenset(("clone", "contiguous", "detach", "to", "float", "double", "long", "half"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +195,7 @@ def _tensors(function: ast.FunctionDef) -> list[str]:
 def _forms(source: SourceFile, function: ast.FunctionDef, value: ast.expr) -> Iterator[_Output]:
     torch, _ = torch_name(source)
     tensors = _tensors(function)
+    known = knowledge().fake_kernels
     size, flat = "", False
     while True:
         if isinstance(value, ast.Name) and value.id not in tensors:
@@ -206,9 +206,9 @@ def _forms(source: SourceFile, function: ast.FunctionDef, value: ast.expr) -> It
             value = inner
         match value:
             case ast.Call(func=ast.Attribute(value=inner, attr=attr)) if not is_torch(inner):
-                if attr not in _COPIES | _FLATTENED:
+                if attr not in known.copies | known.flattened:
                     break
-                flat = flat or attr in _FLATTENED
+                flat = flat or attr in known.flattened
                 value = inner
             case ast.Subscript(value=ast.Call() as inner, slice=ast.Tuple() | ast.Constant()):
                 flat, value = True, inner
@@ -227,11 +227,11 @@ def _forms(source: SourceFile, function: ast.FunctionDef, value: ast.expr) -> It
             whole = _mentions(function, mask, first) and not _is_index(function, mask)
             yield from (dynamic, rows) if whole else (rows, dynamic)
             return
-        case ast.Call() if called(value) in {"nonzero", "argwhere"}:
+        case ast.Call() if called(value) in known.tables:
             shape = "SIZE" if flat else f"(SIZE, {first}.dim())"
             yield _Output(f"{first}.new_empty({shape}, dtype={torch}.int64)", size)
             return
-        case ast.Call() if called(value) in {"masked_select", "unique", "unique_consecutive"}:
+        case ast.Call() if called(value) in known.flat:
             yield dynamic
             return
     dtypes = _dtypes(function, torch)
@@ -244,14 +244,11 @@ def _forms(source: SourceFile, function: ast.FunctionDef, value: ast.expr) -> It
     yield rows
 
 
-_INTEGER_WORDS = frozenset(("int64", "long", "argsort", "argmax", "argmin", "searchsorted", "digitize", "bucketize"))
-
-
 def _dtypes(function: ast.FunctionDef, torch: str) -> list[str]:
     """What says an output's dtype, likeliest first: the input's own, or integers where the body says so."""
     words = {node.attr for node in ast.walk(function) if isinstance(node, ast.Attribute)}
     own, integers = "", f", dtype={torch}.int64"
-    return [integers, own] if words & _INTEGER_WORDS else [own, integers, f", dtype={torch}.bool"]
+    return [integers, own] if words & knowledge().fake_kernels.integers else [own, integers, f", dtype={torch}.bool"]
 
 
 def _inlined(function: ast.FunctionDef, value: ast.expr) -> ast.expr:
@@ -277,7 +274,7 @@ def _base(value: ast.expr, tensors: list[str]) -> str:
 def _is_index(function: ast.FunctionDef, mask: ast.expr) -> bool:
     """Whether what a tensor is indexed with holds positions, not booleans."""
     calls = {called(node) for node in ast.walk(_inlined(function, mask)) if isinstance(node, ast.Call)}
-    return bool(calls & {"nonzero", "argwhere", "argsort", "topk", "unique", "where", "nms"})
+    return bool(calls & knowledge().fake_kernels.positions)
 
 
 def _mentions(function: ast.FunctionDef, mask: ast.expr, name: str) -> bool:

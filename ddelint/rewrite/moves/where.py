@@ -17,6 +17,7 @@ from ddelint.rewrite.expressions import (
     asks_compiling,
     begins_line,
     binding,
+    bound_before,
     called,
     comments_in,
     draws_random,
@@ -399,15 +400,7 @@ class Merge:
         function = self.context.site.function
         if function is None:
             return False
-        arguments = {argument.arg for argument in ast.walk(function) if isinstance(argument, ast.arg)}
-        earlier = {
-            node.id
-            for node in ast.walk(function)
-            if isinstance(node, ast.Name)
-            and isinstance(node.ctx, ast.Store)
-            and (node.lineno, node.col_offset) < (statement.lineno, statement.col_offset)
-        }
-        return root in arguments | earlier
+        return root in bound_before(function, statement)
 
     def _assignments(self, predicate: str, chosen: list[tuple[str, Value, Value]]) -> list[str]:
         """The lines that choose; the test is named where it is used more than once or a target changes it."""

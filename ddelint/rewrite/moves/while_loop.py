@@ -16,6 +16,7 @@ from ddelint.rewrite.expressions import (
     asks_compiling,
     begins_line,
     block_text,
+    bound_before,
     called,
     enclosing_block,
     fresh_name,
@@ -229,13 +230,7 @@ def _carried(context: Context, statement: ast.While | ast.For) -> list[str]:
     if any(isinstance(node, (ast.Break, ast.Continue, ast.Return)) for node in ast.walk(statement)):
         raise _NotThis("a loop that is left")
     written = names_written(*statement.body)
-    before = {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)} | {
-        node.id
-        for node in ast.walk(function)
-        if isinstance(node, ast.Name)
-        and isinstance(node.ctx, ast.Store)
-        and (node.lineno, node.col_offset) < (statement.lineno, statement.col_offset)
-    }
+    before = bound_before(function, statement)
     carried = sorted(written & before)
     if not carried or any(read_elsewhere(context, name, statement) for name in written - before):
         raise _NotThis("names without a value before the loop")
