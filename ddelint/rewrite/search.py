@@ -45,6 +45,7 @@ MOST_RESTARTS = 6
 _GENERATED_CODE_DIFFERS = (
     "Inductor's code gives another result than eager on an input; the same graph run by eager's kernels does not"
 )
+_EMPTINESS = "DDE102"
 _CLAIM_RANK = {claim: rank for rank, claim in enumerate(Claim)}
 
 
@@ -737,7 +738,12 @@ def _unreached(comparison: Comparison, decision: Decision) -> bool:
 
 
 def _is_guess(step: Step) -> bool:
-    """Whether the compiled program takes one side where no input took the other: what computes both is better."""
+    """Whether the compiled program takes one side where no input took the other: what computes both is better.
+
+    A test for emptiness is none: its general path, run over nothing, is what one would write by hand.
+    """
+    if step.diagnostic.code == _EMPTINESS:
+        return False
     one_sided = bool(step.decisions) and (step.sides is None or 0 in step.sides)
     return step.candidate.claim is Claim.GENERAL_PATH and step.applicability is Applicability.UNSAFE and one_sided
 

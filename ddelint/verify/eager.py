@@ -258,6 +258,9 @@ class _Runs:
         for reference in {reference.sample.label: reference for reference in found.values()}.values():
             if not self._is_over():
                 self._add(reference.sample, requiring_grad, of=reference, twin=True)
+        if any(reference.twin and reference.first.gradient_error is not None for reference in self.references):
+            # nobody takes gradients of a program that has none on one of its sides (an operator without a backward)
+            self.references[:] = [reference for reference in self.references if not reference.twin]
 
     def _is_over(self) -> bool:
         return time.perf_counter() > self._until
