@@ -7,7 +7,6 @@ import builtins
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ddelint.sites import Site
 from ddelint.source import SourceFile
 
 _LISTS = "tolist"
@@ -53,17 +52,10 @@ def is_buffer(source: SourceFile, node: ast.AST, text: str) -> bool:
     return any(_made(statement, name) is not None for statement in ast.walk(around) if isinstance(statement, ast.Expr))
 
 
-def is_constant(site: Site) -> bool:
-    """Whether what a site asks hangs on constant buffers alone."""
-    return _hangs_on_constants(site.source, site.node)
-
-
 def made_of_constants(source: SourceFile, node: ast.AST | None) -> bool:
-    """The same of the expression that made a symbol."""
-    return node is not None and _hangs_on_constants(source, node)
-
-
-def _hangs_on_constants(source: SourceFile, node: ast.AST) -> bool:
+    """Whether what an expression gives hangs on constant buffers alone."""
+    if node is None:
+        return False
     reads = constant_reads(source, node)
     if not reads:
         return False

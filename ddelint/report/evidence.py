@@ -35,7 +35,7 @@ def _words(evidence: Evidence) -> list[str]:
         words.append("1 recompile" if evidence.recompiles == 1 else f"{evidence.recompiles} recompiles")
     if evidence.parity is not None:
         words.append(f"{evidence.parity:.2f}x the time of backed")
-    if "cuda" in (evidence.devices or ()):
+    if "cuda" in (evidence.devices or ()) and evidence.compile is not None:
         words.append("cuda ok" if evidence.compile else "cuda fails")
     elif any(note.startswith(_DEVICE_NOTE) for note in evidence.notes):
         words.append("cuda n/a")

@@ -68,6 +68,8 @@ class Knowledge:
     functional: Mapping[str, str]
     elementwise: frozenset[str]
     listings: frozenset[str]
+    concatenations: frozenset[str]
+    conversions: frozenset[str]
     bounds: BoundFacts
     spare_rows: SpareRows
     dear: frozenset[str]
@@ -95,6 +97,8 @@ def knowledge() -> Knowledge:
             functional=dict(table["in_place"]["functional"]),
             elementwise=frozenset(groups["elementwise"]),
             listings=frozenset(groups["listings"]),
+            concatenations=frozenset(groups["concatenations"]),
+            conversions=frozenset(groups["conversions"]),
             bounds=BoundFacts(
                 least=frozenset(bounds["least"]),
                 upper=dict(bounds["upper"]),

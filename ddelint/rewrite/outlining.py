@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ddelint.diagnostics import TypeFact
-from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.candidate import Candidate, Context, NotOffered
 from ddelint.rewrite.expressions import (
     draws_random,
     enclosing_block,
@@ -71,6 +71,28 @@ class Attempt:
         if self.expression is not None:
             return _of_expression(context, self.expression)
         return _of_statements(context, self.block, self.position, self.typed, self.further)
+
+
+def outlined(
+    context: Context, written: Callable[[Context, Region], Candidate | None], typed: bool = True
+) -> Iterator[Candidate]:
+    """What `written` makes of each region around the site, the smallest first.
+
+    Raises NotOffered, with the reason for each region, where it makes nothing of any.
+    """
+    reasons: list[str] = []
+    found = False
+    for attempt in attempts(context, typed):
+        try:
+            candidate = written(context, attempt.region(context))
+        except (NotOutlined, ValueError) as error:
+            reasons.append(f"{attempt}: {error}")
+            continue
+        if candidate is not None:
+            found = True
+            yield candidate
+    if not found:
+        raise NotOffered("; ".join(dict.fromkeys(reasons)) or "nothing around it is a region of its own")
 
 
 def attempts(context: Context, typed: bool = True) -> Iterator[Attempt]:

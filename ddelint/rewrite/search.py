@@ -423,20 +423,21 @@ class Search:
             comparison = self._judged(candidates, self._compare(history, before + decisions, samples, quick=True))
             if comparison.failure is not None:
                 return None, f"could not be run: {comparison.failure.message}"
-            refuted = _refutation(comparison, candidate.claim)
+            refuted = verdict.refutation(comparison, candidate.claim)
             if refuted:
                 return None, refuted
         self._dear = comparison.seconds > DEAR_SECONDS
         affordable = int(QUICK_SAMPLES * FULL_SECONDS / max(comparison.seconds, 0.1))
-        if any(_unreached(comparison, d) and d.key not in self._one_sided for d in decisions):
+        unreached = {decision.key for decision, _ in verdict.unreached(comparison, decisions)}
+        if unreached - self._one_sided:
             # a few inputs did not show both sides: try more of them before calling the fix unsafe
             if affordable > QUICK_SAMPLES:
                 samples = min(self._samples, affordable)
                 comparison = self._judged(candidates, self._compare(history, before + decisions, samples, quick=False))
-            refuted = _refutation(comparison, candidate.claim)
+            refuted = verdict.refutation(comparison, candidate.claim)
             if refuted:
                 return None, refuted
-            self._one_sided.update(decision.key for decision in decisions if _unreached(comparison, decision))
+            self._one_sided.update(decision.key for decision, _ in verdict.unreached(comparison, decisions))
         reasons = _doubts(comparison, candidate, decisions, state)
         reasons += [text for text in (self._doubted.get((key, candidate.move, _contents(candidate))),) if text]
         applicability = Applicability.UNSAFE if reasons else Applicability.SAFE
@@ -564,7 +565,7 @@ class Search:
         if comparison is None or not state.steps:
             return None
         strictest = min((step.candidate.claim for step in state.steps), key=lambda claim: -_CLAIM_RANK[claim])
-        reason = _refutation(comparison, strictest)
+        reason = verdict.refutation(comparison, strictest)
         if not reason:
             return None
         for step in reversed(state.steps):
@@ -572,7 +573,7 @@ class Search:
             if history is None:
                 continue
             rest = _State(history, [s for s in state.steps if s is not step])
-            if not _refutation(self._compare_whole(rest), strictest):
+            if not verdict.refutation(self._compare_whole(rest), strictest):
                 return step, reason
         return state.steps[-1], reason
 
@@ -603,7 +604,7 @@ class Search:
                 if step.candidate.claim is claim and not (
                     claim is Claim.PROMISE and all("raise" in m.aspect or m.aspect == "exception" for m in mismatches)
                 ):
-                    return step, _describe(mismatches[0])
+                    return step, verdict.described(mismatches[0])
         return None
 
     def _only_in_generated_code(self, state: _State, compilation: Compilation) -> bool:
@@ -732,11 +733,6 @@ def _contents(candidate: Candidate) -> str:
     return "\0".join(edit.content for edit in candidate.edits)
 
 
-def _unreached(comparison: Comparison, decision: Decision) -> bool:
-    true, false = comparison.sides.get(decision.key, (0, 0))
-    return not (true and false)
-
-
 def _is_guess(step: Step) -> bool:
     """Whether the compiled program takes one side where no input took the other: what computes both is better.
 
@@ -746,11 +742,6 @@ def _is_guess(step: Step) -> bool:
         return False
     one_sided = bool(step.decisions) and (step.sides is None or 0 in step.sides)
     return step.candidate.claim is Claim.GENERAL_PATH and step.applicability is Applicability.UNSAFE and one_sided
-
-
-def _refutation(comparison: Comparison, claim: Claim) -> str:
-    """Why the rewritten program is not the same program; empty where nothing speaks against it."""
-    return verdict.refutation(comparison, claim)
 
 
 def _doubts(comparison: Comparison, candidate: Candidate, decisions: Sequence[Decision], state: _State) -> list[str]:
@@ -768,10 +759,6 @@ def _doubts(comparison: Comparison, candidate: Candidate, decisions: Sequence[De
     if new and new not in known:
         doubts.append(new)
     return doubts
-
-
-def _describe(mismatch: Mismatch) -> str:
-    return verdict.described(mismatch)
 
 
 def _evidence(
@@ -794,7 +781,8 @@ def _evidence(
                 devices.append(result.device)
                 recompiles = max(recompiles or 0, result.recompiles or 0)
             if result.error or result.mismatches:
-                notes.append(f"{result.target}: {result.error or _describe((refuting or result.mismatches)[0])}")
+                told = result.error or verdict.described((refuting or result.mismatches)[0])
+                notes.append(f"{result.target}: {told}")
         notes += compilation.notes
         if any(kept.candidate.move == last_resort.GRAPH_BREAK for kept in state.steps):
             whole = outcome.pop("compile", None)

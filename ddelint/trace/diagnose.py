@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-from ddelint.buffers import is_constant, made_of_constants
+from ddelint.buffers import made_of_constants
 from ddelint.catalog import rule
 from ddelint.classification import reported_span, rule_for
 from ddelint.diagnostics import Diagnostic, Question, Severity, Span
@@ -112,7 +112,7 @@ def _code(question: Question, site: Site | None) -> str:
 
 def _is_constant(question: Question, site: Site) -> bool:
     """Whether all that a question hangs on is read from buffers that never change."""
-    if is_constant(site):
+    if made_of_constants(site.source, site.node):
         return True
     created = [symbol.created for symbol in question.symbols]
     return bool(created) and all(

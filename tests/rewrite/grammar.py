@@ -84,7 +84,7 @@ class _Scope:
         fresh = [f"{self.pick(self.masks)}.sum().item()", "(h > 1).sum().item()", "k.item()", "int(k)"]
         return self.pick(self.counts + fresh)
 
-    def test(self) -> str:
+    def condition(self) -> str:
         """A test that data decides."""
         return self.pick(
             [
@@ -146,24 +146,24 @@ def _indices(scope: _Scope) -> list[str]:
 
 
 def _branch(scope: _Scope) -> list[str]:
-    lines = [f"if {scope.test()}:", f"    h = {scope.tensor()}"]
+    lines = [f"if {scope.condition()}:", f"    h = {scope.tensor()}"]
     more = scope.number(0, 3)
     if more >= 1:
         lines += ["else:", f"    h = {scope.tensor()}"]
     if more >= 2:
-        lines[-2:-2] = [f"elif {scope.test()}:", f"    h = {scope.tensor()}"]
+        lines[-2:-2] = [f"elif {scope.condition()}:", f"    h = {scope.tensor()}"]
     if more == 3:
-        lines += [f"    if {scope.test()}:", f"        h = {scope.tensor()}"]
+        lines += [f"    if {scope.condition()}:", f"        h = {scope.tensor()}"]
     return lines
 
 
 def _early(scope: _Scope) -> list[str]:
     result = scope.pick(["v, h.sum(1)", "v * 0, h[:, 0]", f"{scope.vector()}, h.sum(1)", "torch.zeros(3), h.mean(1)"])
-    return [f"if {scope.test()}:", f"    return {result}"]
+    return [f"if {scope.condition()}:", f"    return {result}"]
 
 
 def _ternary(scope: _Scope) -> list[str]:
-    return [f"v = {scope.vector()} if {scope.test()} else {scope.vector()}"]
+    return [f"v = {scope.vector()} if {scope.condition()} else {scope.vector()}"]
 
 
 def _in_place(scope: _Scope) -> list[str]:
@@ -173,9 +173,9 @@ def _in_place(scope: _Scope) -> list[str]:
             f"if {mask}.any():\n    {name}[{mask}] = 0.0",
             f"if {mask}.any():\n    {name}[{mask}] *= 2",
             f"{name}[{mask}] = {name}[{mask}] + 1",
-            f"if {scope.test()}:\n    {name}.mul_(2)",
-            f"if {scope.test()}:\n    {name}[0] = v",
-            f"if {scope.test()}:\n    {name} += 1\nelse:\n    {name} -= v",
+            f"if {scope.condition()}:\n    {name}.mul_(2)",
+            f"if {scope.condition()}:\n    {name}[0] = v",
+            f"if {scope.condition()}:\n    {name} += 1\nelse:\n    {name} -= v",
         ]
     )
     return [f"{name} = h.clone()", *change.splitlines(), f"h = h + {name}"]
@@ -218,7 +218,7 @@ def _turns(scope: _Scope) -> list[str]:
             "for i in range(k.item()):\n    v = v + h[i]",
             f"while h.abs().sum() > {scope.number(5, 20)}:\n    h = h / 2",
             f"steps = 0\nwhile v.abs().max() > {scope.number(1, 4)}:\n    v = v * 0.5\n    steps += 1\nh = h + steps",
-            f"for i in range(3):\n    if {scope.test()}:\n        break\n    h = h * 0.5 + i",
+            f"for i in range(3):\n    if {scope.condition()}:\n        break\n    h = h * 0.5 + i",
             "for i in range(3):\n    if mask[i]:\n        continue\n    v = v + h[i]",
         ]
     ).splitlines()

@@ -27,6 +27,7 @@ from ddelint.rewrite.expressions import (
     text_of,
     torch_name,
 )
+from ddelint.rewrite.knowledge import knowledge
 from ddelint.rewrite.proposals import offer
 from ddelint.source import SourceFile
 
@@ -117,9 +118,9 @@ def _attention(statement: ast.stmt) -> _Attention | None:
 def _joined(statement: ast.stmt) -> tuple[str, str] | None:
     """The name and the list of `out = torch.cat(outs, dim=…)`."""
     match statement:
-        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(args=[ast.Name(id=read), *_]) as call) if called(
-            call
-        ) in {"cat", "concat", "concatenate"}:
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(args=[ast.Name(id=read), *_]) as call) if (
+            called(call) in knowledge().concatenations
+        ):
             return name, read
     return None
 

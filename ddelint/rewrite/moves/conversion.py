@@ -20,12 +20,11 @@ from ddelint.rewrite.expressions import (
     text_of,
     torch_name,
 )
+from ddelint.rewrite.knowledge import knowledge
 from ddelint.rewrite.proposals import offer
 from ddelint.source import SourceFile
 
 _MOVE = "conversion_in_eager"
-_CONVERSIONS = frozenset(("to", "float", "double", "half", "bfloat16", "type", "cpu", "cuda", "to_empty"))
-"""The methods of torch.nn.Module that give each parameter another dtype or device."""
 _SYMPTOM = "_apply()"
 """What torch.nn.Module._apply calls itself where it cannot swap a parameter under fake tensors."""
 
@@ -35,7 +34,7 @@ def conversion_in_eager(context: Context) -> Iterator[Candidate]:
     """`self.head.to(dtype)` is run only in eager: a compiled program takes the module as it is."""
     source, call = context.site.source, context.site.node
     match call:
-        case ast.Call(func=ast.Attribute(value=module, attr=attribute)) if attribute in _CONVERSIONS:
+        case ast.Call(func=ast.Attribute(value=module, attr=attribute)) if attribute in knowledge().conversions:
             pass
         case _:
             return

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddelint.diagnostics import Claim, Edit, Span
-from ddelint.rewrite.candidate import Candidate, Context, NotOffered, move
+from ddelint.rewrite.candidate import Candidate, Context, move
 from ddelint.rewrite.expressions import fresh_name, indent_unit, owns_lines, parses, torch_name
 from ddelint.rewrite.outlined import Region, before_top_level, helper
-from ddelint.rewrite.outlining import NotOutlined, attempts
+from ddelint.rewrite.outlining import NotOutlined, outlined
 
 NAME = "graph_break"
 
@@ -19,19 +19,7 @@ def graph_break(context: Context) -> Iterator[Candidate]:
 
     Raises NotOffered, which says why there is none.
     """
-    reasons: list[str] = []
-    found = False
-    for make in attempts(context, typed=False):
-        try:
-            candidate = _written(context, make.region(context))
-        except (NotOutlined, ValueError) as error:
-            reasons.append(f"{make}: {error}")
-            continue
-        if candidate is not None:
-            found = True
-            yield candidate
-    if not found:
-        raise NotOffered("; ".join(dict.fromkeys(reasons)) or "nothing around it is a region of its own")
+    yield from outlined(context, _written, typed=False)
 
 
 def _written(context: Context, region: Region) -> Candidate | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddelint.diagnostics import Claim, Edit, Span
-from ddelint.rewrite.candidate import Candidate, Context, NotOffered, move
+from ddelint.rewrite.candidate import Candidate, Context, move
 from ddelint.rewrite.expressions import (
     comments_in,
     fresh_name,
@@ -28,7 +28,7 @@ from ddelint.rewrite.outlined import (
     namespace,
     operator_definition,
 )
-from ddelint.rewrite.outlining import NotOutlined, attempts
+from ddelint.rewrite.outlining import NotOutlined, outlined
 
 NAME = "outline"
 
@@ -39,20 +39,7 @@ def outline(context: Context) -> Iterator[Candidate]:
 
     Raises NotOffered, which says why there is none.
     """
-    reasons: list[str] = []
-    found = False
-    for make in attempts(context):
-        try:
-            region = make.region(context)
-            candidate = _written(context, region)
-        except (NotOutlined, ValueError) as error:
-            reasons.append(f"{make}: {error}")
-            continue
-        if candidate is not None:
-            found = True
-            yield candidate
-    if not found:
-        raise NotOffered("; ".join(dict.fromkeys(reasons)) or "nothing around it is a region of its own")
+    yield from outlined(context, _written)
 
 
 def _written(context: Context, region: Region) -> Candidate | None:
