@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ddelint.diagnostics import Claim, Edit, Span
 from ddelint.rewrite.candidate import Candidate, Context, Import
-from ddelint.rewrite.expressions import Binding, binding, insert_before, owns_lines, parses, wrapped
+from ddelint.rewrite.expressions import Binding, binding, insert_before, owns_lines, parses, torch_name, wrapped
 from ddelint.rewrite.kinds import Kind, Kinds, definition
 from ddelint.source import SourceFile
 
@@ -137,6 +137,23 @@ def offer(
             decisions=tuple(decisions),
             spreads=spreads,
         )
+
+
+def offer_beside(
+    context: Context, move: str, message: str, edits: Sequence[Edit], imports: Sequence[Import] = ()
+) -> Iterator[Candidate]:
+    """The candidate that puts a form for the compiler beside the code, which eager keeps."""
+    site = context.site
+    yield from offer(
+        context,
+        move,
+        Claim.RESTRUCTURED,
+        message,
+        edits=edits,
+        imports=(*torch_name(site.source)[1], *imports),
+        notes=("the code stands twice: once for eager, once for the compiler",),
+        decisions=(site.source.span(site.decision),) if site.decision is not None else (),
+    )
 
 
 def _loses_comment(source: SourceFile, node: ast.expr, text: str) -> bool:

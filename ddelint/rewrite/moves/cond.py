@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ddelint.diagnostics import Claim, Edit, TypeFact
+from ddelint.diagnostics import Edit, TypeFact
 from ddelint.rewrite.branch_functions import (
     BranchFunctions,
     NotFunctional,
@@ -40,13 +40,13 @@ from ddelint.rewrite.expressions import (
     names_read,
     names_written,
     owns_lines,
-    parses,
     text_of,
     torch_name,
 )
 from ddelint.rewrite.kinds import Kind, Kinds
 from ddelint.rewrite.knowledge import knowledge
 from ddelint.rewrite.predicates import NotAPredicate
+from ddelint.rewrite.proposals import offer_beside
 from ddelint.rewrite.regions import changed_in_place
 from ddelint.sites import Block, Role
 from ddelint.source import SourceFile
@@ -294,19 +294,9 @@ def _tensors_read(context: Context, arms: Sequence[ast.expr], statement: ast.stm
 
 
 def _candidate(context: Context, edits: tuple[Edit, ...]) -> Iterator[Candidate]:
-    source = context.site.source
-    if not parses(source, edits):
-        return
-    yield Candidate(
-        NAME,
-        Claim.RESTRUCTURED,
-        "while compiling, torch.cond computes one of the two arms; eager stays as it is",
-        edits,
-        torch_name(source)[1],
-        notes=("the code stands twice: once for eager, once for the compiler",),
-        decisions=(source.span(context.site.decision),) if context.site.decision is not None else (),
-        preferred=_dear(context.site.statement),
-    )
+    message = "while compiling, torch.cond computes one of the two arms; eager stays as it is"
+    for candidate in offer_beside(context, NAME, message, edits):
+        yield replace(candidate, preferred=_dear(context.site.statement))
 
 
 def _lays_out_anew(body: Sequence[ast.stmt]) -> bool:

@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ddelint.diagnostics import Claim, Edit
+from ddelint.diagnostics import Edit
 from ddelint.rewrite.branch_functions import as_tuple, read_elsewhere
 from ddelint.rewrite.candidate import Candidate, Context, Import, move
 from ddelint.rewrite.conditions import Inexpressible
@@ -24,12 +24,12 @@ from ddelint.rewrite.expressions import (
     names_read,
     names_written,
     owns_lines,
-    parses,
     text_of,
     torch_name,
 )
 from ddelint.rewrite.kinds import Kind, Kinds
 from ddelint.rewrite.predicates import NotAPredicate, Predicates
+from ddelint.rewrite.proposals import offer_beside
 from ddelint.rewrite.regions import separate_names
 from ddelint.sites import Role
 from ddelint.source import SourceFile
@@ -275,15 +275,10 @@ def _instead(context: Context, statement: ast.stmt, lines: list[str]) -> Iterato
 
 
 def _candidate(context: Context, edits: tuple[Edit, ...]) -> Iterator[Candidate]:
-    source = context.site.source
-    if not parses(source, edits):
-        return
-    yield Candidate(
+    yield from offer_beside(
+        context,
         NAME,
-        Claim.RESTRUCTURED,
         "while compiling, while_loop runs the loop; eager stays as it is",
         edits,
-        (*torch_name(source)[1], _WHILE_LOOP),
-        notes=("the code stands twice: once for eager, once for the compiler",),
-        decisions=(source.span(context.site.decision),) if context.site.decision is not None else (),
+        imports=(_WHILE_LOOP,),
     )
