@@ -774,7 +774,7 @@ def _evidence(
     recompiles: int | None = None
     if compilation is not None:
         for result in compilation.results:
-            refuting = [m for m in result.mismatches if m.declared or not m.narrower]
+            refuting = [m for m in result.mismatches if _tells(m)]
             passed = not (result.error or result.questions or refuting)
             outcome[result.target] = outcome.get(result.target, True) and passed
             if result.target == "compile":
