@@ -134,11 +134,13 @@ class Calls:
         if isinstance(function, Function):
             return self.invoke(function, arguments, keywords, state, node)
         if isinstance(function, ClassReference):
-            return Instance(function.cls)
+            return self._interpreter.records.built(function.cls, arguments, keywords, node, state)
         if isinstance(function, Instance):
             return self._call_instance(function, node, arguments, keywords, state)
         if isinstance(function, Module):
             return self._call_module(function, arguments)
+        if isinstance(function, Series) and function.modules:
+            return self._call_in_turn(function, node, arguments, nodes, state)
         if isinstance(function, Partial):
             return self.dispatch(function.function, node, [*function.arguments, *arguments], nodes, keywords, state)
         return self._reduced_and_read(node, state)
@@ -194,6 +196,12 @@ class Calls:
             return self._conversion(node, arguments, state)
         if path.name in known.keeps:
             return self._keeps(node, arguments, keywords, state)
+        if path.name in known.regions["record_factories"]:
+            return self._interpreter.records.named(arguments)
+        if path.name in known.regions["record_changes"] and arguments and isinstance(arguments[0], Instance):
+            return self._interpreter.records.changed(arguments[0], keywords)
+        if path.name in known.regions["tables"]:
+            return self._builtins["table"](node, arguments, keywords, state)
         if path.name == "functools.partial" and arguments:
             return Partial(arguments[0], tuple(arguments[1:]))
         if path.name in known.regions["launch_wrappers"] and arguments:
@@ -259,6 +267,16 @@ class Calls:
         if isinstance(given, Tensor):
             return Tensor(given.dims[:1] if given.unbacked_dims else (), False, False, trail=given.trail)
         return Tensor(boolean=False)
+
+    def _call_in_turn(
+        self, modules: Series, node: ast.Call, arguments: Arguments, nodes: list[ast.expr], state: State
+    ) -> Value:
+        """`nn.Sequential`: each module gets what the one before it gave."""
+        value: Value = UNKNOWN
+        for module in modules.items if modules.items is not None else (modules.element,):
+            value = self.dispatch(module, node, arguments, nodes, {}, state)
+            arguments = [value]
+        return value
 
     def _symbolic(self, behaviour: str, node: ast.Call, arguments: Arguments, state: State) -> Value:
         values = [bare(value) for value in arguments]
@@ -575,6 +593,9 @@ class Calls:
             return self._table_method(receiver, name, root, node, arguments, state)
         if isinstance(receiver, Constant) and isinstance(receiver.value, str) and name == "format":
             return self._text(node, arguments, keywords, state)
+        if isinstance(receiver, Instance):
+            records = self._interpreter.records
+            return records.changed(receiver, keywords) if keywords else records.as_table(receiver)
         if isinstance(receiver, Unbacked):
             return receiver if name in ("item", "tolist") else KNOWN
         return KNOWN if isinstance(receiver, Constant) else UNKNOWN
@@ -686,11 +707,8 @@ class Calls:
             followed = followed or not interpreter.frames or interpreter.index.matters(definition)
             if not followed and not any(map(_demanding, (*arguments, *keywords.values()))):
                 return promised
-        active = [frame.node for frame in interpreter.frames]
-        visits = self._visits.get(definition, 0)
-        if definition in active or len(active) >= CALL_DEPTH or visits >= VISITS:
+        if not self._may_follow(definition):
             return promised
-        self._visits[definition] = visits + 1
         entry = State(dict(function.closure or {}))
         entry.names.update(self._parameters(function, arguments, keywords, node, interpreter))
         entry.facts = state.facts
@@ -706,6 +724,40 @@ class Calls:
         if bare(returned) == UNKNOWN and promised != UNKNOWN:
             return promised
         return returned
+
+    def constructed(
+        self,
+        found: tuple[FunctionNode, ClassInfo],
+        cls: ClassInfo,
+        arguments: Arguments,
+        keywords: Keywords,
+        state: State,
+        node: ast.Call,
+    ) -> dict[str, Value] | None:
+        """What a constructor that runs with these arguments leaves in the object; None where that leads too far."""
+        interpreter = self._interpreter
+        definition = found[0]
+        if not definition.args.args or not self._may_follow(definition):
+            return None
+        function = Function(definition, Instance(cls), None, found[1])
+        entry = State(self._parameters(function, arguments, keywords, node, interpreter))
+        entry.facts = state.facts
+        _, end = self._execute(definition, function, entry)
+        if end is None:
+            return None
+        state.facts = end.facts
+        prefix = definition.args.args[0].arg + "."
+        own = {chain.removeprefix(prefix): v for chain, v in end.attributes.items() if chain.startswith(prefix)}
+        return {name: value for name, value in own.items() if "." not in name and value != UNKNOWN}
+
+    def _may_follow(self, definition: FunctionNode | ast.Lambda) -> bool:
+        """Whether the function may be interpreted once more; counts that it is."""
+        active = [frame.node for frame in self._interpreter.frames]
+        visits = self._visits.get(definition, 0)
+        if definition in active or len(active) >= CALL_DEPTH or visits >= VISITS:
+            return False
+        self._visits[definition] = visits + 1
+        return True
 
     def quietly(self, definition: FunctionNode, cls: ClassInfo, state: State) -> State | None:
         """Interpret a function body without recording anything; the state at its end."""
@@ -858,6 +910,8 @@ def _demanding(value: Value) -> bool:
     value = bare(value)
     if isinstance(value, Series):
         return any(map(_demanding, value.items if value.items is not None else (value.element,)))
+    if isinstance(value, Instance):
+        return value.fields is not None and any(map(_demanding, value.fields.values()))
     return isinstance(value, Unbacked) or (isinstance(value, Tensor) and (value.scalar or bool(value.unbacked_dims)))
 
 

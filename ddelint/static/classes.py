@@ -49,6 +49,8 @@ def concrete(value: Value) -> Value:
         return replace(value, element=concrete(value.element), length=length)
     if isinstance(value, Table):
         return Table({key: concrete(item) for key, item in value.entries.items()}, concrete(value.element))
+    if isinstance(value, Instance) and value.fields is not None:
+        return replace(value, fields={name: concrete(item) for name, item in value.fields.items()})
     if isinstance(value, Optional):
         inner = concrete(value.inner)
         return UNKNOWN if inner in (UNKNOWN, KNOWN) else Optional(inner)
@@ -88,7 +90,7 @@ class Attributes:
         for base in bases:
             for name, method_node in base.methods.items():
                 if name not in _CONSTRUCTORS:
-                    for target in _own_assignments(method_node):
+                    for target in own_assignments(method_node):
                         if target in table:
                             table[target] = _changed_later(table[target])
         return table
@@ -129,7 +131,7 @@ class Attributes:
                         table[name] = known if isinstance(known, Tensor) else Tensor()
 
 
-def _own_assignments(node: FunctionNode) -> set[str]:
+def own_assignments(node: FunctionNode) -> set[str]:
     """Attributes of the first parameter that the method assigns."""
     if not node.args.args:
         return set()

@@ -222,9 +222,10 @@ class Optional(Value):
 
 @dataclass(frozen=True, slots=True)
 class Instance(Value):
-    """An object of a class of this file."""
+    """An object of a class of this file. `fields`: what it was built with, where that differs from its class's word."""
 
     cls: ClassInfo
+    fields: Mapping[str, Value] | None = field(default=None, hash=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,6 +314,10 @@ def join(first: Value, second: Value) -> Value:
         return _join_tensors(first, second)
     if isinstance(first, Series) and isinstance(second, Series):
         return _join_series(first, second)
+    if isinstance(first, Instance) and isinstance(second, Instance) and first.cls is second.cls:
+        return _join_instances(first, second)
+    if isinstance(first, Table) and isinstance(second, Table):
+        return _join_tables(first, second)
     for one, other in ((first, second), (second, first)):
         if isinstance(one, Unbacked) and not isinstance(other, Tensor):
             return replace(one, form=None, comparisons=())
@@ -341,6 +346,19 @@ def _join_tensors(first: Tensor, second: Tensor) -> Tensor:
         dims = tuple(merged)
         complete = False
     return Tensor(dims, complete, boolean, offsets=first.offsets or second.offsets, trail=trail)
+
+
+def _join_instances(first: Instance, second: Instance) -> Instance:
+    one, other = first.fields, second.fields
+    if one is None or other is None:
+        return Instance(first.cls)
+    return Instance(first.cls, {name: join(one[name], other[name]) for name in one if name in other})
+
+
+def _join_tables(first: Table, second: Table) -> Table:
+    entries = {key: join(value, second.entries[key]) for key, value in first.entries.items() if key in second.entries}
+    whole = len(entries) == len(first.entries) == len(second.entries)
+    return Table(entries, join(first.element, second.element) if whole else UNKNOWN)
 
 
 def _join_series(first: Series, second: Series) -> Series:

@@ -41,6 +41,7 @@ from ddelint.static.domain import (
 from ddelint.static.events import Event
 from ddelint.static.facts import NONNEGATIVE, decide_all
 from ddelint.static.indexing import index_tensor
+from ddelint.static.records import Records
 from ddelint.static.regions import ClassInfo, FileIndex, FunctionNode, Root
 from ddelint.static.state import Frame, Loop, State, join_states
 
@@ -69,6 +70,7 @@ class Interpreter:
         self.frames: list[Frame] = []
         self.calls = Calls(self)
         self.table = classes.Attributes(self)
+        self.records = Records(self)
         self.globals: dict[str, Value] = {}
         self.derived: dict[object, int] = {}
         """Symbols of non-linear expressions, by structure, so that the same expression is the same symbol."""
@@ -230,7 +232,9 @@ class Interpreter:
             found = self.index.method(owner.cls, name)
             if found is not None:
                 return self._method_value(found, owner, node, state)
-            return self.table.of(owner.cls, name)
+            if name in operators().regions["record_methods"] and self.records.fields(owner.cls) is not None:
+                return Method(owner, name)
+            return self.records.field(owner, name)
         if isinstance(owner, ClassReference):
             found = self.index.method(owner.cls, name)
             if found is not None:
@@ -819,7 +823,7 @@ class Interpreter:
         return UNKNOWN
 
     def _subscript(self, node: ast.Subscript, state: State) -> Value:
-        owner = bare(self.evaluate(node.value, state))
+        owner = self.records.as_series(bare(self.evaluate(node.value, state)))
         if isinstance(owner, Tensor):
             return index_tensor(self, node, owner, state)
         if isinstance(node.slice, ast.Slice):
@@ -942,8 +946,10 @@ class Interpreter:
         elif isinstance(target, ast.Starred):
             self.bind(target.value, Series("list", None, UNKNOWN, KNOWN), state)
         elif isinstance(target, ast.Attribute):
-            self.evaluate(target.value, state)
-            if chain := chain_of(target):
+            owner = self.evaluate(target.value, state)
+            if isinstance(owner, Instance) and owner.fields is not None and isinstance(target.value, ast.Name):
+                state.names[target.value.id] = replace(owner, fields={**owner.fields, target.attr: value})
+            elif chain := chain_of(target):
                 state.attributes[chain] = value
         elif isinstance(target, ast.Subscript):
             self._store_item(target, value, state)
@@ -965,12 +971,19 @@ class Interpreter:
         return replace(value, trail=Step(origin, f"`{name}` is computed from it", trail))
 
     def _unpack(self, target: ast.Tuple | ast.List, value: Value, state: State, origin: ast.expr | None) -> None:
-        value = bare(value)
+        value = self.records.as_series(bare(value))
         starred = any(isinstance(element, ast.Starred) for element in target.elts)
         items = value.items if isinstance(value, Series) else None
         if items is not None and not starred and len(items) == len(target.elts):
             for element, item in zip(target.elts, items, strict=True):
                 self.bind(element, item, state, origin)
+            return
+        if items is not None and starred and len(items) >= len(target.elts) - 1:
+            at = next(i for i, element in enumerate(target.elts) if isinstance(element, ast.Starred))
+            end = len(items) - (len(target.elts) - at - 1)
+            shared = (*items[:at], series(items[at:end]), *items[end:])
+            for element, item in zip(target.elts, shared, strict=True):
+                self.bind(element.value if isinstance(element, ast.Starred) else element, item, state, origin)
             return
         length = self.length_of(value)
         if isinstance(length, Unbacked) and isinstance(value, (Tensor, Series)) and origin is not None:
@@ -1020,9 +1033,7 @@ class Interpreter:
                 element = join(element, value) if element != UNKNOWN else UNKNOWN
             self._assign_back(root, Table(entries, element), state)
         elif isinstance(owner, Series):
-            self._assign_back(
-                root, Series(owner.kind, None, join(owner.each, value), owner.length, owner.modules), state
-            )
+            self._assign_back(root, _with_element(owner, index, value), state)
 
     def _assign_back(self, root: ast.expr, value: Value, state: State) -> None:
         if isinstance(root, ast.Name):
@@ -1263,7 +1274,19 @@ def _again(value: Value) -> Value:
         return value.renewed()
     if isinstance(value, Series) and value.items is not None:
         return replace(value, items=tuple(_again(item) for item in value.items))
+    if isinstance(value, Instance) and value.fields is not None:
+        return replace(value, fields={name: _again(item) for name, item in value.fields.items()})
     return value
+
+
+def _with_element(owner: Series, index: Value, value: Value) -> Series:
+    """The run after `owner[index] = value`."""
+    items = owner.items
+    position = index.value if isinstance(index, Constant) and type(index.value) is int else None
+    if items is not None and position is not None and -len(items) <= position < len(items):
+        at = position % len(items)
+        return replace(owner, items=(*items[:at], value, *items[at + 1 :]))
+    return Series(owner.kind, None, join(owner.each, value), owner.length, owner.modules)
 
 
 def _concatenated(left: Series, right: Series) -> Series:
