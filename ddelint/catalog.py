@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ddelint.diagnostics import Claim, Severity
+from ddelint.errors import DdelintError
 
 DOCS_URL = "https://ddelint.readthedocs.io/rules/"
 _CODE = re.compile(r"DDE\d{3}")
@@ -18,7 +19,7 @@ _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _PASSES = ("static", "trace")
 
 
-class CatalogError(Exception):
+class CatalogError(DdelintError):
     """A rule file that doesn't say what it must; the message names the file and the key."""
 
 

@@ -39,11 +39,9 @@ from ddelint.commands.output import (
     style_of,
 )
 from ddelint.commands.verify import verify
+from ddelint.errors import DdelintError
 from ddelint.options import CACHE_FOLDER, FORMATS
 from ddelint.version import VERSION
-
-_EXPECTED = {"ConfigError", "DiscoveryError", "CatalogError", "PipelineError", "ExplainError"}
-"""Errors of the user's making, by name: their modules are not loaded unless they are needed."""
 
 
 class Commands(click.Group):
@@ -72,7 +70,7 @@ class Commands(click.Group):
         except (click.Abort, KeyboardInterrupt):
             complain("interrupted")
         except Exception as error:  # the promise to the user: one line, and exit code 2
-            expected = type(error).__name__ in _EXPECTED
+            expected = isinstance(error, DdelintError)
             asked = not expected and not {"-v", "-vv", "--verbose"}.isdisjoint(words)
             if os.environ.get("DDELINT_DEBUG") or asked:
                 traceback.print_exc()

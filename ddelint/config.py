@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ddelint import catalog
+from ddelint.errors import DdelintError
 from ddelint.options import (
     CACHE_FOLDER,
     DEFAULT_EXCLUDES,
@@ -28,7 +29,7 @@ SHARED_FILE = "pyproject.toml"
 _UNBACKED = re.compile(r"none|all|\w+\.\d+(,\s*\w+\.\d+)*")
 
 
-class ConfigError(Exception):
+class ConfigError(DdelintError):
     """A setting (from a file or the command line) that cannot be used; the message is one line."""
 
 

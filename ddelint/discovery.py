@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from ddelint import catalog
 from ddelint.diagnostics import Diagnostic
+from ddelint.errors import DdelintError
 from ddelint.files import write_atomically
 from ddelint.options import CheckOptions
 from ddelint.version import VERSION
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 STDIN = "-"
 
 
-class DiscoveryError(Exception):
+class DiscoveryError(DdelintError):
     """A path that cannot be used; the message is one line."""
 
 

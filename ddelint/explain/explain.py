@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ddelint.diagnostics import Diagnostic
+from ddelint.errors import DdelintError
 from ddelint.explain import cleaning, recompilations, structured
 from ddelint.explain.diagnosing import Diagnosing
 from ddelint.explain.occurrences import Occurrence, distinct, find
@@ -18,7 +19,7 @@ from ddelint.report.model import Report
 STDIN = "-"
 
 
-class ExplainError(Exception):
+class ExplainError(DdelintError):
     """What cannot be read; the message is one line for the user (exit code 2)."""
 
 

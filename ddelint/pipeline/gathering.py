@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ddelint.catalog import rule
 from ddelint.diagnostics import Diagnostic
 from ddelint.discovery import Cache, Discovered, DiscoveryError, python_files
+from ddelint.errors import DdelintError
 from ddelint.options import CheckOptions
 from ddelint.report.model import Progress
 from ddelint.source import SourceError, SourceFile
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from ddelint.rewrite.history import History
 
 
-class PipelineError(Exception):
+class PipelineError(DdelintError):
     """What keeps the tool from doing its work; the message is one line for the user (exit code 2)."""
 
 
