@@ -7,10 +7,13 @@ import shutil
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from ddelint.commands.completion import VARIABLE, completion, rule_codes
+from ddelint.commands.help import SectionedCommand
+from ddelint.commands.mistakes import no_such_path, told
 from ddelint.commands.options import (
     STDIN,
     check_options,
@@ -43,9 +46,33 @@ from ddelint.errors import DdelintError
 from ddelint.options import CACHE_FOLDER, FORMATS
 from ddelint.version import VERSION
 
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+
+START = """\b
+To start:
+  ddelint model.py                  what is wrong (`ddelint PATH…` is `ddelint check PATH…`)
+  ddelint model.py --diff           what --fix would change, each change verified
+  ddelint run train.py --steps 1    the same for what a script compiles or exports
+  ddelint rule DDE102               why a rule is there, and what to write instead
+"""
+
 
 class Commands(click.Group):
     """The command group: `check` where no command is named; every error one line and exit code 2."""
+
+    command_class = SectionedCommand
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The commands in the order in which people meet them."""
+        return list(self.commands)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Commands; where none begins like this, files, which `check` takes."""
+        return super().shell_complete(ctx, incomplete) or click.Path().shell_complete(
+            ctx, ctx.command.params[0], incomplete
+        )
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put `check` before arguments that name no command."""
@@ -57,7 +84,7 @@ class Commands(click.Group):
         """Run and exit with 0, 1 or 2; a traceback of ours is shown with `-v` or DDELINT_DEBUG only."""
         words = list(args) if args is not None else sys.argv[1:]
         try:
-            result = super().main(words, *rest, **{**kwargs, "standalone_mode": False})
+            result = super().main(words, *rest, **{**kwargs, "standalone_mode": False, "complete_var": VARIABLE})
             sys.stdout.flush()
             sys.exit(result if isinstance(result, int) else FOUND_NOTHING)
         except BrokenPipeError:  # the reader has seen enough
@@ -66,7 +93,7 @@ class Commands(click.Group):
         except click.exceptions.NoArgsIsHelpError as error:
             click.echo(error.format_message(), err=True)
         except click.ClickException as error:
-            complain(error.format_message())
+            complain(told(error))
         except (click.Abort, KeyboardInterrupt):
             complain("interrupted")
         except Exception as error:  # the promise to the user: one line, and exit code 2
@@ -84,7 +111,7 @@ class Commands(click.Group):
 @click.group(
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
-    epilog="`ddelint PATH…` is short for `ddelint check PATH…`.",
+    epilog=START,
     no_args_is_help=True,
 )
 @click.version_option(VERSION, "-V", "--version", prog_name="ddelint", message="%(prog)s %(version)s")
@@ -93,7 +120,7 @@ def main() -> None:
 
 
 @main.command()
-@click.argument("paths", nargs=-1, metavar="PATH…")
+@click.argument("paths", nargs=-1, metavar="PATH…", type=click.Path())
 @click.option("--fix", is_flag=True, help="Write the safe fixes.")
 @click.option("--unsafe-fixes", is_flag=True, help="Take fixes, too, that narrow what is accepted or need a promise.")
 @click.option("--diff", is_flag=True, help="Print what --fix would change; write nothing.")
@@ -120,7 +147,9 @@ def check(paths: tuple[str, ...], **given: Any) -> int:
     return give(report, options, given, command_line(paths))
 
 
-@main.command(context_settings={"allow_interspersed_args": False})
+@main.command(
+    context_settings={"allow_interspersed_args": False}, short_help="Check what a script compiles, exports or calls."
+)
 @click.argument("script", metavar="SCRIPT")
 @click.argument("arguments", nargs=-1, metavar="[ARGS]…", type=click.UNPROCESSED)
 @click.option("-m", "--module", is_flag=True, help="SCRIPT is a module's name, as in `python -m`.")
@@ -166,7 +195,7 @@ def run(
 ) -> int:
     """Run SCRIPT with ARGS; check what it compiles, exports or calls, with the arguments it is called with."""
     if not module and not os.path.exists(script):
-        raise click.UsageError(f"no such script: {script}")
+        raise click.UsageError(no_such_path(script, "script"))
     if not paths:
         paths = (".",) if module else (script,) if os.path.isdir(script) else (os.path.dirname(script) or ".",)
     options = check_options(paths, given)
@@ -179,7 +208,7 @@ def run(
     return give(report, options, given, *run_command_line(spec))
 
 
-@main.command()
+@main.command(short_help="Explain a pasted error or a log; execute nothing.")
 @click.argument("source", required=False, default=STDIN, metavar="[FILE | FOLDER | -]")
 @click.option(
     "--path",
@@ -215,7 +244,7 @@ def explain(source: str, paths: tuple[str, ...], **given: Any) -> int:
 
 
 @main.command()
-@click.argument("code", required=False)
+@click.argument("code", required=False, shell_complete=rule_codes)
 @click.option("--all", "every", is_flag=True, help="Show all rules.")
 @click.option("--output-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True)
@@ -269,3 +298,4 @@ def clean(path: str, config_file: str | None, isolated: bool) -> None:
 
 
 main.add_command(verify)
+main.add_command(completion)

@@ -165,7 +165,7 @@ def test_every_option_arrives(run: Run, stage: Stage, tmp_path: Path) -> None:
     result = run(
         "model.py", "--fix", "--unsafe-fixes", "--diff", "--trace", "--entry", "model.py:Model", "--inputs", "make",
         "--target", "compile,strict", "--unbacked", "x.0,y.1", "--samples", "5", "--seed", "7", "--device", "cpu",
-        "--python", "/bin/python", "--timeout", "1.5", "--memory", "500M", "--select", "DDE1,DDE2", "--ignore",
+        "--python", "/bin/sh", "--timeout", "1.5", "--memory", "500M", "--select", "DDE1,DDE2", "--ignore",
         "DDE103", "--extend-select", "DDE601", "--assume-compiled", "--exclude", "a", "--extend-exclude", "b",
         "--force-exclude", "--no-respect-gitignore", "--no-cache", "-j", "3", "-vv", "-q", "--cpp",
     )  # fmt: skip
@@ -175,7 +175,7 @@ def test_every_option_arrives(run: Run, stage: Stage, tmp_path: Path) -> None:
     assert options.entry == EntryOption("", f"{tmp_path}/model.py:Model", "make", None)
     assert (options.targets, options.unbacked) == (("strict", "compile"), "x.0,y.1")
     assert options.cpp
-    assert (options.samples, options.seed, options.device, options.python) == (5, 7, "cpu", "/bin/python")
+    assert (options.samples, options.seed, options.device, options.python) == (5, 7, "cpu", "/bin/sh")
     assert (options.timeout, options.memory) == (1.5, 500 * 2**20)
     assert (options.select, options.ignore, options.extend_select) == (("DDE1", "DDE2"), ("DDE103",), ("DDE601",))
     assert options.assume_compiled

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,6 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from ddelint.commands.completion import rule_codes
+from ddelint.commands.mistakes import no_such_path
 from ddelint.options import DEVICES, CheckOptions, EntryOption, Mode, Reference
 
 if TYPE_CHECKING:
@@ -87,10 +90,11 @@ config_options = options_of(
     click.option("--isolated", is_flag=True, help="Ignore configuration files."),
 )  # fmt: skip
 code_options = options_of(
-    click.option("--select", multiple=True, callback=comma_separated, metavar="CODES",
+    click.option("--select", multiple=True, callback=comma_separated, shell_complete=rule_codes, metavar="CODES",
                  help="Rules to report; prefixes count (DDE1)."),
-    click.option("--ignore", multiple=True, callback=comma_separated, metavar="CODES", help="Rules not to report."),
-    click.option("--extend-select", multiple=True, callback=comma_separated, metavar="CODES",
+    click.option("--ignore", multiple=True, callback=comma_separated, shell_complete=rule_codes, metavar="CODES",
+                 help="Rules not to report."),
+    click.option("--extend-select", multiple=True, callback=comma_separated, shell_complete=rule_codes, metavar="CODES",
                  help="Rules to report on top."),
 )  # fmt: skip
 selection_options = options_of(
@@ -139,7 +143,10 @@ def check_options(paths: Sequence[str], given: dict[str, Any]) -> CheckOptions:
         raise click.UsageError("--stdin-filename needs the PATH `-`")
     for path in paths:
         if path != STDIN and not os.path.exists(path):
-            raise click.UsageError(f"no such file or folder: {path}")
+            raise click.UsageError(no_such_path(path))
+    python = given["python"]
+    if python and shutil.which(python) is None:
+        raise click.UsageError(f"--python: there is no interpreter {python}")
     output = given["output_file"]
     if output is not None and not Path(output).absolute().parent.is_dir():
         raise click.UsageError(f"cannot write {output}: no such folder")

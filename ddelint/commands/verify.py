@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from ddelint.commands.help import SectionedCommand
 from ddelint.commands.options import check_options, config_options, entry_options, output_options
 from ddelint.commands.output import (
     COULD_NOT_WORK,
@@ -19,8 +20,8 @@ from ddelint.commands.output import (
 )
 
 
-@click.command()
-@click.argument("paths", nargs=-1, metavar="PATH…")
+@click.command(cls=SectionedCommand, short_help="Compare eager with export, compile and the GPU; or measure.")
+@click.argument("paths", nargs=-1, metavar="PATH…", type=click.Path())
 @entry_options
 @config_options
 @click.option("--bench", is_flag=True, help="Measure, too: the original and what --fix makes of it, compiled or not.")
