@@ -23,7 +23,8 @@ def run_check(paths: Sequence[str], options: CheckOptions, progress: Progress) -
     if not specs and options.mode is Mode.TRACE:
         raise PipelineError(no_entry(paths))
     with start_worker(options) if specs else nullcontext() as worker:  # torch is loaded while the static pass runs
-        for source in readable:
+        for number, source in enumerate(readable):
+            progress.share(number, len(readable))
             run.static += static_findings(source, run)
         if worker is not None:
             trace_entries(worker, specs, paths, run)

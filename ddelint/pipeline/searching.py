@@ -101,6 +101,7 @@ def search(session: Session, run: Run) -> set[str]:
             options.selects(diagnostic.code, diagnostic.span.filename) and not ignored(diagnostic)
         ),
         progress=run.progress.stage,
+        share=run.progress.share,
         start=run.history,
         out_of_time=lambda: time.monotonic() > enough,
         graph_breaks=session.options.graph_breaks,

@@ -30,6 +30,8 @@ class Report:
     """For standard error, one line each."""
     warnings: tuple[str, ...] = ()
     """For standard error, one line each, behind `ddelint: warning:`."""
+    hints: tuple[str, ...] = ()
+    """What to try next: for standard error, after everything else, one line each."""
     errors: tuple[str, ...] = ()
     """What kept the tool itself from doing its work; any makes the exit code 2."""
 
@@ -109,3 +111,10 @@ class Silence:
 
     def debug(self, text: str) -> None:
         """Nothing."""
+    def share(self, done: int, total: int) -> None:
+        """How much of what can be counted is done (files, questions); `total` may change. A guess of the time left
+        comes from it."""
+
+    def share(self, done: int, total: int) -> None:
+        """Nothing."""
+

@@ -129,6 +129,7 @@ class Search:
         wanted: Callable[[Diagnostic], bool] = lambda diagnostic: True,
         progress: Callable[[str], None] = lambda text: None,
         start: History | None = None,
+        share: Callable[[int, int], None] = lambda done, total: None,
         out_of_time: Callable[[], bool] = lambda: False,
         graph_breaks: bool = False,
     ) -> None:
@@ -141,6 +142,7 @@ class Search:
         self._wanted = wanted
         self._progress = progress
         self._banned: dict[tuple[Key, str, str], str] = {}
+        self._share = share
         self._doubted: dict[tuple[Key, str, str], str] = {}
         """Candidates that a few inputs showed to be safe and all samples did not."""
         self._traces: dict[tuple[tuple[str, str], ...], TraceResult] = {}
@@ -174,6 +176,9 @@ class Search:
                 )
             everything = self._minimise(everything)
             if everything.given_up and self._graph_breaks:
+            if everything.steps:
+                self._progress("verifying everything together")
+                self._share(len(everything.steps), len(everything.steps) + 1)
                 everything = self._with_graph_breaks(everything)
             kept = {step.number for step in everything.steps}
             for step in safe.steps:
@@ -224,6 +229,7 @@ class Search:
             self._progress(f"{diagnostic.code} {question.expression}")
             refused: list[Refusal] = []
             step_history = (
+            self._tell_share(state)
                 self._mend(state, question, key, diagnostic, allow_unsafe, refused)
                 if mend and self._wanted(diagnostic.relocated(state.history.home))
                 else None
@@ -243,6 +249,13 @@ class Search:
 
     def _next_question(self, state: _State) -> Question | None:
         traced = self._trace(state.history)
+    def _tell_share(self, state: _State) -> None:
+        """How many questions are settled, of those that are known by now; the final verification counts as one."""
+        done = len(state.steps) + len(state.given_up)
+        asking = [q for q in self._trace(state.history).questions if q.kind != "other"]
+        left = sum(_key(state.history, q) not in state.given_up for q in asking if q.span.filename in self._originals)
+        self._share(done, done + left + 1)
+
         questions = [q for q in traced.questions if q.span.filename in self._originals]
         for question in questions:
             if question.kind == "other":

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from ddelint.report.model import Progress, Silence
-from ddelint.report.progress import StandardError, progress
+from ddelint.report.progress import Remaining, StandardError, duration, progress
 
 
 def say_everything(to: Progress) -> None:
@@ -55,3 +55,54 @@ def test_a_pipe_shows_no_stages(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     with progress(quiet=False, verbose=0) as said:
         said.stage("tracing")
     assert capsys.readouterr().err == ""
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_the_time_left_follows_from_the_time_taken() -> None:
+    clock = Clock()
+    remaining = Remaining(clock)
+    assert remaining.words() == []
+    remaining.share(0, 4)
+    assert remaining.words() == ["1 of 4"]  # nothing is known of the time yet
+    clock.now += 10
+    remaining.share(1, 4)
+    assert remaining.words() == ["2 of 4", "about 30 s left"]
+    clock.now += 12
+    assert remaining.words() == ["2 of 4", "about 20 s left"]  # it runs down while the second is being done
+    remaining.share(2, 9)  # more turned up
+    assert remaining.words() == ["3 of 9", "about 75 s left"]
+    remaining.share(0, 2)  # other work
+    assert remaining.words() == ["1 of 2"]
+
+
+def test_a_stage_tells_how_long_it_takes_once_that_is_worth_telling() -> None:
+    clock = Clock()
+    said = StandardError(quiet=False, verbose=0, live=False, clock=clock)
+    said.stage("DDE102 n == 0")
+    assert said.words() == "DDE102 n == 0"
+    clock.now += 8
+    said.share(2, 5)
+    assert said.words() == "DDE102 n == 0 · 8 s · 3 of 5"
+
+
+@pytest.mark.parametrize(("seconds", "words"), [(0.2, "1 s"), (7.6, "8 s"), (12, "10 s"), (88, "90 s"), (100, "2 min")])
+def test_a_guess_has_no_more_digits_than_it_is_worth(seconds: float, words: str) -> None:
+    assert duration(seconds) == words
+
+
+def test_reading_a_few_files_shows_nothing_and_loads_nothing() -> None:
+    clock = Clock()
+    with StandardError(quiet=False, verbose=0, live=True, clock=clock) as said:
+        for number in range(3):
+            said.share(number, 3)
+        assert said._status is None
+        clock.now += 1
+        said.share(2, 3)
+        assert said._status is not None
