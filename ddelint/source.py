@@ -187,13 +187,19 @@ class SourceFile:
 
     def at(self, span: Span) -> ast.expr | ast.stmt | None:
         """The smallest expression or statement that covers `span` exactly, or else the smallest that contains it."""
-        best: ast.expr | ast.stmt | None = None
-        for node in ast.walk(self.tree):
-            if not isinstance(node, (ast.expr, ast.stmt)) or not self.span(node).contains(span):
-                continue
-            if best is None or self.span(best).contains(self.span(node)):
-                best = node
-        return best
+        best: tuple[Span, ast.expr | ast.stmt] | None = None
+        waiting: list[ast.AST] = [self.tree]
+        while waiting:
+            node = waiting.pop(0)
+            if isinstance(node, (ast.expr, ast.stmt)):
+                place = self.span(node)
+                if place.contains(span):
+                    if best is None or best[0].contains(place):
+                        best = place, node
+                elif not hasattr(node, "decorator_list") and not isinstance(node, (ast.JoinedStr, ast.FormattedValue)):
+                    continue  # only decorators, and parts of an f-string (before 3.12), lie outside of their parent
+            waiting += ast.iter_child_nodes(node)
+        return best[1] if best is not None else None
 
     def apply(self, edits: Sequence[Edit]) -> str:
         """The text after `edits` (all of this file). Raises ValueError where two of them overlap."""

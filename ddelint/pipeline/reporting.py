@@ -10,6 +10,7 @@ from ddelint import suppressions
 from ddelint.catalog import rule
 from ddelint.diagnostics import Applicability, Diagnostic, Evidence
 from ddelint.merge import merge
+from ddelint.pipeline import static_fixing
 from ddelint.pipeline.gathering import PipelineError, Run, static_findings
 from ddelint.report.diff import unified_diff
 from ddelint.report.model import Report
@@ -28,7 +29,9 @@ def report(run: Run, *, files: int) -> Report:
     findings = _apply_suppressions(findings, run)
     findings = [d for d in findings if options.selects(d.code, d.span.filename)]
     written = dict(run.history.overlay) if run.history is not None else {}
-    written = _with_static_fixes(written, findings, run)
+    if findings:
+        findings = static_fixing.with_offers(findings, run)
+        written = static_fixing.written(findings, written, run)
     rewritten: dict[str, str] = {}
     diffs: dict[str, str] = {}
     for filename, text in sorted(written.items()):
@@ -108,22 +111,6 @@ def _apply_suppressions(findings: list[Diagnostic], run: Run) -> list[Diagnostic
         source = run.sources.get(filename)
         kept += suppressions.apply(source, group, traced=filename in run.executed) if source is not None else group
     return kept
-
-
-def _with_static_fixes(written: dict[str, str], findings: Sequence[Diagnostic], run: Run) -> dict[str, str]:
-    """Fixes of the static pass alone are written only to files that the search left as they were."""
-    edits: dict[str, list[Diagnostic]] = {}
-    for finding in findings:
-        fix = finding.fix
-        if fix is None or finding.origin != ("static",) or finding.span.filename in written:
-            continue
-        if fix.applicability is Applicability.SAFE or run.options.unsafe_fixes:
-            edits.setdefault(finding.span.filename, []).append(finding)
-    for filename, group in edits.items():
-        source = run.sources[filename]
-        taken = [edit for finding in group if finding.fix is not None for edit in finding.fix.edits]
-        written[filename] = source.apply(list(dict.fromkeys(taken)))
-    return written
 
 
 def _write(rewritten: Mapping[str, str], run: Run) -> None:

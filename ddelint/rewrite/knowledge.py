@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 from ddelint.catalog import CatalogError, rules_folder
+from ddelint.diagnostics import Applicability
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,14 @@ class FakeKernels:
 
 
 @dataclass(frozen=True, slots=True)
+class WithoutTrace:
+    """A rule of the table [without_trace] of rewriting.toml."""
+
+    moves: tuple[str, ...]
+    applicability: Applicability
+
+
+@dataclass(frozen=True, slots=True)
 class Knowledge:
     """The tables of rewriting.toml; each field is described there."""
 
@@ -75,6 +84,7 @@ class Knowledge:
     dear: frozenset[str]
     aliasing: Aliasing
     fake_kernels: FakeKernels
+    without_trace: Mapping[str, WithoutTrace]
 
 
 @cache
@@ -117,6 +127,10 @@ def knowledge() -> Knowledge:
                 same=frozenset(table["aliasing"]["same"]),
             ),
             fake_kernels=FakeKernels(**{name: frozenset(words) for name, words in table["fake_kernels"].items()}),
+            without_trace={
+                code: WithoutTrace(tuple(entry["moves"]), Applicability(entry["applicability"]))
+                for code, entry in table["without_trace"].items()
+            },
         )
-    except (OSError, tomllib.TOMLDecodeError, KeyError, TypeError) as error:
+    except (OSError, tomllib.TOMLDecodeError, KeyError, TypeError, ValueError) as error:
         raise CatalogError(f"rewriting.toml: {error!r}") from error

@@ -1,28 +1,30 @@
-"""Fixes for findings that need no run to be trusted: retired functions, replaced by what says the same."""
+"""Fixes for findings that need no run to be trusted: retired functions, and what is equivalent by the text alone.
+
+Which rules these are, with which moves, stands in rules/rewriting.toml.
+"""
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ddelint.catalog import rule
-from ddelint.diagnostics import Applicability, Diagnostic, Edit, Evidence, Fix
-from ddelint.rewrite.candidate import MOVES, Context
+from ddelint.diagnostics import Applicability, Claim, Diagnostic, Edit, Evidence, Fix, Span, TypeFact
+from ddelint.rewrite.candidate import MOVES, Candidate, Context
 from ddelint.rewrite.engine import EngineError, import_edits
+from ddelint.rewrite.knowledge import knowledge
 from ddelint.rewrite.moves import load_moves
-from ddelint.sites import locate
+from ddelint.sites import Site, locate
 from ddelint.source import SourceError, SourceFile
 
-_APPLICABILITY = {
-    "DDE601": Applicability.SAFE,
-    "DDE602": Applicability.SAFE,
-    "DDE603": Applicability.SAFE,
-    "DDE604": Applicability.DISPLAY,  # the successors need torch 2.13
-    "DDE605": Applicability.SAFE,
-    "DDE701": Applicability.UNSAFE,  # safe where compiled gradients were run with and without it
-}
-"""Rules whose fix follows from the text alone, and what it may do."""
 NOTHING_PROVEN: Mapping[str, Evidence] = {}
+_WITHIN_THE_FINDING = frozenset(("DDE204",))
+"""Rules whose move looks at the whole statement: without types, only what was found is known to be what it seems."""
+
+
+def is_fixed_without_trace(code: str) -> bool:
+    """Whether a finding of the rule may get a fix here."""
+    return code in knowledge().without_trace
 
 
 def with_static_fixes(
@@ -32,8 +34,31 @@ def with_static_fixes(
 
     `proven`: rule → what was run to see that its fix is right; such a fix is safe.
     """
-    told = [_with_fix(finding, sources) if finding.code in _APPLICABILITY else finding for finding in findings]
+    told = [_with_fix(finding, sources) if is_fixed_without_trace(finding.code) else finding for finding in findings]
     return [_proven(finding, proven[finding.code]) if finding.code in proven else finding for finding in told]
+
+
+def mended(source: SourceFile, findings: Sequence[Diagnostic], unsafe: bool) -> str:
+    """The file's text after the findings' fixes, without those that would overlap an earlier one."""
+    taken: list[Edit] = []
+    for finding in findings:
+        fix = finding.fix
+        allowed = (Applicability.SAFE, Applicability.UNSAFE) if unsafe else (Applicability.SAFE,)
+        if fix is None or fix.applicability not in allowed:
+            continue
+        new = [edit for edit in fix.edits if edit not in taken]
+        if not any(_collide(edit, other) for edit in new for other in taken):
+            taken += new
+    return source.apply(taken)
+
+
+def _collide(edit: Edit, other: Edit) -> bool:
+    """Whether two edits touch the same text, or one inserts into what the other replaces."""
+    first, second = sorted((edit.span, other.span))
+    return first.overlaps(second) or (first.row, first.column) < (second.row, second.column) < (
+        first.end_row,
+        first.end_column,
+    )
 
 
 def _proven(finding: Diagnostic, evidence: Evidence) -> Diagnostic:
@@ -48,14 +73,39 @@ def _with_fix(finding: Diagnostic, sources: Mapping[str, SourceFile]) -> Diagnos
     if source is None or site is None:
         return finding
     load_moves()
-    context = Context(site, finding, "static")
-    for candidate in (found for name in rule(finding.code).moves for found in MOVES[name](context)):
+    entry = knowledge().without_trace[finding.code]
+    context = Context(site, finding, "static", _types(site))
+    for candidate in (found for name in entry.moves for found in MOVES[name](context)):
+        if not _is_settled_by_the_text(candidate, finding):
+            continue
         try:
             edits: list[Edit] = [*candidate.edits, *import_edits(source, candidate.imports)]
             _ = SourceFile(source.filename, source.apply(edits)).tree
         except (EngineError, SourceError, ValueError):
             continue
         message = "; ".join((candidate.message, *candidate.notes))
-        fix = Fix(_APPLICABILITY[finding.code], message, tuple(edits), candidate.move, candidate.claim)
+        fix = Fix(entry.applicability, message, tuple(edits), candidate.move, candidate.claim)
         return replace(finding, fix=fix)
     return finding
+
+
+def _is_settled_by_the_text(candidate: Candidate, finding: Diagnostic) -> bool:
+    if finding.code.startswith(("DDE6", "DDE7")):
+        return True
+    if candidate.claim is not Claim.EQUIVALENT or candidate.last_resort:
+        return False
+    return finding.code not in _WITHIN_THE_FINDING or all(
+        finding.span.contains(edit.span) or _is_insertion(edit.span) for edit in candidate.edits
+    )
+
+
+def _is_insertion(span: Span) -> bool:
+    return (span.row, span.column) == (span.end_row, span.end_column)
+
+
+def _types(site: Site) -> dict[str, TypeFact]:
+    """What the finding itself says of names: `len()` is reported of tensors only."""
+    match site.node:
+        case ast.Call(func=ast.Name(id="len"), args=[argument]):
+            return {ast.unparse(argument): TypeFact("tensor")}
+    return {}
