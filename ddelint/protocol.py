@@ -204,6 +204,7 @@ class Comparison:
     mismatches: tuple[Mismatch, ...] = ()
     failure: EntryFailure | None = None
     seconds: float = 0.0
+    """CPU time: what else the machine does changes no verdict."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,8 +128,8 @@ class Search:
         types: Mapping[str, Mapping[str, TypeFact]],
         wanted: Callable[[Diagnostic], bool] = lambda diagnostic: True,
         progress: Callable[[str], None] = lambda text: None,
-        start: History | None = None,
         share: Callable[[int, int], None] = lambda done, total: None,
+        start: History | None = None,
         out_of_time: Callable[[], bool] = lambda: False,
         graph_breaks: bool = False,
     ) -> None:
@@ -141,12 +141,13 @@ class Search:
         self._types = types
         self._wanted = wanted
         self._progress = progress
-        self._banned: dict[tuple[Key, str, str], str] = {}
         self._share = share
+        self._banned: dict[tuple[Key, str, str], str] = {}
         self._doubted: dict[tuple[Key, str, str], str] = {}
         """Candidates that a few inputs showed to be safe and all samples did not."""
         self._traces: dict[tuple[tuple[str, str], ...], TraceResult] = {}
         self._lowered: dict[tuple[tuple[str, str], ...], Compilation] = {}
+        self._verified: dict[tuple[tuple[str, str], ...], Compilation] = {}
         self._merely_unsafe: set[tuple[Key, str, str]] = set()
         """Candidates that the safe phase refused only because they are not safe: what is known costs no more time."""
         self._dear = False
@@ -174,11 +175,11 @@ class Search:
                 everything = self._phase(
                     _State(safe.history, list(safe.steps), {}, dict(safe.others)), allow_unsafe=True
                 )
-            everything = self._minimise(everything)
-            if everything.given_up and self._graph_breaks:
             if everything.steps:
                 self._progress("verifying everything together")
                 self._share(len(everything.steps), len(everything.steps) + 1)
+            everything = self._minimise(everything)
+            if everything.given_up and self._graph_breaks:
                 everything = self._with_graph_breaks(everything)
             kept = {step.number for step in everything.steps}
             for step in safe.steps:
@@ -195,7 +196,7 @@ class Search:
                 self._doubted[(step.key, step.candidate.move, _contents(step.candidate))] = reason
                 continue
             if everything.steps and not everything.given_up:
-                compilation = self._prover.compile(everything.history.overlay, self._targets, self._samples, "inductor")
+                compilation = self._verify(everything.history)
                 everything = replace_compilation(everything, compilation)
                 guilty = self._guilty_in_compiled(everything, compilation)
                 if guilty is not None and self._only_in_generated_code(everything, compilation):
@@ -227,9 +228,9 @@ class Search:
             key = _key(state.history, question)
             diagnostic = self._diagnose(question, source)
             self._progress(f"{diagnostic.code} {question.expression}")
+            self._tell_share(state)
             refused: list[Refusal] = []
             step_history = (
-            self._tell_share(state)
                 self._mend(state, question, key, diagnostic, allow_unsafe, refused)
                 if mend and self._wanted(diagnostic.relocated(state.history.home))
                 else None
@@ -247,8 +248,6 @@ class Search:
                 state.steps.append(replace(step, diagnostic=replace(step.diagnostic, refused=tuple(refused))))
         return state
 
-    def _next_question(self, state: _State) -> Question | None:
-        traced = self._trace(state.history)
     def _tell_share(self, state: _State) -> None:
         """How many questions are settled, of those that are known by now; the final verification counts as one."""
         done = len(state.steps) + len(state.given_up)
@@ -256,6 +255,8 @@ class Search:
         left = sum(_key(state.history, q) not in state.given_up for q in asking if q.span.filename in self._originals)
         self._share(done, done + left + 1)
 
+    def _next_question(self, state: _State) -> Question | None:
+        traced = self._trace(state.history)
         questions = [q for q in traced.questions if q.span.filename in self._originals]
         for question in questions:
             if question.kind == "other":
@@ -280,7 +281,14 @@ class Search:
         return None
 
     def _next_compiled_question(self, state: _State) -> Question | None:
-        """What only the front ends themselves ask, once the fake run asks nothing any more."""
+        """What only the front ends themselves ask, once the fake run asks nothing any more.
+
+        What was rewritten is verified at once as it is to be in the end: a front end that asks does so before anything
+        dear, and what goes through has been verified. What needs no fix is traced and lowered, but not compiled.
+        """
+        if state.steps:
+            state.compilation = self._verify(state.history)
+            return self._first_open(state, state.compilation)
         compilation = self._prover.compile(state.history.overlay, self._targets, QUICK_SAMPLES, "eager")
         state.compilation = compilation
         asked = self._first_open(state, compilation)
@@ -301,6 +309,13 @@ class Search:
                 elif _key(state.history, question) not in state.given_up:
                     return question
         return None
+
+    def _verify(self, history: History) -> Compilation:
+        """The program through every target, by Inductor, on all samples."""
+        key = tuple(sorted(history.overlay.items()))
+        if key not in self._verified:
+            self._verified[key] = self._prover.compile(history.overlay, self._targets, self._samples, "inductor")
+        return self._verified[key]
 
     def _lower(self, history: History) -> Compilation:
         """What Inductor asks where everything before it goes through; it can ask only about numbers of run time."""

@@ -86,7 +86,7 @@ def compare(
     results on ours where both returned. A difference in exceptions on inputs of our own making is only listed.
     What the programs raise is caught; what `rewritten` raises goes through.
     """
-    started = time.perf_counter()
+    started, busy = time.perf_counter(), time.process_time()
     count = max(1, min(samples, QUICK) if quick else samples)
     limit = min(_QUICK_SECONDS if quick else _FULL_SECONDS, options.timeout / 5)
     extra = 0 if quick or not decisions else _EXTRA
@@ -106,14 +106,14 @@ def compare(
     mismatches = [mismatch for mismatch in found if mismatch.aspect != _RANDOM] or found
     if any(mismatch.aspect != _RANDOM for mismatch in found) and not stable:
         text = "the original does not give the same result twice for the same input and seed: nothing can be compared"
-        return _failed(EntryFailure("raised", text), references, started)
+        return _failed(EntryFailure("raised", text), references, busy)
     return Comparison(
         samples=sum(not reference.twin for reference in references),
         declared=sum(reference.sample.declared for reference in references),
         equal=not any(_breaks(mismatch) for mismatch in found),
         sides=_count_sides(decisions, references),
         mismatches=tuple(_worst(mismatches)),
-        seconds=time.perf_counter() - started,
+        seconds=time.process_time() - busy,
     )
 
 
@@ -130,9 +130,9 @@ def _has_plain_floats(value: Frozen) -> bool:
     return False
 
 
-def _failed(failure: EntryFailure, references: Sequence[Reference], started: float) -> Comparison:
+def _failed(failure: EntryFailure, references: Sequence[Reference], busy: float) -> Comparison:
     declared = sum(reference.sample.declared for reference in references)
-    return Comparison(len(references), declared, False, failure=failure, seconds=time.perf_counter() - started)
+    return Comparison(len(references), declared, False, failure=failure, seconds=time.process_time() - busy)
 
 
 def _breaks(mismatch: Mismatch) -> bool:
