@@ -40,7 +40,7 @@ def check_source(source: SourceFile, *, assume_compiled: bool = False) -> list[D
     """
     with _no_collection():
         index = FileIndex(source)
-        found = [*_patterns(index), *_undecidable(index, assume_compiled)]
+        found = [*_patterns(index, assume_compiled), *_undecidable(index, assume_compiled)]
     unique: dict[tuple[str, Span], Diagnostic] = {}
     for diagnostic in found:
         unique.setdefault((diagnostic.code, diagnostic.span), diagnostic)
@@ -59,10 +59,10 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _patterns(index: FileIndex) -> list[Diagnostic]:
+def _patterns(index: FileIndex, assume_compiled: bool) -> list[Diagnostic]:
     source = index.source
     found: list[Diagnostic] = []
-    for code, node, sentence in patterns.places(index):
+    for code, node, sentence in patterns.places(index, assume_compiled):
         rule = _rule(code)
         if rule is not None:
             span, text = source.span(node), _text(source, node)

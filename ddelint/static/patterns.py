@@ -8,14 +8,17 @@ from collections.abc import Iterator
 from ddelint.operators import operators, terminal_name
 from ddelint.source import descend
 from ddelint.static.regions import FileIndex, FunctionNode
+from ddelint.static.syncs import syncs
 
 Place = tuple[str, ast.expr, str]
 """Code of the rule, the node, and a sentence for the reader."""
 
 
-def places(index: FileIndex) -> Iterator[Place]:
+def places(index: FileIndex, assume_compiled: bool) -> Iterator[Place]:
     """Everything of the kind in one file."""
     text = index.source.text
+    for node in syncs(index, assume_compiled):
+        yield "DDE503", node, "the host waits here until the device has computed the value"
     if operators().retired_pattern.search(text):
         yield from _retired(index)
     if "jit.script" in text and "_check" in text:
@@ -37,10 +40,7 @@ def _retired(index: FileIndex) -> Iterator[Place]:
 
 def _scripted(index: FileIndex) -> Iterator[Place]:
     """`torch._check` in a function that TorchScript compiles, outside of any test for scripting."""
-    scripting = operators().regions["scripting"]
-    for function in index.every_function:
-        if not index.decorated(function, scripting):
-            continue
+    for function in _scripted_functions(index):
         for node in descend(function):
             if not isinstance(node, ast.Call) or terminal_name(node.func) not in operators().checks:
                 continue
@@ -49,6 +49,25 @@ def _scripted(index: FileIndex) -> Iterator[Place]:
             tests = [p.test for p in index.source.ancestors(node) if isinstance(p, ast.If)]
             if not any(_asks_about_scripting(test) for test in tests):
                 yield "DDE605", node, "TorchScript compiles this function"
+
+
+def _scripted_functions(index: FileIndex) -> Iterator[FunctionNode]:
+    """Functions with one of TorchScript's decorators, or handed to it by name; the forward of a module that is."""
+    scripting = operators().regions["scripting"]
+    handed: set[str] = set()
+    for node in descend(index.source.tree):
+        if isinstance(node, ast.Call) and node.args and index.dotted(node.func) in scripting:
+            first = node.args[0]
+            handed.add(terminal_name(first.func if isinstance(first, ast.Call) else first))
+    for function in index.every_function:
+        if index.decorated(function, scripting):
+            yield function
+    for name in sorted(handed - {""}):
+        if name in index.functions and not index.decorated(index.functions[name], scripting):
+            yield index.functions[name]
+        elif name in index.classes:
+            for entry in sorted(operators().regions["entry_methods"] & set(index.classes[name].methods)):
+                yield index.classes[name].methods[entry]
 
 
 def _asks_about_scripting(test: ast.expr) -> bool:
