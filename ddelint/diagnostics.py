@@ -219,6 +219,11 @@ class TypeFact:
     """The class's qualified name."""
 
 
+def at_row(name: str, row: int) -> str:
+    """The key under which the type stands that a name got in `row`, where it has several kinds."""
+    return f"{name}@{row}"
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """One place where tracing needs a value that only exists at run time (what the tracer hands on).

@@ -105,6 +105,10 @@ class History:
                 end = max(end, old_end) + change.growth
         return Span(span.filename, *_position(now, start), *_position(now, max(start, end)))
 
+    def row(self, filename: str, row: int) -> int:
+        """Where a row of the original text stands in the current one."""
+        return self.forward(Span(filename, row, 1, row, 1)).row
+
     def _back(self, filename: str, offset: int, *, at_end: bool) -> int:
         for change in reversed(self.changes):
             if change.filename != filename:

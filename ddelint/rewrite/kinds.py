@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ddelint.diagnostics import TypeFact
+from ddelint.rewrite.bindings import type_at
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.expressions import called
 from ddelint.rewrite.knowledge import knowledge
@@ -94,7 +95,7 @@ class Kinds:
         return Kind.UNKNOWN if Kind.UNKNOWN in sides else Kind.BOOL
 
     def _named(self, node: ast.Name | ast.Attribute, depth: int) -> Kind:
-        fact = self.context.type_of(ast.unparse(node))
+        fact = self.fact(node)
         if fact is not None:
             return _OF_FACTS.get(fact.kind, Kind.STATIC)
         if isinstance(node, ast.Attribute):
@@ -112,7 +113,7 @@ class Kinds:
         match node.value:
             case ast.Attribute(attr="shape") | ast.Call(func=ast.Attribute(attr="size")):
                 return Kind.STATIC if isinstance(node.slice, ast.Slice) else Kind.NUMBER
-        fact = self.context.type_of(ast.unparse(node.value))
+        fact = self.fact(node.value)
         if fact is not None and fact.element is not None:
             return _OF_FACTS.get(fact.element.kind, Kind.STATIC)
         inner = self.of(node.value, depth + 1)
@@ -153,7 +154,7 @@ class Kinds:
 
     def fact(self, node: ast.expr) -> TypeFact | None:
         """What a run saw under the text of a name, attribute chain or other node."""
-        return self.context.type_of(ast.unparse(node))
+        return type_at(self.context, ast.unparse(node), node)
 
     def dtype(self, node: ast.expr, depth: int = 0) -> str:
         """The dtype of a tensor expression (`bool`, `int64`), or `integer`, or empty where nothing tells."""

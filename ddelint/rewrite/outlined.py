@@ -55,6 +55,13 @@ class Region:
     """Whether it ends in a return of the function around it."""
     typed: bool = True
     """Whether it becomes an operator: everything has a type that a schema knows."""
+    random: bool = False
+    """Whether it draws random numbers."""
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether gradients flow from an output to an operand."""
+        return any(o.differentiable for o in self.operands) and any(o.differentiable for o in self.outputs)
 
 
 def _parameters(operands: Sequence[Operand], torch: str) -> str:
@@ -74,8 +81,10 @@ def operator_definition(region: Region, base: str, unit: str, torch: str, namesp
     returned = [_qualified(output.annotation, torch) for output in region.outputs]
     result = f"tuple[{', '.join(returned)}]" if region.several else returned[0]
     copied = f".clone(memory_format={torch}.contiguous_format)"
+    # neither merged with another call nor run a second time in the backward
+    tags = f", tags=({torch}.Tag.nondeterministic_seeded,)" if region.random else ""
     lines = [
-        f'@{torch}.library.custom_op("{namespace}::{base.strip("_")}", mutates_args=())',
+        f'@{torch}.library.custom_op("{namespace}::{base.strip("_")}", mutates_args=(){tags})',
         f"def {base}_op({_parameters(region.operands, torch)}) -> {result}:",
     ]
     call = _called(region, base)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ddelint.diagnostics import TypeFact
+from ddelint.rewrite.bindings import type_at, type_behind
 from ddelint.rewrite.candidate import Candidate, Context, NotOffered
 from ddelint.rewrite.expressions import (
     draws_random,
@@ -146,7 +147,7 @@ def _of_expression(context: Context, node: ast.expr) -> Region:
     _allowed(context, [statement])
     _read_operands(context, region, frozenset())
     region.outputs = [Output("", "Tensor", _is_floating(context, node), may_alias(node))]
-    return region
+    return _settled(region)
 
 
 def _of_statements(context: Context, block: Sequence[ast.stmt], position: int, typed: bool, further: int = 0) -> Region:
@@ -172,8 +173,16 @@ def _of_statements(context: Context, block: Sequence[ast.stmt], position: int, t
                 raise NotOutlined(f"`{wrong}` cannot be handed over")
             first = earlier[-1]
             continue
-        return region
+        return _settled(region)
     raise NotOutlined("too many statements")
+
+
+def _settled(region: Region) -> Region:
+    """The region once its operands and outputs are known. Raises NotOutlined where it draws others in the backward."""
+    region.random = any(draws_random(statement) for statement in region.body)
+    if region.typed and region.random and region.differentiable:
+        raise NotOutlined("it draws random numbers, and its gradient would draw others")
+    return region
 
 
 def _allowed(context: Context, body: Sequence[ast.stmt], typed: bool = True) -> None:
@@ -189,8 +198,6 @@ def _allowed(context: Context, body: Sequence[ast.stmt], typed: bool = True) -> 
                     raise NotOutlined("a definition")
                 case ast.Name(id="super" | "locals" | "__class__"):
                     raise NotOutlined(f"`{node.id}`")
-        if typed and draws_random(statement):
-            raise NotOutlined("it draws random numbers")
         if leaves_a_loop(statement):
             raise NotOutlined("it leaves a loop")
     if not typed:
@@ -212,6 +219,7 @@ def _read_operands(context: Context, region: Region, changed: frozenset[str] | s
     source = site.source
     wanted = (free_names(region.body) | (set(region.names) - assigned_on_every_way(region.body))) & local
     nodes: dict[str, ast.expr] = {}
+    place = region.expression if region.expression is not None else region.body[0]
     taken = set(names_written(*region.body)) | bound_inside(region.body)
     reads = [
         node
@@ -223,13 +231,13 @@ def _read_operands(context: Context, region: Region, changed: frozenset[str] | s
     reads.sort(key=lambda node: (node.lineno, node.col_offset))
     for node in [*reads, *(ast.Name(id=name, ctx=ast.Load()) for name in sorted(unread))]:
         chain: ast.expr = node
-        while not _annotation(context, ast.unparse(chain), region.typed):
+        while not _annotation(context, ast.unparse(chain), region.typed, place):
             parent = source.parents.get(chain)
             if not isinstance(parent, ast.Attribute) or not isinstance(parent.ctx, ast.Load):
                 break
             chain = parent
         text = ast.unparse(chain)
-        if not _annotation(context, text, region.typed):
+        if not _annotation(context, text, region.typed, place):
             if soft and node.id != "self":
                 return node.id
             raise NotOutlined(f"`{text}` cannot be handed to an operator")
@@ -241,12 +249,12 @@ def _read_operands(context: Context, region: Region, changed: frozenset[str] | s
         taken.add(name)
         if name != text:
             region.replacements[text] = name
-        fact = context.type_of(text)
+        fact = type_at(context, text, place)
         floating = fact is not None and fact.kind == "tensor" and fact.dtype.startswith(("float", "bfloat"))
         listed = fact is not None and fact.element is not None and fact.element.requires_grad
         if listed and region.typed:
             raise NotOutlined(f"gradients flow into the list `{text}`")
-        annotation = _annotation(context, text, region.typed)
+        annotation = _annotation(context, text, region.typed, place)
         if name in changed and annotation.startswith("list"):
             if soft and isinstance(chain, ast.Name):
                 return name  # the statement that makes the list belongs to the region, too
@@ -298,11 +306,11 @@ def _parameter_name(context: Context, text: str, taken: set[str]) -> str:
     return base
 
 
-def _annotation(context: Context, text: str, typed: bool) -> str:
+def _annotation(context: Context, text: str, typed: bool, place: ast.AST) -> str:
     """The type of a parameter without `torch.` (`Tensor`, `int`, `list[Tensor]`); empty where it cannot be one."""
     if not typed:
         return "object"
-    fact = context.type_of(text)
+    fact = type_at(context, text, place)
     if fact is None:
         return ""
     return _annotation_of(fact)
@@ -338,7 +346,7 @@ def _outputs(context: Context, region: Region, block: Sequence[ast.stmt], last: 
         return "nothing comes out" if region.typed else ""
     separate = separate_names(region.body)
     for name in names:
-        fact = context.type_of(name)
+        fact = type_behind(context, name, region.body)
         annotation = _annotation_of(fact) if fact is not None else ""
         if region.typed and annotation not in ("Tensor", "int", "float"):
             return f"`{name}` cannot come out of an operator"

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from ddelint.diagnostics import TypeFact
+from ddelint.diagnostics import TypeFact, at_row
 from ddelint.protocol import EntryFailure, Types
 from ddelint.trace import failures
 from ddelint.trace.entry import Entry
@@ -102,15 +102,24 @@ class _Recorder:
         self._calls: dict[CodeType, int] = {}
         self._found: dict[str, dict[str, TypeFact]] = {}
         self._inner: dict[str, dict[str, TypeFact]] = {}
+        self._by_row: dict[str, dict[str, TypeFact]] = {}
         self._before: Any = None
         self.rows: dict[str, set[int]] = {}
         """Filename → rows that ran."""
 
     @property
     def functions(self) -> Mapping[str, Mapping[str, TypeFact]]:
-        """What was seen so far. Names of comprehensions and lambdas count for the function around them."""
+        """What was seen so far. Names of comprehensions and lambdas count for the function around them.
+
+        A name of several kinds (`rows = []`, later `rows = torch.stack(rows)`) is also told by the row that gave it
+        its value (`rows@12`).
+        """
         keys = dict.fromkeys((*self._found, *self._inner))
-        return {key: {**self._inner.get(key, {}), **self._found.get(key, {})} for key in keys}
+        return {key: {**self._inner.get(key, {}), **self._found.get(key, {}), **self._told_by_row(key)} for key in keys}
+
+    def _told_by_row(self, key: str) -> dict[str, TypeFact]:
+        names = {name for name, fact in self._found.get(key, {}).items() if fact.kind == "other"}
+        return {text: fact for text, fact in self._by_row.get(key, {}).items() if text.partition("@")[0] in names}
 
     def __enter__(self) -> None:
         self._calls.clear()
@@ -150,16 +159,21 @@ class _Recorder:
                 )
         return self._chains.get(key, {})
 
-    def note(self, key: str, inner: bool, name: str, value: Any, role: str = "") -> None:
-        """Merge what `name` holds now into what is known."""
-        table = (self._inner if inner else self._found).setdefault(key, {})
+    def note(self, key: str, inner: bool, name: str, value: Any, role: str = "", row: int = 0) -> None:
+        """Merge what `name` holds now into what is known; `row` is the one that gave it the value, 0 where unknown."""
         try:
             fact = describe_value(value, role=role)
         except Exception:
             # a value whose class misbehaves when looked at
             fact = TypeFact(kind="other")
-        known = table.get(name)
-        table[name] = fact if known is None else merge(known, fact)
+        _merge_into((self._inner if inner else self._found).setdefault(key, {}), name, fact)
+        if row and not inner:
+            _merge_into(self._by_row.setdefault(key, {}), at_row(name, row), fact)
+
+
+def _merge_into(table: dict[str, TypeFact], name: str, fact: TypeFact) -> None:
+    known = table.get(name)
+    table[name] = fact if known is None else merge(known, fact)
 
 
 class _Watch:
@@ -171,6 +185,7 @@ class _Watch:
         self._key = key
         self._inner = code.co_name in _NAMELESS
         self._last: dict[str, Any] = {}
+        self._row = 0
         self._lines = 0
 
     def on_event(self, frame: FrameType, event: str, argument: object) -> Any:
@@ -180,6 +195,7 @@ class _Watch:
             self._lines += 1
             if self._lines <= _MOST_LINES:
                 self._look(frame, everything=False)
+            self._row = frame.f_lineno
         elif event == "return":
             self._look(frame, everything=True)
             self._last.clear()
@@ -189,9 +205,10 @@ class _Watch:
         # settrace is off while a trace function runs, so nothing here is traced itself
         values = frame.f_locals
         for name, value in values.items():
-            if not name.startswith(".") and (everything or self._last.get(name, _MISSING) is not value):
+            changed = self._last.get(name, _MISSING) is not value
+            if not name.startswith(".") and (everything or changed):
                 self._last[name] = value
-                self._recorder.note(self._key, self._inner, name, value)
+                self._recorder.note(self._key, self._inner, name, value, row=self._row if changed else 0)
         if everything or self._lines == 1:
             for text, parts in self._recorder.chains(self._key).items():
                 value = values.get(parts[0], _MISSING)

@@ -37,6 +37,11 @@ def test_inserted_lines_shift_spans_and_home_undoes_it() -> None:
     assert grown.home(Span("f.py", 1, 1, 1, 7)) == Span("f.py", 1, 1, 1, 1)
 
 
+def test_a_row_follows_lines_that_were_put_before_it() -> None:
+    grown = history().add([replace(2, 1, 1, "x = 0\n")], 1)
+    assert [grown.row("f.py", row) for row in (1, 2, 3)] == [1, 3, 4]
+
+
 def test_touched_follows_later_growth() -> None:
     both = history().add([replace(3, 5, 6, "33")], 1).add([replace(1, 1, 1, "# note\n")], 2)
     assert both.touched(1) == (Span("f.py", 4, 5, 4, 7),)

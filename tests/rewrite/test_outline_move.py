@@ -98,7 +98,11 @@ def test_what_the_region_changes_is_copied_in_the_operator_only() -> None:
     ("body", "asking", "why"),
     [
         ("k = t.sum().item()\nreturn {f'after {k}': x}\n", "f'after {k}'", "cannot come out of an operator"),
-        ("for i in t.tolist():\n    x = x + torch.randn(4)\nreturn x\n", "t.tolist()", "random numbers"),
+        (
+            "for i in t.tolist():\n    x = x + torch.randn(4)\nreturn x\n",
+            "t.tolist()",
+            "its gradient would draw others",
+        ),
         ("for i in t.tolist():\n    self.last = x\nreturn x\n", "t.tolist()", "`self.last` is assigned"),
         ("for i in t.tolist():\n    yield x\n", "t.tolist()", "more than a computation"),
         ("for i in t.tolist():\n    x[i] = 0\nreturn x + 1\n", "t.tolist()", "`x` is changed in place"),
@@ -106,6 +110,34 @@ def test_what_the_region_changes_is_copied_in_the_operator_only() -> None:
 )
 def test_why_there_is_none(body: str, asking: str, why: str) -> None:
     assert why in reason(context(body, asking, "def fn(self, x, t):"))
+
+
+def test_an_operator_that_draws_numbers_says_so() -> None:
+    body = """
+        pieces = []
+        for k in t.tolist():
+            pieces.append(torch.randperm(9)[:k])
+        out = torch.cat(pieces)
+        return out
+        """
+    types = TYPES | {"out": INTEGERS}
+    text = f"import torch\n\n\ndef fn(t):\n{textwrap.indent(textwrap.dedent(body).strip(), '    ')}\n"
+    found = context_of(text, "t.tolist()", types)
+    (candidate,) = [c for c in candidates("outline", found) if "randperm" in c.edits[0].content]
+    assert "mutates_args=(), tags=(torch.Tag.nondeterministic_seeded,))" in candidate.edits[0].content
+
+
+def test_a_name_that_is_a_list_first_and_a_tensor_later() -> None:
+    body = """
+        out = []
+        for k in t.tolist():
+            out.append(x[:k].sum())
+        out = torch.stack(out)
+        return out * 2
+        """
+    text = f"import torch\n\n\ndef fn(x, t):\n{textwrap.indent(textwrap.dedent(body).strip(), '    ')}\n"
+    types = TYPES | {"out": TypeFact("other"), "out@5": TypeFact("list", length=0), "out@8": TENSOR}
+    assert outlined(context_of(text, "t.tolist()", types))[0].endswith("    out = torch.stack(out)\n    return out")
 
 
 SOLVER = """

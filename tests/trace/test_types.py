@@ -73,6 +73,13 @@ def test_locals(write: Write, opened: Open) -> None:
     assert seen["self"].kind == "module"
 
 
+def test_a_name_of_several_kinds_is_told_by_row(write: Write, opened: Open) -> None:
+    found = record(write, opened)
+    assert found["value"].kind == "other"
+    assert sorted(fact.kind for name, fact in found.items() if name.startswith("value@")) == ["int", "str"]
+    assert not any(name.startswith("kept@") for name in found)
+
+
 def test_attribute_chains(write: Write, opened: Open) -> None:
     seen = record(write, opened)
     assert (seen["self.linear.bias"].role, seen["self.linear.bias"].shape) == ("parameter", ("2",))

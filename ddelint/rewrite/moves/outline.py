@@ -52,7 +52,7 @@ def _written(context: Context, region: Region) -> Candidate | None:
     operands = region.operands
     lines = helper(context, region, base, unit)
     lines += ["", "", *operator_definition(region, base, unit, torch, namespace(source))]
-    if any(o.differentiable for o in operands) and any(o.differentiable for o in region.outputs):
+    if region.differentiable:
         lines += ["", "", *gradient_definition(region, base, unit, torch, namespace(source))]
     call = f"({base}_op if {torch}.compiler.is_compiling() else {base})({', '.join(o.text for o in operands)})"
     if region.expression is not None:
