@@ -28,6 +28,7 @@ from ddelint.diagnostics import (
 )
 from ddelint.protocol import LOWERING, Comparison, Compilation, Decision, Mismatch, Overlay, TraceResult
 from ddelint.rewrite import engine, last_resort, verdict
+from ddelint.rewrite.bindings import moved_row
 from ddelint.rewrite.candidate import MOVES, Candidate, Context
 from ddelint.rewrite.history import History
 from ddelint.rewrite.moves import load_moves
@@ -407,18 +408,18 @@ class Search:
             site=site,
             diagnostic=diagnostic,
             kind=question.kind,
-            types={**self._eager_types(source.filename, function), **question.types},
+            types={**self._eager_types(history, source.filename, function), **question.types},
             read=history.current,
             detail=question.detail,
             operator=question.operator,
             fake=question.fake,
         )
 
-    def _eager_types(self, filename: str, function: str) -> Mapping[str, TypeFact]:
+    def _eager_types(self, history: History, filename: str, function: str) -> Mapping[str, TypeFact]:
         for key, types in self._types.items():
             name, _, qualified = key.partition("::")
             if name == filename and qualified.rpartition(".")[2] == function:
-                return types
+                return {moved_row(text, lambda row: history.row(filename, row)): fact for text, fact in types.items()}
         return {}
 
     def _try(
