@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ddelint.operators import operators, terminal_name
+from ddelint.source import descend
 from ddelint.static import hints
 from ddelint.static.domain import (
     KNOWN,
@@ -41,6 +42,7 @@ from ddelint.static.facts import NONNEGATIVE
 from ddelint.static.regions import ClassInfo, FunctionNode
 from ddelint.static.shapes import OperatorCall, Shapes
 from ddelint.static.state import Frame, State, join_states
+from ddelint.static.summaries import Signature, Summaries
 
 if TYPE_CHECKING:
     from ddelint.static.interpreter import Interpreter
@@ -64,6 +66,10 @@ class Calls:
         self._visits: dict[ast.AST, int] = {}
         self._evidence: dict[ast.AST, Evidence] = {}
         self._kept: list[object] = []
+        self._summaries = Summaries()
+        self._nonlocals: dict[ast.AST, tuple[str, ...]] = {}
+        self._refusals = 0
+        """How many calls were not followed, because that would lead too far."""
         self._builtins: dict[str, Callable[[ast.Call, Arguments, Keywords, State], Value]] = {
             "cast": self._cast,
             "truth": self._truth,
@@ -707,23 +713,51 @@ class Calls:
             followed = followed or not interpreter.frames or interpreter.index.matters(definition)
             if not followed and not any(map(_demanding, (*arguments, *keywords.values()))):
                 return promised
+        at_home = bool(interpreter.frames) and function.home is interpreter.frames[-1]
+        seen = state.names if at_home else function.closure
+        names = self._parameters(function, arguments, keywords, node, interpreter)
+        own = self._is_own(function, node, state)
+        signature: Signature | None = None
+        if seen is None and not (own and state.attributes):
+            signature = Signature(definition, names, interpreter.quiet > 0)
+            found = self._summaries.find(signature, state.facts)
+            if found is not None:
+                return found
         if not self._may_follow(definition):
             return promised
-        entry = State(dict(function.closure or {}))
-        entry.names.update(self._parameters(function, arguments, keywords, node, interpreter))
+        floor, refusals = fresh_symbol(), self._refusals
+        entry = State({**seen, **names} if seen else names)
         entry.facts = state.facts
-        if self._is_own(function, node, state):
+        if own:
             entry.attributes = dict(state.attributes)
+        before = entry.facts.older_than(floor) if signature is not None and signature.key is not None else None
         returned, end = self._execute(definition, function, entry)
         if end is not None:
             state.facts = end.facts
-            if self._is_own(function, node, state):
+            if own:
                 state.attributes = end.attributes
+            if at_home:
+                self._written_outside(definition, end, state)
         if returned is None:
             return promised
         if bare(returned) == UNKNOWN and promised != UNKNOWN:
-            return promised
+            returned = promised
+        if before is not None and signature is not None and end is not None and not (own and end.attributes):
+            alone = self._refusals == refusals and before == end.facts.older_than(floor)
+            if alone:
+                self._summaries.keep(signature, returned, floor, end.facts)
         return returned
+
+    def _written_outside(self, definition: FunctionNode | ast.Lambda, end: State, state: State) -> None:
+        """Names of the surrounding function that the called one has bound anew."""
+        if isinstance(definition, ast.Lambda):
+            return
+        if definition not in self._nonlocals:
+            found = (node.names for node in descend(definition) if isinstance(node, ast.Nonlocal))
+            self._nonlocals[definition] = tuple(name for names in found for name in names)
+        for name in self._nonlocals[definition]:
+            if name in end.names:
+                state.names[name] = end.names[name]
 
     def constructed(
         self,
@@ -755,6 +789,7 @@ class Calls:
         active = [frame.node for frame in self._interpreter.frames]
         visits = self._visits.get(definition, 0)
         if definition in active or len(active) >= CALL_DEPTH or visits >= VISITS:
+            self._refusals += 1
             return False
         self._visits[definition] = visits + 1
         return True

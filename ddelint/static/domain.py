@@ -243,6 +243,8 @@ class Function(Value):
     bound: Value | None = None
     closure: Mapping[str, Value] | None = field(default=None, compare=False)
     owner: ClassInfo | None = None
+    home: object = field(default=None, compare=False)
+    """The frame that defined it, whose names it sees as they are when it is called."""
 
 
 @dataclass(frozen=True, slots=True)

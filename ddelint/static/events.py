@@ -28,3 +28,5 @@ class Event:
     """Nothing asks here today; the place is worth a change all the same."""
     parts: tuple[tuple[ast.expr, Value], ...] = ()
     """The sub-expressions that hold unbacked values, with what they hold."""
+    text: str = ""
+    """The question in words of its own, where the node alone doesn't say it (a literal in a `case`)."""

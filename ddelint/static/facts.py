@@ -30,6 +30,12 @@ class Facts:
         other._nonzero = self._nonzero
         return other
 
+    def older_than(self, serial: int) -> tuple[dict[_Key, Bounds], frozenset[Linear]]:
+        """What is known of symbols up to `serial`: to see whether it has changed."""
+        bounds = {key: bounds for key, bounds in self._bounds.items() if all(symbol <= serial for symbol, _ in key)}
+        nonzero = frozenset(f for f in self._nonzero if all(symbol <= serial for symbol, _ in f.terms))
+        return bounds, nonzero
+
     def learn_bounds(self, form: Linear, bounds: Bounds) -> None:
         """Narrow the bounds of `form`."""
         if not form.terms:

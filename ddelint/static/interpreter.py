@@ -41,13 +41,16 @@ from ddelint.static.domain import (
 from ddelint.static.events import Event
 from ddelint.static.facts import NONNEGATIVE, decide_all
 from ddelint.static.indexing import index_tensor
+from ddelint.static.matching import Matching
 from ddelint.static.records import Records
 from ddelint.static.regions import ClassInfo, FileIndex, FunctionNode, Root
 from ddelint.static.state import Frame, Loop, State, join_states
+from ddelint.static.widening import MOST_PASSES, WIDENED_FROM, settled, widen
 
+MOST_ITEMS = 4
+"""A comprehension over so many different things is interpreted for each of them."""
 STEP_LIMIT = 400_000
 """Nodes evaluated for one file before the pass contents itself with what it has found."""
-LOOP_PASSES = 2
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _NUMERIC = (Constant, Known, Unbacked)
@@ -68,6 +71,8 @@ class Interpreter:
         self.quiet = 0
         """Above zero: nothing is recorded (constructors run in eager)."""
         self.frames: list[Frame] = []
+        self.scopes: list[tuple[Frame, State]] = []
+        """The comprehensions being interpreted: the frame that each stands in, and what holds around it."""
         self.calls = Calls(self)
         self.table = classes.Attributes(self)
         self.records = Records(self)
@@ -89,7 +94,7 @@ class Interpreter:
             ast.GeneratorExp: self._comprehension,
             ast.IfExp: self._conditional,
             ast.JoinedStr: self._formatted,
-            ast.Lambda: lambda node, state: Function(node, None, state.names, self.frames[-1].owner),
+            ast.Lambda: lambda node, state: Function(node, None, state.names, self.frames[-1].owner, self.frames[-1]),
             ast.List: self._display,
             ast.ListComp: self._comprehension,
             ast.Name: self._name,
@@ -120,7 +125,7 @@ class Interpreter:
             ast.For: self._for,
             ast.FunctionDef: self._define,
             ast.If: self._if,
-            ast.Match: self._match,
+            ast.Match: Matching(self).run,
             ast.Raise: lambda node, state: None,
             ast.Return: self._return,
             ast.Try: self._try,
@@ -156,6 +161,7 @@ class Interpreter:
         rule: str = "",
         advice: bool = False,
         parts: tuple[tuple[ast.expr, Value], ...] = (),
+        text: str = "",
     ) -> None:
         """Note that `node` demands something of `value`."""
         if self.quiet:
@@ -163,7 +169,7 @@ class Interpreter:
         if not kind:
             kind = value.topic if isinstance(value, Unbacked) else "tensor" if isinstance(value, Tensor) else "number"
         trail = value.trail if isinstance(value, (Unbacked, Tensor)) else None
-        self.events.append(Event(node, question, kind, value, trail, subject, operator, rule, advice, parts))
+        self.events.append(Event(node, question, kind, value, trail, subject, operator, rule, advice, parts, text))
 
     # ---- expressions
 
@@ -771,7 +777,15 @@ class Interpreter:
 
     def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp, state: State) -> Value:
         inner = state.copy()
+        self.scopes.append((self.frames[-1], state))
+        try:
+            return self._comprehended(node, inner)
+        finally:
+            self.scopes.pop()
+
+    def _comprehended(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp, inner: State) -> Value:
         length: Value = KNOWN
+        iterable: Value = UNKNOWN
         reachable: State | None = inner
         for position, generator in enumerate(node.generators):
             iterable = bare(self.evaluate(generator.iter, inner))
@@ -791,9 +805,28 @@ class Interpreter:
         if isinstance(node, ast.DictComp):
             self.evaluate(node.key, inner)
             return Table({}, self.evaluate(node.value, inner))
-        element = self.evaluate(node.elt, inner)
         kind = "generator" if isinstance(node, ast.GeneratorExp) else "list"
+        if iterable_items := self._one_by_one(node, iterable):
+            # functions, say: what all of them may be together would be unknown
+            only = node.generators[0]
+            results: list[Value] = []
+            for item in iterable_items:
+                self.bind(only.target, item, inner, only.iter)
+                results.append(self.evaluate(node.elt, inner))
+            return series(tuple(results), kind)
+        element = self.evaluate(node.elt, inner)
         return Series(kind, None, element, length)
+
+    def _one_by_one(
+        self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp, iterable: Value
+    ) -> tuple[Value, ...] | None:
+        """The few values that a comprehension goes over, where nothing can be said of them together."""
+        if len(node.generators) > 1 or node.generators[0].ifs or not isinstance(iterable, Series):
+            return None
+        items = iterable.items
+        if items is None or not 1 < len(items) <= MOST_ITEMS or UNKNOWN in items or iterable.each != UNKNOWN:
+            return None
+        return items
 
     def _formatted(self, node: ast.JoinedStr, state: State) -> Value:
         for part in node.values:
@@ -806,6 +839,10 @@ class Interpreter:
     def _named(self, node: ast.NamedExpr, state: State) -> Value:
         value = self.evaluate(node.value, state)
         self.bind(node.target, value, state, node.value)
+        for frame, outside in self.scopes:
+            if frame is self.frames[-1]:
+                # in a comprehension, the name belongs to the function around it
+                outside.names[node.target.id] = state.names[node.target.id]
         return value
 
     def _yielded(self, node: ast.Yield | ast.YieldFrom, state: State) -> Value:
@@ -1104,7 +1141,8 @@ class Interpreter:
         return state
 
     def _define(self, node: FunctionNode, state: State) -> State:
-        state.names[node.name] = Function(node, None, state.names, self.frames[-1].owner)
+        frame = self.frames[-1]
+        state.names[node.name] = Function(node, None, state.names, frame.owner, frame)
         return state
 
     def _return(self, node: ast.Return, state: State) -> None:
@@ -1144,7 +1182,8 @@ class Interpreter:
         exits: list[State] = []
         frame = self.frames[-1]
         current: State | None = state
-        for _ in range(LOOP_PASSES):
+        open_ended = True
+        for number in range(MOST_PASSES):
             if current is None:
                 break
             entry = current.copy()
@@ -1158,12 +1197,19 @@ class Interpreter:
             exits += loop.breaks
             again = [s for s in (end, *loop.continues) if s is not None]
             current = join_states([entry, *again]) if again else None
-        if current is not None and not isinstance(node.test, ast.Constant):
+            if current is None or settled(entry, current, number == 0):
+                open_ended = False
+                break
+            if number >= WIDENED_FROM:
+                widen(entry, current)
+        if current is not None and open_ended and not isinstance(node.test, ast.Constant):
             self.quiet += 1
             _, false = self.branch(node.test, current)
             self.quiet -= 1
             if false is not None:
                 exits.append(false)
+        elif current is not None and not exits and not isinstance(node.test, ast.Constant):
+            exits.append(current)
         result = join_states(exits)
         return self.block(node.orelse, result) if node.orelse else result
 
@@ -1175,7 +1221,7 @@ class Interpreter:
         frame = self.frames[-1]
         breaks: list[State] = []
         current = state
-        for _ in range(LOOP_PASSES):
+        for number in range(MOST_PASSES):
             entry = current.copy()
             self.bind(node.target, self.element_of(iterable, entry), entry, node.iter)
             loop = Loop()
@@ -1184,9 +1230,14 @@ class Interpreter:
             frame.loops.pop()
             breaks += loop.breaks
             again = [s for s in (end, *loop.continues) if s is not None]
+            before = current
             joined = join_states([current, *again])
             assert joined is not None
             current = joined
+            if not again or settled(before, current, number == 0):
+                break
+            if number >= WIDENED_FROM:
+                widen(before, current)
         after = self.block(node.orelse, current) if node.orelse else current
         return join_states([s for s in (after, *breaks) if s is not None])
 
@@ -1200,30 +1251,20 @@ class Interpreter:
     def _try(self, node: ast.Try, state: State) -> State | None:
         before = state.copy()
         end = self.block(node.body, state)
+        # an exception may come after any statement of the body
+        reached = join_states([before.copy(), end.copy()]) if end is not None else before.copy()
+        assert reached is not None
         ends = [self.block(node.orelse, end)] if end is not None else []
         for handler in node.handlers:
-            start = before.copy()
+            start = reached.copy()
             if handler.name:
                 start.names[handler.name] = UNKNOWN
             ends.append(self.block(handler.body, start))
         joined = join_states([e for e in ends if e is not None])
-        if node.finalbody:
-            return self.block(node.finalbody, joined if joined is not None else before) if joined is not None else None
-        return joined
-
-    def _match(self, node: ast.Match, state: State) -> State | None:
-        self.evaluate(node.subject, state)
-        ends = [state.copy()]
-        for case in node.cases:
-            entry = state.copy()
-            for pattern in ast.walk(case.pattern):
-                name = getattr(pattern, "name", None)
-                if isinstance(name, str):
-                    entry.names[name] = UNKNOWN
-            end = self.block(case.body, entry)
-            if end is not None:
-                ends.append(end)
-        return join_states(ends)
+        if not node.finalbody:
+            return joined
+        last = self.block(node.finalbody, joined if joined is not None else reached)
+        return last if joined is not None else None
 
 
 # ---- small questions about values
