@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -14,3 +14,21 @@ def worker() -> Iterator[Worker]:
     """One worker for all tests: torch is imported once. Sessions are opened and closed by the tests."""
     with Worker() as shared:
         yield shared
+
+
+@pytest.fixture
+def expect(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """Compare a text with the one of that name in `snapshots` beside the test; what differs is left as `.actual`.
+
+    `python scripts/accept_snapshots.py` takes such files over.
+    """
+    folder = request.path.parent / "snapshots"
+
+    def check(name: str, text: str) -> None:
+        stored, actual = folder / f"{name}.txt", folder / f"{name}.actual"
+        expected = stored.read_text("utf-8") if stored.exists() else None
+        if text != expected:
+            actual.write_text(text, "utf-8")
+        assert text == expected, f"{stored.name} differs: look at {actual.name}, then scripts/accept_snapshots.py"
+
+    return check

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from collections.abc import Callable
 from email import message_from_string
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,6 +22,23 @@ CHECKOUT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["project"]
 
 pytestmark = pytest.mark.skipif(not (CHECKOUT / "ddelint").is_dir(), reason="needs the checkout")
+
+ROUTER = """\
+import torch
+
+
+class Router(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        kept = x[x > 0]
+        if kept.numel() == 0:
+            return x
+        return x - kept.mean()
+"""
+INPUTS = """
+
+def make_inputs(seed):
+    return (torch.randn(8, generator=torch.Generator().manual_seed(seed)),)
+"""
 
 
 def run(*command: object, folder: Path | None = None, **environment: str) -> str:
@@ -83,6 +101,36 @@ def test_rules_are_listed_with_click_alone(environment: Path, tmp_path: Path) ->
     assert Path(where.strip()).is_relative_to(environment)
     version = run(python, "-m", "ddelint", "--version", folder=tmp_path, PYTHONPATH=str(tmp_path))
     assert version == f"ddelint {VERSION}\n"
+
+
+def test_the_first_minutes_in_an_empty_environment(
+    environment: Path, tmp_path: Path, expect: Callable[[str, str], None]
+) -> None:
+    """Installed, with its dependencies, and without torch: help, a file without an entry, one with an entry."""
+    packages, work = tmp_path / "packages", tmp_path / "work"
+    packages.mkdir()
+    work.mkdir()
+    for name in ("click", "rich", "pathspec", "libcst", "pygments", "markdown_it", "mdurl"):
+        found = find_spec(name)
+        assert found is not None
+        assert found.submodule_search_locations
+        (packages / name).symlink_to(found.submodule_search_locations[0], target_is_directory=True)
+    (work / "router.py").write_text(ROUTER)
+    (work / "model.py").write_text(f"{ROUTER.replace('Router', 'Model')}{INPUTS}")
+    said = []
+    for words in (["--help"], ["router.py"], ["model.py", "--output-format", "concise"]):
+        done = subprocess.run(
+            [environment / "bin" / "ddelint", *words],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            cwd=work,
+            env={**os.environ, "PYTHONPATH": str(packages), "COLUMNS": "100", "PYTHONIOENCODING": "utf-8"},
+            check=False,
+        )
+        shown = re.sub(rf"{re.escape(str(environment))}/bin/python[0-9.]*", "/env/bin/python", done.stdout)
+        said.append(f"$ {' '.join(['ddelint', *words])}\n{shown}[exit code {done.returncode}]\n")
+    expect("empty_environment", "\n".join(said))
 
 
 def test_the_pins_are_plain_and_cover_what_we_ask_for() -> None:

@@ -101,6 +101,8 @@ def give(report: Report, options: CheckOptions, given: dict[str, Any], command: 
 
 def say(report: Report | VerifyReport, options: CheckOptions) -> None:
     """Notes and warnings, to standard error."""
+    for hint in () if options.quiet else report.hints:
+        click.echo(hint, err=True)
     for note in () if options.quiet else report.notes:
         click.echo(note, err=True)
     for warning in report.warnings:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 
 from ddelint.options import CheckOptions, Mode
-from ddelint.pipeline.entries import entry_specs, no_entry
+from ddelint.pipeline import advice
+from ddelint.pipeline.entries import entry_specs
 from ddelint.pipeline.gathering import PipelineError, Run, Sources, discover, read_files, static_findings
 from ddelint.pipeline.reporting import report
 from ddelint.pipeline.searching import start_worker, trace_entries
@@ -18,14 +20,17 @@ def run_check(paths: Sequence[str], options: CheckOptions, progress: Progress) -
     run = Run(options, progress, Sources((), {}))
     found = discover(paths, run)
     readable = read_files(found, paths, run)
-    progress.stage("reading")
     specs = [] if options.mode is Mode.STATIC else entry_specs(paths, readable, options)
     if not specs and options.mode is Mode.TRACE:
-        raise PipelineError(no_entry(paths))
+        raise PipelineError(advice.no_entry(paths, readable))
+    progress.debug(f"reading {len(readable)} of {len(found)} files, {len(specs)} with an entry")
     with start_worker(options) if specs else nullcontext() as worker:  # torch is loaded while the static pass runs
         for number, source in enumerate(readable):
             progress.share(number, len(readable))
             run.static += static_findings(source, run)
         if worker is not None:
             trace_entries(worker, specs, paths, run)
-    return report(run, files=len(found))
+    told = report(run, files=len(found))
+    if specs or options.mode is Mode.STATIC or options.stdin is not None or not told.remaining:
+        return told
+    return replace(told, hints=tuple(advice.read_only(paths, readable, told.remaining)))

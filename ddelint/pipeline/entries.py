@@ -52,14 +52,6 @@ def split_name(text: str | None) -> tuple[str | None, str | None]:
     return None, text
 
 
-def no_entry(paths: Sequence[str]) -> str:
-    """What to say where there is nothing to run."""
-    return (
-        f"no entry in {', '.join(paths)}: define make_inputs(seed) beside a Model or fn, "
-        "or name one with --entry FILE.py:NAME --inputs FILE.py:NAME"
-    )
-
-
 def others(spec: EntrySpec, names: Sequence[str]) -> list[EntrySpec]:
     """A file that offers several entries is opened at its first, which tells of the others."""
     return [replace(spec, entry=name) for name in names[1:]] if spec.entry is None else []

@@ -59,7 +59,7 @@ def trace_entries(worker: Worker, specs: Sequence[EntrySpec], paths: Sequence[st
         elif opened.kind == "no-torch":
             if required:
                 raise PipelineError(opened.message)
-            run.warnings.append(f"{opened.message}; going on with the static pass alone")
+            run.warnings.append(f"{label(spec)} is read, not run: {opened.message}")
             return
         elif opened.kind in ("missing", "bad-inputs") and required:
             raise PipelineError(opened.message)

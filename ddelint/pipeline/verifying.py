@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from ddelint.measurements import FIXED, ORIGINAL, Benchmark
 from ddelint.options import CheckOptions
-from ddelint.pipeline.entries import entry_specs, label, no_entry, others, session_options
+from ddelint.pipeline import advice
+from ddelint.pipeline.entries import entry_specs, label, others, session_options
 from ddelint.pipeline.gathering import PipelineError, Run, Sources, discover, read_files
 from ddelint.pipeline.searching import search, start_worker
 from ddelint.pipeline.versions import other_version
@@ -41,7 +42,7 @@ def run_verify(
     readable = read_files(discover(paths, run), paths, run)
     specs = entry_specs(paths, readable, options)
     if not specs:
-        raise PipelineError(no_entry(paths))
+        raise PipelineError(advice.no_entry(paths, readable))
     before = other_version(against, readable) if against is not None else {}
     if against is not None and not before:
         run.warnings.append(f"--against {against}: the files have the same text there")

@@ -259,7 +259,9 @@ def summary(report: Report, style: Style, unsafe_fixes: bool, command: str, argu
         files = len({diagnostic.span.filename for diagnostic in fixed})
         yield f"Fixed {_count(fixed)} in {_plural(files, 'file')}."
     if not remaining:
-        if not fixed and not report.errors:
+        if not report.files_checked and not report.entries:
+            yield "Nothing was checked."
+        elif not fixed and not report.errors:
             ran = f" Ran {', '.join(report.entries)}." if report.entries else ""
             yield style.paint("All checks passed!", "good") + ran
         return

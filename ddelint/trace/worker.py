@@ -96,15 +96,16 @@ def _preload() -> EntryFailure | None:
     except ImportError as error:
         return EntryFailure(
             "no-torch",
-            f"torch cannot be imported by {sys.executable} ({error}): install ddelint[trace] there, "
-            "choose another interpreter with --python, or use --static",
+            f"{sys.executable} cannot import torch ({error}): `{sys.executable} -m pip install 'ddelint[trace]'` "
+            "installs it; --python PATH names an interpreter that has it",
         )
     version = tuple(int(part) for part in str(torch.__version__).split("+")[0].split(".")[:2])
     if version < OLDEST_TORCH:
         wanted = ".".join(map(str, OLDEST_TORCH))
         return EntryFailure(
             "no-torch",
-            f"{sys.executable} has torch {torch.__version__}; tracing needs {wanted} or newer (ddelint[trace])",
+            f"{sys.executable} has torch {torch.__version__}; tracing needs {wanted} or newer: "
+            f"`{sys.executable} -m pip install 'ddelint[trace]'`, or name another interpreter by --python PATH",
         )
     torch.set_num_threads(1)
     _load(PRELOADED)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 from handmade import span_of
 
@@ -21,25 +18,6 @@ from ddelint.diagnostics import (
     Span,
     Symbol,
 )
-
-SNAPSHOTS = Path(__file__).parent / "snapshots"
-
-
-@pytest.fixture
-def expect() -> Callable[[str, str], None]:
-    """Compare a text with the stored one of that name; what differs is left beside it as `.actual`.
-
-    `python scripts/accept_snapshots.py` takes such files over.
-    """
-
-    def check(name: str, text: str) -> None:
-        stored, actual = SNAPSHOTS / f"{name}.txt", SNAPSHOTS / f"{name}.actual"
-        expected = stored.read_text("utf-8") if stored.exists() else None
-        if text != expected:
-            actual.write_text(text, "utf-8")
-        assert text == expected, f"{stored.name} differs: look at {actual.name}, then scripts/accept_snapshots.py"
-
-    return check
 
 
 @pytest.fixture

@@ -200,11 +200,12 @@ def test_evidence_says_only_what_was_run(evidence: Evidence, words: list[str]) -
 
 
 def closing(*diagnostics: Diagnostic, unsafe: bool = False) -> str:
-    return "\n".join(console.summary(Report(diagnostics), Style(), unsafe, "ddelint check model.py"))
+    return "\n".join(console.summary(Report(diagnostics, files_checked=1), Style(), unsafe, "ddelint check model.py"))
 
 
 def test_the_closing_line_counts(emptiness: Diagnostic, refused: Diagnostic, crumbs: Diagnostic) -> None:
     assert closing() == "All checks passed!"
+    assert list(console.summary(Report(), Style(), False, "ddelint check empty")) == ["Nothing was checked."]
     assert closing(refused) == "1 error in 1 file"
     assert closing(emptiness, refused) == "2 errors in 1 file, 1 fixable: `ddelint check model.py --fix`"
     assert closing(emptiness, crumbs) == (
