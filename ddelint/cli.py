@@ -23,6 +23,8 @@ from ddelint.commands.options import (
     config_of,
     config_options,
     entry_options,
+    fix_options,
+    format_options,
     output_options,
     run_options,
     selection_options,
@@ -40,10 +42,11 @@ from ddelint.commands.output import (
     run_command_line,
     say,
     style_of,
+    write_reports,
 )
 from ddelint.commands.verify import verify
 from ddelint.errors import DdelintError
-from ddelint.options import CACHE_FOLDER, FORMATS
+from ddelint.options import CACHE_FOLDER
 from ddelint.version import VERSION
 
 if TYPE_CHECKING:
@@ -121,16 +124,13 @@ def main() -> None:
 
 @main.command()
 @click.argument("paths", nargs=-1, metavar="PATH…", type=click.Path())
-@click.option("--fix", is_flag=True, help="Write the safe fixes.")
-@click.option("--unsafe-fixes", is_flag=True, help="Take fixes, too, that narrow what is accepted or need a promise.")
-@click.option("--diff", is_flag=True, help="Print what --fix would change; write nothing.")
+@fix_options
 @click.option("--static", "static", is_flag=True, help="Execute nothing: the static pass only.")
 @click.option("--trace", "trace", is_flag=True, help="Require an entry to trace.")
 @entry_options
 @selection_options
 @config_options
-@click.option("--output-format", type=click.Choice(FORMATS), default="full", show_default=True)
-@click.option("--statistics", is_flag=True, help="Count findings by rule instead of listing them.")
+@format_options
 @click.option("--no-cache", is_flag=True, help="Neither read nor write the cache.")
 @click.option("-j", "--jobs", type=click.IntRange(min=0), metavar="N", help="Processes at a time; 0: one a core.")
 @click.option("--stdin-filename", metavar="FILE", help="The name of what is read from standard input (PATH `-`).")
@@ -174,14 +174,11 @@ def check(paths: tuple[str, ...], **given: Any) -> int:
     metavar="FILE",
     help="Write the captured arguments there; `check --inputs FILE.safetensors` reads them.",
 )
-@click.option("--fix", is_flag=True, help="Write the safe fixes.")
-@click.option("--unsafe-fixes", is_flag=True, help="Take fixes, too, that narrow what is accepted or need a promise.")
-@click.option("--diff", is_flag=True, help="Print what --fix would change; write nothing.")
+@fix_options
 @run_options
 @selection_options
 @config_options
-@click.option("--output-format", type=click.Choice(FORMATS), default="full", show_default=True)
-@click.option("--statistics", is_flag=True, help="Count findings by rule instead of listing them.")
+@format_options
 @click.option("--no-cache", is_flag=True, help="Neither read nor write the cache.")
 @output_options
 def run(
@@ -220,8 +217,7 @@ def run(
 )
 @code_options
 @config_options
-@click.option("--output-format", type=click.Choice(FORMATS), default="full", show_default=True)
-@click.option("--statistics", is_flag=True, help="Count findings by rule instead of listing them.")
+@format_options
 @output_options
 def explain(source: str, paths: tuple[str, ...], **given: Any) -> int:
     """Explain a pasted error, a TORCH_LOGS file or a TORCH_TRACE folder; execute nothing."""
@@ -236,10 +232,8 @@ def explain(source: str, paths: tuple[str, ...], **given: Any) -> int:
     report = run_explain(source, paths, options)
     say(report, options)
     quiet = given["quiet"] or not report.diagnostics
-    how = formats.Rendering(
-        style_of(given), given["output_format"], "ddelint explain", statistics=given["statistics"], quiet=quiet
-    )
-    emit(formats.render(report, how), given["output_file"])
+    how = formats.Rendering(style_of(given), command="ddelint explain", statistics=given["statistics"], quiet=quiet)
+    write_reports(report, how, given)
     return FOUND_SOMETHING if report.diagnostics and not given["exit_zero"] else FOUND_NOTHING
 
 

@@ -9,7 +9,9 @@ from pathlib import PurePath
 
 DEFAULT_TARGETS = ("export", "compile")
 TARGETS = ("export", "strict", "compile")
-FORMATS = ("full", "concise", "json", "github", "markdown")
+FORMATS = (
+    "full", "concise", "json", "json-lines", "sarif", "github", "gitlab", "junit", "markdown",
+)  # fmt: skip
 DEVICES = ("auto", "cpu", "cuda")
 SAVED_INPUTS = ".safetensors"
 """What a file of saved inputs ends in."""

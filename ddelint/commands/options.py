@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from ddelint.commands.completion import rule_codes
+from ddelint.commands.destinations import FormatType, files_of, flattened
 from ddelint.commands.mistakes import no_such_path
-from ddelint.options import DEVICES, CheckOptions, EntryOption, Mode, Reference
+from ddelint.options import DEVICES, FORMATS, CheckOptions, EntryOption, Mode, Reference
 
 if TYPE_CHECKING:
     from ddelint.config import Config
@@ -107,6 +108,20 @@ selection_options = options_of(
     click.option("--respect-gitignore/--no-respect-gitignore", default=None,
                  help="Skip what git ignores.  [default: yes]"),
 )  # fmt: skip
+format_options = options_of(
+    click.option("--output-format", type=FormatType(), multiple=True, callback=flattened, metavar="FORMAT[:FILE]",
+                 help=f"One of {', '.join(FORMATS)}; with `:FILE`, written there on top of what is printed. May be "
+                 "given several times.  [default: full]"),
+    click.option("--statistics", is_flag=True, help="Count findings by rule instead of listing them."),
+)  # fmt: skip
+fix_options = options_of(
+    click.option("--fix", is_flag=True, help="Write the safe fixes."),
+    click.option("--unsafe-fixes", is_flag=True,
+                 help="Take fixes, too, that narrow what is accepted or need a promise."),
+    click.option("--diff", is_flag=True, help="Print what --fix would change; write nothing."),
+    click.option("--patch", type=click.Path(dir_okay=False), metavar="FILE",
+                 help="Write there what --fix changes (without it: would change), for `git apply`."),
+)  # fmt: skip
 output_options = options_of(
     click.option("-o", "--output-file", type=click.Path(dir_okay=False), metavar="FILE",
                  help="Write the report there."),
@@ -147,9 +162,7 @@ def check_options(paths: Sequence[str], given: dict[str, Any]) -> CheckOptions:
     python = given["python"]
     if python and shutil.which(python) is None:
         raise click.UsageError(f"--python: there is no interpreter {python}")
-    output = given["output_file"]
-    if output is not None and not Path(output).absolute().parent.is_dir():
-        raise click.UsageError(f"cannot write {output}: no such folder")
+    files_of(given)
     anchor = [given["stdin_filename"] or "."] if from_stdin else paths
     found = config_of(anchor, given["config_file"], given["isolated"])
     references = {name: _reference(name, given.get(name)) for name in ("entry", "inputs", "init")}

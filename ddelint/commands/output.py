@@ -6,15 +6,18 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from ddelint.commands.destinations import shown_format
 from ddelint.options import CheckOptions
 
 if TYPE_CHECKING:
     from ddelint.protocol import ScriptSpec
+    from ddelint.report.formats import Rendering
     from ddelint.report.model import Report, VerifyReport
     from ddelint.report.progress import ClosingProgress
     from ddelint.report.style import Style
@@ -24,7 +27,7 @@ _ABOUT_OUTPUT = {
     "--fix", "--unsafe-fixes", "--diff", "--exit-zero", "--statistics", "--no-cache", "-q", "--quiet", "-v", "-vv",
     "--verbose",
 }  # fmt: skip
-_ABOUT_OUTPUT_WITH_VALUE = {"--color", "--output-format", "-o", "--output-file", "--save-inputs"}
+_ABOUT_OUTPUT_WITH_VALUE = {"--color", "--output-format", "-o", "--output-file", "--patch", "--save-inputs"}
 
 
 def complain(message: str) -> None:
@@ -76,21 +79,30 @@ def give(report: Report, options: CheckOptions, given: dict[str, Any], command: 
     say(report, options)
     how = formats.Rendering(
         style_of(given),
-        given["output_format"],
+        shown_format(given),
         command,
         options.unsafe_fixes,
         given["statistics"],
         options.quiet,
         arguments,
     )
-    text = formats.render_diff(report, how.style, options.unsafe_fixes) if options.diff else formats.render(report, how)
     if options.stdin is not None and options.fix and not options.diff:
         _write_bytes(_fixed_stdin(report, options.stdin))
-        click.echo(text, err=True, nl=False)
+        click.echo(formats.render(report, how), err=True, nl=False)
+        _write_files(report, how, given)
+    elif options.diff:
+        emit(formats.render_diff(report, how.style, options.unsafe_fixes), given["output_file"])
+        _write_files(report, how, given)
     else:
-        emit(text, given["output_file"])
+        write_reports(report, how, given)
+    if given.get("patch") is not None:
+        from ddelint.report.patch import render_patch
+
+        write_file(given["patch"], render_patch(report))
     if options.diff and not options.quiet:
         click.echo(console.diff_summary(report, options.unsafe_fixes), err=True)
+    for hint in () if options.quiet else report.hints:
+        click.echo(hint, err=True)
     for error in report.errors:
         complain(error)
     if report.errors:
@@ -99,10 +111,27 @@ def give(report: Report, options: CheckOptions, given: dict[str, Any], command: 
     return FOUND_SOMETHING if found and not given["exit_zero"] else FOUND_NOTHING
 
 
+def write_reports(report: Report, how: Rendering, given: dict[str, Any]) -> None:
+    """Each report that the call asks for, where it asks for it."""
+    from ddelint.report import formats
+
+    emit(formats.render(report, replace(how, output_format=shown_format(given))), given["output_file"])
+    _write_files(report, how, given)
+
+
+def _write_files(report: Report, how: Rendering, given: dict[str, Any]) -> None:
+    """The reports with a file of their own: whole, whatever is printed."""
+    from ddelint.report import formats
+
+    for destination in given["output_format"]:
+        if destination.filename is not None:
+            style = style_of({**given, "output_file": destination.filename})
+            own = replace(how, style=style, output_format=destination.output_format, statistics=False, quiet=False)
+            write_file(destination.filename, formats.render(report, own).encode())
+
+
 def say(report: Report | VerifyReport, options: CheckOptions) -> None:
     """Notes and warnings, to standard error."""
-    for hint in () if options.quiet else report.hints:
-        click.echo(hint, err=True)
     for note in () if options.quiet else report.notes:
         click.echo(note, err=True)
     for warning in report.warnings:
@@ -135,10 +164,15 @@ def emit(text: str, filename: str | None) -> None:
             sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
         sys.stdout.flush()
         return
+    write_file(filename, text.encode())
+
+
+def write_file(filename: str, data: bytes) -> None:
+    """Write a file as a whole. Raises UsageError where that cannot be."""
     from ddelint.files import write_atomically
 
     try:
-        write_atomically(Path(filename), text.encode())
+        write_atomically(Path(filename), data)
     except OSError as error:
         raise click.UsageError(f"cannot write {filename}: {error.strerror}") from error
 

@@ -50,6 +50,7 @@ def report(run: Run, *, files: int) -> Report:
         diagnostics=tuple(findings),
         texts={name: written_now.get(name, run.sources[name].text) for name in shown},
         diffs=diffs,
+        originals={name: run.sources[name].text for name in written_now},
         rewritten=rewritten,
         files_checked=files,
         entries=tuple(run.entries),
@@ -88,7 +89,7 @@ def _after_writing(findings: Sequence[Diagnostic], rewritten: Mapping[str, str],
             new
             for new in again
             if run.options.selects(new.code, filename)
-            and not rule(new.code).refutable
+            and not (filename in run.executed and rule(new.code).refutable)
             and not any(new.span.overlaps(span) for span in known)
         ]
     return told

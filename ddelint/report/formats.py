@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from ddelint.diagnostics import Applicability
@@ -35,19 +35,68 @@ def render(report: Report, how: Rendering) -> str:
         if how.output_format == "json":
             return statistics.render_json(report, how.unsafe_fixes)
         return joined(statistics.render_text(report, how.unsafe_fixes))
-    if how.output_format == "json":
-        return json_.render_report(report)
-    if how.output_format == "github":
-        return joined(github.render_report(report))
-    if how.output_format == "markdown":
-        return joined(markdown.render_report(report, how.command, how.unsafe_fixes, how.arguments))
-    if how.output_format == "concise":
-        lines = list(concise.render_report(report, how.unsafe_fixes))
-    else:
-        lines = list(console.render_report(report, how.style, how.unsafe_fixes))
-    if not how.quiet:
-        lines += console.summary(report, how.style, how.unsafe_fixes, how.command, how.arguments)
-    return joined(how.style.spell(line) for line in lines)
+    return _FORMATS[how.output_format](report, how)
+
+
+def _full(report: Report, how: Rendering) -> str:
+    return _for_people(console.render_report(report, how.style, how.unsafe_fixes), report, how)
+
+
+def _concise(report: Report, how: Rendering) -> str:
+    return _for_people(concise.render_report(report, how.unsafe_fixes), report, how)
+
+
+def _for_people(lines: Iterable[str], report: Report, how: Rendering) -> str:
+    closing = () if how.quiet else console.summary(report, how.style, how.unsafe_fixes, how.command, how.arguments)
+    return joined(how.style.spell(line) for line in (*lines, *closing))
+
+
+def _json(report: Report, how: Rendering) -> str:
+    return json_.render_report(report)
+
+
+def _json_lines(report: Report, how: Rendering) -> str:
+    return json_.render_lines(report)
+
+
+def _sarif(report: Report, how: Rendering) -> str:
+    from ddelint.report import sarif
+
+    return sarif.render_report(report)
+
+
+def _github(report: Report, how: Rendering) -> str:
+    return joined(github.render_report(report))
+
+
+def _gitlab(report: Report, how: Rendering) -> str:
+    from ddelint.report import gitlab
+
+    return gitlab.render_report(report)
+
+
+def _junit(report: Report, how: Rendering) -> str:
+    from ddelint.report import junit
+
+    return junit.render_report(report)
+
+
+def _markdown(report: Report, how: Rendering) -> str:
+    return joined(markdown.render_report(report, how.command, how.unsafe_fixes, how.arguments))
+
+
+_FORMATS: dict[str, Callable[[Report, Rendering], str]] = {
+    "full": _full,
+    "concise": _concise,
+    "json": _json,
+    "json-lines": _json_lines,
+    "sarif": _sarif,
+    "github": _github,
+    "gitlab": _gitlab,
+    "junit": _junit,
+    "markdown": _markdown,
+}
+"""How each of options.FORMATS is written; what few calls need is imported by those."""
 
 
 def render_diff(report: Report, style: Style, unsafe_fixes: bool = False) -> str:

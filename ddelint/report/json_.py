@@ -1,4 +1,4 @@
-"""The `json` format: one array; the keys that ruff's users know keep their meaning."""
+"""The `json` and `json-lines` formats, whose keys keep the meaning that ruff's users know."""
 
 from __future__ import annotations
 
@@ -14,6 +14,11 @@ from ddelint.report.model import Report
 def render_report(report: Report) -> str:
     """The remaining findings as an indented JSON array with a final line end."""
     return json.dumps([finding(diagnostic) for diagnostic in report.remaining], indent=2) + "\n"
+
+
+def render_lines(report: Report) -> str:
+    """The remaining findings, one JSON object a line."""
+    return "".join(json.dumps(finding(diagnostic)) + "\n" for diagnostic in report.remaining)
 
 
 def finding(diagnostic: Diagnostic) -> dict[str, Any]:

@@ -21,6 +21,8 @@ class Report:
     """Filename → the text that spans refer to, for code frames; a file not in it is read from disk."""
     diffs: Mapping[str, str] = field(default_factory=dict)
     """Filename → unified diff of what `--diff` would write (made by `report.diff.unified_diff`)."""
+    originals: Mapping[str, str] = field(default_factory=dict)
+    """Filename → the text before this call wrote it: what spans and edits of `fixed` findings count in."""
     rewritten: Mapping[str, str] = field(default_factory=dict)
     """Filename → new text, for files that were (or with `--diff` would be) written; standard input's, too."""
     files_checked: int = 0

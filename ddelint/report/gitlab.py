@@ -1,0 +1,37 @@
+"""The `gitlab` format: a Code Quality report, as GitLab shows it in a merge request.
+
+Source of the keys: https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from ddelint.diagnostics import Severity
+from ddelint.fingerprints import fingerprints
+from ddelint.report.diff import shown_path
+from ddelint.report.model import Report
+from ddelint.report.sources import Sources
+
+_SEVERITIES = {Severity.ERROR: "major", Severity.WARNING: "minor", Severity.INFO: "info"}
+
+
+def render_report(report: Report) -> str:
+    """The remaining findings as an indented JSON array with a final line end."""
+    findings = report.remaining
+    known_by = fingerprints(findings, Sources(report.texts).lines, Path.cwd())
+    issues = [
+        {
+            "description": f"{finding.code}: {finding.message}",
+            "check_name": finding.code,
+            "fingerprint": fingerprint,
+            "severity": _SEVERITIES[finding.severity],
+            "location": {
+                "path": shown_path(finding.span.filename),
+                "lines": {"begin": finding.span.row, "end": finding.span.end_row},
+            },
+        }
+        for finding, fingerprint in zip(findings, known_by, strict=True)
+    ]
+    return json.dumps(issues, indent=2) + "\n"

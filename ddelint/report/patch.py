@@ -1,0 +1,73 @@
+"""What a call changed, or would change, as a patch that `git apply` reads in the repository's root."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import re
+import tokenize
+from pathlib import Path
+
+from ddelint.report.diff import shown_path
+from ddelint.report.model import Report
+
+_FIRST_HUNK = re.compile(r"@@ -1[, ]")
+_QUOTED = re.compile(r'["\\\x00-\x1f\x7f]')
+
+
+def render_patch(report: Report) -> bytes:
+    """All diffs, each in its file's own encoding; names are relative to the repository, else to the working directory.
+
+    Nothing where nothing changes.
+    """
+    return b"".join(_of_file(name, report.diffs[name]) for name in sorted(report.diffs))
+
+
+def repository_of(path: Path) -> Path | None:
+    """The folder of the git repository (or worktree) that holds `path`, without asking git."""
+    return next((folder for folder in path.resolve().parents if (folder / ".git").exists()), None)
+
+
+def _of_file(filename: str, diff: str) -> bytes:
+    encoding = _encoding(filename)
+    name = shown_path(os.path.realpath(filename), repository_of(Path(filename)))
+    old, new = _spelled(f"a/{name}"), _spelled(f"b/{name}")
+    tab = "\t" if " " in name else ""  # as git marks the end of a name with blanks
+    header = f"diff --git {old} {new}\n--- {old}{tab}\n+++ {new}{tab}\n"
+    _, _, hunks = diff.split("\n", 2)
+    if encoding == "utf-8-sig":
+        encoding, hunks = "utf-8", _with_mark(hunks)
+    return header.encode() + hunks.encode(encoding)
+
+
+def _encoding(filename: str) -> str:
+    """The file's encoding by its cookie or byte order mark."""
+    try:
+        with Path(filename).open("rb") as file:
+            return tokenize.detect_encoding(file.readline)[0]
+    except (OSError, SyntaxError):
+        return "utf-8"
+
+
+def _spelled(name: str) -> str:
+    """A name as git writes it: quoted where it holds what would end it."""
+    if not _QUOTED.search(name):
+        return name
+    return '"' + _QUOTED.sub(lambda found: f"\\{ord(found[0]):03o}", name) + '"'
+
+
+def _with_mark(hunks: str) -> str:
+    """With the byte order mark before a first line that is part of the diff: the text of a file comes without it."""
+    if not _FIRST_HUNK.match(hunks):
+        return hunks
+    lines = hunks.split("\n")
+    marked: set[str] = set()
+    for at, line in enumerate(lines[1:], 1):
+        kind = line[:1]
+        if kind in marked or line.startswith("@@"):
+            continue
+        lines[at] = kind + codecs.BOM_UTF8.decode() + line[1:]
+        marked |= {"-", "+", " "} if kind == " " else {kind}
+        if {"-", "+"} <= marked:
+            break
+    return "\n".join(lines)
