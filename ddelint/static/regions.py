@@ -9,7 +9,7 @@ from functools import cached_property
 
 from ddelint.operators import operators, terminal_name
 from ddelint.source import SourceFile, descend
-from ddelint.static import scan
+from ddelint.static import compiling, scan
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -42,6 +42,8 @@ class FileIndex:
         self.imports: dict[str, str] = {}
         self.functions: dict[str, FunctionNode] = {}
         """Module-level functions."""
+        self.replaced: list[FunctionNode] = []
+        """Module-level functions whose name a later one takes: kernels that are all called `_`."""
         self.nested: dict[str, tuple[FunctionNode, ClassInfo | None]] = {}
         """Functions defined inside others, by name (the last one of a name)."""
         self.classes: dict[str, ClassInfo] = {}
@@ -51,6 +53,9 @@ class FileIndex:
         self._visit(source.tree.body, None, 0)
         for name in self._rebound:
             self.constants.pop(name, None)
+        for name, value in self.constants.items():
+            if isinstance(value, (ast.Name, ast.Attribute)) and (full := self.dotted(value)):
+                self.imports.setdefault(name, full)  # another name of what was imported
 
     def _visit(self, body: list[ast.stmt], owner: ClassInfo | None, depth: int) -> None:
         """`depth`: how many functions surround the statements."""
@@ -71,6 +76,8 @@ class FileIndex:
                     if owner is not None:
                         owner.methods.setdefault(node.name, node)
                     elif depth == 0:
+                        if node.name in self.functions:
+                            self.replaced.append(self.functions[node.name])
                         self.functions[node.name] = node
                     else:
                         self.nested[node.name] = (node, owner)
@@ -166,7 +173,7 @@ class FileIndex:
     def every_function(self) -> list[FunctionNode]:
         """All functions and methods of the file."""
         methods = [node for cls in self.all_classes for node in cls.methods.values()]
-        return [*self.functions.values(), *(node for node, _ in self.nested.values()), *methods]
+        return [*self.functions.values(), *self.replaced, *(node for node, _ in self.nested.values()), *methods]
 
     @cached_property
     def method_names(self) -> frozenset[str]:
@@ -182,14 +189,13 @@ class FileIndex:
 
     def excluded(self, node: FunctionNode) -> bool:
         """Whether a compiler never sees the function's body: disabled, or the kernel of a custom operator."""
-        known = operators().regions
-        if self.decorated(node, frozenset((*known["disabling"], *known["custom_operators"]))):
-            return True
-        for decorator in node.decorator_list:
-            target = decorator.func if isinstance(decorator, ast.Call) else decorator
-            if isinstance(target, ast.Attribute) and target.attr in known["custom_operator_methods"]:
-                return True
-        return False
+        return node in self._kept_away or compiling.kept_away(self, node) or compiling.is_kernel(self, node)
+
+    @cached_property
+    def _kept_away(self) -> frozenset[FunctionNode]:
+        """Methods of classes that a compiler is kept away from."""
+        classes = [cls for cls in self.all_classes if cls.node.decorator_list and compiling.kept_away(self, cls.node)]
+        return frozenset(method for cls in classes for method in cls.methods.values())
 
     def roots(self, assume_compiled: bool) -> list[Root]:
         """The functions that a compiler traces from their first line, in the order of the file."""
@@ -203,14 +209,17 @@ class FileIndex:
                     found.append(Root(node, cls))
         functions: list[tuple[str, FunctionNode, ClassInfo | None]]
         functions = [(name, node, None) for name, node in self.functions.items()]
+        functions += [(node.name, node, None) for node in self.replaced if node.decorator_list]
         functions += [(name, node, owner) for name, (node, owner) in self.nested.items()]
         methods = [(name, node, cls) for cls in self.all_classes for name, node in cls.methods.items()]
-        compiling = frozenset(known["compiling_calls"])
-        handed = self._handed_over(compiling)
+        handed = self._handed_over()
         for name, node, owner in (*functions, *methods):
             entry = self.has_inputs and owner is None and name in known["entry_functions"] and name in self.functions
             assumed = assume_compiled and owner is None and name not in known["input_functions"]
-            if entry or assumed or name in handed or self._compiling_decorator(node, compiling):
+            decorated = node.decorator_list and (
+                compiling.decorated_to_compile(self, node) or compiling.is_fake_kernel(self, node)
+            )
+            if entry or assumed or name in handed or decorated:
                 found.append(Root(node, owner))
         found += [Root(node, None) for node in self._handed_lambdas]
         unique: dict[ast.AST, Root] = {}
@@ -219,33 +228,26 @@ class FileIndex:
                 unique.setdefault(root.node, root)
         return sorted(unique.values(), key=lambda root: (root.node.lineno, root.node.col_offset))
 
-    def _compiling_decorator(self, node: FunctionNode, compiling: frozenset[str]) -> bool:
-        for decorator in node.decorator_list:
-            if self.dotted(decorator.func if isinstance(decorator, ast.Call) else decorator) in compiling:
-                return True
-            # @partial(torch.compile, fullgraph=True)
-            if isinstance(decorator, ast.Call) and any(self.dotted(a) in compiling for a in decorator.args):
-                return True
-        return False
-
-    def _handed_over(self, compiling: frozenset[str]) -> set[str]:
+    def _handed_over(self) -> set[str]:
         """Names of functions that are handed to a compiling call anywhere in the file."""
         self._handed_lambdas: list[ast.Lambda] = []
-        last_parts = {name.rsplit(".", 1)[-1] for name in compiling}
-        last_parts |= {alias for alias, name in self.imports.items() if name in compiling}
+        known = operators().regions["compiling_calls"]
+        last_parts = {name.rsplit(".", 1)[-1] for name in known}
+        last_parts |= {alias for alias, name in self.imports.items() if name in known}
+        last_parts |= {name for name, value in self.constants.items() if compiling.compiles(self, value)}
         if not any(f"{part}(" in self.source.text for part in last_parts):
             return set()
         names: set[str] = set()
         for node in descend(self.source.tree):
             if not isinstance(node, ast.Call) or terminal_name(node.func) not in last_parts:
                 continue
-            if self.dotted(node.func) not in compiling:
+            if not compiling.compiles(self, node.func):
                 continue
-            for argument in (*node.args[:1], *(k.value for k in node.keywords if k.arg in {"model", "mod", "f", "fn"})):
-                if isinstance(argument, ast.Lambda):
-                    self._handed_lambdas.append(argument)
-                elif isinstance(argument, (ast.Name, ast.Attribute)):
-                    names.add(terminal_name(argument))
+            for function in compiling.handed_over(self, node):
+                if isinstance(function, ast.Lambda):
+                    self._handed_lambdas.append(function)
+                else:
+                    names.add(terminal_name(function))
         return names
 
     # ---- which functions can matter
