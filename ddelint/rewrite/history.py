@@ -105,6 +105,11 @@ class History:
                 end = max(end, old_end) + change.growth
         return Span(span.filename, *_position(now, start), *_position(now, max(start, end)))
 
+    def moved(self, span: Span, since: History) -> Span:
+        """A span of the texts of `since`, which this history goes on from, on the current text."""
+        texts = {span.filename: since.current(span.filename)}
+        return History(texts, self.changes[len(since.changes) :]).forward(span)
+
     def row(self, filename: str, row: int) -> int:
         """Where a row of the original text stands in the current one."""
         return self.forward(Span(filename, row, 1, row, 1)).row

@@ -32,6 +32,7 @@ from ddelint.rewrite.bindings import moved_row
 from ddelint.rewrite.candidate import MOVES, Candidate, Context
 from ddelint.rewrite.history import History
 from ddelint.rewrite.moves import load_moves
+from ddelint.rewrite.together import fit_together, moved
 from ddelint.sites import locate
 from ddelint.source import SourceError, SourceFile
 
@@ -53,7 +54,7 @@ _CLAIM_RANK = {claim: rank for rank, claim in enumerate(Claim)}
 class Prover(Protocol):
     """What the search asks of a worker session (ddelint.trace.session.Session)."""
 
-    def trace(self, overlay: Overlay) -> TraceResult: ...
+    def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult: ...
 
     def compare(self, overlay: Overlay, decisions: tuple[Decision, ...], samples: int, quick: bool) -> Comparison: ...
 
@@ -85,6 +86,18 @@ class Step:
     reasons: tuple[str, ...]
     """Why it is not safe."""
     sides: tuple[int, int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Proposal:
+    """A candidate for one question of a trace, to be tried together with those of others."""
+
+    number: int
+    key: Key
+    question: Question
+    diagnostic: Diagnostic
+    candidate: Candidate
+    decisions: tuple[Decision, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +162,10 @@ class Search:
         self._traces: dict[tuple[tuple[str, str], ...], TraceResult] = {}
         self._lowered: dict[tuple[tuple[str, str], ...], Compilation] = {}
         self._verified: dict[tuple[tuple[str, str], ...], Compilation] = {}
+        self._alone: set[Key] = set()
+        """Questions whose first candidate did not hold together with those of others."""
+        self._postponed: set[Key] = set()
+        """Questions that wait until others are mended together, or not."""
         self._merely_unsafe: set[tuple[Key, str, str]] = set()
         """Candidates that the safe phase refused only because they are not safe: what is known costs no more time."""
         self._dear = False
@@ -220,8 +237,10 @@ class Search:
         )
 
     def _phase(self, state: _State, *, allow_unsafe: bool, mend: bool = True) -> _State:
-        """Mend one question after the other until none is left that can be mended."""
+        """Mend what is asked, all together or one after the other, until none is left that can be mended."""
         for _ in range(MOST_STEPS):
+            if mend and not allow_unsafe and self._mend_together(state):
+                continue
             question = self._next_question(state)
             if question is None:
                 return state
@@ -332,6 +351,97 @@ class Search:
         key = _key(state.history, question)
         diagnostic = self._diagnose(question, state.history.current(question.span.filename))
         state.others.setdefault(key, diagnostic.relocated(state.history.home))
+
+    # ------------------------------------------------------------------ all questions of a trace
+
+    def _mend_together(self, state: _State) -> bool:
+        """Mend what is asked now by the first candidate of each question, at once; False where that is no use.
+
+        The program that is judged is thus the one that is kept, and a file takes as many rounds as sites hide behind
+        others, not as many as there are sites. What doesn't hold is tried in halves, and at last each on its own.
+        """
+        proposals = self._proposals(state)
+        if len(proposals) < 2 and self._postponed:
+            self._postponed.clear()
+            proposals = self._proposals(state)
+        if len(proposals) < 2 or self._out_of_time():
+            return False
+        self._progress(f"{len(proposals)} questions together")
+        self._tell_share(state)
+        guilty = self._try_together(state, proposals)
+        if guilty is None:
+            half = max(2, len(proposals) // 2)
+            if len(proposals) == 2:
+                self._alone.update(proposal.key for proposal in proposals)
+            self._postponed.update(proposal.key for proposal in proposals[half:])
+        elif guilty:
+            self._alone.update(guilty)
+        else:
+            self._postponed.clear()
+        return True
+
+    def _proposals(self, state: _State) -> list[_Proposal]:
+        """The first candidate that may be safe of each question, as far as they can stand in one text."""
+        found: list[_Proposal] = []
+        for question in self._trace(state.history).questions:
+            if question.kind == "other" or question.span.filename not in self._originals:
+                continue
+            key = _key(state.history, question)
+            if key in state.given_up or key in self._alone or key in self._postponed:
+                continue
+            diagnostic = self._diagnose(question, state.history.current(question.span.filename))
+            if not self._wanted(diagnostic.relocated(state.history.home)):
+                continue
+            offered = self._candidates(state.history, question, diagnostic)
+            candidate = next((one for one in offered if self._may_be_safe(key, one)), None)
+            if candidate is None:
+                self._alone.add(key)
+            elif fit_together([proposal.candidate for proposal in found], candidate, state.history.current):
+                self._numbers += 1
+                decisions = _decisions(state.history, candidate, question)
+                found.append(_Proposal(self._numbers, key, question, diagnostic, candidate, decisions))
+        return found
+
+    def _may_be_safe(self, key: Key, candidate: Candidate) -> bool:
+        known = (key, candidate.move, _contents(candidate))
+        never = candidate.claim is Claim.PROMISE or candidate.spreads or candidate.last_resort
+        return not never and known not in self._banned and known not in self._doubted
+
+    def _try_together(self, state: _State, proposals: Sequence[_Proposal]) -> set[Key] | None:
+        """Apply all, retrace, compare; where all hold, they are the state's next steps.
+
+        Gives the questions whose candidates don't hold; None where it isn't clear which these are.
+        """
+        history = state.history
+        guilty = set()
+        for proposal in proposals:
+            try:
+                history = self._apply(history, moved(proposal.candidate, state.history, history), proposal.number)
+            except (engine.EngineError, SourceError, ValueError):
+                guilty.add(proposal.key)
+        if guilty:
+            return guilty
+        if self._trace(history).failure is not None:
+            return None
+        guilty = {p.key for p in proposals if self._still_asks(state, history, p.question, p.key, p.number)}
+        if guilty:
+            return guilty
+        candidates = [proposal.candidate for proposal in proposals]
+        claim = min((candidate.claim for candidate in candidates), key=_CLAIM_RANK.__getitem__)
+        decisions = tuple(decision for proposal in proposals for decision in proposal.decisions)
+        comparison, reason = self._agreement(state, history, candidates, decisions, claim)
+        if reason or verdict.doubt(comparison):
+            return None
+        guilty = {p.key for p in proposals if any(verdict.unreached(comparison, p.decisions))}
+        if guilty:
+            return guilty
+        for p in proposals:
+            sides = comparison.sides.get(p.decisions[0].key) if p.decisions else None
+            home = p.diagnostic.relocated(state.history.home)
+            state.others.pop(p.key, None)
+            state.steps.append(Step(p.number, p.key, home, p.candidate, p.decisions, Applicability.SAFE, (), sides))
+        state.history = history
+        return guilty
 
     # ------------------------------------------------------------------ one question
 
@@ -446,27 +556,9 @@ class Search:
         if open_reason:
             return None, open_reason
         decisions = _decisions(state.history, candidate, question)
-        before = tuple(decision for step in state.steps for decision in step.decisions)
-        candidates = [candidate, *(step.candidate for step in state.steps)]
-        for samples in (PROBES, QUICK_SAMPLES) if self._dear else (QUICK_SAMPLES,):
-            comparison = self._judged(candidates, self._compare(history, before + decisions, samples, quick=True))
-            if comparison.failure is not None:
-                return None, f"could not be run: {comparison.failure.message}"
-            refuted = verdict.refutation(comparison, candidate.claim)
-            if refuted:
-                return None, refuted
-        self._dear = comparison.seconds > DEAR_SECONDS
-        affordable = int(QUICK_SAMPLES * FULL_SECONDS / max(comparison.seconds, 0.1))
-        unreached = {decision.key for decision, _ in verdict.unreached(comparison, decisions)}
-        if unreached - self._one_sided:
-            # a few inputs did not show both sides: try more of them before calling the fix unsafe
-            if affordable > QUICK_SAMPLES:
-                samples = min(self._samples, affordable)
-                comparison = self._judged(candidates, self._compare(history, before + decisions, samples, quick=False))
-            refuted = verdict.refutation(comparison, candidate.claim)
-            if refuted:
-                return None, refuted
-            self._one_sided.update(decision.key for decision, _ in verdict.unreached(comparison, decisions))
+        comparison, refuted = self._agreement(state, history, [candidate], decisions, candidate.claim)
+        if refuted:
+            return None, refuted
         reasons = _doubts(comparison, candidate, decisions, state)
         reasons += [text for text in (self._doubted.get((key, candidate.move, _contents(candidate))),) if text]
         applicability = Applicability.UNSAFE if reasons else Applicability.SAFE
@@ -477,6 +569,40 @@ class Search:
         sides = comparison.sides.get(decisions[0].key) if decisions else None
         step = Step(number, key, home, candidate, decisions, applicability, tuple(reasons), sides)
         return (history, step), ""
+
+    def _agreement(
+        self,
+        state: _State,
+        history: History,
+        added: Sequence[Candidate],
+        decisions: tuple[Decision, ...],
+        claim: Claim,
+    ) -> tuple[Comparison, str]:
+        """The original against the program with new candidates, on few inputs or as many as show both sides.
+
+        Gives what refutes them, too.
+        """
+        new, earlier = decisions, tuple(decision for step in state.steps for decision in step.decisions)
+        decisions = earlier + new
+        candidates = [*added, *(step.candidate for step in state.steps)]
+        for samples in (PROBES, QUICK_SAMPLES) if self._dear else (QUICK_SAMPLES,):
+            comparison = self._judged(candidates, self._compare(history, decisions, samples, quick=True))
+            if comparison.failure is not None:
+                return comparison, f"could not be run: {comparison.failure.message}"
+            refuted = verdict.refutation(comparison, claim)
+            if refuted:
+                return comparison, refuted
+        self._dear = comparison.seconds > DEAR_SECONDS
+        affordable = int(QUICK_SAMPLES * FULL_SECONDS / max(comparison.seconds, 0.1))
+        unreached = {decision.key for decision, _ in verdict.unreached(comparison, new)}
+        if unreached - self._one_sided:
+            # a few inputs did not show both sides: try more of them before calling the fix unsafe
+            if affordable > QUICK_SAMPLES:
+                samples = min(self._samples, affordable)
+                comparison = self._judged(candidates, self._compare(history, decisions, samples, quick=False))
+            refuted = verdict.refutation(comparison, claim)
+            self._one_sided.update(decision.key for decision, _ in verdict.unreached(comparison, new))
+        return comparison, refuted
 
     def _apply(self, history: History, candidate: Candidate, number: int) -> History:
         changed = history.add(candidate.edits, number)
@@ -578,10 +704,7 @@ class Search:
             history = state.history.without(step.number)
             if history is None:
                 continue
-            traced = self._trace(history)
-            if traced.failure is not None or any(
-                q.kind != "other" and q.span.filename in self._originals for q in traced.questions
-            ):
+            if self._asks_anything(history):
                 continue
             compilation = self._prover.compile(history.overlay, self._targets, QUICK_SAMPLES, "eager")
             if compilation.failure is None and all(r.ok for r in compilation.results):
@@ -674,6 +797,17 @@ class Search:
         if key not in self._traces:
             self._traces[key] = self._prover.trace(history.overlay)
         return self._traces[key]
+
+    def _asks_anything(self, history: History) -> bool:
+        """Whether a program asks, or cannot be traced; its first question is enough to know."""
+        key = tuple(sorted(history.overlay.items()))
+        traced = self._traces.get(key) or self._prover.trace(history.overlay, first=True)
+        if not traced.questions:
+            self._traces[key] = traced
+        if not any(q.span.filename in self._originals for q in traced.questions):
+            traced = self._trace(history)
+        asking = (q for q in traced.questions if q.kind != "other" and q.span.filename in self._originals)
+        return traced.failure is not None or any(asking)
 
     def _diagnostics(self, state: _State, safe: _State, comparison: Comparison | None) -> tuple[Diagnostic, ...]:
         """One diagnostic a site, on the original text, with the fix and what was run to trust it."""

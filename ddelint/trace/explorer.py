@@ -117,11 +117,12 @@ class _Run:
     on_plan: bool = True
 
 
-def trace_entry(entry: Entry, paths: tuple[str, ...], options: SessionOptions) -> TraceResult:
+def trace_entry(entry: Entry, paths: tuple[str, ...], options: SessionOptions, *, first: bool = False) -> TraceResult:
     """Trace every side of every data-dependent question of `entry`; blame code under `paths` (absolute).
 
     Returns one question for each asking expression, in the order of first meeting; `open_pairs` counts what the budget
     left. Exceptions of the program are findings or nothing, never raised; TorchInternalsMissing becomes a failure.
+    With `first`, the first question ends it.
     """
     started, held = time.monotonic(), _peak_memory()
     budget = Budget(seconds=max(1.0, min(Budget().seconds, options.timeout * 0.6)))
@@ -129,8 +130,9 @@ def trace_entry(entry: Entry, paths: tuple[str, ...], options: SessionOptions) -
         gradients = "compile" in options.targets
         explorer = Explorer(entry, paths, budget, options.seed, backed=options.backed, gradients=gradients)
         explorer.exports, explorer.cpp = "export" in options.targets, options.cpp
+        explorer.first_only = first
         explorer.explore()
-        if explorer.calls_custom:
+        if explorer.calls_custom and not (first and explorer.has_asked):
             explorer.note(fake_kernels.disagreements(entry, Paths(paths), (options.seed, options.seed + 1)))
     except torch_internals.TorchInternalsMissing as error:
         return TraceResult((), 0, failure=EntryFailure("no-torch", str(error)))
@@ -166,6 +168,8 @@ class Explorer:
         """Whether the C++ functions behind a question are wanted."""
         self.exports = False
         """Whether what export alone refuses counts."""
+        self.first_only = False
+        """Whether it is enough to know that something is asked."""
         self._launched: set[str] = set()
         """Triton kernels whose launch was told."""
         self.calls_custom = False
@@ -202,6 +206,8 @@ class Explorer:
                 self.remembers_calls = True
                 continue
             self._any_completed |= ending.completed
+            if self.first_only and self.has_asked:
+                return
             if ending.error is not None and not self._stand_ins.known_to_be_missing:
                 self._note_end(ending.error)
             plan = self._again() if self._stand_ins.learn(ending.error) else self._next_plan()
@@ -212,6 +218,11 @@ class Explorer:
             if question.kind == "operator" and not question.fake and question.operator:
                 self._questions[index] = replace(question, fake=self._stand_ins.body(question.operator))
         return list(self._run.asked)
+
+    @property
+    def has_asked(self) -> bool:
+        """Whether any site has asked so far."""
+        return bool(self._sites)
 
     def note(self, questions: Sequence[Question]) -> None:
         """Take over what was found elsewhere."""
@@ -255,6 +266,8 @@ class Explorer:
         if who is None or any(torch_internals.tolerates_undecidable(p.code) for p in who.stack[who.last_user + 1 :]):
             return None
         site = self._site(observer, inquiry, who)
+        if self.first_only:
+            raise _BudgetSpent
         answer = self._choose(site, observer, inquiry)
         self._run.asked.append((site.key, answer))
         site.covered.add(answer)

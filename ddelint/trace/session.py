@@ -229,9 +229,9 @@ class Session:
         self._info = from_wire(EntryInfo, reply["result"])
         return None
 
-    def trace(self, overlay: Overlay) -> TraceResult:
-        """All questions of the program, with `overlay` in effect."""
-        reply = self.ask("trace", {"overlay": dict(overlay)})
+    def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
+        """All questions of the program, with `overlay` in effect; `first`: only whether there are any, and one."""
+        reply = self.ask("trace", {"overlay": dict(overlay), "first": first})
         return _result(TraceResult, reply, TraceResult(questions=(), runs=0))
 
     def compare(

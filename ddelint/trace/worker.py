@@ -500,7 +500,7 @@ def _trace(options: SessionOptions, request: Mapping[str, Any]) -> object:
     with _engine():
         from ddelint.trace.explorer import trace_entry
 
-        return trace_entry(entry, options.paths, options)
+        return trace_entry(entry, options.paths, options, first=request.get("first", False))
 
 
 def _original(options: SessionOptions, request: Mapping[str, Any]) -> Any:

@@ -39,7 +39,7 @@ class Prover:
         self.one_sided = False
         self.traces = 0
 
-    def trace(self, overlay: Overlay) -> TraceResult:
+    def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
         self.traces += 1
         questions = []
         for row, line in enumerate(overlay.get(NAME, TEXT).splitlines(), start=1):
@@ -140,7 +140,7 @@ def test_a_rewrite_that_still_asks_is_refused(moves: pytest.MonkeyPatch) -> None
 
 def test_a_fake_kernel_that_is_wrong_is_refused_wherever_it_stands(moves: pytest.MonkeyPatch) -> None:
     class Disagreeing(Prover):
-        def trace(self, overlay: Overlay) -> TraceResult:
+        def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
             result = super().trace(overlay)
             wrong = Question(
                 Span(NAME, 9, 5, 9, 13), "fake", "x", "", detail="it says shape (2), the operator returns (3)"
@@ -265,7 +265,7 @@ def test_a_region_around_the_caller_is_the_very_last_resort(moves: pytest.Monkey
     )
 
     class OneQuestion(Prover):
-        def trace(self, overlay: Overlay) -> TraceResult:
+        def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
             return TraceResult(() if "UNSEEN" in overlay.get(NAME, text) else (asked,), runs=1)
 
     def outline(context: Context) -> Iterator[Candidate]:
