@@ -28,8 +28,18 @@ def run_explain(source: str, paths: Sequence[str], options: CheckOptions) -> Rep
 
     Raises ExplainError.
     """
-    name, text, occurrences = _read(source, tuple(paths))
-    explainer = Diagnosing(name, text, tuple(paths), Places(paths))
+    return _report(*_read(source, tuple(paths)), tuple(paths), options, source)
+
+
+def explain_text(text: str, paths: Sequence[str], options: CheckOptions) -> Report:
+    """The report on a text at hand; `paths` as in `run_explain`. Places count in it under the name `-`."""
+    return _report(STDIN, *_of_text(text, tuple(paths)), tuple(paths), options, STDIN)
+
+
+def _report(
+    name: str, text: str, occurrences: Sequence[Occurrence], paths: tuple[str, ...], options: CheckOptions, source: str
+) -> Report:
+    explainer = Diagnosing(name, text, paths, Places(paths))
     found = [explainer.diagnostic(occurrence) for occurrence in occurrences]
     diagnostics = _joined([one for one in found if options.selects(one.code, one.span.filename)])
     notes = []

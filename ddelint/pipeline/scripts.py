@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from ddelint.options import CheckOptions
 from ddelint.pipeline.entries import session_options
@@ -17,7 +17,7 @@ from ddelint.protocol import EntryFailure, EntrySpec, ScriptRun, ScriptSpec
 from ddelint.report.model import Progress, Report
 
 if TYPE_CHECKING:
-    from ddelint.trace.session import CapturedScript
+    from ddelint.trace.session import CapturedScript, Session
 
 
 def run_script(
@@ -48,23 +48,38 @@ def run_script(
         _tell_of(script, captured.run, run)
         if save_inputs is not None:
             _save_inputs(captured, save_inputs, run)
-        reached: set[str] = set()
-        for number in range(len(captured.run.captures)):
-            opened = captured.open(number)
-            if isinstance(opened, EntryFailure):
-                spec = replace(_script_entry(script), filename=captured.run.captures[number].filename)
-                run.traced.append(entry_failure(opened, spec, run))
-            else:
-                reached |= search(opened, run)
-                if is_wanted(options):
-                    run.traced += parity_findings(opened, run)
-                if options.backed:
-                    run.traced += guards_of(captured.open(number, backed=True), run)
+        reached = check_programs(captured, _script_entry(script), run)
         for source in readable:
             if source.filename in reached:
                 run.static += static_findings(source, run)
         run.static += [finding for finding in syntax_errors if finding.span.filename in reached]
     return report(run, files=len(reached))
+
+
+class Captured(Protocol):
+    """Programs that were captured, and how their run went."""
+
+    run: ScriptRun
+
+    def open(self, number: int, *, backed: bool = False) -> Session | EntryFailure:
+        """One of the programs as a session."""
+
+
+def check_programs(captured: Captured, entry: EntrySpec, run: Run) -> set[str]:
+    """Trace, mend and verify each program; gives the files under PATHs that they run."""
+    reached: set[str] = set()
+    for number in range(len(captured.run.captures)):
+        opened = captured.open(number)
+        if isinstance(opened, EntryFailure):
+            spec = replace(entry, filename=captured.run.captures[number].filename)
+            run.traced.append(entry_failure(opened, spec, run))
+        else:
+            reached |= search(opened, run)
+            if is_wanted(run.options):
+                run.traced += parity_findings(opened, run)
+            if run.options.backed:
+                run.traced += guards_of(captured.open(number, backed=True), run)
+    return reached
 
 
 _OWN_WORDS = ("missing", "no-torch", "internal")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from ddelint.diagnostics import Applicability, Diagnostic
 from ddelint.measurements import Benchmark, Parity
@@ -51,6 +51,29 @@ class Report:
         """How many remaining findings have a fix of exactly this applicability."""
         return sum(d.fix is not None and d.fix.applicability is applicability for d in self.remaining)
 
+    def as_json(self) -> list[dict[str, Any]]:
+        """The remaining findings as `--output-format json` has them: plain values."""
+        from ddelint.report import json_
+
+        return [json_.finding(diagnostic) for diagnostic in self.remaining]
+
+    def __str__(self) -> str:
+        """The remaining findings as `--output-format full` has them, in plain text."""
+        from ddelint.report import notebook
+
+        return notebook.text(self)
+
+    def __repr__(self) -> str:
+        from ddelint.report import notebook
+
+        return f"<Report: {notebook.headline(self)}>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from ddelint.report import notebook
+
+        return notebook.html(self)
+
 
 @dataclass(frozen=True, slots=True)
 class Verification:
@@ -87,6 +110,26 @@ class VerifyReport:
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether every entry ran and every target agreed with eager."""
+        return all(verification.passed for verification in self.verifications)
+
+    def __str__(self) -> str:
+        """What `ddelint verify` prints, in plain text."""
+        from ddelint.report import notebook
+
+        return notebook.verified_text(self)
+
+    def __repr__(self) -> str:
+        return f"<VerifyReport: {', '.join(v.label for v in self.verifications)}: {'ok' if self.passed else 'not ok'}>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from ddelint.report import notebook
+
+        return notebook.verified_html(self)
 
 
 class Progress(Protocol):

@@ -128,6 +128,14 @@ class Recorder:
                 stack.enter_context(_replaced(torch.nn.Module, "__call__", self._calling()))
             yield
 
+    def heard(self, program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """A call of a program that was compiled before anybody listened."""
+        self._offer("torch.compile", program, args, kwargs)
+
+    def given(self, program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """A call that somebody hands over instead of making it."""
+        self._offer("given", program, args, kwargs)
+
     # ------------------------------------------------------------------ doors
 
     def _compile(self, program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -458,13 +466,23 @@ def _of_tensors(
 # ---------------------------------------------------------------------------- the script
 
 _captured: Recorder | None = None
+_adopted = False
+"""Whether what was captured comes from no script that could run again."""
 _ending = ""
 _traceback = ""
+
+
+def adopt(recorder: Recorder) -> None:
+    """What requests are about is what `recorder` kept in this process (see trace.live)."""
+    global _captured, _adopted
+    _captured, _adopted = recorder, True
 
 
 def run(options: SessionOptions, *, until: tuple[int, int] | None = None) -> None:
     """Run the script in this process and keep what it captures. Raises EntryProblem where there is no such script."""
     global _captured, _ending, _traceback
+    if _adopted:
+        raise entries.EntryProblem("missing", "code outside of functions cannot run again in this process")
     script = _script(options)
     recorder = Recorder(script.patterns, until=until)
     _captured, _ending, _traceback = recorder, "", ""

@@ -34,6 +34,8 @@ _real = functools.cache(os.path.realpath)
 _texts: dict[str, str] = {}
 """What is in effect: real path → text."""
 _remembered: list[FunctionType] = []
+_cells: set[str] = set()
+"""Files (real paths) whose text was executed in `__main__` piece by piece: a notebook's cells."""
 
 
 def remember() -> None:
@@ -45,6 +47,11 @@ def remember() -> None:
     _loaded_modules({})
     gc.collect()
     gc.freeze()
+
+
+def adopt(cells: set[str]) -> None:
+    """Take these files (real paths) as loaded, each of them by `__main__`."""
+    _cells.update(cells)
 
 
 def install(overlay: Mapping[str, str], *, fresh: bool = False) -> str:
@@ -180,7 +187,7 @@ class _Plan:
         real = _real(self.filename)
         for function in functions:
             code = function.__code__
-            if _real(code.co_filename) != real:
+            if _real(code.co_filename) != real or code.co_name == "<module>":  # that is being executed
                 continue
             lines = self.order.get(code.co_qualname, [])
             codes = self.new.get(code.co_qualname, [])
@@ -421,6 +428,8 @@ def _loaded_modules(changed: Mapping[str, str]) -> dict[str, list[ModuleType]]:
         filename = getattr(module, "__file__", None) if isinstance(module, ModuleType) else None
         if isinstance(filename, str) and _real(filename) in wanted:
             found.setdefault(_real(filename), []).append(module)
+    for filename in wanted & _cells:
+        found.setdefault(filename, []).append(sys.modules["__main__"])
     return found
 
 

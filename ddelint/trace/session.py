@@ -354,7 +354,7 @@ class CapturedScript:
     def open(self, number: int, *, backed: bool = False) -> Session | EntryFailure:
         """The captured program as a session; run once in eager, as Worker.open does. `backed`: see SessionOptions."""
         capture = self.run.captures[number]
-        session = _CaptureSession(self._session, number, capture, backed)
+        session = CaptureSession(self._session, number, capture, backed)
         failure = session.start()
         return session if failure is None else failure
 
@@ -367,7 +367,7 @@ class CapturedScript:
         self._session.close()
 
 
-class _CaptureSession(Session):
+class CaptureSession(Session):
     """One captured program; closing it leaves the others open."""
 
     def __init__(self, script: Session, number: int, capture: CaptureInfo, backed: bool) -> None:
@@ -377,6 +377,7 @@ class _CaptureSession(Session):
         self._info = None
 
     def start(self) -> EntryFailure | None:
+        """Run the program once in eager; gives why that failed."""
         reply = self.ask("enter", {})
         if "failure" in reply:
             return from_wire(EntryFailure, reply["failure"])

@@ -885,6 +885,29 @@ class CompileWatch:
         return call
 
 
+@contextlib.contextmanager
+def compiled_modules_watched(tell: Callable[[Any, tuple[Any, ...], dict[str, Any]], None]) -> Iterator[None]:
+    """Inside, modules that were compiled before run in eager, and `tell` hears of each call before it runs."""
+    kind = private("torch._dynamo.eval_frame", "OptimizedModule")
+    own, plain = vars(kind).get("__call__"), kind.__call__
+
+    def __call__(module: Any, *args: Any, **kwargs: Any) -> Any:
+        if watched(module.forward) is not None:
+            return plain(module, *args, **kwargs)
+        program = uncompiled(module)
+        tell(program, args, kwargs)
+        return program(*args, **kwargs)
+
+    kind.__call__ = __call__
+    try:
+        yield
+    finally:
+        if own is not None:
+            kind.__call__ = own
+        else:
+            del kind.__call__
+
+
 def watched(wrapper: Any) -> Any:
     """The program behind a wrapper that CompileWatch made; None for anything else."""
     return getattr(wrapper, "_ddelint_program", None)

@@ -268,8 +268,7 @@ class _Zygote:
             if failure is not None:
                 _send(self._channel, {"failure": to_wire(failure)})
                 return
-            if _uses_cuda() or _has_autograd_threads():
-                # a fork cannot use a CUDA context that its parent made, nor its parent's threads
+            if is_unforkable():
                 _send(self._channel, {"cold": True})
                 return
         _send(self._channel, {"imported": True})
@@ -298,6 +297,28 @@ class _Zygote:
         reply = {"failure": to_wire(failure)} if failure is not None else _handle(self._options, request)
         if os.getpid() == owner:
             _send(channel, reply)
+
+
+def answered_by_fork(
+    options: SessionOptions, request: Mapping[str, Any], prepare: Callable[[], None]
+) -> dict[str, Any]:
+    """One request, answered by a fork of this process, which holds the program (see trace.live)."""
+
+    def run(channel: socket.socket) -> None:
+        prepare()
+        _send(channel, _handle(options, request))
+
+    return _supervised(Child.start(run), options, lambda: False)
+
+
+def is_unforkable() -> bool:
+    """Whether this process has something that its forks cannot use: a CUDA context, autograd's threads."""
+    return _uses_cuda() or _has_autograd_threads()
+
+
+def load_for_requests() -> None:
+    """Import what most requests need, so that not every fork does."""
+    _load(PRELOADED)
 
 
 def _supervised(child: Child, options: SessionOptions, cancelled: Callable[[], bool]) -> dict[str, Any]:

@@ -1,0 +1,96 @@
+"""Programs that live in this very process, as sessions: a notebook's, a test's.
+
+Each request is answered by a fork of the process, as a script's captures are: nothing that tracing does survives in the
+process itself. What cannot be done so is running module-level code again, since nobody knows what made the programs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from ddelint.errors import DdelintError
+from ddelint.protocol import EntryFailure, EntrySpec, ScriptRun, ScriptSpec, SessionOptions
+from ddelint.trace import capture, cells, torch_internals, worker
+from ddelint.trace.session import CaptureSession, Session
+
+HERE = ScriptSpec("this process")
+"""What stands where a script's name would."""
+
+
+class LiveCaptures:
+    """The programs that a recorder has kept in this process; what CapturedScript is for a script."""
+
+    def __init__(self, recorder: capture.Recorder, options: SessionOptions, texts: cells.Cells) -> None:
+        """`options.entry.script` is HERE. Raises DdelintError where a fork of this process could not work."""
+        if not hasattr(os, "fork"):
+            raise DdelintError("tracing needs a system with fork (Linux or macOS)")
+        if worker.is_unforkable():
+            raise DdelintError(
+                "this process has opened a CUDA device, which a fork of it cannot use: "
+                "capture before the first use of the GPU, or use `ddelint run`"
+            )
+        self.run = ScriptRun(tuple(one.info for one in recorder.captures), recorder.left_out)
+        self._answers = _Answers(recorder, options, texts)
+        worker.load_for_requests()
+
+    def open(self, number: int, *, backed: bool = False) -> Session | EntryFailure:
+        """The program as a session; run once in eager. `backed`: see SessionOptions."""
+        session = CaptureSession(self._answers, number, self.run.captures[number], backed)
+        failure = session.start()
+        return session if failure is None else failure
+
+
+class _Answers(Session):
+    """All programs of this process; each request says which one it is about."""
+
+    def __init__(self, recorder: capture.Recorder, options: SessionOptions, texts: cells.Cells) -> None:
+        self.options = options
+        self._info = None
+        self._recorder = recorder
+        self._texts = texts
+
+    def ask(self, method: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """One request, answered by a fork."""
+
+        def prepare() -> None:
+            # what OpenMP's threads hold is lost in a fork, and with a single thread nothing needs them
+            torch.set_num_threads(1)
+            self._texts.rename()
+            capture.adopt(self._recorder)
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # Python's on forks of processes with threads
+            return worker.answered_by_fork(self.options, {"method": method, **arguments}, prepare)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+@contextlib.contextmanager
+def recording(recorder: capture.Recorder) -> Iterator[None]:
+    """Inside, what is compiled or exported runs in eager and is kept; modules that were compiled before, too."""
+    with recorder.listening(), torch_internals.compiled_modules_watched(recorder.heard):
+        yield
+
+
+def recorder_of(patterns: Sequence[str]) -> capture.Recorder:
+    """What keeps the calls of programs."""
+    return capture.Recorder(patterns)
+
+
+def session_options(options: SessionOptions, files: Sequence[str]) -> SessionOptions:
+    """The options of a session in this process, `files` counting as ours, too."""
+    entry = replace(options.entry, script=HERE)
+    return replace(options, entry=entry, paths=tuple(dict.fromkeys((*options.paths, *files))))
+
+
+def entry_spec() -> EntrySpec:
+    """The entry that stands for this process."""
+    return EntrySpec(HERE.target, script=HERE)
