@@ -10,7 +10,7 @@ from pathlib import PurePath
 DEFAULT_TARGETS = ("export", "compile")
 TARGETS = ("export", "strict", "compile")
 FORMATS = (
-    "full", "concise", "json", "json-lines", "sarif", "github", "gitlab", "junit", "markdown",
+    "full", "concise", "json", "json-lines", "sarif", "github", "gitlab", "junit", "markdown", "html",
 )  # fmt: skip
 DEVICES = ("auto", "cpu", "cuda")
 SAVED_INPUTS = ".safetensors"

@@ -83,9 +83,12 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     sources = {path.relative_to(CHECKOUT).as_posix() for path in (CHECKOUT / "ddelint").rglob("*.py")}
     assert {name for name in names if name.endswith(".py")} == sources
     assert "ddelint/py.typed" in names
+    assert {f"ddelint/report/templates/report.{kind}" for kind in ("html.jinja", "css", "js")} <= names
     assert described["Version"] == VERSION
     required = [text for text in described.get_all("Requires-Dist") or [] if "extra ==" not in text]
-    assert sorted(re.split(r"[<>=]", text)[0] for text in required) == ["click", "libcst", "pathspec", "rich"]
+    assert sorted(re.split(r"[<>=]", text)[0] for text in required) == [
+        "click", "jinja2", "libcst", "pathspec", "pygments", "rich",
+    ]  # fmt: skip
 
 
 def test_rules_are_listed_with_click_alone(environment: Path, tmp_path: Path) -> None:

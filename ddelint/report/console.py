@@ -20,7 +20,7 @@ FIX_LINES = 12
 DETAIL_LINES = 24
 CRUMBS = 4
 
-_FRONT_ENDS = {
+FRONT_ENDS = {
     "export": "export",
     "strict": "strict export",
     "compile": "torch.compile",
@@ -103,7 +103,7 @@ def _birth(symbols: Sequence[Symbol]) -> str:
 def _sections(diagnostic: Diagnostic, sources: Sources, style: Style) -> Iterator[tuple[str, list[str]]]:
     room = max(style.width - SECTION, 20)
     if diagnostic.asks:
-        yield "asks", wrapped([_FRONT_ENDS.get(name, name) for name in diagnostic.asks], room, ", ")
+        yield "asks", wrapped([FRONT_ENDS.get(name, name) for name in diagnostic.asks], room, ", ")
     for title, places in _stack(diagnostic, style.verbose):
         yield title, wrapped(places, room, " → ")
     if diagnostic.cpp_frames:

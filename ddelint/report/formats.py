@@ -85,6 +85,12 @@ def _markdown(report: Report, how: Rendering) -> str:
     return joined(markdown.render_report(report, how.command, how.unsafe_fixes, how.arguments))
 
 
+def _html(report: Report, how: Rendering) -> str:
+    from ddelint.report import html
+
+    return html.render_report(report, how.command, how.unsafe_fixes, how.arguments)
+
+
 _FORMATS: dict[str, Callable[[Report, Rendering], str]] = {
     "full": _full,
     "concise": _concise,
@@ -95,6 +101,7 @@ _FORMATS: dict[str, Callable[[Report, Rendering], str]] = {
     "gitlab": _gitlab,
     "junit": _junit,
     "markdown": _markdown,
+    "html": _html,
 }
 """How each of options.FORMATS is written; what few calls need is imported by those."""
 

@@ -1,0 +1,117 @@
+"""Where the boxes and arrows of a flow stand: births above, steps below them, the question at the bottom."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+from ddelint.report.flow import Flow, Step
+from ddelint.report.style import width_of
+
+CHARACTER = 7.3
+"""Pixels of a monospaced character of 12 pixels."""
+LONGEST = 58
+"""Columns of a box's text; the whole text is its tooltip."""
+ROW = 660.0
+"""Pixels that boxes side by side may take."""
+HEIGHT, GAP_X, GAP_Y, PADDING = 44.0, 22.0, 30.0, 12.0
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A box with two lines of text; `kind` is birth, step or question."""
+
+    kind: str
+    step: Step
+    code: str
+    words: str
+    x: float
+    y: float
+    width: float
+    height: float = HEIGHT
+
+    @property
+    def middle(self) -> float:
+        """The x of its centre."""
+        return self.x + self.width / 2
+
+
+@dataclass(frozen=True, slots=True)
+class Arrow:
+    """From a box's lower edge to the next one's upper edge, as an SVG path."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """A drawing of `width` by `height` pixels."""
+
+    boxes: tuple[Box, ...]
+    arrows: tuple[Arrow, ...]
+    width: float
+    height: float
+
+
+def graph_of(flow: Flow) -> Graph:
+    """The drawing of a flow."""
+    layers: list[list[tuple[str, Step]]] = [[("step", step)] for step in flow.steps]
+    layers.append([("question", flow.question)])
+    rows = _rows([("birth", step) for step in flow.births])
+    sizes = [[_width(step) for _, step in row] for row in (*rows, *layers)]
+    width = max(_total(row) for row in sizes)
+    boxes: list[list[Box]] = []
+    y = 1.0
+    for row, widths in zip((*rows, *layers), sizes, strict=True):
+        x = 1 + (width - _total(widths)) / 2
+        placed = []
+        for (kind, step), size in zip(row, widths, strict=True):
+            placed.append(Box(kind, step, _cut(step.code), _cut(_words(step)), x, y, size))
+            x += size + GAP_X
+        boxes.append(placed)
+        y += HEIGHT + GAP_Y
+    chain = boxes[len(rows) :]
+    births = [box for row in boxes[: len(rows)] for box in row]
+    arrows = [_arrow(birth, chain[0][0]) for birth in births]
+    arrows += [_arrow(above[0], below[0]) for above, below in itertools.pairwise(chain)]
+    everything = tuple(box for row in boxes for box in row)
+    return Graph(everything, tuple(arrows), width + 2, y - GAP_Y + 1)
+
+
+def _rows(births: list[tuple[str, Step]]) -> list[list[tuple[str, Step]]]:
+    """Births side by side as far as they fit."""
+    rows: list[list[tuple[str, Step]]] = []
+    for birth in births:
+        if rows and _total([_width(step) for _, step in (*rows[-1], birth)]) <= ROW:
+            rows[-1].append(birth)
+        else:
+            rows.append([birth])
+    return rows
+
+
+def _words(step: Step) -> str:
+    words = step.words.replace("`", "")
+    return f"line {step.span.row}: {words}" if step.span is not None else words
+
+
+def _width(step: Step) -> float:
+    longest = max(width_of(_cut(step.code)), width_of(_cut(_words(step))))
+    return max(longest, 12) * CHARACTER + 2 * PADDING
+
+
+def _total(widths: list[float]) -> float:
+    return sum(widths) + GAP_X * (len(widths) - 1)
+
+
+def _cut(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
+
+
+def _arrow(above: Box, below: Box) -> Arrow:
+    start, end = above.y + above.height, below.y - 5
+    target = min(max(above.middle, below.x + PADDING), below.x + below.width - PADDING)
+    half = (start + end) / 2
+    return Arrow(
+        f"M{above.middle:.1f} {start:.1f} C{above.middle:.1f} {half:.1f} {target:.1f} {half:.1f} {target:.1f} {end:.1f}"
+    )

@@ -1,0 +1,217 @@
+"""The `html` format: one file that holds everything, with the findings in the source that they are about."""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from ddelint.catalog import rule
+from ddelint.diagnostics import Diagnostic
+from ddelint.report.console import FRONT_ENDS, changed_lines, evidence_words, rule_name
+from ddelint.report.diff import shown_path
+from ddelint.report.flow import flow_of
+from ddelint.report.graph import Graph, graph_of
+from ddelint.report.highlight import Mark, Piece, painted
+from ddelint.report.model import Report
+from ddelint.report.sources import Sources
+from ddelint.version import VERSION
+
+CONTEXT = 8
+"""Lines around a finding that are shown; the rest of a file is folded."""
+_TEMPLATES = Path(__file__).parent / "templates"
+_LABELS = {
+    "fixed": "fixed",
+    "safe": "safe fix",
+    "unsafe": "unsafe fix",
+    "display": "by hand",
+    "none": "no fix",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One finding as the page tells it."""
+
+    number: int
+    finding: Diagnostic
+    name: str
+    url: str
+    place: str
+    row: int
+    """The row of the shown text below which the card stands; 0: not in it."""
+    state: str
+    """fixed, or the fix's applicability, or none."""
+    asks: tuple[str, ...]
+    graph: Graph
+    changes: tuple[tuple[str, tuple[str, ...]], ...]
+    """Filename → the lines that the fix takes away and puts there."""
+    evidence: tuple[str, ...]
+
+    @property
+    def label(self) -> str:
+        """The state in words."""
+        return _LABELS[self.state]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of source, with the cards below it."""
+
+    row: int
+    pieces: Sequence[Piece]
+    cards: Sequence[Card]
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Lines in a row, folded where nothing in them is about a finding."""
+
+    lines: Sequence[Line]
+    folded: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FilePage:
+    """One file with its findings."""
+
+    number: int
+    name: str
+    filename: str
+    cards: Sequence[Card]
+    stretches: Sequence[Stretch]
+    diff: Sequence[str]
+
+    @property
+    def homeless(self) -> list[Card]:
+        """The findings whose line is not there to be shown."""
+        return [card for card in self.cards if not card.row]
+
+
+def render_report(report: Report, command: str, unsafe_fixes: bool, arguments: str = "") -> str:
+    """The whole page, findings that were fixed included. `command` is the call that found them, without `--fix`."""
+    environment = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["ticks"] = _ticks
+    pages = _pages(report)
+    cards = [card for page in pages for card in page.cards]
+    flags = ["--unsafe-fixes"] if unsafe_fixes else []
+    return environment.get_template("report.html.jinja").render(
+        version=VERSION,
+        report=report,
+        pages=pages,
+        rules=sorted(Counter((card.finding.code, card.name) for card in cards).items()),
+        states=[(state, label, count) for state, label in _LABELS.items() if (count := _of_state(cards, state))],
+        files={page.filename: page.number for page in pages},
+        command=" ".join(filter(None, (command, *flags, arguments))),
+        fix_command=" ".join(filter(None, (command, "--fix", *flags, arguments))),
+        style=Markup((_TEMPLATES / "report.css").read_text("utf-8")),  # ours, and not made of anybody's input
+        script=Markup((_TEMPLATES / "report.js").read_text("utf-8")),
+        shown_path=shown_path,
+    )
+
+
+def _ticks(text: str) -> Markup:
+    """Text whose `code` stands between back quotes."""
+    parts = [
+        Markup("<code>{}</code>").format(part) if at % 2 else escape(part) for at, part in enumerate(text.split("`"))
+    ]
+    return Markup("").join(parts)
+
+
+def _of_state(cards: Sequence[Card], state: str) -> int:
+    return sum(card.state == state for card in cards)
+
+
+def _pages(report: Report) -> list[FilePage]:
+    new, old = Sources(report.texts), Sources({**report.texts, **report.originals})
+    findings = sorted(report.diagnostics, key=lambda d: (d.span, d.code, d.message))
+    cards = [_card(number, finding, report, old if finding.fixed else new) for number, finding in enumerate(findings)]
+    pages: list[FilePage] = []
+    for filename in dict.fromkeys(finding.span.filename for finding in findings):
+        own = [card for card in cards if card.finding.span.filename == filename]
+        lines = new.lines(filename)
+        marks = [mark for card in cards for mark in _marks(card) if mark.span.filename == filename]
+        number = len(pages)
+        diff = report.diffs.get(filename, "").splitlines()
+        pages.append(FilePage(number, shown_path(filename), filename, own, list(_stretches(lines, own, marks)), diff))
+    return pages
+
+
+def _card(number: int, finding: Diagnostic, report: Report, sources: Sources) -> Card:
+    fix = finding.fix
+    state = "fixed" if finding.fixed else fix.applicability.value if fix is not None else "none"
+    try:
+        url = rule(finding.code).url
+    except KeyError:
+        url = ""
+    changes = []
+    for name in dict.fromkeys(edit.span.filename for edit in fix.edits) if fix is not None else ():
+        source = sources.get(name)
+        if source is not None and fix is not None:
+            own = [edit for edit in fix.edits if edit.span.filename == name]
+            changes.append((shown_path(name), tuple(changed_lines(source, own))))
+    span = finding.span
+    return Card(
+        number=number,
+        finding=finding,
+        name=rule_name(finding.code),
+        url=url,
+        place=f"{shown_path(span.filename)}:{span.row}:{span.column}",
+        row=_row_now(finding, report, sources),
+        state=state,
+        asks=tuple(FRONT_ENDS.get(name, name) for name in finding.asks),
+        graph=graph_of(flow_of(finding)),
+        changes=tuple(changes),
+        evidence=tuple(evidence_words(finding.evidence)) if finding.evidence is not None else (),
+    )
+
+
+def _row_now(finding: Diagnostic, report: Report, sources: Sources) -> int:
+    """The row of the shown text that the finding belongs to: what was fixed stood in the text before."""
+    filename, row = finding.span.filename, finding.span.row
+    if not finding.fixed or filename not in report.originals:
+        return row if row <= len(sources.lines(filename)) else 0
+    before = report.originals[filename].splitlines()
+    after = report.texts.get(filename, "").splitlines()
+    for tag, a, b, c, d in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if a < row <= b:
+            return c + (row - a) if tag == "equal" else max(d, 1)
+    return 0
+
+
+def _marks(card: Card) -> Iterator[Mark]:
+    """What is underlined for a finding; of one that was fixed nothing is left to underline."""
+    finding = card.finding
+    if finding.fixed:
+        return
+    yield Mark(finding.span, "asks", card.number)
+    for symbol in finding.symbols:
+        if symbol.created is not None and symbol.created != finding.span:
+            yield Mark(symbol.created, "born", card.number)
+
+
+def _stretches(lines: Sequence[str], cards: Sequence[Card], marks: Sequence[Mark]) -> Iterator[Stretch]:
+    rows = {card.row for card in cards if card.row} | {mark.span.row for mark in marks}
+    shown = {near for row in rows for near in range(row - CONTEXT, row + CONTEXT + 1)}
+    painted_lines = painted(lines, marks)
+    made: list[Line] = []
+    folded = False
+    for row in range(1, len(lines) + 1):
+        if made and folded != (row not in shown):
+            yield Stretch(made, folded)
+            made = []
+        folded = row not in shown
+        made.append(Line(row, painted_lines[row - 1], [card for card in cards if card.row == row]))
+    if made:
+        yield Stretch(made, folded)
