@@ -99,6 +99,8 @@ class CheckOptions:
     """Take unsafe fixes, too (with `fix`: write them; with `diff`: show them)."""
     diff: bool = False
     """Compute the diff of what would be written; write nothing."""
+    diff_base: str | None = None
+    """A git revision: only findings on lines that have changed since count."""
     entry: EntryOption | None = None
     """From `--entry`, `--inputs`, `--init`; None where none of them was given."""
     entries: tuple[EntryOption, ...] = ()

@@ -107,6 +107,7 @@ selection_options = options_of(
     click.option("--force-exclude", is_flag=True, default=None, help="Leave out files given by name, too."),
     click.option("--respect-gitignore/--no-respect-gitignore", default=None,
                  help="Skip what git ignores.  [default: yes]"),
+    click.option("--diff-base", metavar="REV", help="Only findings on lines changed since this git revision."),
 )  # fmt: skip
 format_options = options_of(
     click.option("--output-format", type=FormatType(), multiple=True, callback=flattened, metavar="FORMAT[:FILE]",
@@ -173,6 +174,7 @@ def check_options(paths: Sequence[str], given: dict[str, Any]) -> CheckOptions:
         "fix": given.get("fix"),
         "unsafe_fixes": given.get("unsafe_fixes"),
         "diff": given.get("diff"),
+        "diff_base": given.get("diff_base"),
         "entry": entry if any(references.values()) else None,
         "targets": config.targets(given["target"], "--target") if given["target"] is not None else None,
         "unbacked": config.unbacked(given["unbacked"], "--unbacked") if given["unbacked"] is not None else None,

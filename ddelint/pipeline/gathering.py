@@ -79,6 +79,8 @@ class Run:
     errors: list[str] = field(default_factory=list)
     executed: dict[str, frozenset[int]] = field(default_factory=dict)
     """Filename → rows that a traced entry ran."""
+    bases: dict[str, str | None] = field(default_factory=dict)
+    """Filename → its text at the revision of `--diff-base`, as far as asked for; None: not there."""
 
 
 def roots(paths: Sequence[str]) -> list[str]:

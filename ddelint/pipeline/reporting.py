@@ -10,7 +10,7 @@ from ddelint import suppressions
 from ddelint.catalog import rule
 from ddelint.diagnostics import Applicability, Diagnostic, Evidence
 from ddelint.merge import merge
-from ddelint.pipeline import static_fixing
+from ddelint.pipeline import changed_lines, static_fixing
 from ddelint.pipeline.gathering import PipelineError, Run, static_findings
 from ddelint.report.diff import unified_diff
 from ddelint.report.model import Report
@@ -28,6 +28,7 @@ def report(run: Run, *, files: int) -> Report:
     findings = merge(static, [d for d in run.traced if not _is_told(d, static)])
     findings = _apply_suppressions(findings, run)
     findings = [d for d in findings if options.selects(d.code, d.span.filename)]
+    findings = changed_lines.only(findings, run)
     written = dict(run.history.overlay) if run.history is not None else {}
     if findings:
         findings = static_fixing.with_offers(findings, run)
@@ -85,6 +86,7 @@ def _after_writing(findings: Sequence[Diagnostic], rewritten: Mapping[str, str],
         source = SourceFile(filename, text, run.sources[filename].encoding)
         known = [finding.span for finding in told if not finding.fixed and finding.span.filename == filename]
         again = suppressions.apply(source, list(static_findings(source, run)))
+        again = changed_lines.only(again, run, {filename: text})
         told += [
             new
             for new in again

@@ -14,6 +14,7 @@ from ddelint import suppressions
 from ddelint.catalog import rule
 from ddelint.diagnostics import Diagnostic
 from ddelint.options import CheckOptions, Mode
+from ddelint.pipeline.changed_lines import is_new
 from ddelint.pipeline.entries import label, others, session_options
 from ddelint.pipeline.gathering import PipelineError, Run
 from ddelint.pipeline.parity import is_wanted, parity_findings
@@ -99,6 +100,7 @@ def search(session: Session, run: Run) -> set[str]:
         types=types.functions,
         wanted=lambda diagnostic: (
             options.selects(diagnostic.code, diagnostic.span.filename) and not ignored(diagnostic)
+            and is_new(diagnostic, run)
         ),
         progress=run.progress.stage,
         share=run.progress.share,

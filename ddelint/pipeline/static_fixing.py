@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ddelint import suppressions
 from ddelint.diagnostics import Diagnostic
+from ddelint.pipeline import changed_lines
 from ddelint.pipeline.gathering import Run, static_findings
 from ddelint.source import SourceError, SourceFile
 
@@ -57,6 +58,7 @@ def _again(source: SourceFile, run: Run) -> str:
 
     found = suppressions.apply(source, list(static_findings(source, run)))
     chosen = [d for d in found if run.options.selects(d.code, source.filename)]
+    chosen = changed_lines.only(chosen, run, {source.filename: source.text})
     text = mended(source, with_static_fixes(chosen, {source.filename: source}), run.options.unsafe_fixes)
     return text if _parses(source, text) else source.text
 

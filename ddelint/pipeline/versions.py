@@ -24,7 +24,7 @@ def other_version(against: str, files: Sequence[SourceFile]) -> dict[str, str]:
         except (OSError, SourceError) as error:
             raise PipelineError(f"--against {against}: {error}") from error
     else:
-        texts = {source.filename: text for source in files if (text := _at_revision(against, source)) is not None}
+        texts = {source.filename: text for source in files if (text := at_revision(against, source)) is not None}
     return {source.filename: texts[source.filename] for source in files if _differs(source, texts)}
 
 
@@ -32,24 +32,26 @@ def _differs(source: SourceFile, texts: dict[str, str]) -> bool:
     return source.filename in texts and texts[source.filename] != source.text
 
 
-def _at_revision(revision: str, source: SourceFile) -> str | None:
-    """The file's text at a git revision; None where it did not exist there. Raises PipelineError."""
+def at_revision(revision: str, source: SourceFile, option: str = "--against") -> str | None:
+    """The file's text at a git revision; None where it did not exist there. Raises PipelineError naming `option`."""
     folder, name = os.path.split(source.filename)
-    if _git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}") is None:
-        raise PipelineError(f"--against {revision}: neither a file nor a git revision of {folder}")
-    data = _git(folder, "show", f"{revision}:./{name}")
+    arguments = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+    if _git(option, folder, *arguments) is None:
+        neither = "neither a file nor" if option == "--against" else "not"
+        raise PipelineError(f"{option} {revision}: {neither} a git revision of {folder}")
+    data = _git(option, folder, "show", f"{revision}:./{name}")
     if data is None:
         return None
     try:
         return SourceFile.from_bytes(source.filename, data).text
     except SourceError as error:
-        raise PipelineError(f"--against {revision}: {source.filename} does not parse there: {error}") from error
+        raise PipelineError(f"{option} {revision}: {source.filename} does not parse there: {error}") from error
 
 
-def _git(folder: str, *arguments: str) -> bytes | None:
+def _git(option: str, folder: str, *arguments: str) -> bytes | None:
     """What git prints; None where it fails. Raises PipelineError where there is no git."""
     try:
         done = subprocess.run(["git", "-C", folder, *arguments], capture_output=True, check=False)
     except OSError as error:
-        raise PipelineError(f"--against wants a file, or git to find a revision: {error.strerror}") from error
+        raise PipelineError(f"{option} needs git to find a revision: {error.strerror}") from error
     return done.stdout if done.returncode == 0 else None
