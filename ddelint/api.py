@@ -91,6 +91,9 @@ class CheckArguments(EntryArguments, total=False):
     extend_exclude: Listed
     force_exclude: bool
     respect_gitignore: bool
+    baseline: AnyPath
+    """Findings that it knows are left out."""
+    write_baseline: AnyPath
     cache: bool
     jobs: int
 

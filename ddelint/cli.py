@@ -274,7 +274,7 @@ def show_config(path: str, config_file: str | None, isolated: bool) -> None:
     from ddelint import config
 
     found = config_of([path], config_file, isolated)
-    emit(config.to_toml(config.resolve(found, {}), found.path), None)
+    emit(config.to_toml(config.resolve(found, {}), found.path, found.extends), None)
 
 
 @main.command()

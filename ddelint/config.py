@@ -6,7 +6,7 @@ import difflib
 import os
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -41,6 +41,8 @@ class Config:
     root: Path
     settings: Mapping[str, Any] = field(default_factory=dict)
     extend_exclude: tuple[str, ...] = ()
+    extends: tuple[Path, ...] = ()
+    """The files that it builds on, nearest first."""
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
@@ -100,35 +102,72 @@ def unbacked(text: str, where: str) -> str:
     return text.replace(" ", "")
 
 
-def nearest(folder: Path) -> Path | None:
-    """The configuration file that holds for `folder`: the first one found on the way up to the root."""
-    for place in (folder, *folder.parents):
-        own, shared = place / OWN_FILE, place / SHARED_FILE
-        if own.is_file():
-            return own
-        if shared.is_file() and b"ddelint" in shared.read_bytes() and "ddelint" in _parse(shared).get("tool", {}):
-            return shared
+def here(folder: Path) -> Path | None:
+    """The configuration file in `folder` itself."""
+    own, shared = folder / OWN_FILE, folder / SHARED_FILE
+    if own.is_file():
+        return own
+    if shared.is_file() and b"ddelint" in shared.read_bytes() and "ddelint" in _parse(shared).get("tool", {}):
+        return shared
     return None
 
 
-def load(path: Path) -> Config:
-    """Read one configuration file. Raises ConfigError where it, or any key in it, cannot be used."""
+def nearest(folder: Path) -> Path | None:
+    """The configuration file that holds for `folder`: the first one found on the way up to the root."""
+    return next((found for place in (folder, *folder.parents) if (found := here(place)) is not None), None)
+
+
+def load(path: Path, below: tuple[Path, ...] = ()) -> Config:
+    """Read one configuration file and what it extends. Raises ConfigError where it, or any key in it, cannot be used.
+
+    `below`: the files that extend this one.
+    """
     table = _parse(path)
     if path.name == SHARED_FILE:
         table = table.get("tool", {}).get("ddelint", {})
     root = path.resolve().parent
     settings: dict[str, Any] = {}
     extend_exclude: tuple[str, ...] = ()
+    extended: Config | None = None
     for key, value in table.items():
         where = f"{path.name}: `{key}`"
+        if key == "extend":
+            extended = _extended(path, value, where, root, below)
+            continue
         if key not in _KEYS:
-            raise ConfigError(f"{path}: unknown key `{key}`{suggestion(key, _KEYS)}")
+            raise ConfigError(f"{path}: unknown key `{key}`{suggestion(key, (*_KEYS, 'extend'))}")
         read = _KEYS[key](value, where, root)
         if key == "extend-exclude":
             extend_exclude = read
         else:
             settings["targets" if key == "target" else key.replace("-", "_")] = read
-    return Config(path, root, settings, extend_exclude)
+    return _over(extended, Config(path, root, settings, extend_exclude))
+
+
+def _extended(path: Path, value: Any, where: str, root: Path, below: tuple[Path, ...]) -> Config:
+    if not isinstance(value, str):
+        raise ConfigError(f"{where} must be the name of a file")
+    target = Path(os.path.normpath(root / Path(value).expanduser()))
+    if not target.is_file():
+        raise ConfigError(f"{where}: no such file: {target}")
+    chain = (*below, path.resolve())
+    if target.resolve() in chain:
+        raise ConfigError(f"{where}: {' extends '.join(str(file) for file in (*chain, target.resolve()))}")
+    return load(target, chain)
+
+
+def _over(extended: Config | None, own: Config) -> Config:
+    """A configuration on top of the one that it extends: tables and `extend-…` add up, everything else is replaced."""
+    if extended is None:
+        return own
+    settings = {**extended.settings, **own.settings}
+    for name in ("extend_select", "per_file_ignores"):
+        settings[name] = (*extended.settings.get(name, ()), *own.settings.get(name, ()))
+    entries = {entry.name: entry for config in (extended, own) for entry in config.settings.get("entries", ())}
+    settings["entries"] = tuple(entries.values())
+    exclude = () if "exclude" in own.settings else extended.extend_exclude
+    files = tuple(file for file in (extended.path, *extended.extends) if file is not None)
+    return Config(own.path, own.root, settings, (*exclude, *own.extend_exclude), files)
 
 
 def discover(folder: Path) -> Config:
@@ -155,9 +194,10 @@ def resolve(config: Config, overrides: Mapping[str, Any], extend_exclude: tuple[
     return options
 
 
-def to_toml(options: CheckOptions, source: Path | None) -> str:
+def to_toml(options: CheckOptions, source: Path | None, extends: Sequence[Path] = ()) -> str:
     """The resolved configuration as a ddelint.toml that would have the same effect."""
-    lines = [f"# from {source}" if source else "# no configuration file: these are the defaults"]
+    origin = ", which extends ".join(str(path) for path in (source, *extends))
+    lines = [f"# from {origin}" if source else "# no configuration file: these are the defaults"]
     values: dict[str, object] = {
         "select": options.select,
         "extend-select": options.extend_select,
@@ -173,6 +213,7 @@ def to_toml(options: CheckOptions, source: Path | None) -> str:
         "device": options.device,
         "timeout": options.timeout,
     }
+    values |= {"baseline": options.baseline} if options.baseline is not None else {}
     values |= {"unbacked": options.unbacked} if options.unbacked else {}
     values |= {"python": options.python} if options.python is not None else {}
     lines += [f"{key} = {_toml(value)}" for key, value in values.items()]
@@ -257,6 +298,12 @@ def _device(value: Any, where: str, root: Path) -> str:
     return str(value)
 
 
+def _file(value: Any, where: str, root: Path) -> str:
+    if not isinstance(value, str) or not value:
+        raise ConfigError(f"{where} must be the name of a file")
+    return str(root / Path(value).expanduser())
+
+
 def _interpreter(value: Any, where: str, root: Path) -> str:
     if not isinstance(value, str):
         raise ConfigError(f"{where} must be a string")
@@ -326,5 +373,6 @@ _KEYS: dict[str, Reader] = {
     "timeout": _seconds,
     "entries": _entries,
     "python": _interpreter,
+    "baseline": _file,
     "assume-compiled": _boolean,
 }

@@ -54,16 +54,22 @@ def python_files(paths: Sequence[str], options: CheckOptions) -> Discovered:
             raise DiscoveryError(f"no such file or folder: {text}")
         if path.is_dir():
             before = len(found)
-            rules = _Exclusions.above(path, options)
-            found.update(dict.fromkeys(_walk(path, rules, options)))
+            own = options.within(str(path))
+            found.update(dict.fromkeys(_walk(path, _Exclusions.above(path, own), own)))
             if len(found) == before:
                 warnings.append(f"no Python files found under {text}")
-        elif not (options.force_exclude and _Exclusions.above(path, options).leave_out(path, folder=False)):
-            found[path] = None
+        else:
+            own = options.at(str(path))
+            if not (own.force_exclude and _Exclusions.above(path, own).leave_out(path, folder=False)):
+                found[path] = None
     return Discovered(tuple(found), tuple(warnings))
 
 
 def _walk(folder: Path, rules: _Exclusions, options: CheckOptions) -> Iterator[Path]:
+    own = options.within(str(folder))
+    if own.exclude != options.exclude or own.root != options.root:
+        rules = rules.configured_by(own)
+    options = own
     rules = rules.entering(folder) if options.respect_gitignore else rules
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
@@ -110,6 +116,10 @@ class _Exclusions:
             None if _verdict(configured, path, is_folder) else configured,
             tuple(spec for spec in ignore_files if not _verdict(spec, path, is_folder)),
         )
+
+    def configured_by(self, options: CheckOptions) -> _Exclusions:
+        """The same with the patterns of another configuration, which is nearer."""
+        return _Exclusions((Path(options.root), _specification(tuple(options.exclude))), self.ignore_files)
 
     def entering(self, folder: Path) -> _Exclusions:
         """The same with the ignore file of `folder`, where it has one."""

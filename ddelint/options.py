@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
-from pathlib import PurePath
+from pathlib import Path, PurePath
+from typing import Protocol
 
 DEFAULT_TARGETS = ("export", "compile")
 TARGETS = ("export", "strict", "compile")
@@ -88,6 +90,19 @@ class PerFileIgnore:
         return matches(path, self.pattern)
 
 
+class ByFolder(Protocol):
+    """Options that differ between folders."""
+
+    @property
+    def entries(self) -> tuple[EntryOption, ...]:
+        """Entries of the configurations that were met so far."""
+        ...
+
+    def options_for(self, folder: Path, call: CheckOptions) -> CheckOptions:
+        """What holds for the files of `folder` in a call with these options."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class CheckOptions:
     """Everything `check` and `verify` must know. Paths in it are absolute unless said otherwise."""
@@ -145,6 +160,20 @@ class CheckOptions:
     """The name that `stdin` goes by; with it, and no other path, nothing is read from disk or written."""
     verbose: int = 0
     quiet: bool = False
+    baseline: str | None = None
+    """A file of known findings, which are not told."""
+    write_baseline: str | None = None
+    """Where all that is found becomes known."""
+    layers: ByFolder | None = field(default=None, repr=False, compare=False)
+    """What other configurations say of the files that they are nearest to."""
+
+    def at(self, filename: str) -> CheckOptions:
+        """The options that hold for one file. Raises ConfigError where its configuration cannot be used."""
+        return self.within(os.path.dirname(filename))
+
+    def within(self, folder: str) -> CheckOptions:
+        """The options that hold for the files of a folder, as `at`."""
+        return self if self.layers is None else self.layers.options_for(Path(folder), self)
 
     def selects(self, code: str, filename: str = "") -> bool:
         """Whether findings of `code` in `filename` count: of two prefixes that match, the longer decides.

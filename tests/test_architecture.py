@@ -14,7 +14,7 @@ import ddelint
 
 PACKAGE = Path(ddelint.__file__).parent
 ROOMS = ("static", "trace", "rewrite", "verify", "report", "explain")
-FRONT = {"cli", "commands", "__main__", "pipeline", "config", "discovery", "api", "capturing"}
+FRONT = {"cli", "commands", "__main__", "pipeline", "config", "discovery", "api", "baseline", "capturing", "layers"}
 """What stands before the rooms: no room may know of it."""
 MAY_IMPORT = {
     "static": set(),

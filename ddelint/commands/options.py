@@ -108,6 +108,10 @@ selection_options = options_of(
     click.option("--respect-gitignore/--no-respect-gitignore", default=None,
                  help="Skip what git ignores.  [default: yes]"),
     click.option("--diff-base", metavar="REV", help="Only findings on lines changed since this git revision."),
+    click.option("--baseline", type=click.Path(dir_okay=False), metavar="FILE",
+                 help="Leave out what FILE knows, and tell what it knows in vain."),
+    click.option("--write-baseline", type=click.Path(dir_okay=False), metavar="FILE",
+                 help="Make all that is found known to FILE."),
 )  # fmt: skip
 format_options = options_of(
     click.option("--output-format", type=FormatType(), multiple=True, callback=flattened, metavar="FORMAT[:FILE]",
@@ -147,6 +151,7 @@ def config_of(paths: Sequence[str], config_file: str | None, isolated: bool) -> 
 def check_options(paths: Sequence[str], given: dict[str, Any]) -> CheckOptions:
     """The call's options over its configuration. Raises ConfigError or UsageError where they make no sense."""
     from ddelint import config
+    from ddelint.layers import with_layers
 
     if given.get("static") and given.get("trace"):
         raise click.UsageError("--static and --trace exclude each other")
@@ -192,6 +197,7 @@ def check_options(paths: Sequence[str], given: dict[str, Any]) -> CheckOptions:
         "exclude": given.get("exclude") or None,
         "force_exclude": given.get("force_exclude"),
         "respect_gitignore": given.get("respect_gitignore"),
+        **{name: os.path.abspath(given[name]) for name in ("baseline", "write_baseline") if given.get(name)},
         "cache": False if given.get("no_cache") else None,
         "jobs": (jobs or os.cpu_count() or 1) if jobs is not None else None,
         "stdin": sys.stdin.buffer.read() if from_stdin else None,
@@ -199,7 +205,8 @@ def check_options(paths: Sequence[str], given: dict[str, Any]) -> CheckOptions:
         "verbose": given["verbose"],
         "quiet": given["quiet"],
     }
-    return config.resolve(found, overrides, tuple(given.get("extend_exclude") or ()))
+    pinned = given["config_file"] is not None or given["isolated"]
+    return with_layers(found, overrides, tuple(given.get("extend_exclude") or ()), pinned)
 
 
 def codes_of(given: dict[str, Any]) -> dict[str, tuple[str, ...] | None]:

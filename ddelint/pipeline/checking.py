@@ -19,6 +19,9 @@ def run_check(paths: Sequence[str], options: CheckOptions, progress: Progress) -
     """Find, propose, verify and, as the options say, write. Raises PipelineError (one line, exit code 2)."""
     run = Run(options, progress, Sources((), {}))
     found = discover(paths, run)
+    run.checked = frozenset(map(str, found))
+    if options.layers is not None and options.layers.entries:
+        options = run.options = replace(options, entries=(*options.entries, *options.layers.entries))
     readable = read_files(found, paths, run)
     specs = [] if options.mode is Mode.STATIC else entry_specs(paths, readable, options)
     if not specs and options.mode is Mode.TRACE:

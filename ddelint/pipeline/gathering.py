@@ -81,6 +81,8 @@ class Run:
     """Filename → rows that a traced entry ran."""
     bases: dict[str, str | None] = field(default_factory=dict)
     """Filename → its text at the revision of `--diff-base`, as far as asked for; None: not there."""
+    checked: frozenset[str] = frozenset()
+    """The files that the call is about."""
 
 
 def roots(paths: Sequence[str]) -> list[str]:
@@ -124,7 +126,7 @@ def static_findings(source: SourceFile, run: Run) -> Sequence[Diagnostic]:
     """What the static pass says of one file, from the cache where it knows the text."""
     from ddelint.static.checks import check_source, might_matter
 
-    options = run.options
+    options = run.options.at(source.filename)
     data = source.encode()
     if not might_matter(data):
         return ()

@@ -10,7 +10,7 @@ from ddelint import suppressions
 from ddelint.catalog import rule
 from ddelint.diagnostics import Applicability, Diagnostic, Evidence
 from ddelint.merge import merge
-from ddelint.pipeline import changed_lines, static_fixing
+from ddelint.pipeline import baselining, changed_lines, static_fixing
 from ddelint.pipeline.gathering import PipelineError, Run, static_findings
 from ddelint.report.diff import unified_diff
 from ddelint.report.model import Report
@@ -27,7 +27,8 @@ def report(run: Run, *, files: int) -> Report:
         static = with_static_fixes(static, run.sources, _proven(run.traced))
     findings = merge(static, [d for d in run.traced if not _is_told(d, static)])
     findings = _apply_suppressions(findings, run)
-    findings = [d for d in findings if options.selects(d.code, d.span.filename)]
+    findings = [d for d in findings if options.at(d.span.filename).selects(d.code, d.span.filename)]
+    findings = baselining.without_known(findings, run)
     findings = changed_lines.only(findings, run)
     written = dict(run.history.overlay) if run.history is not None else {}
     if findings:
@@ -44,8 +45,9 @@ def report(run: Run, *, files: int) -> Report:
     writes = options.fix and not options.diff
     if writes:
         _write(rewritten, run)
-        findings = _after_writing(findings, rewritten, run)
+        findings = baselining.new_after_writing(_after_writing(findings, rewritten, run), rewritten, run)
     written_now = rewritten if writes else {}
+    findings = baselining.write(findings, written_now, run)
     shown = sorted({d.span.filename for d in findings if d.span.filename in run.sources})
     return Report(
         diagnostics=tuple(findings),
@@ -90,7 +92,7 @@ def _after_writing(findings: Sequence[Diagnostic], rewritten: Mapping[str, str],
         told += [
             new
             for new in again
-            if run.options.selects(new.code, filename)
+            if run.options.at(filename).selects(new.code, filename)
             and not (filename in run.executed and rule(new.code).refutable)
             and not any(new.span.overlaps(span) for span in known)
         ]

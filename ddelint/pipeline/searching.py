@@ -99,7 +99,8 @@ def search(session: Session, run: Run) -> set[str]:
         diagnose=diagnose,
         types=types.functions,
         wanted=lambda diagnostic: (
-            options.selects(diagnostic.code, diagnostic.span.filename) and not ignored(diagnostic)
+            options.at(diagnostic.span.filename).selects(diagnostic.code, diagnostic.span.filename)
+            and not ignored(diagnostic)
             and is_new(diagnostic, run)
         ),
         progress=run.progress.stage,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ddelint import suppressions
 from ddelint.diagnostics import Diagnostic
-from ddelint.pipeline import changed_lines
+from ddelint.pipeline import baselining, changed_lines
 from ddelint.pipeline.gathering import Run, static_findings
 from ddelint.source import SourceError, SourceFile
 
@@ -57,8 +57,9 @@ def _again(source: SourceFile, run: Run) -> str:
     from ddelint.rewrite.static_fixes import mended, with_static_fixes
 
     found = suppressions.apply(source, list(static_findings(source, run)))
-    chosen = [d for d in found if run.options.selects(d.code, source.filename)]
+    chosen = [d for d in found if run.options.at(source.filename).selects(d.code, source.filename)]
     chosen = changed_lines.only(chosen, run, {source.filename: source.text})
+    chosen = baselining.new_after_writing(chosen, {source.filename: source.text}, run)
     text = mended(source, with_static_fixes(chosen, {source.filename: source}), run.options.unsafe_fixes)
     return text if _parses(source, text) else source.text
 
