@@ -55,6 +55,20 @@ class Operators:
     """Reductions whose first argument stands before dim."""
     tensor_first: Names
     """Shapes of answers whose functions take a tensor first."""
+    count_first: Names
+    """Reductions whose first argument is a count, before dim."""
+    always_pairs: Names
+    """Reductions that give values and indices even without dim, which is then the last."""
+    cut_to: Names
+    """Sorted pairs cut to as many as an argument says."""
+    asks_of_sizes: Names
+    """Operators that ask whether a tensor is empty (or has one element), and so about sizes that depend on data."""
+    keeps_dtype: Names
+    """Operators under `letters` whose answer is a mask where their tensor is one."""
+    side_by_side: Mapping[str, str]
+    """Ways to concatenate whose dimension follows from the rank: h, v or c."""
+    letters: Mapping[str, str]
+    """Operator → its shape, as ddelint/static/letters.py reads it."""
     counting: Names
     """Reductions whose result is a count when they are applied to a mask."""
     conversions: Names
@@ -88,10 +102,12 @@ class Operators:
     """Matches text that may call one of them."""
     says: Mapping[str, str]
     """A sentence for the reader about each kind of source."""
-    source_patterns: tuple[re.Pattern[str], ...]
-    """Text that matches one of these may hold a source or a sink."""
-    source_patterns_of_functions: tuple[re.Pattern[str], ...]
+    source_calls: re.Pattern[str]
+    """Text with one of these calls may hold a source or a sink."""
+    source_calls_of_functions: re.Pattern[str]
     """The same, for the text of a single function."""
+    source_patterns: tuple[re.Pattern[str], ...]
+    """So may text that matches one of these; each begins with a literal: that is what makes the scan fast."""
     framework_tokens: tuple[bytes, ...]
     region_tokens: tuple[bytes, ...]
     always_tokens: tuple[bytes, ...]
@@ -123,17 +139,21 @@ def _either(tokens: list[str]) -> str:
     return "|".join(map(re.escape, tokens))
 
 
-def _patterns(scan: Mapping[str, list[str]]) -> tuple[re.Pattern[str], ...]:
-    """Expressions for sources and sinks. Each begins with a literal: that is what makes the scan fast."""
-    reductions = _either(scan["reductions"])
-    calls = [rf"{re.escape(name)}\((?<!\w{re.escape(name)}\()" for name in scan["calls"]]
-    texts = (rf"\.(?:{reductions})\(\)", rf"torch\.(?:{reductions})\(", *scan["patterns"])
-    return tuple(map(re.compile, (*calls, *texts, *_bare_calls(scan["builtins"]))))
+def _called(scan: Mapping[str, list[str]], builtins: Sequence[str]) -> re.Pattern[str]:
+    """A call that may read or demand data, at its parenthesis: looked for from there, it costs a tenth.
 
-
-def _bare_calls(names: Sequence[str]) -> tuple[str, ...]:
-    """Calls of a name that is not looked up in anything."""
-    return tuple(rf"{name}\((?<![.\w]{name}\()" for name in map(re.escape, names))
+    `name(` of anything; of the built-ins, where it is looked up in nothing; of reductions, `.sum()` and `torch.sum(`.
+    """
+    ends: dict[str, list[str]] = {}
+    for names, before, after in (
+        (scan["calls"], r"\W", ""),
+        (builtins, r"[^\w.]", ""),
+        (scan["reductions"], r"\.", r"\)"),
+        (scan["reductions"], r"torch\.", ""),
+    ):
+        for name in names:
+            ends.setdefault(name[-1], []).append(rf"(?<={before}{re.escape(name)}\(){after}")
+    return re.compile(r"\((?:" + "|".join(rf"(?<={end}\()(?:{'|'.join(found)})" for end, found in ends.items()) + ")")
 
 
 @cache
@@ -162,10 +182,17 @@ def _build(table: dict[str, Any]) -> Operators:
         row_by_row=frozenset(demands["row_by_row"]),
         order_first=frozenset(demands["order_first"]),
         tensor_first=frozenset(evidence["tensor_first"]),
+        count_first=frozenset(demands["count_first"]),
+        always_pairs=frozenset(demands["always_pairs"]),
+        cut_to=frozenset(demands["cut_to"]),
+        asks_of_sizes=frozenset(demands["asks_of_sizes"]),
+        keeps_dtype=frozenset(demands["keeps_dtype"]),
+        side_by_side=dict(table["side_by_side"]),
+        letters=dict(table["letters"]),
         counting=frozenset(demands["counting"]),
         conversions=frozenset(table["conversions"]["names"]),
         keeps=frozenset(table["conversions"]["keeps"]),
-        returns=_inverted(table["returns"]),
+        returns={**_inverted(table["returns"]), **dict.fromkeys(table["letters"], "by_letters")},
         attributes=_inverted(table["attributes"]),
         symbolic=_inverted(table["symbolic"]),
         builtins=_inverted(table["builtins"]),
@@ -184,11 +211,9 @@ def _build(table: dict[str, Any]) -> Operators:
         retired=_inverted(table["retired"]),
         retired_pattern=re.compile(rf"\b(?:{_either(sorted(_retired_words(table['retired'])))})\b"),
         says=dict(table["says"]),
-        source_patterns=_patterns(scan),
-        source_patterns_of_functions=(
-            *_patterns(scan),
-            *map(re.compile, _bare_calls(scan["builtins_of_functions"])),
-        ),
+        source_calls=_called(scan, scan["builtins"]),
+        source_calls_of_functions=_called(scan, (*scan["builtins"], *scan["builtins_of_functions"])),
+        source_patterns=tuple(map(re.compile, scan["patterns"])),
         framework_tokens=tuple(token.encode() for token in scan["framework"]),
         region_tokens=tuple(token.encode() for token in scan["regions"]),
         always_tokens=tuple(token.encode() for token in scan["always"]),

@@ -6,9 +6,10 @@ import ast
 import bisect
 import io
 import tokenize
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from ddelint.diagnostics import Edit, Span
 
@@ -25,6 +26,32 @@ _LEAVES = frozenset((int, str, float, complex, bool, bytes, type(None), type(...
 """Types of a node's fields that hold no further nodes."""
 
 
+class DeferredBody(list[ast.stmt]):
+    """A function's statements, which are parsed when somebody looks at them (see static.outline)."""
+
+    def __init__(self, load: Callable[[], list[ast.stmt]]) -> None:
+        super().__init__()
+        self._load: Callable[[], list[ast.stmt]] | None = load
+
+    def _loaded(self) -> None:
+        if self._load is not None:
+            statements = self._load()
+            self._load = None
+            self.extend(statements)
+
+    def __iter__(self) -> Iterator[ast.stmt]:
+        self._loaded()
+        return super().__iter__()
+
+    def __len__(self) -> int:
+        self._loaded()
+        return super().__len__()
+
+    def __getitem__(self, index: Any) -> Any:
+        self._loaded()
+        return super().__getitem__(index)
+
+
 def descend(root: ast.AST) -> Iterator[ast.AST]:
     """The node and everything below it, in no order (`ast.walk`, at a fraction of its cost; no contexts)."""
     waiting: list[ast.AST] = [root]
@@ -35,6 +62,8 @@ def descend(root: ast.AST) -> Iterator[ast.AST]:
             kind = type(value)
             if kind is list:
                 waiting += [child for child in value if type(child) not in _LEAVES]
+            elif kind is DeferredBody:
+                waiting += value
             elif kind not in _LEAVES:
                 waiting.append(value)
 
@@ -48,7 +77,7 @@ def _parents(root: ast.AST) -> dict[ast.AST, ast.AST]:
                 for child in value:
                     if type(child) not in _LEAVES:
                         parents[child] = node
-            elif kind not in _LEAVES:
+            elif kind not in _LEAVES and kind is not DeferredBody:
                 parents[value] = node
     return parents
 

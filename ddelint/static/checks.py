@@ -18,6 +18,7 @@ from ddelint.static import patterns
 from ddelint.static.domain import Step, Tensor, Unbacked, Value
 from ddelint.static.events import Event
 from ddelint.static.interpreter import BudgetError, Interpreter
+from ddelint.static.outline import outlined
 from ddelint.static.regions import FileIndex
 from ddelint.static.scan import might_matter
 
@@ -39,7 +40,7 @@ def check_source(source: SourceFile, *, assume_compiled: bool = False) -> list[D
     With `assume_compiled` every function counts as compiled. Raises SourceError where the file doesn't parse.
     """
     with _no_collection():
-        index = FileIndex(source)
+        index = FileIndex(outlined(source))
         found = [*_patterns(index, assume_compiled), *_undecidable(index, assume_compiled)]
     unique: dict[tuple[str, Span], Diagnostic] = {}
     for diagnostic in found:
@@ -100,7 +101,7 @@ def _diagnostic(source: SourceFile, event: Event) -> Diagnostic | None:
     code = event.rule or rule_for(site, kind, question=event.question, operator=event.operator, symbols=symbols)
     span = reported_span(site, code)
     subject = event.subject if event.subject is not None and code in _SUBJECT_SAYS_IT else None
-    expression = _text(source, subject if subject is not None else span)
+    expression = event.text or _text(source, subject if subject is not None else span)
     rule = _rule(code)
     return Diagnostic(
         code=code,

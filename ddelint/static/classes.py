@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 from ddelint.operators import operators
@@ -89,7 +91,7 @@ class Attributes:
                     self._construct(base.methods[method], cls, table)
         for base in bases:
             for name, method_node in base.methods.items():
-                if name not in _CONSTRUCTORS:
+                if name not in _CONSTRUCTORS and _may_assign(method_node, index.text_of(method_node)):
                     for target in own_assignments(method_node):
                         if target in table:
                             table[target] = _changed_later(table[target])
@@ -129,6 +131,18 @@ class Attributes:
                     if owner == self_name and method in registered:
                         known = interpreter.settled(rest[0], end.names) if rest else UNKNOWN
                         table[name] = known if isinstance(known, Tensor) else Tensor()
+
+
+def _may_assign(node: FunctionNode, text: str) -> bool:
+    """Whether the method's text looks as if it assigned attributes of its first parameter. False is certain."""
+    return bool(node.args.args) and _assignment(node.args.args[0].arg).search(text) is not None
+
+
+@cache
+def _assignment(owner: str) -> re.Pattern[str]:
+    first = rf"\b{re.escape(owner)}\.\w+"
+    end = r"\s*(?::[^\n=]*)?(?:[-+*/%&|^@]|//|\*\*|<<|>>)?=(?!=)"
+    return re.compile(rf"^[ \t]*\(?{first}(?:\s*,\s*[\w.*]+)*\)?{end}|{first}(?:\s*,\s*{first})*\)?{end}", re.MULTILINE)
 
 
 def own_assignments(node: FunctionNode) -> set[str]:

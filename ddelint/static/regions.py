@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
+import bisect
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from ddelint.operators import operators, terminal_name
-from ddelint.source import SourceFile, descend
+from ddelint.source import DeferredBody, SourceFile, descend
 from ddelint.static import compiling, scan
+from ddelint.static.outline import OutlinedSource
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -50,6 +52,8 @@ class FileIndex:
         self.all_classes: list[ClassInfo] = []
         self.constants: dict[str, ast.expr] = {}
         self._rebound: set[str] = set()
+        if isinstance(source, OutlinedSource):
+            source.on_loading = lambda node: self._visit(node.body, None, 1)
         self._visit(source.tree.body, None, 0)
         for name in self._rebound:
             self.constants.pop(name, None)
@@ -81,7 +85,8 @@ class FileIndex:
                         self.functions[node.name] = node
                     else:
                         self.nested[node.name] = (node, owner)
-                    self._visit(node.body, None, depth + 1)
+                    if type(node.body) is not DeferredBody:
+                        self._visit(node.body, None, depth + 1)
                 case ast.ClassDef():
                     info = ClassInfo(node.name, node)
                     self.all_classes.append(info)
@@ -266,22 +271,52 @@ class FileIndex:
             found.setdefault(name, []).append(function)
         return found
 
-    @cached_property
-    def _matters(self) -> dict[ast.AST, bool]:
-        return {}
-
     def matters(self, node: FunctionNode | ast.Lambda) -> bool:
         """Whether the function, or one that it may call, holds a token of the byte scan."""
-        known = self._matters
-        if node in known:
-            return known[node]
-        known[node] = False
+        names = self._mattering
+        if node in names:
+            return True
+        if isinstance(node, FunctionNode) and any(node is other for other in self._by_name.get(node.name, ())):
+            return False
         text = self.text_of(node)
-        result = scan.asks(text)
-        if not result:
-            for name in scan.names_used(text) - operators().regions["entry_methods"]:
-                if any(self.matters(callee) for callee in self._by_name.get(name, ()) if callee is not node):
-                    result = True
-                    break
-        known[node] = result
-        return result
+        return scan.asks(text) or any(scan.rows_that_use(name, text) for name in {f.name for f in names})
+
+    @cached_property
+    def _mattering(self) -> set[FunctionNode]:
+        """The functions and methods that hold a token, and those that use one of them, by name."""
+        functions = [node for nodes in self._by_name.values() for node in nodes]
+        found = {node for node in functions if scan.asks(self.text_of(node))}
+        entry_methods = operators().regions["entry_methods"]
+        waiting = [node.name for node in found if node.name not in entry_methods]
+        looked_for = set(waiting)
+        places = _Places(functions)
+        while waiting:
+            name = waiting.pop()
+            used = {node for row in scan.rows_that_use(name, self.source.text) for node in places.at(row)}
+            for node in used - found:
+                if any(callee in found and callee is not node for callee in self._by_name[name]):
+                    found.add(node)
+                    if node.name not in entry_methods and node.name not in looked_for:
+                        looked_for.add(node.name)
+                        waiting.append(node.name)
+        return found
+
+
+class _Places:
+    """Which functions a row lies in."""
+
+    def __init__(self, functions: list[FunctionNode]) -> None:
+        self._functions = sorted(functions, key=lambda node: node.lineno)
+        self._rows = [node.lineno for node in self._functions]
+        self._around = [
+            node
+            for node, following in zip(self._functions, self._functions[1:], strict=False)
+            if (node.end_lineno or 0) >= following.lineno
+        ]
+        """Functions with classes inside."""
+
+    def at(self, row: int) -> list[FunctionNode]:
+        """The functions around the row (from 1)."""
+        place = bisect.bisect_right(self._rows, row) - 1
+        nearest = self._functions[place : place + 1] if place >= 0 else []
+        return [node for node in (*nearest, *self._around) if node.lineno <= row <= (node.end_lineno or 0)]

@@ -10,7 +10,8 @@ from functools import cache
 
 from ddelint.operators import operators
 
-_NAMES = re.compile(r"(?<=self\.)[A-Za-z_]\w*+|\b[A-Za-z_]\w*+(?=\s*[(,)])")
+_WORD = re.compile(r"\w")
+_HANDED_ON = re.compile(r"\s*[(,)]")
 
 
 def might_matter(data: bytes) -> bool:
@@ -28,15 +29,29 @@ def might_matter(data: bytes) -> bool:
 
 
 def asks(text: str, whole_file: bool = False) -> bool:
-    """Whether the text may read or demand data. For a whole file, tokens that every file has don't count."""
+    """Whether the text may read or demand data. For a whole file, calls that every file has don't count."""
     known = operators()
-    patterns = known.source_patterns if whole_file else known.source_patterns_of_functions
-    return any(pattern.search(text) for pattern in patterns) or _tested_element(text)
+    calls = known.source_calls if whole_file else known.source_calls_of_functions
+    if calls.search(text) is not None:
+        return True
+    return any(pattern.search(text) for pattern in known.source_patterns) or _tested_element(text)
 
 
-def names_used(text: str) -> set[str]:
-    """Names that are called, handed on, or looked up in `self`."""
-    return set(_NAMES.findall(text))
+def rows_that_use(name: str, text: str) -> list[int]:
+    """The rows (from 1) in which a name is called, handed on, or looked up in `self`."""
+    found: list[int] = []
+    row, counted, length = 1, 0, len(name)
+    place = text.find(name)
+    while place >= 0:
+        end = place + length
+        if not _WORD.match(text, max(place - 1, 0), place) and (
+            _HANDED_ON.match(text, end) or (text.startswith("self.", place - 5) and not _WORD.match(text, end))
+        ):
+            row += text.count("\n", counted, place)
+            counted = place
+            found.append(row)
+        place = text.find(name, end)
+    return found
 
 
 @cache
