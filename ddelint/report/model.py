@@ -138,6 +138,10 @@ class Progress(Protocol):
     def stage(self, text: str) -> None:
         """What is being done now, in a few words (`tracing model.py:Model`); replaces the stage before."""
 
+    def share(self, done: int, total: int) -> None:
+        """How much of what can be counted is done (files, questions); `total` may change. A guess of the time left
+        comes from it."""
+
     def note(self, text: str) -> None:
         """A line that stays, at once (`running model.py:Model, inputs from make_inputs(seed)`); silent with `-q`."""
 
@@ -151,15 +155,11 @@ class Silence:
     def stage(self, text: str) -> None:
         """Nothing."""
 
+    def share(self, done: int, total: int) -> None:
+        """Nothing."""
+
     def note(self, text: str) -> None:
         """Nothing."""
 
     def debug(self, text: str) -> None:
         """Nothing."""
-    def share(self, done: int, total: int) -> None:
-        """How much of what can be counted is done (files, questions); `total` may change. A guess of the time left
-        comes from it."""
-
-    def share(self, done: int, total: int) -> None:
-        """Nothing."""
-
