@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import click
 
     from ddelint.capturing import Capturing
+    from ddelint.options import CheckOptions
 
 AnyPath = str | PathLike[str]
 Paths = AnyPath | Sequence[AnyPath]
@@ -187,13 +188,19 @@ def capture(
     are checked, too, when they are called. Raises DdelintError.
     """
     from ddelint.capturing import Capturing
+
+    listed = _listed(paths if paths is not None else os.curdir)
+    options = run_options(listed, {**arguments, "unsafe_fixes": unsafe_fixes})
+    return Capturing(listed, _words(modules), options, progress or Silence())
+
+
+def run_options(paths: Paths, arguments: Mapping[str, Any]) -> CheckOptions:
+    """What RunArguments (and `unsafe_fixes`) come to over the configuration of `paths`. Raises DdelintError."""
     from ddelint.cli import run as command
     from ddelint.commands.options import check_options
 
-    listed = _listed(paths if paths is not None else os.curdir)
-    given = _given(command, ("-",), {**arguments, "unsafe_fixes": unsafe_fixes})
-    options = _said(lambda: check_options(listed, given))
-    return Capturing(listed, _words(modules), options, progress or Silence())
+    given = _given(command, ("-",), arguments)
+    return _said(lambda: check_options(_listed(paths), given))
 
 
 def _checked(paths: Paths, own: Mapping[str, Any], arguments: Mapping[str, Any], progress: Progress | None) -> Report:

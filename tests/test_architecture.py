@@ -14,7 +14,10 @@ import ddelint
 
 PACKAGE = Path(ddelint.__file__).parent
 ROOMS = ("static", "trace", "rewrite", "verify", "report", "explain")
-FRONT = {"cli", "commands", "__main__", "pipeline", "config", "discovery", "api", "baseline", "capturing", "layers"}
+FRONT = {
+    "cli", "commands", "__main__", "pipeline", "config", "discovery", "api", "capturing", "traceability",
+    "pytest_plugin", "layers", "baseline",
+}  # fmt: skip
 """What stands before the rooms: no room may know of it."""
 MAY_IMPORT = {
     "static": set(),
