@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from ddelint.catalog import rule
-from ddelint.diagnostics import Diagnostic, Evidence
+from ddelint.diagnostics import Applicability, Claim, Diagnostic, Evidence
 from ddelint.report.diff import shown_path
 
 _DEVICE_NOTE = "cuda not run"
 NOT_RUN = "not verified: nothing was run"
+BY_TEXT = "not run: equivalent by the text alone"
 
 
 def verified_line(evidence: Evidence | None) -> str:
@@ -17,6 +18,13 @@ def verified_line(evidence: Evidence | None) -> str:
     """
     words = _words(evidence) if evidence is not None else []
     return f"verified: {', '.join(words)}" if words else NOT_RUN
+
+
+def trusted_line(diagnostic: Diagnostic) -> str:
+    """Why its fix can be trusted: what was run, or that it is safe by what the text says."""
+    fix, line = diagnostic.fix, verified_line(diagnostic.evidence)
+    by_text = fix is not None and fix.applicability is Applicability.SAFE and fix.claim is Claim.EQUIVALENT
+    return BY_TEXT if line == NOT_RUN and by_text else line
 
 
 def _words(evidence: Evidence) -> list[str]:
@@ -47,7 +55,7 @@ def explained(diagnostic: Diagnostic) -> tuple[str, str]:
     fix = diagnostic.fix
     sentence = fix.message.splitlines()[0] if fix is not None and fix.message else diagnostic.message
     place = f"{shown_path(diagnostic.span.filename)}:{diagnostic.span.row}"
-    return f"{diagnostic.code} {place}: {sentence}", verified_line(diagnostic.evidence)
+    return f"{diagnostic.code} {place}: {sentence}", trusted_line(diagnostic)
 
 
 def name_of(code: str) -> str:

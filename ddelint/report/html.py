@@ -15,6 +15,7 @@ from ddelint.catalog import rule
 from ddelint.diagnostics import Diagnostic
 from ddelint.report.console import FRONT_ENDS, changed_lines, evidence_words, rule_name
 from ddelint.report.diff import shown_path
+from ddelint.report.evidence import trusted_line
 from ddelint.report.flow import flow_of
 from ddelint.report.graph import Graph, graph_of
 from ddelint.report.highlight import Mark, Piece, painted
@@ -52,6 +53,8 @@ class Card:
     changes: tuple[tuple[str, tuple[str, ...]], ...]
     """Filename → the lines that the fix takes away and puts there."""
     evidence: tuple[str, ...]
+    trusted: str
+    """The same in one line; of a fix without evidence, why it can be trusted all the same."""
 
     @property
     def label(self) -> str:
@@ -174,6 +177,7 @@ def _card(number: int, finding: Diagnostic, report: Report, sources: Sources) ->
         graph=graph_of(flow_of(finding)),
         changes=tuple(changes),
         evidence=tuple(evidence_words(finding.evidence)) if finding.evidence is not None else (),
+        trusted=trusted_line(finding),
     )
 
 

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 from ddelint.report.console import rule_name
 from ddelint.report.diff import shown_path
-from ddelint.report.evidence import verified_line
+from ddelint.report.evidence import trusted_line
 from ddelint.report.model import Report
 
 _NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -37,8 +37,7 @@ def render_report(report: Report) -> str:
             lines = [f"{name}:{span.row}:{span.column}: {finding.code} {message}"]
             if finding.fix is not None:
                 lines.append(f"fix ({finding.fix.applicability.value}): {finding.fix.message}")
-            if finding.evidence is not None:
-                lines.append(verified_line(finding.evidence))
+                lines.append(trusted_line(finding))
             if finding.detail and not finding.expression:
                 lines.append(finding.detail.rstrip())
             failure.text = _text("\n".join(lines))

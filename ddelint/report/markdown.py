@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from ddelint.diagnostics import Applicability, Diagnostic
 from ddelint.report.diff import shown_path
-from ddelint.report.evidence import name_of, verified_line
+from ddelint.report.evidence import name_of, trusted_line
 from ddelint.report.model import Report
 from ddelint.version import VERSION
 
@@ -60,7 +60,7 @@ def render_report(report: Report, command: str, unsafe_fixes: bool, arguments: s
     yield ""
     yield "```"
     yield f"pip install ddelint=={VERSION}"
-    for flags in ("", *(("--diff",) if fixed and not written else ())):
+    for flags in ("", *(("--fix" if written else "--diff",) if fixed else ())):
         extra = [flags, "--unsafe-fixes"] if unsafe_fixes else [flags]
         yield " ".join(filter(None, (command, *extra, arguments)))
     yield "```"
@@ -112,7 +112,9 @@ def _left(diagnostic: Diagnostic) -> tuple[str, str, str, str]:
         tail = f" ({_plural(more, 'more rewrite')} tried and refused)" if more else ""
         why = f"{first.message}: refused, {first.reason}{tail}"
     else:
-        why = diagnostic.detail.splitlines()[0] if diagnostic.detail else "no rewrite is known"
+        untried = "not traced: with an entry to run, rewrites are tried and verified"
+        known = "no rewrite is known" if "trace" in diagnostic.origin else untried
+        why = diagnostic.detail.splitlines()[0] if diagnostic.detail else known
     return _where(diagnostic), _rule(diagnostic), _question(diagnostic), why
 
 
@@ -129,7 +131,7 @@ def _question(diagnostic: Diagnostic) -> str:
 
 
 def _evidence(diagnostic: Diagnostic) -> str:
-    return verified_line(diagnostic.evidence)
+    return trusted_line(diagnostic)
 
 
 def _plain(text: str) -> str:

@@ -18,7 +18,7 @@ from ddelint.diagnostics import Applicability, Diagnostic, Fix, Severity, Span
 from ddelint.fingerprints import fingerprints
 from ddelint.report import json_
 from ddelint.report.diff import shown_path
-from ddelint.report.evidence import verified_line
+from ddelint.report.evidence import trusted_line
 from ddelint.report.flow import Flow, flow_of
 from ddelint.report.model import Report
 from ddelint.report.sources import Sources
@@ -116,7 +116,7 @@ def _result(finding: Diagnostic, codes: Sequence[str], fingerprint: str) -> dict
         result["codeFlows"] = [_code_flow(flow)]
     fix = finding.fix
     if fix is not None and fix.edits and fix.applicability is not Applicability.DISPLAY:
-        result["fixes"] = [_fix(fix, verified_line(finding.evidence))]
+        result["fixes"] = [_fix(fix, trusted_line(finding))]
     return result
 
 
