@@ -350,6 +350,8 @@ class Interpreter:
         if isinstance(left, Tensor) or isinstance(right, Tensor):
             if isinstance(left, Series) or isinstance(right, Series):
                 return UNKNOWN
+            if operator is ast.MatMult and isinstance(left, Tensor) and isinstance(right, Tensor):
+                return self.calls.shapes.products.multiplied(left, right)
             return self.calls.shapes.broadcast((left, right), bitwise=operator in (ast.BitAnd, ast.BitOr, ast.BitXor))
         if isinstance(left, Series) and isinstance(right, Series) and operator is ast.Add:
             return _concatenated(left, right)

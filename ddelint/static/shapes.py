@@ -26,6 +26,7 @@ from ddelint.static.domain import (
     series,
 )
 from ddelint.static.facts import NONNEGATIVE
+from ddelint.static.products import Products
 from ddelint.static.state import State
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ class Shapes:
 
     def __init__(self, interpreter: Interpreter) -> None:
         self._interpreter = interpreter
+        self.products = Products(interpreter)
         self._rules: dict[str, Callable[[OperatorCall], Value]] = {
             "same": lambda c: c.tensor.renewed(),
             "same_number": lambda c: replace(c.tensor.renewed(), boolean=False, offsets=False),
@@ -133,6 +135,7 @@ class Shapes:
             "pieces": self._pieces,
             "tensors": lambda c: Series("tuple", None, Tensor()),
             "padded": lambda c: Tensor(),
+            **self.products.rules,
         }
 
     def answer(self, call: OperatorCall) -> Value:
@@ -157,6 +160,10 @@ class Shapes:
                     parts = self._interpreter.parts(node, call.state)
                     self._interpreter.record(call.node, "integer", value, subject=node, operator=call.name, parts=parts)
                     break
+        if call.name in known.asks_of_sizes and call.tensor.unbacked_dims:
+            parts = ((call.tensor_node, call.tensor),) if call.tensor_node is not None else ()
+            size = call.tensor.unbacked_dims[0]
+            self._interpreter.record(call.node, "truth", size, operator=call.name, parts=parts)
         needed = known.needs_argument.get(call.name)
         if needed is not None:
             given = call.argument(needed.position - 1, needed.keyword)
@@ -275,7 +282,10 @@ class Shapes:
 
     def _reduction(self, call: OperatorCall) -> Value:
         mask = operators().returns[call.name] == "reduction_mask"
-        position = 1 if call.argument(0, "p", "q", "ord") is not None and call.name in operators().order_first else 0
+        order = call.argument(0, "p", "q", "ord") if call.name in operators().order_first else None
+        if isinstance(bare(order or KNOWN), Tensor):
+            return Tensor(boolean=False)  # several quantiles at once
+        position = 0 if order is None else 1
         dimension = self._dimension(call, position)
         return self._reduced(call, dimension, call.argument(position + 1, "keepdim"), mask)
 
@@ -283,12 +293,15 @@ class Shapes:
         other = bare(call.argument(0, "other") or UNKNOWN)
         if isinstance(other, Tensor):
             return self.broadcast((call.tensor, other))
-        dimension = self._dimension(call)
-        if dimension is None and not call.arguments:
-            return self._reduced(call, None, None, call.tensor.boolean)
+        counted = 1 if call.name in operators().count_first else 0
+        dimension = self._dimension(call, counted)
+        if dimension is None and len(call.arguments) == counted:
+            if call.name not in operators().always_pairs:
+                return self._reduced(call, None, None, call.tensor.boolean)
+            dimension = Constant(-1)
         if dimension is None or (dimension == UNKNOWN and "dim" not in call.keywords):
             return UNKNOWN
-        keep = call.argument(1, "keepdim")
+        keep = call.argument(1 + counted, "keepdim")
         values = self._reduced(call, dimension, keep, call.tensor.boolean)
         indices = self._reduced(call, dimension, keep, False)
         return series((values, indices), "pair")
@@ -300,13 +313,19 @@ class Shapes:
 
     def _pair(self, call: OperatorCall) -> Value:
         tensor = call.tensor
-        count = call.argument(0, "k")
-        if count is not None and "k" in (*call.keywords, "k" if call.arguments else ""):
-            if isinstance(bare(count), Unbacked) and tensor.complete and len(tensor.dims) == 1:
-                tensor = tensor.shaped((count,))
-            elif not isinstance(count, Constant) or type(count.value) is not bool:
-                dims = tensor.dims[:-1] if tensor.complete else ()
-                tensor = Tensor((*dims, KNOWN), True, tensor.boolean) if tensor.complete else tensor.shaped(dims, False)
+        count = call.argument(0, "k") if call.name in operators().cut_to else None
+        if count is not None:
+            position = call.integer(1, "dim")
+            if call.argument(1, "dim") is None:
+                position = -1
+            size = bare(count)
+            rank = len(tensor.dims)
+            if position is None or not tensor.complete or not -rank <= position < rank:
+                tensor = tensor.shaped(tensor.dims[:1] if len(tensor.dims) > 1 and position == -1 else (), False)
+            else:
+                dims = list(tensor.dims)
+                dims[position] = size if isinstance(size, (Constant, Unbacked)) else KNOWN
+                tensor = tensor.shaped(tuple(dims))
         return series((tensor.renewed(), replace(tensor.renewed(), boolean=False)), "pair")
 
     def _loss(self, call: OperatorCall) -> Value:
@@ -803,9 +822,13 @@ class Shapes:
 
     def _concatenated(self, call: OperatorCall) -> Value:
         given = bare(call.everything[0] if call.everything else call.keywords.get("tensors", UNKNOWN))
-        position = call.integer(0, "dim")
-        if call.argument(0, "dim") is None:
+        position = call.integer(0, "dim", "axis")
+        if call.argument(0, "dim", "axis") is None:
             position = 0
+        return self.joined(given, position, call)
+
+    def joined(self, given: Value, position: int | None, call: OperatorCall) -> Value:
+        """A run of tensors, one behind the other along a dimension."""
         if not isinstance(given, Series):
             return Tensor()
         tensors = [bare(item) for item in (given.items if given.items is not None else (given.element,))]
@@ -874,8 +897,13 @@ class Shapes:
                 call.node, "operator", size, operator=call.name, subject=call.tensor_node, parts=parts
             )
         if unbinds:
-            dims = tensor.dims[1:] if position == 0 else ()
-            complete = tensor.complete and position == 0 and bool(tensor.dims)
+            dims, complete = (tensor.dims[1:] if position == 0 else ()), tensor.complete and bool(tensor.dims)
+            if complete and position is not None and -len(tensor.dims) <= position < len(tensor.dims):
+                rest = list(tensor.dims)
+                size = rest.pop(position)
+                dims = tuple(rest)
+            else:
+                complete = False
             return Series("tuple", None, tensor.shaped(dims, complete), size)
         dims_list = list(tensor.dims) if tensor.complete or position == 0 else []
         piece: Value = KNOWN
