@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from ddelint.diagnostics import Diagnostic, Span, Symbol
@@ -31,14 +32,20 @@ class Flow:
         return tuple(step for step in (*self.births, *self.steps, self.question) if step.span is not None)
 
 
-def flow_of(diagnostic: Diagnostic) -> Flow:
-    """The flow of one finding; births without a place (an argument's size) are among its births, too."""
-    births = tuple(_birth(symbol) for symbol in diagnostic.symbols)
+def flow_of(diagnostic: Diagnostic, text_of: Callable[[Span], str] = lambda span: "") -> Flow:
+    """The flow of one finding; births without a place (an argument's size) are among its births, too.
+
+    `text_of` gives the source under a span, for steps of which nothing but the place is known.
+    """
+    together: dict[tuple[Span | None, str], list[Symbol]] = {}
+    for symbol in diagnostic.symbols:
+        together.setdefault((symbol.created, symbol.expression or symbol.name), []).append(symbol)
+    births = tuple(_birth(symbols) for symbols in together.values())
     seen = {diagnostic.span, *(step.span for step in births)}
     steps: list[Step] = []
     for span, sentence in reversed(diagnostic.breadcrumbs):
         if span not in seen:
-            steps.append(Step("", sentence, span))
+            steps.append(Step(text_of(span), sentence, span))
             seen.add(span)
     for frame in diagnostic.frames:
         if frame.inside and frame.span not in seen and frame.carriers:
@@ -50,10 +57,14 @@ def flow_of(diagnostic: Diagnostic) -> Flow:
     return Flow(births, tuple(steps), question)
 
 
-def _birth(symbol: Symbol) -> Step:
-    facts = bounds(symbol)
-    code = symbol.expression or symbol.name
-    named = f"`{symbol.name}` is born here" if symbol.name and symbol.name != code else "born here"
-    if symbol.created is None:
-        named = f"`{symbol.name}`" if symbol.name and symbol.name != code else "an input"
-    return Step(code, f"{named} ({facts})" if facts else named, symbol.created)
+def _birth(symbols: list[Symbol]) -> Step:
+    """Where these symbols, all of one expression, are made."""
+    first = symbols[0]
+    code = first.expression or first.name
+    names = list(dict.fromkeys(f"`{symbol.name}`" for symbol in symbols if symbol.name and symbol.name != code))
+    facts = ", ".join(dict.fromkeys(fact for symbol in symbols if (fact := bounds(symbol))))
+    if first.created is None:
+        words = ", ".join(names) or "an input"
+    else:
+        words = f"{', '.join(names)} {'are' if len(names) > 1 else 'is'} born here" if names else "born here"
+    return Step(code, f"{words} ({facts})" if facts else words, first.created)

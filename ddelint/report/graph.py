@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from ddelint.report.flow import Flow, Step
 from ddelint.report.style import width_of
 
-CHARACTER = 7.3
-"""Pixels of a monospaced character of 12 pixels."""
+CODE, WORDS = 7.3, 6.1
+"""Pixels of a column of code (12 pixels, monospaced) and of words, on average."""
 LONGEST = 58
 """Columns of a box's text; the whole text is its tooltip."""
-ROW = 660.0
+ROW = 700.0
 """Pixels that boxes side by side may take."""
-HEIGHT, GAP_X, GAP_Y, PADDING = 44.0, 22.0, 30.0, 12.0
+HEIGHT, GAP_X, GAP_Y, PADDING, LANE = 44.0, 22.0, 30.0, 12.0, 14.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,22 +71,19 @@ def graph_of(flow: Flow) -> Graph:
         boxes.append(placed)
         y += HEIGHT + GAP_Y
     chain = boxes[len(rows) :]
-    births = [box for row in boxes[: len(rows)] for box in row]
-    arrows = [_arrow(birth, chain[0][0]) for birth in births]
-    arrows += [_arrow(above[0], below[0]) for above, below in itertools.pairwise(chain)]
+    last, above = boxes[len(rows) - 1] if rows else [], [box for row in boxes[: len(rows) - 1] for box in row]
+    arrows = [_arrow(birth, chain[0][0]) for birth in last]
+    arrows += [_around(birth, chain[0][0], width + LANE * lane) for lane, birth in enumerate(above, 1)]
+    arrows += [_arrow(upper[0], lower[0]) for upper, lower in itertools.pairwise(chain)]
     everything = tuple(box for row in boxes for box in row)
-    return Graph(everything, tuple(arrows), width + 2, y - GAP_Y + 1)
+    return Graph(everything, tuple(arrows), width + 2 + LANE * len(above), y - GAP_Y + 1)
 
 
 def _rows(births: list[tuple[str, Step]]) -> list[list[tuple[str, Step]]]:
-    """Births side by side as far as they fit."""
-    rows: list[list[tuple[str, Step]]] = []
-    for birth in births:
-        if rows and _total([_width(step) for _, step in (*rows[-1], birth)]) <= ROW:
-            rows[-1].append(birth)
-        else:
-            rows.append([birth])
-    return rows
+    """Births side by side where they all fit, else one below the other."""
+    if births and _total([_width(step) for _, step in births]) <= ROW:
+        return [births]
+    return [[birth] for birth in births]
 
 
 def _words(step: Step) -> str:
@@ -95,8 +92,7 @@ def _words(step: Step) -> str:
 
 
 def _width(step: Step) -> float:
-    longest = max(width_of(_cut(step.code)), width_of(_cut(_words(step))))
-    return max(longest, 12) * CHARACTER + 2 * PADDING
+    return max(width_of(_cut(step.code)) * CODE, width_of(_cut(_words(step))) * WORDS, 90.0) + 2 * PADDING
 
 
 def _total(widths: list[float]) -> float:
@@ -115,3 +111,9 @@ def _arrow(above: Box, below: Box) -> Arrow:
     return Arrow(
         f"M{above.middle:.1f} {start:.1f} C{above.middle:.1f} {half:.1f} {target:.1f} {half:.1f} {target:.1f} {end:.1f}"
     )
+
+
+def _around(above: Box, below: Box, lane: float) -> Arrow:
+    """Past the boxes in between: out to the right, down, and back in."""
+    start, end = above.y + above.height / 2, below.y + below.height / 2
+    return Arrow(f"M{above.x + above.width:.1f} {start:.1f} H{lane:.1f} V{end:.1f} H{below.x + below.width + 5:.1f}")

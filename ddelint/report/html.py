@@ -12,7 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from ddelint.catalog import rule
-from ddelint.diagnostics import Diagnostic
+from ddelint.diagnostics import Diagnostic, Span
 from ddelint.report.console import FRONT_ENDS, changed_lines, evidence_words, rule_name
 from ddelint.report.diff import shown_path
 from ddelint.report.evidence import trusted_line
@@ -174,11 +174,16 @@ def _card(number: int, finding: Diagnostic, report: Report, sources: Sources) ->
         row=_row_now(finding, report, sources),
         state=state,
         asks=tuple(FRONT_ENDS.get(name, name) for name in finding.asks),
-        graph=graph_of(flow_of(finding)),
+        graph=graph_of(flow_of(finding, lambda span: _text_of(span, sources))),
         changes=tuple(changes),
         evidence=tuple(evidence_words(finding.evidence)) if finding.evidence is not None else (),
         trusted=trusted_line(finding),
     )
+
+
+def _text_of(span: Span, sources: Sources) -> str:
+    source = sources.get(span.filename)
+    return source.segment(span) if source is not None else ""
 
 
 def _row_now(finding: Diagnostic, report: Report, sources: Sources) -> int:
