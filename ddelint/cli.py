@@ -44,6 +44,7 @@ from ddelint.commands.output import (
     style_of,
     write_reports,
 )
+from ddelint.commands.test_rules import test_rules
 from ddelint.commands.verify import verify
 from ddelint.errors import DdelintError
 from ddelint.options import CACHE_FOLDER
@@ -249,6 +250,7 @@ def rule(code: str | None, every: bool, output_format: str, color: str) -> None:
     from ddelint import config
     from ddelint.report import rules
 
+    config_of((), None, False)  # rules that the configuration adds are shown, too
     if code is not None:
         chosen = config.known_rule(code)
         text = rules.render_json([chosen], one=True) if output_format == "json" else None
@@ -292,4 +294,5 @@ def clean(path: str, config_file: str | None, isolated: bool) -> None:
 
 
 main.add_command(verify)
+main.add_command(test_rules)
 main.add_command(completion)

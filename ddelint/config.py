@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ddelint import catalog
+from ddelint import catalog, extensions, rule_files
 from ddelint.errors import DdelintError
 from ddelint.options import (
     CACHE_FOLDER,
@@ -56,12 +56,12 @@ def code_prefixes(texts: Iterable[str], where: str) -> tuple[str, ...]:
 
     Raises ConfigError naming `where` for anything that matches no rule.
     """
-    codes = [path.stem for path in sorted(catalog.rules_folder().glob("DDE*.toml"))]
+    codes = catalog.codes()
     found: list[str] = []
     for text in texts:
         word = text.strip()
         if word.upper() == "ALL":
-            found.append("DDE")
+            found += extensions.prefixes()
         elif word and any(code.startswith(word.upper()) for code in codes):
             found.append(word.upper())
         else:
@@ -129,6 +129,8 @@ def load(path: Path, below: tuple[Path, ...] = ()) -> Config:
     settings: dict[str, Any] = {}
     extend_exclude: tuple[str, ...] = ()
     extended: Config | None = None
+    if "extend-rules" in table:  # its rules may be selected
+        extensions.add(_rule_files(table["extend-rules"], f"{path.name}: `extend-rules`", root))
     for key, value in table.items():
         where = f"{path.name}: `{key}`"
         if key == "extend":
@@ -161,7 +163,7 @@ def _over(extended: Config | None, own: Config) -> Config:
     if extended is None:
         return own
     settings = {**extended.settings, **own.settings}
-    for name in ("extend_select", "per_file_ignores"):
+    for name in ("extend_select", "per_file_ignores", "extend_rules"):
         settings[name] = (*extended.settings.get(name, ()), *own.settings.get(name, ()))
     entries = {entry.name: entry for config in (extended, own) for entry in config.settings.get("entries", ())}
     settings["entries"] = tuple(entries.values())
@@ -186,6 +188,8 @@ def resolve(config: Config, overrides: Mapping[str, Any], extend_exclude: tuple[
     for name in ("ignore", "extend_select"):
         before = () if "select" in given else config.settings.get(name, ())
         settings[name] = (*before, *given.get(name, ()))
+    named = [Path(path) for path in settings.get("extend_rules", ())]
+    settings.setdefault("select", ("DDE", *extensions.codes_in(named)))
     exclude = (*settings.get("exclude", DEFAULT_EXCLUDES), *config.extend_exclude, *extend_exclude)
     settings["exclude"] = tuple(dict.fromkeys(exclude))
     options = replace(CheckOptions(root=str(config.root), cache_folder=str(config.root / CACHE_FOLDER)), **settings)
@@ -214,6 +218,7 @@ def to_toml(options: CheckOptions, source: Path | None, extends: Sequence[Path] 
         "timeout": options.timeout,
     }
     values |= {"baseline": options.baseline} if options.baseline is not None else {}
+    values |= {"extend-rules": options.extend_rules} if options.extend_rules else {}
     values |= {"unbacked": options.unbacked} if options.unbacked else {}
     values |= {"python": options.python} if options.python is not None else {}
     lines += [f"{key} = {_toml(value)}" for key, value in values.items()]
@@ -355,7 +360,21 @@ def absolute_reference(text: str, where: str, root: Path) -> str:
     return f"{path}:{reference.name}" if reference.name else path
 
 
+def _rule_files(value: Any, where: str, root: Path) -> tuple[Path, ...]:
+    """The files that the patterns stand for. Raises ConfigError for a pattern that finds none."""
+    found = rule_files.matching(_strings(value, where, root), root)
+    for pattern, files in found.items():
+        if not files:
+            raise ConfigError(f"{where}: no rule file matches `{pattern}` in {root}")
+    return tuple(dict.fromkeys(path for files in found.values() for path in files))
+
+
+def _rule_names(value: Any, where: str, root: Path) -> tuple[str, ...]:
+    return tuple(str(path) for path in _rule_files(value, where, root))
+
+
 _KEYS: dict[str, Reader] = {
+    "extend-rules": _rule_names,
     "select": _codes,
     "ignore": _codes,
     "extend-select": _codes,

@@ -7,10 +7,11 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from pathlib import Path
 from typing import Any
 
-from ddelint.catalog import CatalogError, rules_folder
+from ddelint import extensions
+from ddelint.catalog import CatalogError, flagging_rules, rules_folder
 
 Names = frozenset[str]
 
@@ -108,6 +109,8 @@ class Operators:
     """The same, for the text of a single function."""
     source_patterns: tuple[re.Pattern[str], ...]
     """So may text that matches one of these; each begins with a literal: that is what makes the scan fast."""
+    of_others: Names
+    """Functions outside of torch that rule files of others tell of, by full name."""
     framework_tokens: tuple[bytes, ...]
     region_tokens: tuple[bytes, ...]
     always_tokens: tuple[bytes, ...]
@@ -156,15 +159,76 @@ def _called(scan: Mapping[str, list[str]], builtins: Sequence[str]) -> re.Patter
     return re.compile(r"\((?:" + "|".join(rf"(?<={end}\()(?:{'|'.join(found)})" for end, found in ends.items()) + ")")
 
 
-@cache
+@extensions.remembered
 def operators() -> Operators:
-    """The operator knowledge. Raises CatalogError where the file doesn't say what it must."""
+    """The operator knowledge, that of other rule files included. Raises CatalogError where one says what it cannot."""
     path = rules_folder() / "operators.toml"
     try:
         table: dict[str, Any] = tomllib.loads(path.read_text("utf-8"))
-        return _build(table)
+        for other, facts in extensions.tables().items():
+            if "code" not in facts:
+                table = _with_facts(table, facts, other)
+        return _build(_with_flagged_words(table))
     except (OSError, tomllib.TOMLDecodeError, KeyError, TypeError) as error:
         raise CatalogError(f"operators.toml: {error!r}") from error
+
+
+_OPEN = ("static_positions", "needs_argument", "side_by_side", "letters", "says")
+"""Tables whose keys are names of operators."""
+_NOT_FOR_OTHERS = ("prefilter", "while_compiling")
+_FULL_NAMES = ("annotations", "conversions", "regions", "retired")
+"""Tables of full dotted names; in the others a full name says which function the last part of it is about."""
+_OTHERS = "of_others"
+
+
+def _with_facts(table: dict[str, Any], facts: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    """Our tables with what another file adds to them. Raises CatalogError for what has no place in them."""
+    merged = dict(table)
+    named: set[str] = set()
+
+    def last(name: Any) -> Any:
+        if key in _FULL_NAMES or not isinstance(name, str):
+            return name
+        named.add(name)
+        return name.rsplit(".", 1)[-1]
+
+    for key, more in facts.items():
+        if key not in table or key in _NOT_FOR_OTHERS or not isinstance(more, dict):
+            known = ", ".join(sorted(set(table) - set(_NOT_FOR_OTHERS)))
+            raise CatalogError(f"{path}: there is no table [{key}] of operator facts; there are {known}")
+        own = dict(table[key])
+        for name, value in more.items():
+            if key in _OPEN:
+                own[last(name)] = value
+            elif isinstance(own.get(name), list) and isinstance(value, list):
+                own[name] = [*own[name], *map(last, value)]
+            elif isinstance(own.get(name), dict) and isinstance(value, dict):
+                own[name] = {**own[name], **{last(one): given for one, given in value.items()}}
+            else:
+                raise CatalogError(f"{path}: [{key}] has no list `{name}` to add to")
+        merged[key] = own
+    # an operator of which only an argument is told returns some tensor, and what counts its outputs is that argument
+    asked = {name.rsplit(".", 1)[-1] for key in ("static_positions", "needs_argument") for name in facts.get(key, ())}
+    untold = sorted(asked - {name for names in merged["returns"].values() for name in names})
+    merged["returns"] = {**merged["returns"], "tensor": [*merged["returns"]["tensor"], *untold]}
+    demands = merged["demands"]
+    merged["demands"] = {**demands, "static_arguments": [*demands["static_arguments"], *sorted(asked)]}
+    scan = merged["prefilter"]
+    words = [name.rsplit(".", 1)[-1] for name in sorted(named) if name.replace(".", "").isidentifier()]
+    merged["prefilter"] = {**scan, "calls": [*scan["calls"], *words]}
+    merged[_OTHERS] = [*table.get(_OTHERS, ()), *(name for name in named if "." in name)]
+    return merged
+
+
+def _with_flagged_words(table: dict[str, Any]) -> dict[str, Any]:
+    """The tables with what the scan of bytes must not overlook for the sake of rules that name functions."""
+    scan = dict(table["prefilter"])
+    for rule in flagging_rules():
+        assert rule.flags is not None
+        key = "comments" if rule.flags.everywhere else "always"
+        scan[key] = [*scan[key], *(f"{word}(" for word in rule.flags.words)]
+    scan["comments"] = [*scan["comments"], *extensions.prefixes()[1:]]
+    return {**table, "prefilter": scan}
 
 
 def _build(table: dict[str, Any]) -> Operators:
@@ -214,6 +278,7 @@ def _build(table: dict[str, Any]) -> Operators:
         source_calls=_called(scan, scan["builtins"]),
         source_calls_of_functions=_called(scan, (*scan["builtins"], *scan["builtins_of_functions"])),
         source_patterns=tuple(map(re.compile, scan["patterns"])),
+        of_others=frozenset(table.get(_OTHERS, ())),
         framework_tokens=tuple(token.encode() for token in scan["framework"]),
         region_tokens=tuple(token.encode() for token in scan["regions"]),
         always_tokens=tuple(token.encode() for token in scan["always"]),

@@ -141,6 +141,8 @@ class CheckOptions:
     select: tuple[str, ...] = ("DDE",)
     extend_select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
+    extend_rules: tuple[str, ...] = ()
+    """Rule files of others, absolute."""
     per_file_ignores: tuple[PerFileIgnore, ...] = ()
     assume_compiled: bool = False
     """The static pass treats every function as compiled, not only what `forward` or a decorator reaches."""

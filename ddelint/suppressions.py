@@ -14,13 +14,19 @@ from functools import lru_cache
 
 from ddelint.catalog import rule, rules
 from ddelint.diagnostics import Applicability, Claim, Diagnostic, Edit, Fix, Span
+from ddelint.extensions import prefixes, remembered
 from ddelint.source import SourceFile
 
 UNUSED = "DDE003"
 _IGNORE = re.compile(r"#\s*ddelint:\s*ignore(?:\[(?P<codes>[^\]]*)\])?", re.IGNORECASE)
 _SKIP = re.compile(r"#\s*ddelint:\s*skip-file\b", re.IGNORECASE)
 _NOQA = re.compile(r"#\s*noqa:\s*(?P<codes>[A-Z]+\d+(?:[\s,]+[A-Z]+\d+)*)", re.IGNORECASE)
-_CODE = re.compile(r"DDE\d*", re.IGNORECASE)
+
+
+@remembered
+def _code() -> re.Pattern[str]:
+    """A code, or what codes begin with."""
+    return re.compile(rf"\b(?:{'|'.join(prefixes())})\d*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +52,7 @@ class Suppression:
 @lru_cache(maxsize=64)
 def suppressions(source: SourceFile) -> tuple[Suppression, ...]:
     """The file's suppression comments, in its order. A file that cannot be tokenized gives those before the error."""
-    if "ddelint:" not in source.text and "DDE" not in source.text:
+    if "ddelint:" not in source.text and not any(prefix in source.text for prefix in prefixes()):
         return ()
     found: list[Suppression] = []
     for token in _comments(source):
@@ -54,7 +60,7 @@ def suppressions(source: SourceFile) -> tuple[Suppression, ...]:
         for pattern in (_SKIP, _IGNORE, _NOQA):
             for match in pattern.finditer(token.string):
                 listed = match.groupdict().get("codes")
-                codes = tuple(code.upper() for code in _CODE.findall(listed or ""))
+                codes = tuple(code.upper() for code in _code().findall(listed or ""))
                 if pattern is _NOQA and not codes:
                     continue
                 span = Span(source.filename, row, column + match.start(), row, column + match.end())

@@ -64,18 +64,18 @@ def markdown(rule: Rule) -> str:
     doc = rule.documentation
     parts = [
         f"# {rule.code} {rule.name}",
-        f"Severity: {rule.severity.value}. Found by: {', '.join(rule.found_by)}. Since {rule.since}.",
+        f"Severity: {rule.severity.value}. Found by: {', '.join(rule.found_by)}."
+        + (f" Since {rule.since}." if rule.since else ""),
         "## What it does",
         doc.what,
-        "## Why it is bad",
-        doc.why,
-        "## Example",
-        doc.bad,
-        "Use instead:",
-        doc.good,
-        "## Fix safety",
-        doc.fix_safety,
     ]
+    for heading, section in (
+        ("## Why it is bad", doc.why),
+        ("## Example", doc.bad),
+        ("Use instead:", doc.good),
+        ("## Fix safety", doc.fix_safety),
+    ):
+        parts += [heading, section] if section else []
     if doc.references:
         parts += ["## References", "\n".join(f"- {reference}" for reference in doc.references)]
     return "\n\n".join(parts) + "\n"

@@ -9,11 +9,13 @@ import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from ddelint.catalog import rule
 from ddelint.diagnostics import Applicability, Claim, Diagnostic, Edit, Evidence, Fix, Span, TypeFact
 from ddelint.rewrite.candidate import MOVES, Candidate, Context
 from ddelint.rewrite.engine import EngineError, import_edits
 from ddelint.rewrite.knowledge import knowledge
 from ddelint.rewrite.moves import load_moves
+from ddelint.rewrite.renamed_calls import renamed_call
 from ddelint.sites import Site, locate
 from ddelint.source import SourceError, SourceFile
 
@@ -24,7 +26,7 @@ _WITHIN_THE_FINDING = frozenset(("DDE204",))
 
 def is_fixed_without_trace(code: str) -> bool:
     """Whether a finding of the rule may get a fix here."""
-    return code in knowledge().without_trace
+    return code in knowledge().without_trace or rule(code).replacement is not None
 
 
 def with_static_fixes(
@@ -69,6 +71,9 @@ def _proven(finding: Diagnostic, evidence: Evidence) -> Diagnostic:
 
 def _with_fix(finding: Diagnostic, sources: Mapping[str, SourceFile]) -> Diagnostic:
     source = sources.get(finding.span.filename)
+    replacement = rule(finding.code).replacement
+    if replacement is not None and source is not None and finding.fix is None:
+        return replace(finding, fix=renamed_call(finding, source, replacement))
     site = locate(source, finding.span) if source is not None and finding.fix is None else None
     if source is None or site is None:
         return finding

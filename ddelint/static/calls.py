@@ -215,7 +215,7 @@ class Calls:
         if path.name in known.regions["launch_arithmetic"]:
             return self._symbolic("arithmetic", node, arguments, state)
         library = path.name.split(".")[0]
-        if library != "torch":
+        if library != "torch" and path.name not in known.of_others:
             # what NumPy or the standard library gives is no tensor, and is known while tracing
             return KNOWN if library in known.regions["eager_libraries"] else UNKNOWN
         if path.name in known.regions["passes_through"] and arguments:

@@ -6,9 +6,8 @@ import ast
 import contextlib
 import gc
 from collections.abc import Iterator
-from functools import cache
 
-from ddelint import catalog
+from ddelint import catalog, extensions
 from ddelint.classification import reported_span, rule_for
 from ddelint.diagnostics import Diagnostic, Severity, Span, Symbol
 from ddelint.operators import terminal_name
@@ -121,7 +120,7 @@ def _severity(event: Event, rule: catalog.Rule | None) -> Severity:
     return Severity.WARNING if event.advice and rule.severity is Severity.ERROR else rule.severity
 
 
-@cache
+@extensions.remembered
 def _rule(code: str) -> catalog.Rule | None:
     try:
         return catalog.rule(code)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ddelint.operators import operators, terminal_name
 from ddelint.source import descend
+from ddelint.static.flagged import flagged_calls
 from ddelint.static.regions import FileIndex, FunctionNode
 from ddelint.static.syncs import syncs
 
@@ -19,6 +20,7 @@ def places(index: FileIndex, assume_compiled: bool) -> Iterator[Place]:
     text = index.source.text
     for node in syncs(index, assume_compiled):
         yield "DDE503", node, "the host waits here until the device has computed the value"
+    yield from flagged_calls(index, assume_compiled)
     if operators().retired_pattern.search(text):
         yield from _retired(index)
     if "jit.script" in text and "_check" in text:

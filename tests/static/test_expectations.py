@@ -2,34 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 
-from ddelint import suppressions
+from ddelint.rule_testing import EXPECTATION, LOOKALIKE, expected, found
 from ddelint.source import SourceError, SourceFile
-from ddelint.static.checks import check_source, might_matter
+from ddelint.static.checks import might_matter
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 OWN = sorted((FIXTURES / "static").glob("*.py"))
 OF_RULES = sorted((FIXTURES / "rules").glob("*/flagged.py"))
-EXPECTATION = re.compile(r"#\s*error: (DDE\d{3}(?:, DDE\d{3})*)")
-LOOKALIKE = re.compile(r"#\s*ok\b")
-
-
-def expected(source: SourceFile) -> list[str]:
-    """`14: DDE101` for each expectation."""
-    return sorted(
-        f"{row}: {code}"
-        for row, line in enumerate(source.lines, 1)
-        for match in EXPECTATION.finditer(line)
-        for code in match[1].split(", ")
-    )
-
-
-def found(source: SourceFile) -> list[str]:
-    return sorted(f"{d.span.row}: {d.code}" for d in suppressions.apply(source, check_source(source)))
 
 
 @pytest.mark.parametrize("path", OWN, ids=lambda path: path.stem)

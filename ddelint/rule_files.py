@@ -1,0 +1,22 @@
+"""The rule files of a configuration's `extend-rules`: patterns, made files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+
+def matching(patterns: Iterable[str], root: Path) -> dict[str, tuple[Path, ...]]:
+    """Pattern → the TOML files that it stands for: a file, a folder's, or those that a glob below `root` finds."""
+    return {pattern: tuple(sorted(path.resolve() for path in _found(pattern, root))) for pattern in patterns}
+
+
+def _found(pattern: str, root: Path) -> Iterable[Path]:
+    path = root / Path(pattern).expanduser()
+    if path.is_dir():
+        return path.glob("*.toml")
+    if path.is_file():
+        return [path]
+    if Path(pattern).is_absolute():
+        return Path(path.anchor).glob(str(path.relative_to(path.anchor)))
+    return root.glob(pattern)
