@@ -47,6 +47,7 @@ MOST_RESTARTS = 6
 _GENERATED_CODE_DIFFERS = (
     "Inductor's code gives another result than eager on an input; the same graph run by eager's kernels does not"
 )
+_VALIDATION = "DDE103"
 _EMPTINESS = "DDE102"
 _CLAIM_RANK = {claim: rank for rank, claim in enumerate(Claim)}
 
@@ -86,6 +87,8 @@ class Step:
     reasons: tuple[str, ...]
     """Why it is not safe."""
     sides: tuple[int, int] | None
+    raises: bool = False
+    """Whether it is a check that stops, on the path that is compiled, an input for which the original returns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -458,16 +461,16 @@ class Search:
         candidates = self._candidates(state.history, question, diagnostic)
         if allow_unsafe and last_resort.wanted(question, diagnostic):
             candidates = chain(candidates, self._last_resort(state.history, question, diagnostic, refused))
-        guess: tuple[History, Step] | None = None
+        second_best: tuple[History, Step] | None = None
         for candidate in candidates:
-            if guess is not None and (candidate.claim is Claim.PROMISE or candidate.last_resort):
-                return guess
+            if second_best is not None and (candidate.claim is Claim.PROMISE or candidate.last_resort):
+                return second_best
             known = allow_unsafe and (key, candidate.move, _contents(candidate)) in self._merely_unsafe
             if not known and self._out_of_time():
                 refused.append(Refusal(candidate.move, candidate.message, last_resort.TIME_IS_OVER))
                 if allow_unsafe and self._merely_unsafe:
                     continue
-                return guess
+                return second_best
             if candidate.edits in seen:
                 continue
             seen.add(candidate.edits)
@@ -475,13 +478,13 @@ class Search:
             kept = None
             if reason is None:
                 kept, reason = self._try(state, question, key, diagnostic, candidate, allow_unsafe)
-            if kept is not None and guess is None and _is_guess(kept[1]):
-                guess = kept
-            elif kept is not None and not _is_guess(kept[1]):
+            if kept is not None and not _flaws(kept[1]):
                 return kept
+            if kept is not None and (second_best is None or _flaws(kept[1]) < _flaws(second_best[1])):
+                second_best = kept
             if reason:
                 refused.append(Refusal(candidate.move, candidate.message, reason))
-        return guess
+        return second_best
 
     def _candidates(self, history: History, question: Question, diagnostic: Diagnostic) -> Iterator[Candidate]:
         """The candidates of every move that the rule lists: by claim, then in the rule's order."""
@@ -556,7 +559,9 @@ class Search:
         if open_reason:
             return None, open_reason
         decisions = _decisions(state.history, candidate, question)
-        comparison, refuted = self._agreement(state, history, [candidate], decisions, candidate.claim)
+        # behind a side that eager alone takes, a check may stop what eager never brings to it
+        thorough = diagnostic.code == _VALIDATION and any(map(_is_unsafe_path, state.steps))
+        comparison, refuted = self._agreement(state, history, [candidate], decisions, candidate.claim, thorough)
         if refuted:
             return None, refuted
         reasons = _doubts(comparison, candidate, decisions, state)
@@ -567,7 +572,8 @@ class Search:
             return None, f"not safe: {'; '.join(reasons)}"
         home = diagnostic.relocated(state.history.home)
         sides = comparison.sides.get(decisions[0].key) if decisions else None
-        step = Step(number, key, home, candidate, decisions, applicability, tuple(reasons), sides)
+        raises = diagnostic.code == _VALIDATION and verdict.narrows(comparison)
+        step = Step(number, key, home, candidate, decisions, applicability, tuple(reasons), sides, raises)
         return (history, step), ""
 
     def _agreement(
@@ -577,6 +583,7 @@ class Search:
         added: Sequence[Candidate],
         decisions: tuple[Decision, ...],
         claim: Claim,
+        thorough: bool = False,
     ) -> tuple[Comparison, str]:
         """The original against the program with new candidates, on few inputs or as many as show both sides.
 
@@ -595,7 +602,7 @@ class Search:
         self._dear = comparison.seconds > DEAR_SECONDS
         affordable = int(QUICK_SAMPLES * FULL_SECONDS / max(comparison.seconds, 0.1))
         unreached = {decision.key for decision, _ in verdict.unreached(comparison, new)}
-        if unreached - self._one_sided:
+        if thorough or unreached - self._one_sided:
             # a few inputs did not show both sides: try more of them before calling the fix unsafe
             if affordable > QUICK_SAMPLES:
                 samples = min(self._samples, affordable)
@@ -903,8 +910,16 @@ def _is_guess(step: Step) -> bool:
     """
     if step.diagnostic.code == _EMPTINESS:
         return False
-    one_sided = bool(step.decisions) and (step.sides is None or 0 in step.sides)
-    return step.candidate.claim is Claim.GENERAL_PATH and step.applicability is Applicability.UNSAFE and one_sided
+    return _is_unsafe_path(step) and bool(step.decisions) and (step.sides is None or 0 in step.sides)
+
+
+def _is_unsafe_path(step: Step) -> bool:
+    return step.candidate.claim is Claim.GENERAL_PATH and step.applicability is Applicability.UNSAFE
+
+
+def _flaws(step: Step) -> int:
+    """What speaks for looking further: 0 nothing, 1 it is a guess, 2 it stops inputs that eager returns for."""
+    return 2 if step.raises else int(_is_guess(step))
 
 
 def _doubts(comparison: Comparison, candidate: Candidate, decisions: Sequence[Decision], state: _State) -> list[str]:

@@ -41,6 +41,11 @@ def doubt(comparison: Comparison) -> str:
     return ""
 
 
+def narrows(comparison: Comparison) -> bool:
+    """Whether the path that is compiled raises on an input on which the original returns."""
+    return any(m.aspect == "exception" and m.narrower and m.where != "eager" for m in comparison.mismatches)
+
+
 def on_finite_inputs(comparison: Comparison) -> Comparison:
     """The comparison without what the compiled path does to an infinity or NaN of our own making (see `spreads`)."""
     kept = tuple(m for m in comparison.mismatches if m.declared or m.where == "eager" or not is_not_finite(m))

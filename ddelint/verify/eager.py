@@ -32,7 +32,7 @@ QUICK = 12
 """Inputs of a quick comparison, unless the caller asks for fewer."""
 _EXTRA = 64
 """More inputs than asked for, as long as a decision has shown only one side."""
-_GUIDED = 48
+_GUIDED = 96
 """Runs for finding an input that takes a side which no variation took."""
 _ALWAYS_TWICE = 4
 """Inputs on which a program is called twice even though the first call changed nothing that can be seen."""

@@ -7,7 +7,7 @@ doubled, one that doesn't turns around, then it is the next argument's turn.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -28,10 +28,12 @@ class Way:
     """Its place among the leaves of the arguments."""
     name: str
     kind: str
-    """What is done with the amount: count, all, first, scale."""
+    """What is done with the amount: count, all, element, scale."""
     unit: float
     whole: bool
     """Whether only whole numbers make sense."""
+    element: int = 0
+    """Which one, in the tensor laid flat."""
 
 
 @dataclass(frozen=True)
@@ -47,31 +49,38 @@ class Moved:
             leaves, spec = pytree.tree_flatten(sample.make())
             for way, amount in self.steps:
                 if way.leaf < len(leaves) and isinstance(leaves[way.leaf], torch.Tensor):
-                    leaves[way.leaf] = _moved(leaves[way.leaf], way.kind, amount)
+                    leaves[way.leaf] = _moved(leaves[way.leaf], way, amount)
             args, kwargs = pytree.tree_unflatten(leaves, spec)
             return tuple(args), dict(kwargs)
 
-        told = ", ".join(f"{way.name} {_TEXTS[way.kind].format(amount=f'{amount:+g}')}" for way, amount in self.steps)
+        told = ", ".join(
+            f"{way.name} {_TEXTS[way.kind].format(amount=f'{amount:+g}', element=way.element)}"
+            for way, amount in self.steps
+        )
         return replace(sample, label=f"{sample.label}, {told}", declared=False, make=make)
 
 
 _TEXTS = {
     "count": "with {amount} true",
     "all": "{amount}",
-    "first": "{amount} at the first",
+    "element": "{amount} at element {element}",
     "scale": "times 2**{amount}",
 }
 
 
-def _moved(tensor: torch.Tensor, kind: str, amount: float) -> torch.Tensor:
+_MOST_ELEMENTS = 16
+"""Up to so many elements of a tensor are moved one by one (boxes, sizes, limits); of a larger one only the first."""
+
+
+def _moved(tensor: torch.Tensor, way: Way, amount: float) -> torch.Tensor:
     flat = tensor.detach().clone().contiguous().reshape(-1)
-    if kind == "count":
+    if way.kind == "count":
         wanted = (~flat if amount > 0 else flat).nonzero().reshape(-1)[: int(abs(amount))]
         flat[wanted] = amount > 0
-    elif kind == "scale":
+    elif way.kind == "scale":
         flat = flat * 2.0**amount
     elif flat.numel():
-        where = 0 if kind == "first" else slice(None)
+        where = slice(way.element, way.element + 1) if way.kind == "element" else slice(None)
         flat[where] += amount if flat.is_floating_point() else int(amount)
     return flat.reshape(tensor.shape).requires_grad_(tensor.requires_grad)
 
@@ -87,12 +96,18 @@ def ways(sample: Sample, parameters: Sequence[str]) -> list[Way]:
         if value.dtype is torch.bool:
             found.append(Way(index, name, "count", 1, True))
         elif is_integer(value):
-            found += [
-                Way(index, name, kind, 1, True) for kind in (("all",) if value.numel() == 1 else ("first", "all"))
-            ]
+            found += [Way(index, name, "all", 1, True), *_elements(index, name, value)]
         elif value.is_floating_point():
             found += [Way(index, name, "all", 0.25, False), Way(index, name, "scale", 1, False)]
+            if value.numel() <= _MOST_ELEMENTS:
+                found += _elements(index, name, value)
     return sorted(found, key=lambda way: not way.whole)
+
+
+def _elements(index: int, name: str, value: torch.Tensor) -> Iterator[Way]:
+    count = value.numel() if value.numel() <= _MOST_ELEMENTS else 1
+    for element in range(count if count > 1 or value.numel() > 1 else 0):
+        yield Way(index, name, "element", 1, is_integer(value), element)
 
 
 class Climb:

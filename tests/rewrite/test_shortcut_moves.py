@@ -84,6 +84,16 @@ def test_a_block_that_only_warns_is_asked_for_in_eager() -> None:
     )
 
 
+def test_a_check_may_be_left_to_eager() -> None:
+    text = "def fn(x, n):\n    if n <= 0:\n        raise ValueError(n)\n    return x[:n]\n"
+    context = context_of(text, "n <= 0", TYPES, "DDE103")
+    found = rewritten("validate_in_eager", context)
+    assert found == [text.replace("if n <= 0:", "if not torch.compiler.is_compiling() and n <= 0:")]
+    assert [c.claim for c in candidates("validate_in_eager", context)] == [Claim.GENERAL_PATH]
+    warns = "import warnings\n\ndef fn(x, n):\n    if n <= 0:\n        warnings.warn('none')\n    return x\n"
+    assert rewritten("validate_in_eager", context_of(warns, "n <= 0", TYPES, "DDE110")) == []
+
+
 def test_a_question_inside_the_warning_skips_the_whole_block() -> None:
     text = "def fn(x, n, flag):\n    if flag:\n        if n > 4:\n            print('many')\n    return x\n"
     assert rewritten("skip_warning_while_compiling", context_of(text, "n > 4", TYPES, "DDE110")) == [

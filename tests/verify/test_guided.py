@@ -81,7 +81,8 @@ def test_a_climb_ends_where_the_distance_is_zero_or_the_runs_are_spent() -> None
 
 def test_a_moved_input_is_named_and_made_anew_each_time() -> None:
     given = Sample("seed 0", True, lambda: ((torch.tensor([True, False, False]), torch.ones(2)), {}))
-    mask, add, scale = ways(given, ("mask", "x"))
+    mask, add, scale, *elements = ways(given, ("mask", "x"))
+    assert [way.element for way in elements] == [0, 1]
     moved = Moved(((mask, 1), (add, 0.5), (scale, 2)))(given)
 
     assert moved.label == "seed 0, mask with +1 true, x +0.5, x times 2**+2"
@@ -89,6 +90,9 @@ def test_a_moved_input_is_named_and_made_anew_each_time() -> None:
         args, _ = moved.make()
         assert args[0].tolist() == [True, True, False]
         assert args[1].tolist() == [6.0, 6.0]
+    corner = Moved(((elements[1], -3),))(given)
+    assert corner.label == "seed 0, x -3 at element 1"
+    assert corner.make()[0][1].tolist() == [1.0, -2.0]
 
 
 PROGRAMS = {
@@ -96,6 +100,7 @@ PROGRAMS = {
     "a sum between two bounds": ("23.5 < total and total < 24.5", "23.5 < total and total < 24.5"),
     "a number read from data": ("n >= 41", "n >= 41"),
     "an element with one value": ("(ids == 29).any()", "(ids == 29).any()"),
+    "two corners of a box": ("int(box[2].item() - box[0].item()) == 9", "int(box[2].item() - box[0].item()) == 9"),
 }
 
 
@@ -103,7 +108,7 @@ PROGRAMS = {
 def test_a_side_that_no_variation_takes_is_reached(case: str, program: Program, options: SessionOptions) -> None:
     test, text = PROGRAMS[case]
     original = f"""
-    def fn(x, keep, level, ids):
+    def fn(x, keep, level, ids, box):
         total = x.sum()
         n = level.item()
         if {test}:
@@ -114,7 +119,7 @@ def test_a_side_that_no_variation_takes_is_reached(case: str, program: Program, 
     def make_inputs(seed):
         g = torch.Generator().manual_seed(seed)
         x, keep = torch.rand(20, generator=g), torch.rand(20, generator=g) > 0.9
-        return x, keep, torch.tensor(3), torch.randint(0, 9, (4,), generator=g)
+        return x, keep, torch.tensor(3), torch.randint(0, 9, (4,), generator=g), torch.rand(4, generator=g)
     """
 
     def judged(rewritten: str) -> Comparison:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from ddelint.diagnostics import Claim, Edit
 from ddelint.rewrite.candidate import Candidate, Context, move
@@ -85,6 +86,25 @@ def _variant(context: Context, test: ast.expr, take_true: bool) -> Iterator[Cand
             edits,
             torch_name(source)[1],
             decisions=(source.span(test),),
+        )
+
+
+@move("validate_in_eager")
+def validate_in_eager(context: Context) -> Iterator[Candidate]:
+    """`if not torch.compiler.is_compiling() and bad: raise …`: for a check that the compiled program must not make.
+
+    What eager never brings to this line (an empty crop that it returns before) the general path does.
+    """
+    site = context.site
+    test = site.decision
+    if test is None or site.role is not Role.IF_TEST or site.block is not Block.RAISES or asks_compiling(test):
+        return
+    for candidate in _variant(context, test, take_true=False):
+        yield replace(
+            candidate,
+            move="validate_in_eager",
+            message="ask only in eager: where it would raise, the general path that is compiled gives what eager gives",
+            notes=("the compiled program doesn't check it",),
         )
 
 
