@@ -284,10 +284,10 @@ def show_config(path: str, config_file: str | None, isolated: bool) -> None:
 @config_options
 def clean(path: str, config_file: str | None, isolated: bool) -> None:
     """Drop the cache."""
-    from ddelint import discovery
+    from ddelint import cache
 
     folder = config_of([path], config_file, isolated).root / CACHE_FOLDER
-    if discovery.clean(folder):
+    if cache.clean(folder):
         click.echo(f"removed {folder}", err=True)
     else:
         click.echo(f"no cache at {folder}", err=True)

@@ -1,26 +1,16 @@
-"""Which files a call is about (as git would list them), and the cache of what the static pass found in them."""
+"""Which files a call is about, as git would list them."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
-import shutil
-import sys
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ddelint import catalog
-from ddelint.diagnostics import Diagnostic
 from ddelint.errors import DdelintError
-from ddelint.files import write_atomically
 from ddelint.options import CheckOptions
-from ddelint.version import VERSION
-from ddelint.wire import from_wire, to_wire
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -161,70 +151,3 @@ def _specification(lines: tuple[str, ...]) -> GitIgnoreSpec:
 
 def _repository(path: Path) -> Path | None:
     return next((folder for folder in (path, *path.parents) if (folder / ".git").exists()), None)
-
-
-class Cache:
-    """What the static pass found, by the content it looked at: findings are kept, not only clean files.
-
-    A hit needs the same name, bytes, `salt`, rules and code of ddelint, and Python version. Nothing here raises
-    because the disk is full or read-only: a cache that does not work is a miss.
-    """
-
-    def __init__(self, folder: str | Path, salt: str = "", enabled: bool = True) -> None:
-        """`salt`: whatever else the findings depend on (options of the static pass)."""
-        self.folder = Path(folder) / VERSION
-        self.enabled = enabled
-        self._salt = salt
-
-    def get(self, filename: str, data: bytes) -> tuple[Diagnostic, ...] | None:
-        """The findings stored for `data` under `filename`; None where there are none stored."""
-        if not self.enabled:
-            return None
-        try:
-            stored = json.loads(self._place(filename, data).read_bytes())
-            return tuple(from_wire(Diagnostic, item) for item in stored)
-        except (OSError, ValueError, TypeError, KeyError, AttributeError):
-            return None
-
-    def put(self, filename: str, data: bytes, findings: Sequence[Diagnostic]) -> None:
-        """Store the findings for `data` under `filename`, whole or not at all."""
-        if not self.enabled:
-            return
-        place = self._place(filename, data)
-        with suppress(OSError):
-            if not place.parent.is_dir():
-                place.parent.mkdir(parents=True, exist_ok=True)
-                _mark(self.folder.parent)
-            write_atomically(place, json.dumps([to_wire(item) for item in findings]).encode(), durable=False)
-
-    def _place(self, filename: str, data: bytes) -> Path:
-        key = hashlib.blake2b(digest_size=20)
-        for part in (_fingerprint().encode(), self._salt.encode(), filename.encode(errors="surrogateescape"), data):
-            key.update(len(part).to_bytes(8, "little"))
-            key.update(part)
-        name = key.hexdigest()
-        return self.folder / name[:2] / f"{name[2:]}.json"
-
-
-def clean(folder: str | Path) -> bool:
-    """Drop the cache in `folder`; False where there was none, or where the folder is not a cache of ours."""
-    folder = Path(folder)
-    if not (folder / "CACHEDIR.TAG").is_file():
-        return False
-    shutil.rmtree(folder)
-    return True
-
-
-def _mark(folder: Path) -> None:
-    """Tell git and backup tools what the folder is."""
-    (folder / ".gitignore").write_text("*\n")
-    (folder / "CACHEDIR.TAG").write_text("Signature: 8a477f597d28d172789f06886806bc55\n# made by ddelint\n")
-
-
-@cache
-def _fingerprint() -> str:
-    """Changes when Python, the rules or the static pass change, in a checkout without a new version, too."""
-    package = Path(__file__).parent
-    watched = [*catalog.rules_folder().glob("*.toml"), *package.glob("*.py"), *(package / "static").rglob("*.py")]
-    stamps = sorted((str(path), path.stat().st_mtime_ns, path.stat().st_size) for path in watched)
-    return json.dumps([VERSION, sys.version_info[:3], stamps])

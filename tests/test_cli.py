@@ -308,10 +308,12 @@ def test_config_prints_what_holds(run: Run, tmp_path: Path) -> None:
 
 
 def test_clean_drops_the_cache(run: Run, tmp_path: Path) -> None:
-    from ddelint.discovery import Cache
+    from ddelint.cache import Cache, content_of
 
     assert "no cache at" in run("clean").stderr
-    Cache(tmp_path / ".ddelint_cache").put("a.py", b"", ())
+    cache = Cache(tmp_path / ".ddelint_cache")
+    cache.put(str(tmp_path / "a.py"), content_of(b"", None), {})
+    cache.save()
     assert "removed" in run("clean").stderr
     assert not (tmp_path / ".ddelint_cache").exists()
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
-from ddelint import discovery
-from ddelint.diagnostics import Applicability, Claim, Diagnostic, Edit, Fix, Severity, Span, Symbol
-from ddelint.discovery import Cache, DiscoveryError, python_files
+from ddelint.discovery import DiscoveryError, python_files
 from ddelint.options import CheckOptions
 
 
@@ -84,62 +81,3 @@ def test_a_folder_without_python_is_a_warning(tmp_path: Path) -> None:
 def test_a_path_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(DiscoveryError, match=r"no such file or folder: .*gone"):
         python_files([str(tmp_path / "gone")], CheckOptions())
-
-
-FINDING = Diagnostic(
-    "DDE101",
-    "message",
-    Span("a.py", 1, 2, 3, 4),
-    Severity.WARNING,
-    symbols=(Symbol("n", "t.item()", Span("a.py", 1, 1, 1, 2), "u0", 0, None),),
-    breadcrumbs=((Span("a.py", 1, 1, 1, 2), "born"),),
-    fix=Fix(Applicability.SAFE, "m", (Edit(Span("a.py", 1, 1, 1, 1), "x"),), "move", Claim.EQUIVALENT),
-)
-
-
-def test_findings_come_back_as_they_were(tmp_path: Path) -> None:
-    Cache(tmp_path / "cache").put("a.py", b"text", (FINDING,))
-    assert Cache(tmp_path / "cache").get("a.py", b"text") == (FINDING,)
-    Cache(tmp_path / "cache").put("a.py", b"clean", ())
-    assert Cache(tmp_path / "cache").get("a.py", b"clean") == ()
-
-
-def test_any_difference_is_a_miss(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    Cache(tmp_path, "salt").put("a.py", b"text", (FINDING,))
-    assert Cache(tmp_path, "salt").get("a.py", b"text2") is None
-    assert Cache(tmp_path, "salt").get("b.py", b"text") is None
-    assert Cache(tmp_path, "pepper").get("a.py", b"text") is None
-    assert Cache(tmp_path, "salt", enabled=False).get("a.py", b"text") is None
-    monkeypatch.setattr(discovery, "_fingerprint", lambda: "another version")
-    assert Cache(tmp_path, "salt").get("a.py", b"text") is None
-
-
-def test_a_damaged_entry_is_a_miss(tmp_path: Path) -> None:
-    cache = Cache(tmp_path)
-    cache.put("a.py", b"text", (FINDING,))
-    (stored,) = tmp_path.rglob("*.json")
-    for damage in (b"", b"{", b"[1]", b'[{"code": 1, "unknown": 2}]', json.dumps({"a": 1}).encode()):
-        stored.write_bytes(damage)
-        assert cache.get("a.py", b"text") is None
-
-
-def test_a_cache_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("in the way")
-    cache = Cache(tmp_path / "file")
-    cache.put("a.py", b"text", (FINDING,))
-    assert cache.get("a.py", b"text") is None
-
-
-def test_git_does_not_see_the_cache_and_clean_drops_it(tmp_path: Path) -> None:
-    folder = tmp_path / ".ddelint_cache"
-    assert not discovery.clean(folder)
-    Cache(folder).put("a.py", b"text", ())
-    assert (folder / ".gitignore").read_text() == "*\n"
-    assert discovery.clean(folder)
-    assert not folder.exists()
-
-
-def test_clean_leaves_folders_alone_that_are_no_cache(tmp_path: Path) -> None:
-    make(tmp_path, ".ddelint_cache/precious.py")
-    assert not discovery.clean(tmp_path / ".ddelint_cache")
-    assert (tmp_path / ".ddelint_cache/precious.py").exists()

@@ -63,7 +63,7 @@ def probable_program(readable: Sequence[SourceFile], findings: Sequence[Diagnost
     by_name = {source.filename: source for source in readable}
     for finding in findings:
         source = by_name.get(finding.span.filename)
-        if source is not None:
+        if source is not None and finding.code != "DDE001":
             for node in source.tree.body:
                 if node.lineno <= finding.span.row <= (node.end_lineno or node.lineno):
                     return _program(source.filename, node)

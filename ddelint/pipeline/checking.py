@@ -9,9 +9,19 @@ from dataclasses import replace
 from ddelint.options import CheckOptions, Mode
 from ddelint.pipeline import advice
 from ddelint.pipeline.entries import entry_specs
-from ddelint.pipeline.gathering import PipelineError, Run, Sources, discover, read_files, static_findings
+from ddelint.pipeline.gathering import (
+    PipelineError,
+    Run,
+    Sources,
+    discover,
+    named_files,
+    read_files,
+    roots,
+    static_findings_of_stdin,
+)
 from ddelint.pipeline.reporting import report
 from ddelint.pipeline.searching import start_worker, trace_entries
+from ddelint.pipeline.static_pass import check_files
 from ddelint.report.model import Progress, Report
 
 
@@ -22,15 +32,21 @@ def run_check(paths: Sequence[str], options: CheckOptions, progress: Progress) -
     run.checked = frozenset(map(str, found))
     if options.layers is not None and options.layers.entries:
         options = run.options = replace(options, entries=(*options.entries, *options.layers.entries))
-    readable = read_files(found, paths, run)
+    static_only = options.mode is Mode.STATIC and options.stdin is None
+    if static_only:  # texts are read by whoever checks them
+        run.sources = Sources(roots(paths), {})
+        readable = []
+    else:
+        readable = read_files(found, paths, run)
     specs = [] if options.mode is Mode.STATIC else entry_specs(paths, readable, options)
     if not specs and options.mode is Mode.TRACE:
         raise PipelineError(advice.no_entry(paths, readable))
-    progress.debug(f"reading {len(readable)} of {len(found)} files, {len(specs)} with an entry")
+    progress.debug(f"{len(found)} files, {len(specs)} with an entry")
     with start_worker(options) if specs else nullcontext() as worker:  # torch is loaded while the static pass runs
-        for number, source in enumerate(readable):
-            progress.share(number, len(readable))
-            run.static += static_findings(source, run)
+        if options.stdin is not None:
+            run.static += static_findings_of_stdin(found[0], run)
+        else:
+            check_files([str(path) for path in found], named_files(paths), run)
         if worker is not None:
             trace_entries(worker, specs, paths, run)
     told = report(run, files=len(found))

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ddelint.catalog import rule
 from ddelint.diagnostics import Diagnostic
-from ddelint.discovery import Cache, Discovered, DiscoveryError, python_files
+from ddelint.discovery import Discovered, DiscoveryError, python_files
 from ddelint.errors import DdelintError
 from ddelint.options import CheckOptions
 from ddelint.report.model import Progress
@@ -25,7 +24,7 @@ class PipelineError(DdelintError):
 
 
 class Sources(Mapping[str, SourceFile]):
-    """The files under the given PATHs, read when they are first asked for."""
+    """The files under the given PATHs, read when they are first asked for, parsed when their tree is."""
 
     def __init__(self, roots: Sequence[str], given: Mapping[str, SourceFile]) -> None:
         self._roots = tuple(roots)
@@ -55,11 +54,9 @@ class Sources(Mapping[str, SourceFile]):
         if not any(filename == root or filename.startswith(root.rstrip(os.sep) + os.sep) for root in self._roots):
             return None
         try:
-            source = SourceFile.read(Path(filename))
-            _ = source.tree
+            return SourceFile.read(Path(filename))
         except (OSError, SourceError):
             return None
-        return source
 
 
 @dataclass
@@ -103,17 +100,22 @@ def discover(paths: Sequence[str], run: Run) -> list[Path]:
 
 
 def read_files(files: Sequence[Path], paths: Sequence[str], run: Run) -> list[SourceFile]:
-    """The files that parse; the others become diagnostics."""
+    """The files that can be read, with those named by the user parsed; what cannot be read is an error.
+
+    A file that does not parse is left out: the static pass tells of it.
+    """
     readable = []
+    named = named_files(paths)
     for path in files:
         try:
             if run.options.stdin is not None:
                 source = SourceFile.from_bytes(str(path), run.options.stdin)
             else:
                 source = SourceFile.read(path)
-            _ = source.tree
-        except SourceError as error:
-            run.static.append(_syntax_error(error))
+            if run.options.stdin is not None or str(path) in named:
+                _ = source.tree
+        except SourceError:
+            continue
         except OSError as error:
             run.errors.append(f"cannot read {path}: {error.strerror}")
         else:
@@ -122,22 +124,22 @@ def read_files(files: Sequence[Path], paths: Sequence[str], run: Run) -> list[So
     return readable
 
 
+def named_files(paths: Sequence[str]) -> frozenset[str]:
+    """The files among the given paths, as against those that are found in folders."""
+    return frozenset(path for path in roots(paths) if not os.path.isdir(path))
+
+
 def static_findings(source: SourceFile, run: Run) -> Sequence[Diagnostic]:
-    """What the static pass says of one file, from the cache where it knows the text."""
-    from ddelint.static.checks import check_source, might_matter
-
-    options = run.options.at(source.filename)
-    data = source.encode()
-    if not might_matter(data):
-        return ()
-    cache = Cache(options.cache_folder, salt=str(options.assume_compiled), enabled=options.cache)
-    findings = cache.get(source.filename, data)
-    if findings is None:
-        findings = tuple(check_source(source, assume_compiled=options.assume_compiled))
-        cache.put(source.filename, data, findings)
-    return findings
+    """What the static pass says of a text that need not be on disk: a file that was rewritten."""
+    return _static_findings(source.filename, source.encode(), run)
 
 
-def _syntax_error(error: SourceError) -> Diagnostic:
-    message = rule("DDE001").message.format(expression=str(error))
-    return Diagnostic("DDE001", message, error.span, rule("DDE001").severity, detail=str(error))
+def static_findings_of_stdin(path: Path, run: Run) -> Sequence[Diagnostic]:
+    """What the static pass says of what standard input gave."""
+    return _static_findings(str(path), run.options.stdin or b"", run)
+
+
+def _static_findings(filename: str, data: bytes, run: Run) -> Sequence[Diagnostic]:
+    from ddelint.static.reading import read
+
+    return read(filename, data, assume_compiled=run.options.at(filename).assume_compiled, parse=True).findings

@@ -48,7 +48,8 @@ def report(run: Run, *, files: int) -> Report:
         findings = baselining.new_after_writing(_after_writing(findings, rewritten, run), rewritten, run)
     written_now = rewritten if writes else {}
     findings = baselining.write(findings, written_now, run)
-    shown = sorted({d.span.filename for d in findings if d.span.filename in run.sources})
+    read = set(run.sources)  # a report that shows text of others reads it itself
+    shown = sorted({d.span.filename for d in findings if d.span.filename in read})
     return Report(
         diagnostics=tuple(findings),
         texts={name: written_now.get(name, run.sources[name].text) for name in shown},
@@ -109,11 +110,13 @@ def _refuted(diagnostic: Diagnostic, run: Run) -> bool:
 
 def _apply_suppressions(findings: list[Diagnostic], run: Run) -> list[Diagnostic]:
     kept: list[Diagnostic] = []
-    by_file: dict[str, list[Diagnostic]] = {name: [] for name in run.sources}
+    read = set(run.sources)
+    by_file: dict[str, list[Diagnostic]] = {name: [] for name in read}
     for finding in findings:
         by_file.setdefault(finding.span.filename, []).append(finding)
     for filename, group in sorted(by_file.items()):
-        source = run.sources.get(filename)
+        # the static pass has read whatever holds comments
+        source = run.sources[filename] if filename in read else None
         kept += suppressions.apply(source, group, traced=filename in run.executed) if source is not None else group
     return kept
 

@@ -36,7 +36,6 @@ def run_script(
     found = discover(paths, run)
     with start_worker(options) as worker:
         readable = read_files(found, paths, run)
-        syntax_errors, run.static = run.static, []
         progress.stage(f"running {script.target}")
         captured = worker.run_script(session_options(_script_entry(script), paths, options))
         if isinstance(captured, EntryFailure):
@@ -52,7 +51,6 @@ def run_script(
         for source in readable:
             if source.filename in reached:
                 run.static += static_findings(source, run)
-        run.static += [finding for finding in syntax_errors if finding.span.filename in reached]
     return report(run, files=len(reached))
 
 

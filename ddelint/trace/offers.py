@@ -6,7 +6,9 @@ The conventions stand here once; `entries` follows the same order when it runs t
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from ddelint.source import SourceError, SourceFile
@@ -39,6 +41,8 @@ def static_offer(source: SourceFile) -> str | None:
     Only top-level definitions count (inside top-level `if`, `try` and `with` blocks, too). A file that does not parse
     offers nothing.
     """
+    if not _may_offer(source.text):
+        return None
     try:
         defined = _definitions(source.tree)
     except SourceError:
@@ -60,6 +64,22 @@ def static_offer(source: SourceFile) -> str | None:
         if isinstance(node, ast.ClassDef) and _is_lightning(node, defined) and _has_example_inputs(node):
             return f"{name}:{key}, inputs from {EXAMPLE_INPUTS}"
     return None
+
+
+def _may_offer(text: str) -> bool:
+    """Whether the text names what an offer is made of. False is certain, and far cheaper than parsing."""
+    if any(name in text for name in (ENTRIES, GET_INPUTS, MAKE_INPUTS, EXAMPLE_INPUTS)):
+        return True
+    return all(_bound(name).search(text) for name in (INSTANCE, rf"(?:{ARGS}|{KWARGS})"))
+
+
+@cache
+def _bound(name: str) -> re.Pattern[str]:
+    """A line that may bind the name: an assignment, an import (on a line of its own, too), a definition."""
+    return re.compile(
+        rf"^[^\n#=]*\b{name}\b[^\n=]*=|\bimport\b[^\n]*\b{name}\b|^[ \t]*{name},?[ \t]*$|\b(?:def|class) {name}\b",
+        re.MULTILINE,
+    )
 
 
 def _definitions(tree: ast.Module) -> dict[str, ast.stmt]:

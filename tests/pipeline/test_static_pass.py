@@ -1,0 +1,163 @@
+"""The static pass over many files: the cache, several processes, files that do not parse."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ddelint.options import CheckOptions, Mode
+from ddelint.pipeline import static_pass
+from ddelint.pipeline.checking import run_check
+from ddelint.report.model import Report, Silence
+
+ASKS = """
+import torch
+
+
+class Gate(torch.nn.Module):
+    def forward(self, x):
+        if x.sum().item() > {number}:
+            return x
+        return -x
+"""
+
+
+def make(root: Path, name: str, text: str, second: int = 1) -> Path:
+    """A file that was last changed long ago."""
+    path = root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    os.utime(path, (second, second))
+    return path
+
+
+@pytest.fixture
+def options(tmp_path: Path) -> CheckOptions:
+    return CheckOptions(mode=Mode.STATIC, root=str(tmp_path), cache_folder=str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the files that are read instead of taken from the cache."""
+    names: list[str] = []
+    whole = static_pass._do
+
+    def noted(job: static_pass.Job) -> static_pass.Answer:
+        names.append(Path(job.path).name)
+        return whole(job)
+
+    monkeypatch.setattr(static_pass, "_do", noted)
+    return names
+
+
+def check(root: Path, options: CheckOptions) -> Report:
+    return run_check([str(root)], options, Silence())
+
+
+def codes(report: Report) -> list[str]:
+    return [f"{Path(d.span.filename).name}:{d.span.row} {d.code}" for d in report.diagnostics]
+
+
+def test_findings_and_clean_files_are_both_remembered(tmp_path: Path, options: CheckOptions, read: list[str]) -> None:
+    make(tmp_path, "src/a.py", ASKS.format(number=1))
+    make(tmp_path, "src/b.py", "x = 1\n")
+    first = check(tmp_path / "src", options)
+    assert codes(first) == ["a.py:7 DDE101"]
+    assert sorted(read) == ["a.py", "b.py"]
+    read.clear()
+    assert check(tmp_path / "src", options).diagnostics == first.diagnostics
+    assert read == []
+
+
+def test_a_known_tree_is_not_even_opened(
+    tmp_path: Path, options: CheckOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make(tmp_path, "src/a.py", ASKS.format(number=1))
+    check(tmp_path / "src", options)
+    whole = Path.read_bytes
+
+    def opened(path: Path) -> bytes:
+        assert path.suffix == ".json"
+        return whole(path)
+
+    monkeypatch.setattr(Path, "read_bytes", opened)
+    monkeypatch.setattr(static_pass, "open", None, raising=False)
+    assert codes(check(tmp_path / "src", options)) == ["a.py:7 DDE101"]
+
+
+def test_what_changed_is_read_again(tmp_path: Path, options: CheckOptions, read: list[str]) -> None:
+    make(tmp_path, "src/a.py", ASKS.format(number=1))
+    make(tmp_path, "src/b.py", ASKS.format(number=2))
+    check(tmp_path / "src", options)
+    read.clear()
+    make(tmp_path, "src/a.py", "\n" + ASKS.format(number=1), second=2)
+    make(tmp_path, "src/b.py", ASKS.format(number=2), second=2)  # touched, not changed
+    assert codes(check(tmp_path / "src", options)) == ["a.py:8 DDE101", "b.py:7 DDE101"]
+    assert read == ["a.py"]
+
+
+def test_another_configuration_is_another_result(tmp_path: Path, options: CheckOptions, read: list[str]) -> None:
+    make(tmp_path, "src/a.py", ASKS.format(number=1) + "\n\ndef free(x):\n    return int(x.sum().item() > 1)\n")
+    check(tmp_path / "src", options)
+    check(tmp_path / "src", replace(options, assume_compiled=True))
+    check(tmp_path / "src", options)
+    assert read == ["a.py", "a.py"]
+
+
+def test_a_damaged_cache_is_a_miss(tmp_path: Path, options: CheckOptions, read: list[str]) -> None:
+    make(tmp_path, "src/a.py", ASKS.format(number=1))
+    first = check(tmp_path / "src", options)
+    for place in (tmp_path / "cache").rglob("*.json"):
+        place.write_text(place.read_text().replace("DDE101", '", "'))
+    assert check(tmp_path / "src", options).diagnostics == first.diagnostics
+    assert read == ["a.py", "a.py"]
+
+
+def test_without_a_cache_nothing_is_written(tmp_path: Path, options: CheckOptions) -> None:
+    make(tmp_path, "src/a.py", ASKS.format(number=1))
+    check(tmp_path / "src", replace(options, cache=False))
+    assert not (tmp_path / "cache").exists()
+
+
+def test_several_processes_say_the_same_in_the_same_order(
+    tmp_path: Path, options: CheckOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(12):
+        make(tmp_path, f"src/m{number:02}.py", ASKS.format(number=number) if number % 3 else "x = 1\n")
+    alone = check(tmp_path / "src", replace(options, cache=False))
+    monkeypatch.setattr(static_pass, "FILES_A_PROCESS", 2)
+    monkeypatch.setattr(static_pass, "AT_ONCE", 2)
+    used: list[int] = []
+    whole = static_pass._in_processes
+
+    def noted(jobs: Sequence[static_pass.Job], processes: int) -> Iterator[static_pass.Answer]:
+        used.append(processes)
+        return whole(jobs, processes)
+
+    monkeypatch.setattr(static_pass, "_in_processes", noted)
+    together = check(tmp_path / "src", replace(options, cache=False, jobs=3))
+    assert used == [3]
+    assert len(together.diagnostics) == 8
+    assert together.diagnostics == alone.diagnostics
+
+
+def test_a_file_by_name_is_parsed_whatever_it_holds(tmp_path: Path, options: CheckOptions) -> None:
+    broken = make(tmp_path, "src/broken.py", "def f(:\n")
+    assert codes(check(broken, options)) == ["broken.py:1 DDE001"]
+    assert codes(check(tmp_path / "src", options)) == []
+    assert codes(check(broken, options)) == ["broken.py:1 DDE001"]
+
+
+def test_a_broken_file_that_could_matter_is_told_of_in_a_folder(tmp_path: Path, options: CheckOptions) -> None:
+    make(tmp_path, "src/broken.py", ASKS.format(number="(") + "\n")
+    assert [code.split()[1] for code in codes(check(tmp_path / "src", options))] == ["DDE001"]
+
+
+def test_comments_in_a_file_without_findings_are_looked_at(tmp_path: Path, options: CheckOptions) -> None:
+    make(tmp_path, "src/a.py", "x = 1  # ddelint: ignore[DDE101]\n")
+    for _ in range(2):
+        assert codes(check(tmp_path / "src", options)) == ["a.py:1 DDE003"]
