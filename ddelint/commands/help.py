@@ -11,10 +11,10 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     ),
     "What must work afterwards": ("--target", "--unbacked", "--backed", "--graph-breaks"),
     "How a fix is verified": ("--samples", "--seed", "--device", "--timeout", "--memory"),
-    "Which rules": ("--select", "--ignore", "--extend-select"),
+    "Which findings": ("--select", "--ignore", "--extend-select", "--diff-base", "--baseline", "--write-baseline"),
     "Which files": (
         "--assume-compiled", "--exclude", "--extend-exclude", "--force-exclude", "--respect-gitignore",
-        "--diff-base", "--stdin-filename",
+        "--stdin-filename",
     ),
     "How to report": (
         "--output-format", "--output-file", "--statistics", "--exit-zero", "--patch", "--cpp", "--quiet", "--verbose",
