@@ -68,6 +68,14 @@ class Operators:
     """Operators under `letters` whose answer is a mask where their tensor is one."""
     side_by_side: Mapping[str, str]
     """Ways to concatenate whose dimension follows from the rank: h, v or c."""
+    origins: Mapping[str, str]
+    """Operator → what its answer's elements are known to be."""
+    clamps: Mapping[str, tuple[str, ...]]
+    """Operators that keep elements within bounds: which bound each argument is (`min`, `max`)."""
+    unsigned: Names
+    """Types of numbers that are never negative."""
+    reasons: Mapping[str, str]
+    """Why that is so, by kind of origin."""
     letters: Mapping[str, str]
     """Operator → its shape, as ddelint/static/letters.py reads it."""
     counting: Names
@@ -252,6 +260,13 @@ def _build(table: dict[str, Any]) -> Operators:
         asks_of_sizes=frozenset(demands["asks_of_sizes"]),
         keeps_dtype=frozenset(demands["keeps_dtype"]),
         side_by_side=dict(table["side_by_side"]),
+        origins={
+            **_inverted({kind: names for kind, names in table["origins"].items() if kind != "unsigned"}),
+            **dict.fromkeys(table["clamps"], "clamped"),
+        },
+        clamps={name: tuple(places) for name, places in table["clamps"].items()},
+        unsigned=frozenset(table["origins"]["unsigned"]),
+        reasons=dict(table["reasons"]),
         letters=dict(table["letters"]),
         counting=frozenset(demands["counting"]),
         conversions=frozenset(table["conversions"]["names"]),

@@ -19,6 +19,10 @@ SECTION = 12
 FIX_LINES = 12
 DETAIL_LINES = 24
 CRUMBS = 4
+STEP = 60
+"""Characters of one step on the way from a question back to its source."""
+PARAMETER = "parameter "
+"""How the sentence about a parameter begins."""
 
 FRONT_ENDS = {
     "export": "export",
@@ -104,6 +108,8 @@ def _sections(diagnostic: Diagnostic, sources: Sources, style: Style) -> Iterato
     room = max(style.width - SECTION, 20)
     if diagnostic.asks:
         yield "asks", wrapped([FRONT_ENDS.get(name, name) for name in diagnostic.asks], room, ", ")
+    if way := _way(diagnostic, sources):
+        yield "from", wrapped(way, room, " ← ")
     for title, places in _stack(diagnostic, style.verbose):
         yield title, wrapped(places, room, " → ")
     if diagnostic.cpp_frames:
@@ -128,6 +134,29 @@ def _sections(diagnostic: Diagnostic, sources: Sources, style: Style) -> Iterato
             yield "refused", words(f"{refusal.move}: {refusal.message}: {refusal.reason}", room)
     if diagnostic.detail and (style.verbose or not diagnostic.expression):  # else torch's words for the same question
         yield "detail", _detail(diagnostic.detail, style.verbose)
+
+
+def _way(diagnostic: Diagnostic, sources: Sources) -> list[str]:
+    """From the value in question back to its source: `n` ← `lengths.max().item()` (line 12) ← parameter `lengths`."""
+    if len(diagnostic.breadcrumbs) < 2:
+        return []
+    asked = diagnostic.symbols[0].name if diagnostic.symbols else diagnostic.expression
+    here = diagnostic.span.filename
+    steps = [f"`{shortened(asked)}`"]
+    for span, sentence in diagnostic.breadcrumbs[1:]:
+        source = sources.get(span.filename)
+        text = " ".join(source.segment(span).split()) if source is not None else ""
+        if not text or f"`{text}`" == steps[-1]:
+            continue
+        said = sentence if sentence.startswith(PARAMETER) else f"`{shortened(text)}`"
+        place = f"line {span.row}" if span.filename == here else f"{shown_path(span.filename)}:{span.row}"
+        steps.append(f"{said} ({place})")
+    return steps if len(steps) > 1 else []
+
+
+def shortened(text: str) -> str:
+    """Text that fits in one step of a way."""
+    return text if len(text) <= STEP else text[: STEP - 1] + "…"
 
 
 def _stack(diagnostic: Diagnostic, verbose: bool) -> Iterator[tuple[str, list[str]]]:

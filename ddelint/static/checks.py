@@ -13,18 +13,16 @@ from ddelint.diagnostics import Diagnostic, Severity, Span, Symbol
 from ddelint.operators import terminal_name
 from ddelint.sites import Role, Site, site_of
 from ddelint.source import SourceFile
-from ddelint.static import patterns
-from ddelint.static.domain import Step, Tensor, Unbacked, Value
+from ddelint.static import breadcrumbs, patterns
+from ddelint.static.domain import Tensor, Unbacked, Value
 from ddelint.static.events import Event
 from ddelint.static.interpreter import BudgetError, Interpreter
+from ddelint.static.origins import Origins
 from ddelint.static.outline import outlined
 from ddelint.static.regions import FileIndex
 from ddelint.static.scan import might_matter
 
 __all__ = ["check_source", "might_matter"]
-
-BREADCRUMBS = 8
-"""At most so many steps from the question back to its source."""
 
 _SUBJECT_SAYS_IT = frozenset(("DDE202", "DDE203", "DDE204", "DDE206", "DDE208", "DDE301", "DDE302", "DDE303"))
 """Rules whose message is about a part of the reported node: the index, the bound, the argument."""
@@ -85,14 +83,14 @@ def _undecidable(index: FileIndex, assume_compiled: bool) -> list[Diagnostic]:
             continue  # an expression nested too deep; what was found so far is right
         except BudgetError:
             break
-    return [d for event in interpreter.events if (d := _diagnostic(source, event)) is not None]
+    return [d for event in interpreter.events if (d := _diagnostic(source, event, interpreter.origins)) is not None]
 
 
-def _diagnostic(source: SourceFile, event: Event) -> Diagnostic | None:
+def _diagnostic(source: SourceFile, event: Event, origins: Origins) -> Diagnostic | None:
     site = site_of(source, event.node)
     if _only_when_raising(site):
         return None
-    symbols = _symbols(source, event)
+    symbols = _symbols(source, event, origins)
     kind = event.value_kind
     if isinstance(event.value, Unbacked) and event.value.comparisons and not isinstance(event.node, _LOGIC):
         # a comparison made elsewhere: its name alone is no test for emptiness
@@ -102,15 +100,16 @@ def _diagnostic(source: SourceFile, event: Event) -> Diagnostic | None:
     subject = event.subject if event.subject is not None and code in _SUBJECT_SAYS_IT else None
     expression = event.text or _text(source, subject if subject is not None else span)
     rule = _rule(code)
+    message = rule.message.format(expression=expression) if rule else expression
     return Diagnostic(
         code=code,
-        message=rule.message.format(expression=expression) if rule else expression,
+        message=f"{message} ({event.fact})" if event.fact else message,
         span=span,
         severity=_severity(event, rule),
         origin=("static",),
         expression=expression,
         symbols=symbols,
-        breadcrumbs=_breadcrumbs(source, event, span, expression),
+        breadcrumbs=breadcrumbs.of(source, event, span, expression),
     )
 
 
@@ -151,7 +150,7 @@ def _text(source: SourceFile, where: Span | ast.AST) -> str:
     return " ".join(source.segment(where).split())
 
 
-def _symbols(source: SourceFile, event: Event) -> tuple[Symbol, ...]:
+def _symbols(source: SourceFile, event: Event, origins: Origins) -> tuple[Symbol, ...]:
     """The run-time numbers in the question, each with its birth."""
     parts: list[tuple[ast.expr, Value]] = list(event.parts)
     if not parts and event.value is not None:
@@ -160,8 +159,9 @@ def _symbols(source: SourceFile, event: Event) -> tuple[Symbol, ...]:
     for node, value in parts:
         name = _text(source, node)
         if isinstance(value, Unbacked):
-            lower = 0 if value.topic == "size" else None
-            made = Symbol(name, _text(source, value.birth), source.span(value.birth), lower=lower)
+            low, high = origins.bounds(value)
+            low = 0 if low is None and value.topic == "size" else low
+            made = Symbol(name, _text(source, value.birth), source.span(value.birth), lower=low, upper=high)
         elif isinstance(value, Tensor):
             size = next(iter(value.unbacked_dims), None)
             origin = size.birth if size is not None else _assigned(source, node) or node
@@ -185,20 +185,3 @@ def _assigned(source: SourceFile, node: ast.expr) -> ast.expr | None:
             if node.id in names and (best is None or statement.lineno > best.lineno):
                 best = statement.value
     return best
-
-
-def _breadcrumbs(source: SourceFile, event: Event, span: Span, expression: str) -> tuple[tuple[Span, str], ...]:
-    """From the question back to where its value was made, each step with a sentence."""
-    crumbs: list[tuple[Span, str]] = [(span, f"`{expression}` is asked here")]
-    trails: list[Step | None] = [event.trail]
-    trails += [value.trail for _, value in event.parts if isinstance(value, (Unbacked, Tensor))]
-    seen = {span}
-    for trail in trails:
-        step = trail
-        while step is not None and len(crumbs) < BREADCRUMBS:
-            place = source.span(step.node)
-            if place not in seen and step.sentence:
-                seen.add(place)
-                crumbs.append((place, step.sentence))
-            step = step.before
-    return tuple(crumbs)

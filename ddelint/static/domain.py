@@ -6,6 +6,7 @@ Unknown stays unknown: a value is only called a tensor, or unbacked, where the s
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -139,6 +140,16 @@ class Unbacked(Value):
 
 
 @dataclass(frozen=True, slots=True)
+class Content:
+    """What is known of a tensor's elements: bounds (inclusive; `high` may be a size), and whether they ascend."""
+
+    low: float = -math.inf
+    high: Linear | None = None
+    why: str = ""
+    ascending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Tensor(Value):
     """A tensor. `dims` are the known leading dimensions (Constant, Known or Unbacked); `complete`: there are no more.
 
@@ -152,6 +163,7 @@ class Tensor(Value):
     """Built from Python literals: the compiler knows its content."""
     offsets: bool = False
     """Holds running totals (the result of a cumulative sum)."""
+    content: Content | None = None
     trail: Step | None = None
     serial: int = field(default_factory=lambda: next(_serial))
     outline: int = field(default_factory=lambda: next(_serial))
@@ -173,7 +185,7 @@ class Tensor(Value):
 
     def renewed(self) -> Tensor:
         """The same knowledge about another tensor of the same shape."""
-        return replace(self, literal=False, serial=next(_serial))
+        return replace(self, literal=False, content=None, serial=next(_serial))
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,3 +30,5 @@ class Event:
     """The sub-expressions that hold unbacked values, with what they hold."""
     text: str = ""
     """The question in words of its own, where the node alone doesn't say it (a literal in a `case`)."""
+    fact: str = ""
+    """Why the answer is always the same, though the compiler does not know."""

@@ -119,16 +119,19 @@ def index_tensor(interpreter: Interpreter, node: ast.Subscript, tensor: Tensor, 
                     remaining, exact = [], False
             else:
                 sizes_known = False
+    content = tensor.content
+    if content is not None and content.ascending and advanced:
+        content = replace(content, ascending=False)
     if not sizes_known:
         unbacked = [d for d in result if isinstance(d, Unbacked)]
         return (
-            Tensor((), False, tensor.boolean, offsets=tensor.offsets, trail=trail)
+            Tensor((), False, tensor.boolean, offsets=tensor.offsets, content=content, trail=trail)
             if not unbacked
             else Tensor(
                 tuple(unbacked[:1]) if isinstance(result[0], Unbacked) else (), False, tensor.boolean, trail=trail
             )
         )
-    return Tensor((*result, *remaining), exact, tensor.boolean, offsets=tensor.offsets, trail=trail)
+    return Tensor((*result, *remaining), exact, tensor.boolean, offsets=tensor.offsets, content=content, trail=trail)
 
 
 def named_a_mask(name: str) -> bool:

@@ -42,6 +42,7 @@ from ddelint.static.events import Event
 from ddelint.static.facts import NONNEGATIVE, decide_all
 from ddelint.static.indexing import index_tensor
 from ddelint.static.matching import Matching
+from ddelint.static.origins import Origins
 from ddelint.static.records import Records
 from ddelint.static.regions import ClassInfo, FileIndex, FunctionNode, Root
 from ddelint.static.state import Frame, Loop, State, join_states
@@ -76,6 +77,7 @@ class Interpreter:
         self.calls = Calls(self)
         self.table = classes.Attributes(self)
         self.records = Records(self)
+        self.origins = Origins(self)
         self.globals: dict[str, Value] = {}
         self.derived: dict[object, int] = {}
         """Symbols of non-linear expressions, by structure, so that the same expression is the same symbol."""
@@ -169,7 +171,10 @@ class Interpreter:
         if not kind:
             kind = value.topic if isinstance(value, Unbacked) else "tensor" if isinstance(value, Tensor) else "number"
         trail = value.trail if isinstance(value, (Unbacked, Tensor)) else None
-        self.events.append(Event(node, question, kind, value, trail, subject, operator, rule, advice, parts, text))
+        fact = self.origins.answered(value) if question == "truth" else ""
+        self.events.append(
+            Event(node, question, kind, value, trail, subject, operator, rule, advice, parts, text, fact)
+        )
 
     # ---- expressions
 

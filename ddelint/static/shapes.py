@@ -11,6 +11,7 @@ from ddelint.operators import StaticPosition, operators, terminal_name
 from ddelint.static.domain import (
     KNOWN,
     UNKNOWN,
+    Comparison,
     Constant,
     Known,
     Linear,
@@ -21,6 +22,7 @@ from ddelint.static.domain import (
     Unbacked,
     Value,
     bare,
+    form_of,
     fresh_symbol,
     join,
     series,
@@ -144,7 +146,10 @@ class Shapes:
         if behaviour is None:
             return UNKNOWN
         self._demand_static(call)
-        return self._rules[behaviour](call)
+        answer = self._rules[behaviour](call)
+        if call.name in operators().origins or call.tensor.content is not None:
+            return self._interpreter.origins.told(call, answer)
+        return answer
 
     # ---- demands of operators
 
@@ -372,6 +377,7 @@ class Shapes:
 
     def _unique(self, call: OperatorCall) -> Value:
         count = self._born(call, "unique")
+        self._not_empty(count, call)
         extras = [call.keywords.get("return_inverse"), call.keywords.get("return_counts")]
         if any(extra is not None and not isinstance(extra, Constant) for extra in extras):
             return UNKNOWN
@@ -394,6 +400,15 @@ class Shapes:
         if wanted[1]:
             items.append(Tensor((count,), True, False, trail=count.trail))
         return series(tuple(items), "tuple")
+
+    def _not_empty(self, count: Unbacked, call: OperatorCall) -> None:
+        """There is one distinct element at least where there are any; and there are not more than elements."""
+        whole = form_of(self.element_count(call.tensor, call.state))
+        if whole is None or count.form is None:
+            return
+        call.state.facts.learn(Comparison(count.form.plus(whole, -1), ast.LtE))
+        if call.state.facts.bounds(whole)[0] >= 1:
+            self._interpreter.origins.learn(count.form, 1, None, operators().reasons["unique"])
 
     def _repeat_interleave(self, call: OperatorCall) -> Value:
         output = call.keywords.get("output_size")
@@ -445,7 +460,10 @@ class Shapes:
             self._interpreter.calls.noted_read(node, tensor, state)
         topic = "bool" if tensor.boolean else "number"
         trail = Step(node, operators().says.get(says, ""), None)
-        return Unbacked(topic, node, Linear.of(symbol), trail=trail, offsets=tensor.offsets)
+        number = Unbacked(topic, node, Linear.of(symbol), trail=trail, offsets=tensor.offsets)
+        if tensor.content is not None:
+            self._interpreter.origins.read(number, tensor)
+        return number
 
     def _list_of_items(self, call: OperatorCall) -> Value:
         tensor = call.tensor
@@ -490,14 +508,16 @@ class Shapes:
         return KNOWN
 
     def _element_count(self, call: OperatorCall) -> Value:
-        tensor = call.tensor
+        return self.element_count(call.tensor, call.state)
+
+    def element_count(self, tensor: Tensor, state: State) -> Value:
+        """How many elements the tensor has."""
         if tensor.complete:
-            return self._interpreter.product(tensor.dims, call.state)
+            return self._interpreter.product(tensor.dims, state)
+        form = self._interpreter.symbol_form((tensor.outline, "numel"), state)
         if tensor.unbacked_dims:
-            size = tensor.unbacked_dims[0]
-            form = self._interpreter.symbol_form((tensor.outline, "numel"), call.state)
-            return replace(size, form=form)
-        return Known(self._interpreter.symbol_form((tensor.outline, "numel"), call.state))
+            return replace(tensor.unbacked_dims[0], form=form)
+        return Known(form)
 
     def _size_list(self, values: list[Value], state: State, origin: ast.expr) -> tuple[tuple[Value, ...], bool]:
         """Sizes given as ints or as one sequence; the flag says whether they are all of them."""

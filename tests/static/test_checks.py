@@ -57,8 +57,29 @@ def test_a_symbol_is_told_in_the_users_words() -> None:
 
 def test_breadcrumbs_lead_from_the_question_to_the_source() -> None:
     (found,) = check(MODEL)
-    assert [span.row for span, _ in found.breadcrumbs] == [8, 7, 6, 5]
+    assert [span.row for span, _ in found.breadcrumbs] == [8, 7, 6, 5, 4]
     assert all(sentence for _, sentence in found.breadcrumbs)
+    assert found.breadcrumbs[-1][1] == "parameter `scores`"
+
+
+def test_the_way_goes_on_behind_the_number_to_where_its_tensor_comes_from() -> None:
+    (found,) = check(
+        body(
+            "longest = scores.max()",
+            "for row in longest:",
+            "    n = row.item()",
+            "    if n > 4:",
+            "        return x",
+            "return -x",
+        )
+    )
+    assert [(span.row, sentence) for span, sentence in found.breadcrumbs] == [
+        (7, "`n > 4` is asked here"),
+        (6, "a number is read from the tensor's data"),
+        (5, "`row` runs over it"),
+        (4, "`longest` is bound here"),
+        (3, "parameter `scores`"),
+    ]
 
 
 def test_breadcrumbs_pass_through_calls() -> None:
@@ -139,6 +160,43 @@ def test_the_same_mask_gives_the_same_size() -> None:
     assert codes(*same) == []
     other = ("a, b = x[scores > 0], x[scores < 0]", "return a if a.shape[0] == b.shape[0] else b")
     assert codes(*other) == ["DDE101"]
+
+
+@pytest.mark.parametrize(
+    ("number", "test", "fact"),
+    [
+        ("(scores > 0).sum().item()", "n >= 0", "always true: a count of a mask"),
+        ("mask.sum().item()", "n <= mask.numel()", "always true: a count of a mask"),
+        ("scores.argmax().item()", "n < scores.numel()", "always true: an index"),
+        ("scores.argmax().item()", "n < 0", "always false: an index"),
+        ("torch.bincount(ids).max().item()", "n >= 0", "always true: a position or a number of rows"),
+        ("ids.clamp(0, 5)[0].item()", "n <= 5", "always true: it is clamped"),
+        ("torch.diff(ids.sort().values)[0].item()", "n >= 0", "always true: the differences of a sorted tensor"),
+        ("ids.to(torch.uint8).sum().item()", "n >= 0", "always true: an unsigned type"),
+        ("torch.unique(torch.rand(8)).shape[0]", "n >= 1", "always true: a tensor that is not empty"),
+        ("ids.clamp(0, 5).sum().item()", "n <= 5", ""),
+        ("(-scores.abs()).max().item()", "n >= 0", ""),
+        ("ids.clamp(0, 5).sub(7)[0].item()", "n >= 0", ""),
+        ("scores.sum().item()", "n >= 0", ""),
+    ],
+)
+def test_what_follows_from_the_origin_is_told(number: str, test: str, fact: str) -> None:
+    text = body("mask = scores > 0", "ids = scores.long()", f"n = {number}", f"if {test}:", "    return x", "return -x")
+    (found,) = check(text)
+    assert (fact in found.message) if fact else "always" not in found.message
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "torch.unique(scores).shape[0] <= scores.numel()",
+        "mask.nonzero().shape[0] >= 0",
+        "x[:, None][:4].shape[0] >= 0",
+        "torch.repeat_interleave(scores.long()).shape[0] >= 0",
+    ],
+)
+def test_what_torch_knows_of_the_origin_is_not_asked(test: str) -> None:
+    assert codes("mask = scores > 0", f"if {test}:", "    return x", "return -x") == []
 
 
 def test_loops_and_recursion_end() -> None:
