@@ -190,6 +190,8 @@ class Mismatch:
     """On an input of our own making the original returned and the rewritten program raised, or took too much."""
     deliberate: bool = False
     """The original raised by its own `raise` or `assert`."""
+    stopped: bool = False
+    """The original returned, and the rewritten program raised by a `raise` or `assert` of its own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -592,8 +592,13 @@ class Search:
         new, earlier = decisions, tuple(decision for step in state.steps for decision in step.decisions)
         decisions = earlier + new
         candidates = [*added, *(step.candidate for step in state.steps)]
+
+        def judged(comparison: Comparison) -> Comparison:
+            counting = self._judged(candidates, comparison)
+            return verdict.before_later_checks(counting) if self._still_validates(history) else counting
+
         for samples in (PROBES, QUICK_SAMPLES) if self._dear else (QUICK_SAMPLES,):
-            comparison = self._judged(candidates, self._compare(history, decisions, samples, quick=True))
+            comparison = judged(self._compare(history, decisions, samples, quick=True))
             if comparison.failure is not None:
                 return comparison, f"could not be run: {comparison.failure.message}"
             refuted = verdict.refutation(comparison, claim)
@@ -606,7 +611,7 @@ class Search:
             # a few inputs did not show both sides: try more of them before calling the fix unsafe
             if affordable > QUICK_SAMPLES:
                 samples = min(self._samples, affordable)
-                comparison = self._judged(candidates, self._compare(history, decisions, samples, quick=False))
+                comparison = judged(self._compare(history, decisions, samples, quick=False))
             refuted = verdict.refutation(comparison, claim)
             self._one_sided.update(decision.key for decision, _ in verdict.unreached(comparison, new))
         return comparison, refuted
@@ -790,6 +795,14 @@ class Search:
     def _judged(self, candidates: Sequence[Candidate], comparison: Comparison) -> Comparison:
         """What counts of a comparison for these candidates together."""
         return verdict.on_finite_inputs(comparison) if any(c.spreads for c in candidates) else comparison
+
+    def _still_validates(self, history: History) -> bool:
+        """Whether a check of the program's own is still asked about."""
+        return any(
+            self._diagnose(question, history.current(question.span.filename)).code == _VALIDATION
+            for question in self._trace(history).questions
+            if question.span.filename in self._originals
+        )
 
     def _compare(self, history: History, decisions: tuple[Decision, ...], samples: int, *, quick: bool) -> Comparison:
         unique = tuple(dict.fromkeys(decisions))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from ddelint.diagnostics import Claim
@@ -48,7 +48,16 @@ def narrows(comparison: Comparison) -> bool:
 
 def on_finite_inputs(comparison: Comparison) -> Comparison:
     """The comparison without what the compiled path does to an infinity or NaN of our own making (see `spreads`)."""
-    kept = tuple(m for m in comparison.mismatches if m.declared or m.where == "eager" or not is_not_finite(m))
+    return _without(comparison, lambda m: not m.declared and m.where != "eager" and is_not_finite(m))
+
+
+def before_later_checks(comparison: Comparison) -> Comparison:
+    """The comparison without what the program's own checks, not rewritten yet, stop on the path that is compiled."""
+    return _without(comparison, lambda m: m.stopped and m.where != "eager")
+
+
+def _without(comparison: Comparison, ignored: Callable[[Mismatch], bool]) -> Comparison:
+    kept = tuple(mismatch for mismatch in comparison.mismatches if not ignored(mismatch))
     if len(kept) == len(comparison.mismatches):
         return comparison
     return replace(comparison, mismatches=kept, equal=comparison.equal or not any(map(_is_about_results, kept)))

@@ -153,9 +153,9 @@ def _worst(mismatches: Sequence[Mismatch]) -> list[Mismatch]:
         ),
     )
     kept: list[Mismatch] = []
-    counts: dict[tuple[object, ...], int] = {}
+    counts: dict[Mismatch, int] = {}
     for mismatch in ranked:
-        kind = (mismatch.where, mismatch.aspect, mismatch.declared, mismatch.narrower, mismatch.deliberate)
+        kind = replace(mismatch, sample="", expected="", got="")
         counts[kind] = counts.get(kind, 0) + 1
         if counts[kind] <= 2:
             kept.append(mismatch)
@@ -458,9 +458,10 @@ def _call_mismatches(
     expected: Outcome, got: Outcome, where: str, tolerance: Tolerance, label: str, declared: bool
 ) -> Iterator[Mismatch]:
     deliberate = expected.error is not None and expected.error.deliberate
+    stopped = expected.error is None and got.error is not None and got.error.deliberate
 
     def mismatch(aspect: str, one: str, other: str, narrower: bool = False) -> Mismatch:
-        return Mismatch(label, declared, where, aspect, one, other, narrower, deliberate)
+        return Mismatch(label, declared, where, aspect, one, other, narrower, deliberate, stopped)
 
     if expected.error is None and got.error is not None:
         yield mismatch("exception", "a result", str(got.error), narrower=not declared)

@@ -8,7 +8,7 @@ import pytest
 
 from ddelint.diagnostics import Claim, Span
 from ddelint.protocol import Comparison, Decision, Mismatch
-from ddelint.rewrite.verdict import doubt, refutation, unreached
+from ddelint.rewrite.verdict import before_later_checks, doubt, narrows, refutation, unreached
 
 OURS = Mismatch("keep all false", False, "eager", "exception", "a result", "RuntimeError", narrower=True)
 ON_PURPOSE = Mismatch("keep all false", False, "eager", "exception", "ValueError", "a result", deliberate=True)
@@ -40,6 +40,20 @@ def test_what_refutes_depends_on_the_claim(mismatch: Mismatch, refuting: set[Cla
 @pytest.mark.parametrize("mismatch", [OURS, replace(OURS, aspect="cost"), BY_TORCH])
 def test_what_does_not_refute_is_doubtful(mismatch: Mismatch) -> None:
     assert "on an input of our own making (keep all false)" in doubt(of(mismatch))
+
+
+def test_what_a_later_check_stops_waits_for_that_check() -> None:
+    stopped = Mismatch("seed 3", True, "traced path", "exception", "a result", "ValueError", stopped=True)
+    assert refutation(of(stopped, equal=False), Claim.GENERAL_PATH)
+    assert refutation(before_later_checks(of(stopped, equal=False)), Claim.GENERAL_PATH) == ""
+    for other in (replace(stopped, stopped=False), replace(stopped, where="eager")):
+        assert refutation(before_later_checks(of(other, equal=False)), Claim.GENERAL_PATH)
+
+
+def test_what_narrows_is_a_new_exception_of_what_is_compiled() -> None:
+    raises = replace(OURS, where="traced path")
+    assert narrows(of(raises))
+    assert not any(map(narrows, (of(OURS), of(replace(raises, aspect="cost")), of(BY_TORCH))))
 
 
 def test_results_that_differ_for_no_stated_reason_refute() -> None:
