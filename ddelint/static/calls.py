@@ -921,8 +921,8 @@ class Calls:
         """A parameter of which the caller says nothing."""
         if parameter.annotation is not None:
             value = hints.value_of(parameter.annotation, self._interpreter.index)
-            if isinstance(value, Tensor) and isinstance(default, ast.Constant) and default.value is None:
-                return Optional(value)
+            if isinstance(value, Tensor) and isinstance(default, ast.Constant):
+                return Optional(value) if default.value is None else UNKNOWN  # `flag: Tensor = False` is none
             return value
         if parameter.arg in self.evidence(function, owner).parameters:
             if isinstance(default, ast.Constant) and default.value is None:

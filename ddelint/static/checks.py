@@ -10,15 +10,16 @@ from collections.abc import Iterator
 from ddelint import catalog, extensions
 from ddelint.classification import reported_span, rule_for
 from ddelint.diagnostics import Diagnostic, Severity, Span, Symbol
-from ddelint.operators import terminal_name
-from ddelint.sites import Role, Site, site_of
+from ddelint.sites import site_of
 from ddelint.source import SourceFile
 from ddelint.static import breadcrumbs, patterns
 from ddelint.static.domain import Tensor, Unbacked, Value
 from ddelint.static.events import Event
+from ddelint.static.implicit import without_single_reads
 from ddelint.static.interpreter import BudgetError, Interpreter
 from ddelint.static.origins import Origins
 from ddelint.static.outline import outlined
+from ddelint.static.reach import only_when_failing
 from ddelint.static.regions import FileIndex
 from ddelint.static.scan import might_matter
 
@@ -83,12 +84,13 @@ def _undecidable(index: FileIndex, assume_compiled: bool) -> list[Diagnostic]:
             continue  # an expression nested too deep; what was found so far is right
         except BudgetError:
             break
-    return [d for event in interpreter.events if (d := _diagnostic(source, event, interpreter.origins)) is not None]
+    events = without_single_reads(source, interpreter.events)
+    return [d for event in events if (d := _diagnostic(source, event, interpreter.origins)) is not None]
 
 
 def _diagnostic(source: SourceFile, event: Event, origins: Origins) -> Diagnostic | None:
     site = site_of(source, event.node)
-    if _only_when_raising(site):
+    if only_when_failing(site):
         return None
     symbols = _symbols(source, event, origins)
     kind = event.value_kind
@@ -125,25 +127,6 @@ def _rule(code: str) -> catalog.Rule | None:
         return catalog.rule(code)
     except KeyError:
         return None
-
-
-def _only_when_raising(site: Site) -> bool:
-    """Whether the place is only reached when the program gives up: the message of a raise, of an assert."""
-    child: ast.AST = site.node
-    for parent in site.source.ancestors(site.node):
-        if isinstance(parent, (ast.Raise, ast.Lambda)):
-            return not (isinstance(parent, ast.Lambda) and child is site.node and site.role is not Role.FORMATTED)
-        if isinstance(parent, ast.Assert):
-            return child is parent.msg
-        if isinstance(parent, ast.Call) and child in parent.args[1:]:
-            # check_shapes(condition, f"got {n} rows")
-            name = terminal_name(parent.func).lower()
-            if "check" in name or "assert" in name:
-                return True
-        if isinstance(parent, ast.stmt):
-            return False
-        child = parent
-    return False
 
 
 def _text(source: SourceFile, where: Span | ast.AST) -> str:

@@ -169,10 +169,17 @@ class FileIndex:
                 if local or not name or name in known["other_bases"] or name.endswith(tuple(known["other_suffixes"])):
                     continue
                 if name.endswith(tuple(known["module_suffixes"])) or (
-                    dotted and known["entry_methods"] & set(cls.methods)
+                    dotted and known["guessed_methods"] & set(cls.methods)
                 ):
                     return True
         return False
+
+    def _enters(self, cls: ClassInfo, method: str) -> bool:
+        """Whether calling an object of the class runs the method: not `__call__` of a class that may be anything."""
+        known = operators().regions
+        return method in known["guessed_methods"] or any(
+            self.dotted(base) in known["module_bases"] for ancestor in self.bases(cls) for base in ancestor.node.bases
+        )
 
     @property
     def every_function(self) -> list[FunctionNode]:
@@ -210,7 +217,8 @@ class FileIndex:
             if not (assume_compiled or self.is_module(cls)):
                 continue
             for name, node in cls.methods.items():
-                if name in known["entry_methods"] or (assume_compiled and not name.startswith("__")):
+                entry = name in known["entry_methods"] and self._enters(cls, name)
+                if entry or (assume_compiled and not name.startswith("__")):
                     found.append(Root(node, cls))
         functions: list[tuple[str, FunctionNode, ClassInfo | None]]
         functions = [(name, node, None) for name, node in self.functions.items()]
