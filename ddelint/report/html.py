@@ -6,6 +6,7 @@ import difflib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -191,12 +192,16 @@ def _row_now(finding: Diagnostic, report: Report, sources: Sources) -> int:
     filename, row = finding.span.filename, finding.span.row
     if not finding.fixed or filename not in report.originals:
         return row if row <= len(sources.lines(filename)) else 0
-    before = report.originals[filename].splitlines()
-    after = report.texts.get(filename, "").splitlines()
-    for tag, a, b, c, d in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+    for tag, a, b, c, d in _changes(report.originals[filename], report.texts.get(filename, "")):
         if a < row <= b:
             return c + (row - a) if tag == "equal" else max(d, 1)
     return 0
+
+
+@lru_cache(maxsize=8)
+def _changes(before: str, after: str) -> Sequence[tuple[str, int, int, int, int]]:
+    """Which lines became which, as difflib tells it."""
+    return difflib.SequenceMatcher(None, before.splitlines(), after.splitlines(), autojunk=False).get_opcodes()
 
 
 def _marks(card: Card) -> Iterator[Mark]:

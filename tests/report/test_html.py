@@ -95,6 +95,8 @@ def test_fixed_findings_stand_where_their_line_is_now(emptiness: Diagnostic) -> 
     place, card = text.index('id="p0L17"'), text.index('class="card error fixed"')
     assert place < card < text.index('id="p0L18"')
     assert "- if hit.shape[0] == 0:" in text
+    assert "model.py:16:16 (before the fix)" in text
+    assert text.count('href="#p0L13"') == 1  # the line itself: rows of the text before lead nowhere
     assert "<b>0</b> findings left, <b>1</b> fixed" in text
 
 
