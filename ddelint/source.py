@@ -22,8 +22,35 @@ class SourceError(Exception):
         self.span = span
 
 
-_LEAVES = frozenset((int, str, float, complex, bool, bytes, type(None), type(...), ast.Load, ast.Store, ast.Del))
-"""Types of a node's fields that hold no further nodes."""
+_WITHOUT_NODES = frozenset(
+    ("asname", "attr", "conversion", "ctx", "id", "is_async", "kind", "kwd_attrs", "level", "lineno", "module", "rest",
+     "simple", "tag", "type_comment")
+)  # fmt: skip
+"""Fields of nodes that hold no further nodes (contexts aside), whatever the node."""
+_WITHOUT_NODES_IN: dict[type[ast.AST], frozenset[str]] = {
+    ast.Constant: frozenset(("value",)),
+    ast.MatchSingleton: frozenset(("value",)),
+    ast.Global: frozenset(("names",)),
+    ast.Nonlocal: frozenset(("names",)),
+    ast.arg: frozenset(("arg",)),
+    ast.keyword: frozenset(("arg",)),
+    **dict.fromkeys(
+        (ast.alias, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler, ast.FunctionDef, ast.MatchAs, ast.MatchStar),
+        frozenset(("name",)),
+    ),
+}
+
+
+class _Fields(dict[type[ast.AST], tuple[str, ...]]):
+    """The fields of each type of node that may hold nodes: looking at the others costs most of a walk."""
+
+    def __missing__(self, kind: type[ast.AST]) -> tuple[str, ...]:
+        without = _WITHOUT_NODES | _WITHOUT_NODES_IN.get(kind, frozenset())
+        self[kind] = found = tuple(name for name in kind._fields if name not in without)
+        return found
+
+
+_FIELDS = _Fields()
 
 
 class DeferredBody(list[ast.stmt]):
@@ -54,31 +81,36 @@ class DeferredBody(list[ast.stmt]):
 
 def descend(root: ast.AST) -> Iterator[ast.AST]:
     """The node and everything below it, in no order (`ast.walk`, at a fraction of its cost; no contexts)."""
-    waiting: list[ast.AST] = [root]
+    waiting: list[Any] = [root]
     while waiting:
         node = waiting.pop()
+        if node is None:  # `**more` in a dict, a keyword without a default
+            continue
         yield node
-        for value in vars(node).values():
-            kind = type(value)
-            if kind is list:
-                waiting += [child for child in value if type(child) not in _LEAVES]
-            elif kind is DeferredBody:
-                waiting += value
-            elif kind not in _LEAVES:
+        for name in _FIELDS[type(node)]:
+            value = getattr(node, name, None)
+            if isinstance(value, ast.AST):
                 waiting.append(value)
+            elif isinstance(value, list):
+                waiting += value
 
 
 def _parents(root: ast.AST) -> dict[ast.AST, ast.AST]:
+    """The parents of what is parsed so far."""
     parents: dict[ast.AST, ast.AST] = {}
-    for node in descend(root):
-        for value in vars(node).values():
-            kind = type(value)
-            if kind is list:
-                for child in value:
-                    if type(child) not in _LEAVES:
-                        parents[child] = node
-            elif kind not in _LEAVES and kind is not DeferredBody:
+    waiting: list[Any] = [root]
+    while waiting:
+        node = waiting.pop()
+        for name in _FIELDS[type(node)]:
+            value = getattr(node, name, None)
+            if isinstance(value, ast.AST):
                 parents[value] = node
+                waiting.append(value)
+            elif type(value) is list:
+                for child in value:
+                    if isinstance(child, ast.AST):
+                        parents[child] = node
+                        waiting.append(child)
     return parents
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import lru_cache
 
 from ddelint.diagnostics import Span
 from ddelint.source import SourceFile, descend
@@ -96,32 +97,43 @@ def _root(node: ast.AST | None) -> ast.AST | None:
 def _bound(function: ast.AST, name: str, row: int) -> tuple[ast.expr, str, int] | None:
     """What a name was last bound to above a row: the expression, a sentence, and where that stands."""
     best: tuple[ast.expr, str, int] | None = None
-    for node in descend(function):
-        match node:
-            case ast.Assign(targets=targets, value=value) if any(_holds(target, name) for target in targets):
-                sentence = f"`{name}` is bound here"
-            case ast.AnnAssign(target=ast.Name(id=bound), value=ast.expr() as value) if bound == name:
-                sentence = f"`{name}` is bound here"
-            case ast.NamedExpr(target=ast.Name(id=bound), value=value) if bound == name:
-                sentence = f"`{name}` is bound here"
-            case ast.For(target=target, iter=value) if _holds(target, name):
-                sentence = f"`{name}` runs over it"
-            case _:
-                continue
+    for value, sentence in _bindings(function).get(name, ()):
         if value.lineno < row and (best is None or value.lineno > best[2]):
             best = value, sentence, value.lineno
     return best
 
 
-def _holds(target: ast.expr, name: str) -> bool:
+@lru_cache(maxsize=16)
+def _bindings(function: ast.AST) -> dict[str, list[tuple[ast.expr, str]]]:
+    """The names that a function binds, each with what it is bound to and a sentence."""
+    found: dict[str, list[tuple[ast.expr, str]]] = {}
+    for node in descend(function):
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                names = [name for target in targets for name in _names(target)]
+                words = "is bound here"
+            case ast.AnnAssign(target=ast.Name(id=bound), value=ast.expr() as value):
+                names, words = [bound], "is bound here"
+            case ast.NamedExpr(target=ast.Name(id=bound), value=value):
+                names, words = [bound], "is bound here"
+            case ast.For(target=target, iter=value):
+                names, words = list(_names(target)), "runs over it"
+            case _:
+                continue
+        for name in dict.fromkeys(names):
+            found.setdefault(name, []).append((value, f"`{name}` {words}"))
+    return found
+
+
+def _names(target: ast.expr) -> Iterator[str]:
     match target:
         case ast.Name(id=bound):
-            return bound == name
+            yield bound
         case ast.Tuple(elts=elements) | ast.List(elts=elements):
-            return any(_holds(element, name) for element in elements)
+            for element in elements:
+                yield from _names(element)
         case ast.Starred(value=value):
-            return _holds(value, name)
-    return False
+            yield from _names(value)
 
 
 def _parameter(function: ast.AST, name: str) -> ast.arg | None:

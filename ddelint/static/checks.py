@@ -6,12 +6,13 @@ import ast
 import contextlib
 import gc
 from collections.abc import Iterator
+from functools import lru_cache
 
 from ddelint import catalog, extensions
 from ddelint.classification import reported_span, rule_for
 from ddelint.diagnostics import Diagnostic, Severity, Span, Symbol
 from ddelint.sites import site_of
-from ddelint.source import SourceFile
+from ddelint.source import SourceFile, descend
 from ddelint.static import breadcrumbs, patterns
 from ddelint.static.domain import Tensor, Unbacked, Value
 from ddelint.static.events import Event
@@ -162,9 +163,18 @@ def _assigned(source: SourceFile, node: ast.expr) -> ast.expr | None:
     functions = (ast.FunctionDef, ast.AsyncFunctionDef)
     function = next((parent for parent in source.ancestors(node) if isinstance(parent, functions)), None)
     best: ast.expr | None = None
-    for statement in ast.walk(function) if function is not None else ():
-        if isinstance(statement, ast.Assign) and statement.lineno < node.lineno:
-            names = {n.id for target in statement.targets for n in ast.walk(target) if isinstance(n, ast.Name)}
-            if node.id in names and (best is None or statement.lineno > best.lineno):
-                best = statement.value
+    for value, row in _bindings(function).get(node.id, ()) if function is not None else ():
+        if row < node.lineno and (best is None or row > best.lineno):
+            best = value
     return best
+
+
+@lru_cache(maxsize=16)
+def _bindings(function: ast.AST) -> dict[str, list[tuple[ast.expr, int]]]:
+    """The names in the targets of a function's assignments, each with what is assigned and the row."""
+    found: dict[str, list[tuple[ast.expr, int]]] = {}
+    for statement in descend(function):
+        if isinstance(statement, ast.Assign):
+            for name in {n.id for target in statement.targets for n in descend(target) if isinstance(n, ast.Name)}:
+                found.setdefault(name, []).append((statement.value, statement.lineno))
+    return found
