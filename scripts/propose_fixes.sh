@@ -51,8 +51,9 @@ commit_patch() { # sets `commit`: the patch on top of what is checked out, made 
   fi
   tree=$(GIT_INDEX_FILE=$index git write-tree)
   rm -f "$index"
-  if [[ -n "$known" && "$(git rev-parse "$known^{tree}")" == "$tree" && "$(git rev-parse "$known^")" == "$(git rev-parse HEAD)" ]]; then
-    commit=$known
+  if [[ -n "$known" && "$(git rev-parse "$known^{tree}" "$known^" 2>/dev/null)" == "$tree
+$(git rev-parse HEAD)" ]]; then
+    commit=$known # the same as last time
   else
     commit=$(
       GIT_AUTHOR_NAME=${GIT_AUTHOR_NAME:-ddelint} GIT_AUTHOR_EMAIL=${GIT_AUTHOR_EMAIL:-ddelint@users.noreply.github.com} \
@@ -109,7 +110,11 @@ tell changed true
 title=$(sed -n '1s/^#* *//p' "$body")
 cd "$(git rev-parse --show-toplevel)"
 known=$(git ls-remote "$remote" "refs/heads/$branch" | cut -f1)
-if [[ -n "$known" ]]; then git fetch --quiet "$remote" "$known"; fi
+if [[ -n "$known" ]]; then
+  depth=()
+  if [[ "$(git rev-parse --is-shallow-repository)" == true ]]; then depth=(--depth 2); fi
+  git fetch --quiet ${depth[@]+"${depth[@]}"} "$remote" "$known"
+fi
 commit_patch
 push
 tell commit "$commit"

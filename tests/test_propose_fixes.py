@@ -166,11 +166,11 @@ def test_the_action_proposes_what_it_fixed(repository: Path) -> None:
     assert title == "## ddelint: 2 findings in 1 file, 1 fixed, 1 for a person"
     fixed, left, again = body[body.index("### Fixed") :].split("\n### ")
     assert "`src/model.py:7` | DDE103 validation-branch" in fixed
-    assert "verified" in fixed
+    assert "not run: equivalent by the text alone" in fixed
     assert "```diff\n--- src/model.py" in left
     assert left.startswith("Needs a person")
     assert "| `src/model.py:11` | DDE105" in left
-    assert "ddelint check src --static" in again
+    assert "ddelint check src --static\nddelint check src --static --fix\n" in again
     assert (repository.parent / "summary.md").read_text() == body
     assert git(repository, "log", "-1", "--format=%s", proposed).strip() == title.removeprefix("## ")
 
