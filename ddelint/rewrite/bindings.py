@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from ddelint.diagnostics import TypeFact, at_row
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.expressions import enclosing_block, names_written
+from ddelint.rewrite.regions import assigned_on_every_way
 from ddelint.source import SourceFile
 
 _UNKNOWN = TypeFact("other")
@@ -46,14 +48,16 @@ def _has_several_kinds(context: Context, name: str) -> bool:
 
 
 def _type_from(context: Context, name: str, statement: ast.stmt) -> TypeFact | None:
-    """The type that a statement gave to a name of several kinds."""
+    """The type that a statement gave to a name of several kinds; its sizes are left out where they were several."""
     rows = range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
     found = {fact for row in rows if (fact := context.types.get(at_row(name, row))) is not None}
+    if len(found) > 1:
+        found = {replace(fact, shape=None, length=None, element=None, value=None) for fact in found}
     return found.pop() if len(found) == 1 else None
 
 
 def _giving(source: SourceFile, name: str, place: ast.AST) -> ast.stmt | None:
-    """The assignment whose value `name` has at `place`; None where it may be one of several."""
+    """The statement whose value `name` has at `place`; None where it may have one from before."""
     node: ast.AST | None = place
     while node is not None and not isinstance(node, ast.stmt):
         node = source.parents.get(node)
@@ -61,7 +65,7 @@ def _giving(source: SourceFile, name: str, place: ast.AST) -> ast.stmt | None:
         block = enclosing_block(source, node)
         for earlier in reversed(block[: block.index(node)]):
             if name in names_written(earlier):
-                return earlier if isinstance(earlier, (ast.Assign, ast.AnnAssign, ast.AugAssign)) else None
+                return earlier if name in assigned_on_every_way([earlier]) else None
         parent = source.parents.get(node)
         if isinstance(parent, (ast.For, ast.AsyncFor, ast.While)) and name in names_written(parent):
             return None

@@ -88,12 +88,14 @@ def operator_definition(region: Region, base: str, unit: str, torch: str, namesp
         f"def {base}_op({_parameters(region.operands, torch)}) -> {result}:",
     ]
     call = _called(region, base)
-    if not any(output.aliases for output in region.outputs):
+    # the fake kernel says that what comes out is contiguous, and no operator may give its operand back
+    laid_out = ["" if o.annotation != "Tensor" else copied if o.aliases else ".contiguous()" for o in region.outputs]
+    if not any(laid_out):
         return [*lines, f"{unit}return {call}"]
     if not region.several:
-        return [*lines, f"{unit}return {call}{copied}"]
+        return [*lines, f"{unit}return {call}{laid_out[0]}"]
     names = [f"result_{number}" for number in range(1, len(region.outputs) + 1)]
-    values = [name + (copied if output.aliases else "") for name, output in zip(names, region.outputs)]
+    values = [name + text for name, text in zip(names, laid_out)]
     return [*lines, f"{unit}{', '.join(names)} = {call}", f"{unit}return {', '.join(values)}"]
 
 

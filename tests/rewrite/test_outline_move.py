@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import textwrap
+from dataclasses import replace
 
 import pytest
 from control_flow import COUNT, INTEGERS, SCALAR, TENSOR, candidates, context_of, load
@@ -175,3 +176,43 @@ def test_gradients_flow_through_the_operator() -> None:
             result.sum().backward()
             gradients.append((result.tolist(), x.grad.tolist(), w.grad.tolist() if w.grad is not None else [0.0, 0.0]))
         assert gradients[0] == gradients[1] == gradients[2]
+
+
+LAID_OUT_OTHERWISE = """
+import torch
+
+
+def fn(x, t):
+    for k in t.tolist():
+        x = x.mT + k
+    return x
+"""
+
+
+def test_what_comes_out_lies_in_memory_as_the_fake_kernel_says() -> None:
+    import torch
+
+    found = context_of(LAID_OUT_OTHERWISE, "t.tolist()", {"x": replace(TENSOR, requires_grad=False), "t": INTEGERS})
+    candidate = next(c for c in candidates("outline", found) if "for k in" in c.edits[0].content)
+    program = load(found.site.source.apply(candidate.edits))
+    x, t = torch.ones(2, 3), torch.tensor([1])
+    assert not program(x, t).is_contiguous()
+    assert program.__globals__["_fn_region_op"](t, x).is_contiguous()
+
+
+def test_a_name_that_both_arms_give_another_kind_has_that_kind() -> None:
+    body = """
+        if n < 0:
+            limit = t.max()
+        else:
+            limit = t.min()
+        rows = []
+        for k in t.tolist():
+            rows.append(x[:k].sum() * limit)
+        total = torch.stack(rows)
+        return total * 2
+        """
+    text = f"import torch\n\n\ndef fn(x, t, n, limit):\n{textwrap.indent(textwrap.dedent(body).strip(), '    ')}\n"
+    limits = {"limit": TypeFact("other"), "limit@6": replace(SCALAR, dtype="int64")}
+    found = context_of(text, "t.tolist()", TYPES | limits | {"total": TENSOR})
+    assert outlined(found)[0].startswith("def _fn_region(t, x, limit):\n    rows = []")
