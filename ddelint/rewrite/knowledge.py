@@ -23,6 +23,16 @@ class BoundFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class Segments:
+    """The table [segments] of rewriting.toml."""
+
+    reductions: Mapping[str, str]
+    with_places: frozenset[str]
+    constructors: frozenset[str]
+    alike: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
 class SpareRows:
     """The table [spare_rows] of rewriting.toml: operator → neutral element."""
 
@@ -79,6 +89,7 @@ class Knowledge:
     listings: frozenset[str]
     concatenations: frozenset[str]
     conversions: frozenset[str]
+    segments: Segments
     bounds: BoundFacts
     spare_rows: SpareRows
     dear: frozenset[str]
@@ -109,6 +120,12 @@ def knowledge() -> Knowledge:
             listings=frozenset(groups["listings"]),
             concatenations=frozenset(groups["concatenations"]),
             conversions=frozenset(groups["conversions"]),
+            segments=Segments(
+                reductions=dict(table["segments"]["reductions"]),
+                with_places=frozenset(table["segments"]["with_places"]),
+                constructors=frozenset(table["segments"]["constructors"]),
+                alike=frozenset(table["segments"]["alike"]),
+            ),
             bounds=BoundFacts(
                 least=frozenset(bounds["least"]),
                 upper=dict(bounds["upper"]),

@@ -135,7 +135,7 @@ def _listing(context: Context, node: ast.expr, depth: int = 0) -> _Listing | Non
             defined = definition(context, name)
             return _listing(context, defined, depth + 1) if defined is not None else None
         case ast.Subscript(value=value, slice=ast.Constant(value=0)):
-            found = _as_tuple(value)
+            found = as_tuple(value)
             return _Listing(found, False) if found is not None else None
         case ast.Call(func=ast.Attribute(value=inner, attr="flatten" | "ravel" | "view" | "reshape" | "squeeze")):
             if is_torch(inner):
@@ -154,7 +154,7 @@ def _listing(context: Context, node: ast.expr, depth: int = 0) -> _Listing | Non
     return None
 
 
-def _as_tuple(node: ast.expr) -> ast.expr | None:
+def as_tuple(node: ast.expr) -> ast.expr | None:
     """The mask of `torch.where(mask)` or `mask.nonzero(as_tuple=True)`."""
     match node:
         case ast.Call(func=ast.Attribute(value=owner, attr="where"), args=[mask], keywords=[]) if is_torch(owner):

@@ -1,0 +1,119 @@
+"""segment_reduction: what is written, look-alikes, and the texts run by torch."""
+
+from __future__ import annotations
+
+import pytest
+from control_flow import INTEGERS, candidates, context_of, failures, rewritten
+
+from ddelint.diagnostics import TypeFact
+
+ROWS = TypeFact("tensor", "float32", ("6", "2"))
+SCORES = TypeFact("tensor", "float32", ("6",))
+TYPES = {"x": ROWS, "scores": SCORES, "ids": INTEGERS, "out": TypeFact("tensor", "float32", ("3", "2"))}
+MOVE = "segment_reduction"
+GUARDED = """
+def fn(x, ids):
+    out = x.new_full((3, 2), 7.0)
+    for g in range(3):
+        rows = x[ids == g]
+        if rows.shape[0] == 0:
+            continue
+        out[g] = rows.mean(0)
+    return out
+"""
+PLAIN = """
+def fn(x, ids):
+    count = ids.max().item() + 1
+    out = x.new_zeros(count, 2)
+    for g in range(count):
+        out[g] = x[ids == g].mean(dim=0)
+    return out
+"""
+DISTINCT = """
+def fn(x, ids):
+    pooled = []
+    for g in ids.unique():
+        pooled.append(x[ids == g].amax(0))
+    return torch.stack(pooled)
+"""
+STACKED = """
+def fn(scores, ids):
+    count = ids.max().item() + 1
+    none = scores.new_full((), -1.0)
+    return torch.stack([scores[ids == k].sum() if (ids == k).any() else none for k in range(count)])
+"""
+PIECES = """
+def fn(x, ids):
+    pooled = []
+    for piece in x.split(ids.tolist()):
+        if len(piece) > 0:
+            pooled.append(piece.amax(0))
+        else:
+            pooled.append(x.new_zeros(2))
+    return torch.stack(pooled)
+"""
+
+
+def test_a_mean_over_groups_that_may_be_empty() -> None:
+    (found,) = rewritten(MOVE, context_of(GUARDED, "rows.shape[0] == 0", TYPES, "DDE102"))
+    assert found == (
+        "\ndef fn(x, ids):\n    out = x.new_full((3, 2), 7.0)\n    # the first place is for what belongs to no group\n"
+        "    place = torch.where((ids >= 0) & (ids < 3), ids + 1, 0)\n"
+        "    sizes = place.new_zeros(4).index_add(0, place, torch.ones_like(place))[1:]\n"
+        "    group_mean = x.new_zeros(4, x.shape[1]).index_add(0, place, x)[1:]\n"
+        "    group_mean = group_mean / sizes.clamp(min=1).reshape(-1, 1)\n"
+        "    out.copy_(torch.where(sizes.reshape(-1, 1) > 0, group_mean, out))\n    return out\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "asking"),
+    [
+        (GUARDED, "rows.shape[0] == 0"),
+        (PLAIN, "range(count)"),
+        (DISTINCT, "ids.unique()"),
+        (STACKED, "range(count)"),
+        (PIECES, "len(piece) > 0"),
+    ],
+)
+def test_texts_agree_with_the_loop(text: str, asking: str) -> None:
+    torch = pytest.importorskip("torch")
+    (found,) = rewritten(MOVE, context_of(text, asking, TYPES))
+    values = torch.randn(6) if "fn(scores" in text else torch.randn(6, 2)
+    chosen = [[1, 2, 3, 0], [6, 0, 0, 0], [2, 2, 0, 2]] if "split" in text else [[0, 0, 1, 2, 2, 2], [0, 2, 2, 2, 0, 2]]
+    chosen += [] if "split" in text else [[1] * 6, [-1, 0, 1, 2, -1, 0]]
+    samples = [(values, torch.tensor(numbers)) for numbers in chosen]
+    head = "import torch\n"
+    assert failures(head + text, head + found, samples, ("export",)) == []
+
+
+def test_the_maximum_of_nothing_still_raises() -> None:
+    torch = pytest.importorskip("torch")
+    text = PLAIN.replace("mean(dim=0)", "max(0).values")
+    (found,) = rewritten(MOVE, context_of(text, "range(count)", TYPES))
+    assert "torch._check_index((sizes > 0).all().item())" in found
+    samples = [(torch.randn(3, 2), torch.tensor([1, 0, 1])), (torch.randn(3, 2), torch.tensor([0, 2, 2]))]
+    assert failures("import torch\n" + text, "import torch\n" + found, samples, ("export",)) == []
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "out[g] = x[ids == g].mean(1)",
+        "out[g] = x[ids == g].mean(0, keepdim=True)",
+        "out[g] = x[ids > g].mean(0)",
+        "out[g] = x[ids == g].median(0).values",
+        "out[0] = x[ids == g].mean(0)",
+        "out[g] = out[ids == g].mean(0)",
+        "x = x + x[ids == g].mean(0)",
+        "out[g] = x[ids == g].mean(0) + out[g]",
+    ],
+)
+def test_what_is_no_reduction_of_groups_is_left_alone(other: str) -> None:
+    text = f"def fn(x, ids, out):\n    for g in range(ids.max().item()):\n        {other}\n    return out\n"
+    assert candidates(MOVE, context_of(text, "ids.max().item()", TYPES)) == []
+
+
+def test_a_list_that_something_else_reads_stays() -> None:
+    text = DISTINCT.replace("return torch.stack(pooled)", "return torch.stack(pooled), len(pooled)")
+    assert candidates(MOVE, context_of(text, "ids.unique()", TYPES)) == []
