@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -84,7 +86,7 @@ def test_a_file_and_a_folder_with_nothing_to_run(say: Say, expect: Callable[[str
     expect(
         "nothing_to_run",
         say(
-            "ddelint src/router.py",
+            "ddelint src/router.py --output-format concise",
             "ddelint src --statistics",
             "ddelint src/half.py --diff",
             "ddelint src/router.py --static --output-format concise",
@@ -161,3 +163,25 @@ def test_what_a_shell_is_offered(typed: str, completed: list[str], monkeypatch: 
     environment = {"COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1), "_DDELINT_COMPLETE": "bash_complete"}
     result = CliRunner().invoke(main, [], prog_name="ddelint", env={**os.environ, **environment})
     assert result.output.split() == completed
+
+
+def test_bash_takes_the_script(say: Say, tmp_path: Path) -> None:
+    bash = shutil.which("bash")
+    if bash is None:
+        pytest.skip("there is no bash")
+    script = say("ddelint completion bash").partition("\n")[2].rpartition("[exit code")[0]
+    (tmp_path / "completion.bash").write_text(script)
+    command = tmp_path / "ddelint"
+    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m ddelint "$@"\n')
+    command.chmod(0o755)
+    asked = "source completion.bash; COMP_WORDS=(ddelint comp); COMP_CWORD=1; _ddelint_completion ./ddelint; "
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
+    done = subprocess.run(
+        [bash, "--norc", "-c", asked + 'echo "${COMPREPLY[@]}"'],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+    )
+    assert (done.stdout, done.stderr) == ("completion\n", "")

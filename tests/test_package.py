@@ -121,7 +121,7 @@ def test_the_first_minutes_in_an_empty_environment(
     (work / "router.py").write_text(ROUTER)
     (work / "model.py").write_text(f"{ROUTER.replace('Router', 'Model')}{INPUTS}")
     said = []
-    for words in (["--help"], ["router.py"], ["model.py", "--output-format", "concise"]):
+    for words in (["--help"], *([name, "--output-format", "concise"] for name in ("router.py", "model.py"))):
         done = subprocess.run(
             [environment / "bin" / "ddelint", *words],
             stdout=subprocess.PIPE,
