@@ -56,7 +56,7 @@ class Region:
     typed: bool = True
     """Whether it becomes an operator: everything has a type that a schema knows."""
     random: bool = False
-    """Whether it draws random numbers."""
+    """Whether it may draw random numbers."""
 
     @property
     def differentiable(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -179,10 +180,23 @@ def _of_statements(context: Context, block: Sequence[ast.stmt], position: int, t
 
 def _settled(region: Region) -> Region:
     """The region once its operands and outputs are known. Raises NotOutlined where it draws others in the backward."""
-    region.random = any(draws_random(statement) for statement in region.body)
-    if region.typed and region.random and region.differentiable:
+    draws = any(draws_random(statement) for statement in region.body)
+    if region.typed and draws and region.differentiable:
         raise NotOutlined("it draws random numbers, and its gradient would draw others")
+    region.random = draws or any(map(_calls_helpers, region.body))
     return region
+
+
+def _calls_helpers(statement: ast.stmt) -> bool:
+    """Whether it calls a function that is not shown, and may draw numbers: a helper's, or NumPy's own."""
+    return any(
+        isinstance(node, ast.Call)
+        and (
+            (isinstance(node.func, ast.Name) and not hasattr(builtins, node.func.id))
+            or (isinstance(node.func, ast.Attribute) and "random" in ast.unparse(node.func.value).split("."))
+        )
+        for node in ast.walk(statement)
+    )
 
 
 def _allowed(context: Context, body: Sequence[ast.stmt], typed: bool = True) -> None:

@@ -178,6 +178,21 @@ def test_gradients_flow_through_the_operator() -> None:
         assert gradients[0] == gradients[1] == gradients[2]
 
 
+@pytest.mark.parametrize(
+    ("value", "tagged"),
+    [
+        ("mask_of(t)", True),
+        ("np.random.choice(t, 3)", True),
+        ("list(t.tolist())", False),
+        ("t.unique().tolist()", False),
+    ],
+)
+def test_what_a_helper_may_draw_is_drawn_once(value: str, tagged: bool) -> None:
+    text = f"import numpy as np\nimport torch\n\n\ndef fn(t):\n    ids = torch.tensor({value})\n    return ids * 2\n"
+    found = context_of(text, value, {"t": INTEGERS, "ids": INTEGERS})
+    assert {"nondeterministic_seeded" in c.edits[0].content for c in candidates("outline", found)} == {tagged}
+
+
 LAID_OUT_OTHERWISE = """
 import torch
 
