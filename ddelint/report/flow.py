@@ -20,16 +20,23 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """All births lead through the steps, in their order, to the question."""
+    """All births lead through the steps, in their order, to the question.
+
+    What one of them, number `traced`, was computed from leads there: the `origins`, the outermost first.
+    """
 
     births: tuple[Step, ...]
     steps: tuple[Step, ...]
     question: Step
+    origins: tuple[Step, ...] = ()
+    traced: int = 0
 
     @property
     def places(self) -> tuple[Step, ...]:
         """Everything that stands somewhere, in the order in which it is passed."""
-        return tuple(step for step in (*self.births, *self.steps, self.question) if step.span is not None)
+        return tuple(
+            step for step in (*self.origins, *self.births, *self.steps, self.question) if step.span is not None
+        )
 
 
 def flow_of(diagnostic: Diagnostic, text_of: Callable[[Span], str] = lambda span: "") -> Flow:
@@ -41,10 +48,15 @@ def flow_of(diagnostic: Diagnostic, text_of: Callable[[Span], str] = lambda span
     for symbol in diagnostic.symbols:
         together.setdefault((symbol.created, symbol.expression or symbol.name), []).append(symbol)
     births = tuple(_birth(symbols) for symbols in together.values())
-    seen = {diagnostic.span, *(step.span for step in births)}
+    born = [step.span for step in births]
+    seen = {diagnostic.span, *born}
+    origins: list[Step] = []
     steps: list[Step] = []
+    traced = 0
     for span, sentence in reversed(diagnostic.breadcrumbs):
-        if span not in seen:
+        if span in born and not origins:
+            traced, origins, steps = born.index(span), steps, []
+        elif span not in seen:
             steps.append(Step(text_of(span), sentence, span))
             seen.add(span)
     for frame in diagnostic.frames:
@@ -54,7 +66,7 @@ def flow_of(diagnostic: Diagnostic, text_of: Callable[[Span], str] = lambda span
             seen.add(frame.span)
     steps += [Step(f"{e.name} = {e.expression}", "what the compiler knows of it") for e in diagnostic.equalities]
     question = Step(diagnostic.expression or diagnostic.message, "asked here", diagnostic.span)
-    return Flow(births, tuple(steps), question)
+    return Flow(births, tuple(steps), question, tuple(origins), traced)
 
 
 def _birth(symbols: list[Symbol]) -> Step:

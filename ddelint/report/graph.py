@@ -1,4 +1,4 @@
-"""Where the boxes and arrows of a flow stand: births above, steps below them, the question at the bottom."""
+"""Where the boxes and arrows of a flow stand: from its origins at the top down to the question."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ class Graph:
 
 def graph_of(flow: Flow) -> Graph:
     """The drawing of a flow."""
-    layers: list[list[tuple[str, Step]]] = [[("step", step)] for step in flow.steps]
-    layers.append([("question", flow.question)])
+    origins = [[("step", step)] for step in flow.origins]
     rows = _rows([("birth", step) for step in flow.births])
-    sizes = [[_width(step) for _, step in row] for row in (*rows, *layers)]
+    layers = [*origins, *rows, *([("step", step)] for step in flow.steps), [("question", flow.question)]]
+    sizes = [[_width(step) for _, step in row] for row in layers]
     width = max(_total(row) for row in sizes)
     boxes: list[list[Box]] = []
     y = 1.0
-    for row, widths in zip((*rows, *layers), sizes, strict=True):
+    for row, widths in zip(layers, sizes, strict=True):
         x = 1 + (width - _total(widths)) / 2
         placed = []
         for (kind, step), size in zip(row, widths, strict=True):
@@ -70,13 +70,21 @@ def graph_of(flow: Flow) -> Graph:
             x += size + GAP_X
         boxes.append(placed)
         y += HEIGHT + GAP_Y
-    chain = boxes[len(rows) :]
-    last, above = boxes[len(rows) - 1] if rows else [], [box for row in boxes[: len(rows) - 1] for box in row]
-    arrows = [_arrow(birth, chain[0][0]) for birth in last]
-    arrows += [_around(birth, chain[0][0], width + LANE * lane) for lane, birth in enumerate(above, 1)]
-    arrows += [_arrow(upper[0], lower[0]) for upper, lower in itertools.pairwise(chain)]
+    before, chain = boxes[: len(origins)], boxes[len(origins) + len(rows) :]
+    born = boxes[len(origins) : len(origins) + len(rows)]
+    arrows = [_arrow(upper[0], lower[0]) for part in (before, chain) for upper, lower in itertools.pairwise(part)]
+    far = [(box, chain[0][0]) for row in born[:-1] for box in row]
+    arrows += [_arrow(birth, chain[0][0]) for birth in (born[-1] if born else [])]
+    if before and born:
+        births = [box for row in born for box in row]
+        link = (before[-1][0], births[flow.traced])
+        if link[1] in born[0]:
+            arrows.append(_arrow(*link))
+        else:
+            far.append(link)
+    arrows += [_around(start, end, width + LANE * lane) for lane, (start, end) in enumerate(far, 1)]
     everything = tuple(box for row in boxes for box in row)
-    return Graph(everything, tuple(arrows), width + 2 + LANE * len(above), y - GAP_Y + 1)
+    return Graph(everything, tuple(arrows), width + 2 + LANE * len(far), y - GAP_Y + 1)
 
 
 def _rows(births: list[tuple[str, Step]]) -> list[list[tuple[str, Step]]]:

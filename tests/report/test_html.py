@@ -136,6 +136,23 @@ def test_a_flow_leads_from_all_births_to_the_question(emptiness: Diagnostic, cru
     ]
 
 
+def test_what_a_birth_is_computed_from_stands_above_it(emptiness: Diagnostic) -> None:
+    (symbol,) = emptiness.symbols
+    parameter = span_of("def forward(self, x, router)", "router")
+    rows = span_of("rows = hit[:, 0]", "hit[:, 0]")
+    assert symbol.created is not None
+    crumbs = ((emptiness.span, "asked"), (rows, "used"), (symbol.created, "born"), (parameter, "a parameter"))
+    other = Symbol("n", "int(router.max())", span_of("n = int(router.max())", "int(router.max())"))
+    flow = flow_of(replace(emptiness, symbols=(other, symbol), breadcrumbs=crumbs))
+    assert [step.words for step in flow.origins] == ["a parameter"]
+    assert [step.words for step in flow.steps] == ["used"]
+    assert flow.births[flow.traced].span == symbol.created
+    assert [step.span.row for step in flow.places if step.span] == [10, 20, 13, 18, 16]
+    graph = graph_of(flow)
+    assert [box.kind for box in graph.boxes] == ["step", "birth", "birth", "step", "question"]
+    assert len(graph.arrows) == 4
+
+
 @pytest.mark.parametrize("births", [0, 1, 2, 5])
 def test_boxes_do_not_overlap_and_lie_in_the_picture(emptiness: Diagnostic, births: int) -> None:
     symbols = [Symbol(f"a_rather_long_name_{n}", "x" * 40 + str(n), emptiness.span) for n in range(births)]
