@@ -92,7 +92,7 @@ def _marks(diagnostic: Diagnostic) -> list[Mark]:
         if span != diagnostic.span or any(map(bounds, symbols)):  # a question that is its own birth says nothing new
             labels[span] = _birth(symbols)
     for span, sentence in diagnostic.breadcrumbs[:CRUMBS]:
-        if span != diagnostic.span:
+        if span != diagnostic.span and not sentence.startswith(PARAMETER):
             labels.setdefault(span, sentence)
     own = labels.pop(diagnostic.span, "")
     return [Mark(diagnostic.span, own, asks=True), *(Mark(span, label) for span, label in labels.items())]

@@ -61,7 +61,7 @@ def beyond(source: SourceFile, birth: ast.AST) -> Iterator[Crumb]:
         bound = _bound(function, root.id, row)
         if bound is None:
             parameter = _parameter(function, root.id)
-            if parameter is not None:
+            if parameter is not None and root.id != "self":
                 yield source.span(parameter), f"parameter `{root.id}`"
             return
         value, sentence, row = bound
@@ -74,6 +74,8 @@ def _root(node: ast.AST | None) -> ast.AST | None:
     while True:
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Name(id=library)), args=[first, *_]) if library in _LIBRARIES:
+                node = first
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="self")), args=[first, *_]):
                 node = first
             case ast.Call(func=ast.Attribute(value=value)):
                 node = value
