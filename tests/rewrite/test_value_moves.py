@@ -120,6 +120,8 @@ def test_a_table_of_the_module_is_seen_without_types() -> None:
         ("y = x[-n:]", "y = x.narrow(0, x.shape[0] - n, n)"),
         ("y = x[: -n]", "y = x.narrow(0, 0, x.shape[0] - n)"),
         ("y = x[0:n:2]", "y = x.narrow(0, 0, n)[::2]"),
+        ("y = x[:n]", "y = x.index_select(0, torch.arange(n, device=x.device))"),
+        ("y = x[:, n : n + 3]", "y = x.index_select(1, torch.arange(3, device=x.device) + n)"),
         ("y = x[0, :n]", "y = x[0].narrow(0, 0, n)"),
         ("y = x[:n, None]", "y = x[:, None].narrow(0, 0, n)"),
         ("x[:n] = t", "x.narrow(0, 0, n).copy_(t)"),

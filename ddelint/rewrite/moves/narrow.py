@@ -47,9 +47,7 @@ def narrow(context: Context) -> Iterator[Candidate]:
         if isinstance(node.ctx, ast.Store):
             yield from _assigned(context, kinds, node, cut)
             continue
-        message = (
-            f"`{' '.join(source.segment(node).split())}` makes a new unknown size; `narrow` keeps the one it is given"
-        )
+        message = _message(source, node)
         step = f"[::{cut.step}]" if cut.step else ""
         text = f"{cut.base}.narrow({cut.dimension}, {cut.start}, {cut.length}){step}"
         yield from offer(context, "narrow", Claim.RESTRUCTURED, message, [(node, text)], notes=(_STRICT,))
@@ -63,6 +61,18 @@ def narrow(context: Context) -> Iterator[Candidate]:
                 [(node, f"{cut.base}.narrow({cut.dimension}, 0, {clamped}){step}")],
                 imports=imports,
                 notes=("a negative bound counts from the end in a slice and raises in `narrow`",),
+            )
+        if not cut.step:
+            # torch 2.13's Inductor fails on some views whose start is a number of run time
+            rows = f"{torch}.arange({cut.length}, device={cut.base}.device)" + (f" + {cut.start}" * (cut.start != "0"))
+            yield from offer(
+                context,
+                "narrow",
+                Claim.RESTRUCTURED,
+                f"`{' '.join(source.segment(node).split())}` cannot be compiled as a view; picked by index, it can",
+                [(node, f"{cut.base}.index_select({cut.dimension}, {rows})")],
+                imports=imports,
+                notes=("a copy, where the slice was a view", _STRICT.replace("narrow", "index_select")),
             )
 
 
