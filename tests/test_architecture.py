@@ -30,7 +30,7 @@ MAY_IMPORT = {
 """Which other rooms a room may import; the nouns are everybody's."""
 WORKER_ENDS = {"ddelint.trace.worker"}
 """The process that answers requests: it serves both tracing and verification, so it loads both when asked."""
-HEAVY = ("torch", "sympy", "numpy", "libcst", "rich")
+HEAVY = ("torch", "sympy", "numpy", "libcst", "rich", "jinja2", "pygments")
 
 
 def modules() -> dict[str, Path]:

@@ -27,6 +27,13 @@ def trusted_line(diagnostic: Diagnostic) -> str:
     return BY_TEXT if line == NOT_RUN and by_text else line
 
 
+def unmended(diagnostic: Diagnostic) -> str:
+    """Why it has no fix, where nothing was tried."""
+    if "trace" in diagnostic.origin:
+        return "no rewrite is known"
+    return "not traced: with an entry to run, rewrites are tried and verified"
+
+
 def _words(evidence: Evidence) -> list[str]:
     words: list[str] = []
     if evidence.samples is not None:

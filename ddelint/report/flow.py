@@ -59,6 +59,9 @@ def flow_of(diagnostic: Diagnostic, text_of: Callable[[Span], str] = lambda span
         elif span not in seen:
             steps.append(Step(text_of(span), sentence, span))
             seen.add(span)
+    within = any(span is not None and diagnostic.span.contains(span) for span in born)
+    if within and not origins:  # born where it is asked for: whatever else there is comes before
+        origins, steps = steps, []
     for frame in diagnostic.frames:
         if frame.inside and frame.span not in seen and frame.carriers:
             names = ", ".join(dict.fromkeys(name for name, _ in frame.carriers))

@@ -16,7 +16,7 @@ from ddelint.catalog import rule
 from ddelint.diagnostics import Diagnostic, Span
 from ddelint.report.console import FRONT_ENDS, changed_lines, evidence_words, rule_name
 from ddelint.report.diff import shown_path
-from ddelint.report.evidence import trusted_line
+from ddelint.report.evidence import trusted_line, unmended
 from ddelint.report.flow import flow_of
 from ddelint.report.graph import Graph, graph_of
 from ddelint.report.highlight import Mark, Piece, painted
@@ -55,7 +55,7 @@ class Card:
     """Filename → the lines that the fix takes away and puts there."""
     evidence: tuple[str, ...]
     trusted: str
-    """The same in one line; of a fix without evidence, why it can be trusted all the same."""
+    """In one line why the fix can be trusted; where there is none, why."""
 
     @property
     def label(self) -> str:
@@ -178,7 +178,7 @@ def _card(number: int, finding: Diagnostic, report: Report, sources: Sources) ->
         graph=graph_of(flow_of(finding, lambda span: _text_of(span, sources))),
         changes=tuple(changes),
         evidence=tuple(evidence_words(finding.evidence)) if finding.evidence is not None else (),
-        trusted=trusted_line(finding),
+        trusted=trusted_line(finding) if fix is not None else unmended(finding),
     )
 
 

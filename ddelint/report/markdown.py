@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from ddelint.diagnostics import Applicability, Diagnostic
 from ddelint.report.diff import shown_path
-from ddelint.report.evidence import name_of, trusted_line
+from ddelint.report.evidence import name_of, trusted_line, unmended
 from ddelint.report.model import Report
 from ddelint.version import VERSION
 
@@ -112,9 +112,7 @@ def _left(diagnostic: Diagnostic) -> tuple[str, str, str, str]:
         tail = f" ({_plural(more, 'more rewrite')} tried and refused)" if more else ""
         why = f"{first.message}: refused, {first.reason}{tail}"
     else:
-        untried = "not traced: with an entry to run, rewrites are tried and verified"
-        known = "no rewrite is known" if "trace" in diagnostic.origin else untried
-        why = diagnostic.detail.splitlines()[0] if diagnostic.detail else known
+        why = diagnostic.detail.splitlines()[0] if diagnostic.detail else unmended(diagnostic)
     return _where(diagnostic), _rule(diagnostic), _question(diagnostic), why
 
 
