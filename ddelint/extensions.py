@@ -73,6 +73,11 @@ def files() -> tuple[Path, ...]:
     return (*_installed(), *(path for path in _named if path not in _installed()))
 
 
+def named() -> tuple[Path, ...]:
+    """The rule files that configurations have named."""
+    return tuple(_named)
+
+
 def codes_in(wanted: Iterable[Path]) -> tuple[str, ...]:
     """The codes of the rules that these files and the installed ones hold."""
     chosen = {*wanted, *_installed()}
