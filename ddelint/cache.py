@@ -86,6 +86,11 @@ class Cache:
         """Whether anything is stored for the file, as it is or as it was."""
         return self._entry(path) is not None
 
+    def digest(self, path: str, stamp: Stamp) -> str | None:
+        """The digest of the file's content, where the stamp says that it is what it was."""
+        entry = self._entry(path)
+        return str(entry["digest"]) if entry is not None and entry.get("stamp") == list(stamp) else None
+
     def put(self, path: str, content: Content, value: Any) -> None:
         """Remember `value` (plain JSON) for the file; `save` writes it."""
         if not self.enabled:

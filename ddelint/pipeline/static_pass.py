@@ -5,15 +5,16 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
-from ddelint.cache import Cache, Content, Stamp, content_of, stamp_of
+from ddelint import extensions
+from ddelint.cache import Cache, Content, content_of, stamp_of
 from ddelint.pipeline.gathering import Run
+from ddelint.static.project import Project
+from ddelint.static.reading import Reading, prepare, read
 from ddelint.wire import from_wire, to_wire
-
-if TYPE_CHECKING:
-    from ddelint.static.reading import Reading
 
 FILES_A_PROCESS = 48
 """Fewer files than that are not worth a process of their own."""
@@ -21,6 +22,7 @@ AT_ONCE = 16
 """How many files a process is given at a time."""
 BETWEEN_COLLECTIONS = 200
 """Files after which what reference counting left behind is looked for."""
+_NOTHING = Reading()
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,8 @@ class Job:
     assume_compiled: bool
     parse: bool
     """Parse it in any case: somebody named it."""
-    stamp: Stamp | None = None
+    roots: tuple[str, ...] = ()
+    """Its functions that other files compile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,24 +49,32 @@ class Answer:
 
 def check_files(files: Sequence[str], named: frozenset[str], run: Run) -> None:
     """Add what the static pass says of the files to `run`, in their order; `named`: those not found in a folder."""
-    caches = _Caches(run)
+    project = Project(files) if len(files) > 1 else None
+    caches = _Caches(run, project)
+    jobs = {path: Job(path, run.options.at(path).assume_compiled, path in named) for path in files}
     readings: dict[str, Reading] = {}
-    jobs: list[Job] = []
-    for path in files:
-        job = Job(path, run.options.at(path).assume_compiled, path in named)
-        known, stamp = caches.known(job)
-        if known is not None:
-            readings[path] = known
+    known: dict[str, tuple[str, ...]] = {}
+    """The functions that were taken as compiled by other files when a file was read."""
+    missing: list[Job] = []
+    for path, job in jobs.items():
+        found = caches.known(job)
+        if found is None:
+            missing.append(job)
         else:
-            jobs.append(Job(path, job.assume_compiled, job.parse, stamp))
-    run.progress.debug(f"static pass: {len(jobs)} of {len(files)} files to read, the others are as they were")
-    for number, (job, answer) in enumerate(zip(jobs, _answers(jobs, run.options.jobs), strict=True)):
-        run.progress.share(number, len(jobs))
-        if answer.error:
-            if answer.error not in run.errors:
-                run.errors.append(answer.error)
-        else:
-            readings[answer.path] = caches.take(job, answer)
+            readings[path], known[path] = found
+    run.progress.debug(f"static pass: {len(missing)} of {len(files)} files to read, the others are as they were")
+    _read(missing, project, caches, readings, run)
+    # what is compiled because of another file is known only now
+    reached: dict[str, set[str]] = {}
+    for reading in readings.values():
+        for file, function in reading.reaches:
+            reached.setdefault(file, set()).add(function)
+    again = [
+        replace(job, roots=tuple(sorted(reached.get(path, ()))))
+        for path, job in jobs.items()
+        if path in readings and tuple(sorted(reached.get(path, ()))) != known.get(path, ())
+    ]
+    _read(again, project, caches, readings, run)
     caches.save()
     for path in files:
         if path in readings:
@@ -72,43 +83,79 @@ def check_files(files: Sequence[str], named: frozenset[str], run: Run) -> None:
                 run.sources.get(path)
 
 
+def _read(
+    jobs: Sequence[Job], project: Project | None, caches: _Caches, readings: dict[str, Reading], run: Run
+) -> None:
+    for number, (job, answer) in enumerate(zip(jobs, _answers(jobs, project, run.options.jobs), strict=True)):
+        run.progress.share(number, len(jobs))
+        if not answer.error:
+            readings[answer.path] = caches.take(job, answer)
+        elif answer.error not in run.errors:
+            run.errors.append(answer.error)
+
+
 class _Caches:
     """The caches of a call: one for each folder and set of options that findings depend on."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, project: Project | None) -> None:
         self._run = run
+        self._project = project
         self._caches: dict[tuple[str, str], Cache] = {}
+        self._digests: dict[str, str | None] = {}
 
     def _of(self, job: Job) -> Cache:
-        salt = f"assume compiled: {job.assume_compiled}, parse: {job.parse}"
+        enabled = self._run.options.cache
+        among = self._project.signature if self._project is not None and enabled else ""
+        salt = f"assume compiled: {job.assume_compiled}, parse: {job.parse}, among: {among}"
         options = self._run.options.at(job.path)
         key = (options.cache_folder, salt)
         if key not in self._caches:
-            self._caches[key] = Cache(options.cache_folder, salt, self._run.options.cache)
+            self._caches[key] = Cache(options.cache_folder, salt, enabled)
         return self._caches[key]
 
-    def known(self, job: Job) -> tuple[Reading | None, Stamp | None]:
-        """What is known of the file without reading it, or by its content; and its stamp."""
+    def known(self, job: Job) -> tuple[Reading, tuple[str, ...]] | None:
+        """What was read in the file, and which functions were taken as compiled by others; None: read it."""
         cache = self._of(job)
         if not cache.enabled:
-            return None, None
+            return None
         try:
             stamp = stamp_of(job.path)
-        except OSError:
-            return None, None
-        value = cache.get(job.path, stamp)
-        if value is None and cache.holds(job.path):
-            try:
+            value = cache.get(job.path, stamp)
+            if value is None and cache.holds(job.path):
                 with open(job.path, "rb") as file:
                     value = cache.get(job.path, stamp, file.read())
+            if value is None:
+                return None
+            reading = from_wire(Reading, value["reading"]) if "reading" in value else _NOTHING
+            roots = tuple(map(str, value.get("roots", ())))
+        except (OSError, TypeError, ValueError, KeyError, AttributeError):
+            return None
+        return (reading, roots) if all(self._is_as_it_was(*item) for item in reading.consulted.items()) else None
+
+    def _is_as_it_was(self, path: str, digest: str | None) -> bool:
+        if digest is None:
+            return self._project is None or not self._project.holds(path)
+        if path not in self._digests:
+            self._digests[path] = self._digest(path)
+        return self._digests[path] == digest
+
+    def _digest(self, path: str) -> str | None:
+        for cache in self._caches.values():
+            try:
+                known = cache.digest(path, stamp_of(path))
+                if known is not None:
+                    return known
             except OSError:
-                return None, stamp
-        return _reading(value), stamp
+                return None
+        try:
+            with open(path, "rb") as file:
+                return content_of(file.read(), None).digest
+        except OSError:
+            return None
 
     def take(self, job: Job, answer: Answer) -> Reading:
         """Remember what was read."""
-        reading = _reading(answer.value)
-        assert reading is not None
+        reading = from_wire(Reading, answer.value["reading"]) if "reading" in answer.value else _NOTHING
         if answer.content is not None:
             self._of(job).put(answer.path, answer.content, answer.value)
         return reading
@@ -119,36 +166,23 @@ class _Caches:
             cache.save()
 
 
-def _reading(value: Any) -> Reading | None:
-    from ddelint.static.reading import Reading
-
-    if value == {}:  # most files: nothing was found, and nothing need be said
-        return Reading()
-    try:
-        return from_wire(Reading, value) if value is not None else None
-    except (TypeError, ValueError, KeyError, AttributeError):
-        return None
-
-
-def _answers(jobs: Sequence[Job], processes: int) -> Iterator[Answer]:
+def _answers(jobs: Sequence[Job], project: Project | None, processes: int) -> Iterator[Answer]:
     """Do the jobs, here or in several processes; the answers come in the order of the jobs."""
     if not jobs:
         return
-    from ddelint.static import reading  # processes that are forked find the modules and tables loaded
-
-    reading.prepare()
+    prepare()
     processes = min(processes, len(jobs) // FILES_A_PROCESS)
     with _without_collector():
         if processes < 2:
             for number, job in enumerate(jobs, 1):
-                yield _do(job)
+                yield _do(job, project)
                 if number % BETWEEN_COLLECTIONS == 0:
                     gc.collect()
             return
-        yield from _in_processes(jobs, processes)
+        yield from _in_processes(jobs, project, processes)
 
 
-def _in_processes(jobs: Sequence[Job], processes: int) -> Iterator[Answer]:
+def _in_processes(jobs: Sequence[Job], project: Project | None, processes: int) -> Iterator[Answer]:
     import multiprocessing
     import threading
     from concurrent.futures import ProcessPoolExecutor
@@ -156,22 +190,27 @@ def _in_processes(jobs: Sequence[Job], processes: int) -> Iterator[Answer]:
     # a fork starts in a millisecond, but only where no other thread could hold a lock
     forks = "fork" in multiprocessing.get_all_start_methods() and threading.active_count() == 1
     context = multiprocessing.get_context("fork" if forks else "spawn")
-    with ProcessPoolExecutor(processes, context, initializer=_start) as pool:
+    with ProcessPoolExecutor(processes, context, initializer=_start, initargs=(project, extensions.named())) as pool:
         for answers in pool.map(_do_all, [jobs[i : i + AT_ONCE] for i in range(0, len(jobs), AT_ONCE)]):
             yield from answers
 
 
-def _start() -> None:
+def _start(project: Project | None, rule_files: Sequence[Path]) -> None:
+    global _project
+    _project = project
+    extensions.add(rule_files)  # what is spawned knows nothing of the configuration
     gc.freeze()
     gc.disable()
 
 
 _done = 0
+_project: Project | None = None
+"""In a process of the pool: the files of the call."""
 
 
 def _do_all(jobs: Sequence[Job]) -> list[Answer]:
     global _done
-    answers = [_do(job) for job in jobs]
+    answers = [_do(job, _project) for job in jobs]
     _done += len(jobs)
     if _done > BETWEEN_COLLECTIONS:
         _done = 0
@@ -179,18 +218,22 @@ def _do_all(jobs: Sequence[Job]) -> list[Answer]:
     return answers
 
 
-def _do(job: Job) -> Answer:
-    from ddelint.static.reading import read
-
+def _do(job: Job, project: Project | None) -> Answer:
     try:
+        stamp = stamp_of(job.path)
         with open(job.path, "rb") as file:
             data = file.read()
     except OSError as error:
         return Answer(job.path, error=f"cannot read {job.path}: {error.strerror}")
-    reading = read(job.path, data, assume_compiled=job.assume_compiled, parse=job.parse)
-    content = content_of(data, job.stamp) if job.stamp is not None else None
-    value = {} if not (reading.findings or reading.comments) else to_wire(reading)
-    return Answer(job.path, content, value)
+    reading = read(
+        job.path, data, assume_compiled=job.assume_compiled, parse=job.parse, project=project, roots=job.roots
+    )
+    value: dict[str, Any] = {}  # most files: nothing was found, and nothing need be said
+    if reading != _NOTHING:
+        value["reading"] = to_wire(reading)
+    if job.roots:
+        value["roots"] = list(job.roots)
+    return Answer(job.path, content_of(data, stamp), value)
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from ddelint.static.reach import only_when_failing
 from ddelint.static.regions import FileIndex
 from ddelint.static.scan import might_matter
 
-__all__ = ["check_source", "might_matter"]
+__all__ = ["check_index", "check_source", "might_matter"]
 
 _SUBJECT_SAYS_IT = frozenset(("DDE202", "DDE203", "DDE204", "DDE206", "DDE208", "DDE301", "DDE302", "DDE303"))
 """Rules whose message is about a part of the reported node: the index, the bound, the argument."""
@@ -38,8 +38,12 @@ def check_source(source: SourceFile, *, assume_compiled: bool = False) -> list[D
 
     With `assume_compiled` every function counts as compiled. Raises SourceError where the file doesn't parse.
     """
+    return check_index(FileIndex(outlined(source)), assume_compiled=assume_compiled)
+
+
+def check_index(index: FileIndex, *, assume_compiled: bool = False) -> list[Diagnostic]:
+    """As `check_source`, of a file whose definitions have been looked up. Raises SourceError."""
     with _no_collection():
-        index = FileIndex(outlined(source))
         found = [*_patterns(index, assume_compiled), *_undecidable(index, assume_compiled)]
     unique: dict[tuple[str, Span], Diagnostic] = {}
     for diagnostic in found:

@@ -38,10 +38,14 @@ class _Body:
 
 def outlined(source: SourceFile) -> SourceFile:
     """The file with deferred bodies, where no body can decide what is compiled (by a call, a nested decorator)."""
-    text = source.text
-    if "tree" in vars(source) or any(name in text and pattern.search(text) for name, pattern in _compiling()):
+    if "tree" in vars(source) or may_compile(source.text):
         return source
-    return OutlinedSource(source.filename, text, source.encoding)
+    return OutlinedSource(source.filename, source.text, source.encoding)
+
+
+def may_compile(text: str) -> bool:
+    """Whether the text may hold a call, or a decorator, that says what is compiled. False is certain."""
+    return any(name in text and pattern.search(text) for name, pattern in _compiling())
 
 
 @cache

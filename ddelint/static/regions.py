@@ -12,6 +12,7 @@ from ddelint.operators import operators, terminal_name
 from ddelint.source import DeferredBody, SourceFile, descend
 from ddelint.static import compiling, scan
 from ddelint.static.outline import OutlinedSource
+from ddelint.static.project import Context
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -39,8 +40,10 @@ class Root:
 class FileIndex:
     """What a file defines and imports. Statements are visited, expressions are not: that keeps it cheap."""
 
-    def __init__(self, source: SourceFile) -> None:
+    def __init__(self, source: SourceFile, context: Context | None = None) -> None:
+        """`context`: what is known of the file's imports and of who else compiles its functions."""
         self.source = source
+        self.context = context or Context()
         self.imports: dict[str, str] = {}
         self.functions: dict[str, FunctionNode] = {}
         """Module-level functions."""
@@ -55,6 +58,7 @@ class FileIndex:
         if isinstance(source, OutlinedSource):
             source.on_loading = lambda node: self._visit(node.body, None, 1)
         self._visit(source.tree.body, None, 0)
+        self.imports.update((name, full) for name, full in self.context.aliases.items() if name in self.imports)
         for name in self._rebound:
             self.constants.pop(name, None)
         for name, value in self.constants.items():
@@ -164,6 +168,11 @@ class FileIndex:
                 dotted = self.dotted(target)
                 if dotted in known["module_bases"]:
                     return True
+                known_module = self.context.modules.get(ast.unparse(target)) if self.context.modules else None
+                if known_module is not None:
+                    if known_module:
+                        return True
+                    continue
                 name = terminal_name(target)
                 local = isinstance(target, ast.Name) and target.id in self.classes
                 if local or not name or name in known["other_bases"] or name.endswith(tuple(known["other_suffixes"])):
@@ -232,7 +241,8 @@ class FileIndex:
             decorated = node.decorator_list and (
                 compiling.decorated_to_compile(self, node) or compiling.is_fake_kernel(self, node)
             )
-            if entry or assumed or name in handed or decorated:
+            qualified = name if owner is None else f"{owner.name}.{name}"
+            if entry or assumed or name in handed or decorated or qualified in self.context.roots:
                 found.append(Root(node, owner))
         found += [Root(node, None) for node in self._handed_lambdas]
         unique: dict[ast.AST, Root] = {}
@@ -243,25 +253,29 @@ class FileIndex:
 
     def _handed_over(self) -> set[str]:
         """Names of functions that are handed to a compiling call anywhere in the file."""
-        self._handed_lambdas: list[ast.Lambda] = []
+        return {terminal_name(node) for node in self.handed_over if not isinstance(node, ast.Lambda)}
+
+    @property
+    def _handed_lambdas(self) -> list[ast.Lambda]:
+        return [node for node in self.handed_over if isinstance(node, ast.Lambda)]
+
+    @cached_property
+    def handed_over(self) -> list[ast.Name | ast.Attribute | ast.Lambda]:
+        """What is handed to compiling calls anywhere in the file."""
         known = operators().regions["compiling_calls"]
         last_parts = {name.rsplit(".", 1)[-1] for name in known}
         last_parts |= {alias for alias, name in self.imports.items() if name in known}
         last_parts |= {name for name, value in self.constants.items() if compiling.compiles(self, value)}
         if not any(f"{part}(" in self.source.text for part in last_parts):
-            return set()
-        names: set[str] = set()
+            return []
+        found: list[ast.Name | ast.Attribute | ast.Lambda] = []
         for node in descend(self.source.tree):
             if not isinstance(node, ast.Call) or terminal_name(node.func) not in last_parts:
                 continue
             if not compiling.compiles(self, node.func):
                 continue
-            for function in compiling.handed_over(self, node):
-                if isinstance(function, ast.Lambda):
-                    self._handed_lambdas.append(function)
-                else:
-                    names.add(terminal_name(function))
-        return names
+            found += compiling.handed_over(self, node)
+        return found
 
     # ---- which functions can matter
 

@@ -13,6 +13,7 @@ from ddelint.options import CheckOptions, Mode
 from ddelint.pipeline import static_pass
 from ddelint.pipeline.checking import run_check
 from ddelint.report.model import Report, Silence
+from ddelint.static.project import Project
 
 ASKS = """
 import torch
@@ -46,9 +47,9 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
     whole = static_pass._do
 
-    def noted(job: static_pass.Job) -> static_pass.Answer:
+    def noted(job: static_pass.Job, project: Project | None) -> static_pass.Answer:
         names.append(Path(job.path).name)
-        return whole(job)
+        return whole(job, project)
 
     monkeypatch.setattr(static_pass, "_do", noted)
     return names
@@ -134,9 +135,9 @@ def test_several_processes_say_the_same_in_the_same_order(
     used: list[int] = []
     whole = static_pass._in_processes
 
-    def noted(jobs: Sequence[static_pass.Job], processes: int) -> Iterator[static_pass.Answer]:
+    def noted(jobs: Sequence[static_pass.Job], project: Project | None, processes: int) -> Iterator[static_pass.Answer]:
         used.append(processes)
-        return whole(jobs, processes)
+        return whole(jobs, project, processes)
 
     monkeypatch.setattr(static_pass, "_in_processes", noted)
     together = check(tmp_path / "src", replace(options, cache=False, jobs=3))

@@ -1,0 +1,167 @@
+"""What the static pass makes of several files: who compiles what, what is inherited, what an import really is."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from ddelint.options import CheckOptions, Mode
+from ddelint.pipeline.checking import run_check
+from ddelint.report.model import Silence
+
+
+class Tree:
+    """A package on disk, checked as often as one likes."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._second = 0
+        self.write("pkg/__init__.py", "")
+
+    def write(self, name: str, text: str) -> None:
+        """A file that was last changed long ago."""
+        path = self._root / "src" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        self._second += 1
+        os.utime(path, (self._second, self._second))
+
+    def check(self, *names: str, cache: bool = False) -> list[str]:
+        """File, row and code of each finding under the names (default: everything)."""
+        options = CheckOptions(
+            mode=Mode.STATIC, root=str(self._root), cache_folder=str(self._root / "cache"), cache=cache
+        )
+        paths = [str(self._root / "src" / name) for name in names or ("",)]
+        report = run_check(paths, options, Silence())
+        return [f"{Path(d.span.filename).name}:{d.span.row} {d.code}" for d in report.diagnostics]
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Tree:
+    return Tree(tmp_path)
+
+
+HELPER = """
+def count(x):
+    n = x.sum().item()
+    if n > 4:
+        return x
+    return -x
+"""
+
+
+@pytest.mark.parametrize(
+    "caller",
+    [
+        "import torch\nfrom pkg.helper import count\n\nfast = torch.compile(count)\n",
+        "import torch as t\nfrom .helper import count as c\n\nfast = t.compile(c, fullgraph=True)\n",
+        "import torch\nimport pkg.helper as h\n\n\ndef main():\n    return torch.export.export(h.count, ())\n",
+        "from torch import compile\nfrom . import helper\n\nfast = compile(helper.count)\n",
+        "import torch\nfrom .front import tally\n\nfast = torch.compile(tally)\n",
+    ],
+)
+def test_a_function_that_another_file_compiles(tree: Tree, caller: str) -> None:
+    tree.write("pkg/helper.py", "import torch\n" + HELPER)
+    tree.write("pkg/front.py", "from .helper import (\n    count as tally,  # its name here\n)\n")
+    assert tree.check() == []
+    tree.write("pkg/caller.py", caller)
+    assert tree.check() == ["helper.py:5 DDE101"]
+    assert tree.check("pkg/helper.py") == []  # alone, nobody says that it is compiled
+
+
+BASE = """
+import torch
+
+
+class Base(torch.nn.Module):
+    def forward(self, x):
+        return self.route(self.scale(x))
+
+    def scale(self, x):
+        return x * 2
+
+    def pick(self, x: torch.Tensor):
+        if x.max().item() > 1:
+            return x
+        return -x
+"""
+
+DERIVED = """
+import torch
+from pkg.base import Base
+
+
+class Switch(Base):
+    def route(self, x: torch.Tensor):
+        if x.min().item() > 2:
+            return x
+        return x + 1
+
+    def unused(self, x: torch.Tensor):
+        return int(x.sum().item()) if x.any() else 0
+"""
+
+
+def test_a_method_that_an_inherited_forward_calls(tree: Tree) -> None:
+    tree.write("pkg/base.py", BASE)
+    tree.write("pkg/derived.py", DERIVED)
+    assert tree.check() == ["derived.py:8 DDE101"]
+    assert tree.check("pkg/derived.py") == []
+
+
+def test_an_inherited_method_that_a_forward_calls(tree: Tree) -> None:
+    tree.write("pkg/base.py", BASE)
+    tree.write(
+        "pkg/derived.py",
+        "from .base import Base\n\n\nclass D(Base):\n    def forward(self, x):\n        return self.pick(x)\n",
+    )
+    assert tree.check() == ["base.py:13 DDE101"]
+
+
+def test_a_base_class_in_another_file_says_whether_a_class_is_a_module(tree: Tree) -> None:
+    forward = (
+        "    def forward(self, x: torch.Tensor):\n        if x.sum() > 0:\n            return x\n        return -x\n"
+    )
+    tree.write("pkg/plain.py", "class Thing:\n    pass\n\n\nclass Layer(Thing):\n    pass\n")
+    tree.write("pkg/real.py", "from torch import nn\n\n\nclass Stuff(nn.Module):\n    pass\n")
+    tree.write("pkg/a.py", f"import torch\nfrom .plain import Layer\n\n\nclass A(Layer):\n{forward}")
+    tree.write("pkg/b.py", f"import torch\nfrom .real import Stuff\n\n\nclass B(Stuff):\n{forward}")
+    assert tree.check() == ["b.py:7 DDE105"]
+
+
+def test_an_import_through_another_file(tree: Tree) -> None:
+    tree.write("pkg/compat.py", "from torch import nonzero as find\nfrom torch import nn\n")
+    tree.write("pkg/all.py", "from .compat import *\n")
+    tree.write(
+        "pkg/model.py",
+        "from pkg.all import find, nn\n\n\n"
+        "class M(nn.Module):\n    def forward(self, x, size: int):\n        where = find(x)\n"
+        "        if where.shape[0] > int(size):\n            return x\n        return -x  # torch\n",
+    )
+    assert tree.check() == ["model.py:7 DDE101"]
+    assert tree.check("pkg/model.py") == []
+
+
+def test_the_cache_knows_what_a_file_rests_on(tree: Tree) -> None:
+    tree.write("pkg/base.py", BASE)
+    tree.write("pkg/derived.py", DERIVED)
+    tree.write("pkg/helper.py", "import torch\n" + HELPER)
+    assert tree.check(cache=True) == tree.check(cache=True) == ["derived.py:8 DDE101"]
+    tree.write("pkg/caller.py", "import torch\nfrom pkg.helper import count\n\nfast = torch.compile(count)\n")
+    assert tree.check(cache=True) == tree.check(cache=True) == ["derived.py:8 DDE101", "helper.py:5 DDE101"]
+    tree.write("pkg/base.py", BASE.replace("self.route(self.scale(x))", "self.scale(x)"))
+    assert tree.check(cache=True) == ["helper.py:5 DDE101"]
+    tree.write("pkg/caller.py", "")
+    assert tree.check(cache=True) == []
+
+
+def test_imports_in_a_circle_end(tree: Tree) -> None:
+    tree.write("pkg/a.py", "import torch\nfrom .b import thing\n\nfast = torch.compile(thing)\n")
+    tree.write("pkg/b.py", "from .a import thing\nfrom .b import other\nfrom .a import *\n")
+    tree.write(
+        "pkg/c.py",
+        "import torch\nfrom .c import C\n\n\nclass C(C):\n    def forward(self, x):\n        return x.any()\n",
+    )
+    assert tree.check() == []
