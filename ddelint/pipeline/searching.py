@@ -78,6 +78,7 @@ def guards_of(opened: Session | EntryFailure, run: Run) -> list[Diagnostic]:
 
 def search(session: Session, run: Run) -> set[str]:
     """Trace, propose and verify for one entry; gives the files under PATHs that it runs."""
+    from ddelint.rewrite.last_resort import TIME_IS_OVER
     from ddelint.rewrite.search import Search
     from ddelint.trace.diagnose import diagnose
 
@@ -117,6 +118,13 @@ def search(session: Session, run: Run) -> set[str]:
         run.executed.update({name: frozenset(rows) for name, rows in types.rows.items()})
     run.traced += _with_front_ends(session, outcome, run)
     run.traced += _budget(outcome)
+    late = sum(any(refusal.reason == TIME_IS_OVER for refusal in found.refused) for found in outcome.diagnostics)
+    if late:
+        findings = "1 finding was" if late == 1 else f"{late} findings were"
+        run.warnings.append(
+            f"{session.info.label}: the time for fixes ran out, {findings} not tried to the end; another call may find "
+            f"more (--timeout is {options.timeout:g} s)"
+        )
     run.history = outcome.everything if options.unsafe_fixes else outcome.safe
     return set(types.rows)
 

@@ -167,6 +167,8 @@ class Search:
         self._verified: dict[tuple[tuple[str, str], ...], Compilation] = {}
         self._alone: set[Key] = set()
         """Questions whose first candidate did not hold together with those of others."""
+        self._unsettled: set[int] = set()
+        """Steps of whose decisions a few inputs showed one side only: the comparison at the end settles these."""
         self._postponed: set[Key] = set()
         """Questions that wait until others are mended together, or not."""
         self._merely_unsafe: set[tuple[Key, str, str]] = set()
@@ -212,9 +214,9 @@ class Search:
                 self._ban(guilty[0], guilty[1])
                 continue
             doubtful = self._doubtful(safe)
-            if doubtful is not None:
-                step, reason = doubtful
+            for step, reason in doubtful:
                 self._doubted[(step.key, step.candidate.move, _contents(step.candidate))] = reason
+            if doubtful:
                 continue
             if everything.steps and not everything.given_up:
                 compilation = self._verify(everything.history)
@@ -399,9 +401,12 @@ class Search:
             candidate = next((one for one in offered if self._may_be_safe(key, one)), None)
             if candidate is None:
                 self._alone.add(key)
+                continue
+            decisions = _decisions(state.history, candidate, question)
+            if any(decision.key in self._one_sided for decision in decisions):
+                self._alone.add(key)
             elif fit_together([proposal.candidate for proposal in found], candidate, state.history.current):
                 self._numbers += 1
-                decisions = _decisions(state.history, candidate, question)
                 found.append(_Proposal(self._numbers, key, question, diagnostic, candidate, decisions))
         return found
 
@@ -432,13 +437,12 @@ class Search:
         candidates = [proposal.candidate for proposal in proposals]
         claim = min((candidate.claim for candidate in candidates), key=_CLAIM_RANK.__getitem__)
         decisions = tuple(decision for proposal in proposals for decision in proposal.decisions)
-        comparison, reason = self._agreement(state, history, candidates, decisions, claim)
+        comparison, reason = self._agreement(state, history, candidates, decisions, claim, settled=False)
         if reason or verdict.doubt(comparison):
             return None
-        guilty = {p.key for p in proposals if any(verdict.unreached(comparison, p.decisions))}
-        if guilty:
-            return guilty
         for p in proposals:
+            if any(verdict.unreached(comparison, p.decisions)):
+                self._unsettled.add(p.number)
             sides = comparison.sides.get(p.decisions[0].key) if p.decisions else None
             home = p.diagnostic.relocated(state.history.home)
             state.others.pop(p.key, None)
@@ -565,7 +569,8 @@ class Search:
         if refuted:
             return None, refuted
         reasons = _doubts(comparison, candidate, decisions, state)
-        reasons += [text for text in (self._doubted.get((key, candidate.move, _contents(candidate))),) if text]
+        doubted = self._doubted.get((key, candidate.move, _contents(candidate)))
+        reasons += [doubted] if doubted and doubted not in reasons else []
         applicability = Applicability.UNSAFE if reasons else Applicability.SAFE
         if reasons and not allow_unsafe:
             self._merely_unsafe.add((key, candidate.move, _contents(candidate)))
@@ -584,10 +589,11 @@ class Search:
         decisions: tuple[Decision, ...],
         claim: Claim,
         thorough: bool = False,
+        settled: bool = True,
     ) -> tuple[Comparison, str]:
-        """The original against the program with new candidates, on few inputs or as many as show both sides.
+        """The original against the program with new candidates on few inputs; what refutes them, too.
 
-        Gives what refutes them, too.
+        `settled`: on as many inputs as show both sides; `thorough`: on all.
         """
         new, earlier = decisions, tuple(decision for step in state.steps for decision in step.decisions)
         decisions = earlier + new
@@ -607,7 +613,7 @@ class Search:
         self._dear = comparison.seconds > DEAR_SECONDS
         affordable = int(QUICK_SAMPLES * FULL_SECONDS / max(comparison.seconds, 0.1))
         unreached = {decision.key for decision, _ in verdict.unreached(comparison, new)}
-        if thorough or unreached - self._one_sided:
+        if thorough or (settled and unreached - self._one_sided):
             # a few inputs did not show both sides: try more of them before calling the fix unsafe
             if affordable > QUICK_SAMPLES:
                 samples = min(self._samples, affordable)
@@ -741,17 +747,29 @@ class Search:
                 return step, reason
         return state.steps[-1], reason
 
-    def _doubtful(self, safe: _State) -> tuple[Step, str] | None:
-        """The safe step that all samples show to be less than safe, where the few that it was tried on did not."""
-        reason = verdict.doubt(self._compare_whole(safe)) if safe.steps else ""
+    def _doubtful(self, safe: _State) -> list[tuple[Step, str]]:
+        """The safe steps that all samples show to be less than safe, where the few that they were tried on did not."""
+        if not safe.steps:
+            return []
+        comparison = self._compare_whole(safe)
+        unseen = [
+            (step, _unseen(decision, side, safe))
+            for step in safe.steps
+            if step.number in self._unsettled
+            for decision, side in verdict.unreached(comparison, step.decisions)
+        ]
+        if unseen:
+            self._one_sided.update(decision.key for step, _ in unseen for decision in step.decisions)
+            return unseen
+        reason = verdict.doubt(comparison)
         if not reason:
-            return None
+            return []
         for step in reversed(safe.steps):
             history = safe.history.without(step.number)
             rest = [s for s in safe.steps if s is not step]
             if history is not None and (not rest or not verdict.doubt(self._compare_whole(_State(history, rest)))):
-                return step, reason
-        return safe.steps[-1], reason
+                return [(step, reason)]
+        return [(safe.steps[-1], reason)]
 
     def _guilty_in_compiled(self, state: _State, compilation: Compilation) -> tuple[Step, str] | None:
         """Where compiled code differs from eager, the fix that most likely chose the wrong path."""
@@ -943,13 +961,17 @@ def _doubts(comparison: Comparison, candidate: Candidate, decisions: Sequence[De
     if candidate.spreads:
         doubts.append("an infinity or NaN in one place reaches others while compiling")
     for decision, side in verdict.unreached(comparison, decisions):
-        test = " ".join(state.history.original(decision.span.filename).segment(decision.span).split())
-        doubts.append(f"no input made `{test}` {side}" if side else f"no input reached `{test}`")
+        doubts.append(_unseen(decision, side, state))
     known = {reason for step in state.steps for reason in step.reasons}
     new = verdict.doubt(comparison)
     if new and new not in known:
         doubts.append(new)
     return doubts
+
+
+def _unseen(decision: Decision, side: str, state: _State) -> str:
+    test = " ".join(state.history.original(decision.span.filename).segment(decision.span).split())
+    return f"no input made `{test}` {side}" if side else f"no input reached `{test}`"
 
 
 def _evidence(
