@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from ddelint.operators import operators
+from ddelint.rewrite import origins
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.expressions import called, enclosing_block
 from ddelint.rewrite.kinds import Kinds, definition, reduces_all, tensor_argument
@@ -148,6 +149,9 @@ class Proofs:
             if fact is not None and fact.shape is not None and len(fact.shape) == 1:
                 same = _parsed(f"({subject}).numel() == ({subject}).shape[0]")
                 yield Premise(f"`{subject}` has one dimension", row, same)
+        elif told := list(origins.facts(text, value, Kinds(self.context))):
+            for condition, said in told:
+                yield Premise(said, row, _parsed(condition))
         elif self._sum(value) is not None:
             yield Premise(f"`{text} = {ast.unparse(value)}`", row, _parsed(f"{text} == {ast.unparse(value)}"))
 

@@ -70,7 +70,7 @@ class Origins:
             return Content(0, self._count(call), "a count of a mask is at least 0 and at most its size")
         if how in ("count", "sign_kept"):
             return replace(content, high=None, ascending=False) if content.low >= 0 else None
-        if how == "elements":
+        if how in ("elements", "converted"):
             return self._unsigned(call) or tensor.content
         if how == "ascending":
             return replace(content, ascending=True)
