@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
@@ -80,6 +81,12 @@ def test_a_patch_is_what_was_written(model: Path) -> None:
     assert "+        elif x.min() < 0:" in Path("fix.patch").read_text()
     assert check("--fix", "--patch", "again.patch").exit_code == 0
     assert Path("again.patch").read_bytes() == b""
+
+
+def test_formats_are_completed() -> None:
+    (option,) = [one for one in main.commands["check"].params if one.name == "output_format"]
+    offered = option.shell_complete(click.Context(main), "js")
+    assert [item.value for item in offered] == ["json", "json-lines"]
 
 
 @pytest.mark.parametrize(

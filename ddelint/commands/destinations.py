@@ -6,12 +6,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ddelint.config import suggestion
 from ddelint.options import FORMATS
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 _NEXT = re.compile(rf",(?=(?:{'|'.join(FORMATS)})(?:[:,]|$))")
 """A comma that separates formats, rather than being part of a file's name."""
@@ -35,6 +38,12 @@ class FormatType(click.ParamType):  # type: ignore[type-arg]  # generic in newer
         if not isinstance(value, str):
             return tuple(value)
         return tuple(self._one(part, param, ctx) for part in _NEXT.split(value))
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The formats that begin so."""
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(name) for name in FORMATS if name.startswith(incomplete)]
 
     def _one(self, text: str, param: click.Parameter | None, ctx: click.Context | None) -> Destination:
         name, colon, filename = text.strip().partition(":")
