@@ -319,3 +319,34 @@ def test_what_spreads_an_infinity_is_unsafe_and_judged_on_finite_inputs(moves: p
     moves.setitem(MOVES, MERGE, masks(spreads=True))
     Leaks.aspect = "x tiny"
     assert by_row(search(Leaks()))[5].fix is None
+
+
+def test_all_questions_of_a_trace_are_judged_as_one_program(moves: pytest.MonkeyPatch) -> None:
+    moves.setitem(MOVES, SHORTCUT, replacing(SHORTCUT, Claim.GENERAL_PATH, "not compiling and {test}"))
+    compared: list[tuple[int, bool]] = []
+
+    class Counting(Prover):
+        def compare(self, overlay: Overlay, decisions: tuple[Decision, ...], samples: int, quick: bool) -> Comparison:
+            compared.append((len(decisions), quick))
+            return super().compare(overlay, decisions, samples, quick)
+
+    prover = Counting()
+    outcome = search(prover)
+    assert len(outcome.diagnostics) == 2
+    assert compared == [(2, True), (2, False)]
+    assert prover.traces == 4  # the original, both fixes, and the program without either of them
+
+
+def test_what_does_not_hold_together_is_tried_alone(moves: pytest.MonkeyPatch) -> None:
+    def propose(context: Context) -> Iterator[Candidate]:
+        span = context.site.span
+        test = context.site.source.segment(span)
+        for word in ("WRONG", "not compiling") if "m >" in test else ("not compiling",):
+            edit = Edit(span, f"{word} and {test}")
+            yield Candidate(SHORTCUT, Claim.GENERAL_PATH, word, (edit,), decisions=(span,))
+
+    moves.setitem(MOVES, SHORTCUT, propose)
+    outcome = search(Prover())
+    text = outcome.safe.current(NAME).text
+    assert "if not compiling and n > 4:" in text
+    assert "if not compiling and m > 5:" in text
