@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ddelint.catalog import Rule
+from ddelint.report.rule_page import page
 from ddelint.report.style import Style
 
 
@@ -62,23 +63,8 @@ def _plain(rule: Rule) -> dict[str, Any]:
 def markdown(rule: Rule) -> str:
     """The rule's page as Markdown."""
     doc = rule.documentation
-    parts = [
-        f"# {rule.code} {rule.name}",
-        f"Severity: {rule.severity.value}. Found by: {', '.join(rule.found_by)}."
-        + (f" Since {rule.since}." if rule.since else ""),
-        "## What it does",
-        doc.what,
-    ]
-    for heading, section in (
-        ("## Why it is bad", doc.why),
-        ("## Example", doc.bad),
-        ("Use instead:", doc.good),
-        ("## Fix safety", doc.fix_safety),
-    ):
-        parts += [heading, section] if section else []
-    if doc.references:
-        parts += ["## References", "\n".join(f"- {reference}" for reference in doc.references)]
-    return "\n\n".join(parts) + "\n"
+    sections = (doc.what, doc.why, doc.bad, doc.good, doc.fix_safety)
+    return page(rule.code, rule.name, rule.severity.value, rule.found_by, rule.since, sections, doc.references)
 
 
 def render_page(rule: Rule, style: Style) -> str:
