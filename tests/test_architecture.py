@@ -16,7 +16,7 @@ PACKAGE = Path(ddelint.__file__).parent
 ROOMS = ("static", "trace", "rewrite", "verify", "report", "explain")
 FRONT = {
     "cli", "commands", "__main__", "pipeline", "config", "discovery", "api", "capturing", "traceability",
-    "pytest_plugin", "layers", "baseline", "rule_testing",
+    "pytest_plugin", "layers", "baseline", "rule_testing", "server",
 }  # fmt: skip
 """What stands before the rooms: no room may know of it."""
 MAY_IMPORT = {

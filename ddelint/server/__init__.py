@@ -1,0 +1,1 @@
+"""The language server: what editors show while code is written. Needs the extra `server` (pygls)."""

@@ -1,0 +1,114 @@
+"""What the server asks of the pipeline: the static pass over a buffer, a trace of the entry under the cursor."""
+
+from __future__ import annotations
+
+import ast
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from ddelint import config
+from ddelint.diagnostics import Diagnostic
+from ddelint.discovery import python_files
+from ddelint.errors import DdelintError
+from ddelint.options import CheckOptions, EntryOption, Mode, Reference
+from ddelint.pipeline import run_check
+from ddelint.report.model import Report, Silence
+from ddelint.source import SourceError, SourceFile
+from ddelint.trace.offers import static_offer
+
+
+class Cancelled(Exception):
+    """Nobody waits for the answer any more."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What is known of one text of a file."""
+
+    text: str
+    diagnostics: tuple[Diagnostic, ...] = ()
+    """Findings in this file."""
+    fixed: str | None = None
+    """The text after all safe fixes; None where there is none."""
+    traced: bool = False
+    report: Report = field(default_factory=Report)
+
+
+def check_text(path: Path, text: str) -> Checked:
+    """The static pass over a text that need not be on disk. Raises DdelintError."""
+    options = _options(path)
+    if path.is_file() and not python_files([str(path)], replace(options, force_exclude=True)).files:
+        return Checked(text)
+    options = replace(
+        options, mode=Mode.STATIC, stdin=SourceFile(str(path), text).encode(), stdin_filename=str(path), cache=False
+    )
+    return _checked(path, text, run_check(["-"], options, Silence()))
+
+
+def trace_file(path: Path, text: str, row: int, tell: Callable[[str], None], cancelled: threading.Event) -> Checked:
+    """Both passes over a file that is saved as `text`, tracing the entry that stands at a row.
+
+    `tell` hears what is being done. Raises DdelintError, also where there is no entry; Cancelled.
+    """
+    options = _about_entry_at(path, text, row, replace(_options(path), mode=Mode.TRACE))
+    return replace(_checked(path, text, run_check([str(path)], options, _Progress(tell, cancelled))), traced=True)
+
+
+class _Progress(Silence):
+    """Hands on what is being done, and is where a trace that nobody wants any more ends."""
+
+    def __init__(self, tell: Callable[[str], None], cancelled: threading.Event) -> None:
+        self._tell = tell
+        self._cancelled = cancelled
+
+    def stage(self, text: str) -> None:
+        """Called before each step."""
+        if self._cancelled.is_set():
+            raise Cancelled
+        self._tell(text)
+
+
+def _options(path: Path) -> CheckOptions:
+    folder = path.parent
+    while not folder.is_dir() and folder != folder.parent:
+        folder = folder.parent
+    return config.resolve(config.discover(folder), {"jobs": 1})
+
+
+def _checked(path: Path, text: str, report: Report) -> Checked:
+    if report.errors:
+        raise DdelintError("; ".join(report.errors))
+    name = str(path.resolve())
+    here = tuple(found for found in report.remaining if found.span.filename == name)
+    return Checked(text, here, report.rewritten.get(name), report=report)
+
+
+def _about_entry_at(path: Path, text: str, row: int, options: CheckOptions) -> CheckOptions:
+    """The options with the entry that the definition around a row is: as the configuration names it, or by itself.
+
+    They stay as they are where the file offers its own entry, or there is no definition at the row.
+    """
+    source = SourceFile(str(path), text)
+    name = _definition_at(source, row)
+    for entry in options.entries:
+        reference = Reference.parse(entry.entry or "")
+        same_file = reference.filename is not None and Path(reference.filename).resolve() == path.resolve()
+        if same_file and name is not None and reference.name == name:
+            return replace(options, entries=(entry,))
+    if options.entries or static_offer(source) is not None or name is None:
+        return options
+    return replace(options, entry=EntryOption(entry=f"{path}:{name}"))
+
+
+def _definition_at(source: SourceFile, row: int) -> str | None:
+    """The name of the top-level class or function around a row."""
+    try:
+        body = source.tree.body
+    except SourceError:
+        return None
+    for node in body:
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.lineno <= row <= (node.end_lineno or row):
+            return node.name
+    return None
