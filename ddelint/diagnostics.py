@@ -180,6 +180,9 @@ class Diagnostic:
     """C++ functions between the blamed call and the question, outermost first (`--cpp`)."""
     equalities: tuple[Equality, ...] = ()
     """How names in the question hang together."""
+    kinds: tuple[tuple[str, str], ...] = ()
+    """What the static pass takes parts of the question for, by their text: `tensor`, `bool`, or `number` for what was
+    read. The empty text stands for what is asked about itself."""
 
     def relocated(self, move: Callable[[Span], Span]) -> Diagnostic:
         """The same finding with each of its spans passed through `move`: told of another version of its files."""

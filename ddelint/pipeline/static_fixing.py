@@ -10,7 +10,7 @@ from ddelint.pipeline import baselining, changed_lines
 from ddelint.pipeline.gathering import Run, static_findings
 from ddelint.source import SourceError, SourceFile
 
-OFFERED = 200
+OFFERED = 50
 """Without --fix or --diff, at most so many fixes are worked out: each parses its file again."""
 ROUNDS = 8
 """A fix may bring a piece of text to a new place, where it is found, and fixed, again."""

@@ -6,6 +6,7 @@ Which rules these are, with which moves, stands in rules/rewriting.toml.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -17,10 +18,16 @@ from ddelint.rewrite.knowledge import knowledge
 from ddelint.rewrite.moves import load_moves
 from ddelint.rewrite.renamed_calls import renamed_call
 from ddelint.sites import Site, locate
-from ddelint.source import SourceError, SourceFile
+from ddelint.source import SourceFile, descend
 
+_READING = frozenset(("DDE103", "DDE104", "DDE201", "DDE204"))
+"""Rules whose fix must know a tensor from a number that was read."""
+_COUNTED = frozenset(("DDE103", "DDE104", "DDE201"))
+"""Those of which it shows in the new text."""
+_CASTS = frozenset(("DDE201",))
+_SHAPES = re.compile(r"\.shape (?:==|!=) ")
 NOTHING_PROVEN: Mapping[str, Evidence] = {}
-_WITHIN_THE_FINDING = frozenset(("DDE204",))
+_WITHIN_THE_FINDING = frozenset(("DDE201", "DDE204"))
 """Rules whose move looks at the whole statement: without types, only what was found is known to be what it seems."""
 
 
@@ -79,14 +86,13 @@ def _with_fix(finding: Diagnostic, sources: Mapping[str, SourceFile]) -> Diagnos
         return finding
     load_moves()
     entry = knowledge().without_trace[finding.code]
-    context = Context(site, finding, "static", _types(site))
+    context = Context(site, finding, "static", _types(site, finding))
     for candidate in (found for name in entry.moves for found in MOVES[name](context)):
-        if not _is_settled_by_the_text(candidate, finding):
+        if not _is_settled_by_the_text(candidate, finding) or not _reads_what_is_a_tensor(candidate, finding, site):
             continue
         try:
             edits: list[Edit] = [*candidate.edits, *import_edits(source, candidate.imports)]
-            _ = SourceFile(source.filename, source.apply(edits)).tree
-        except (EngineError, SourceError, ValueError):
+        except EngineError:
             continue
         message = "; ".join((candidate.message, *candidate.notes))
         fix = Fix(entry.applicability, message, tuple(edits), candidate.move, candidate.claim)
@@ -108,9 +114,54 @@ def _is_insertion(span: Span) -> bool:
     return (span.row, span.column) == (span.end_row, span.end_column)
 
 
-def _types(site: Site) -> dict[str, TypeFact]:
-    """What the finding itself says of names: `len()` is reported of tensors only."""
+def _types(site: Site, finding: Diagnostic) -> dict[str, TypeFact]:
+    """The tensors among what the finding is about. `len()` is reported of tensors only; a number may be of any type."""
+    known = {text: TypeFact("tensor") for text, kind in finding.kinds if kind == "tensor" and text}
     match site.node:
         case ast.Call(func=ast.Name(id="len"), args=[argument]):
-            return {ast.unparse(argument): TypeFact("tensor")}
-    return {}
+            known[ast.unparse(argument)] = TypeFact("tensor")
+    return known
+
+
+def _reads_what_is_a_tensor(candidate: Candidate, finding: Diagnostic, site: Site) -> bool:
+    """Whether a rewritten condition or cast reads tensors by `.item()`, and doesn't read numbers a second time.
+
+    Moves guess where nothing tells; a guess is for verification to judge, and there is none here.
+    """
+    if finding.code not in _READING:
+        return True
+    kinds = dict(finding.kinds)
+    asked = kinds.get("")
+    if asked is None or (finding.code in _CASTS and asked == "bool"):
+        return False
+    tensors = [text for text, kind in kinds.items() if kind == "tensor" and text]
+    if any(_is_bound_again(site, text) for text in tensors) or _compares_whole_shapes(candidate):
+        return False
+    if finding.code not in _COUNTED:
+        return True
+    source = site.source
+    test = site.decision if site.decision is not None and finding.code not in _CASTS else None
+    before = source.segment(test) if test is not None else "".join(source.segment(e.span) for e in candidate.edits)
+    after = "".join(edit.content for edit in candidate.edits)
+    if finding.code == "DDE104" and before in after:
+        after = after.replace(f"assert {before}", "", 1)  # eager keeps the assert itself
+    more = after.count(".item()") - before.count(".item()")
+    return more > 0 if asked == "tensor" or tensors else more == 0
+
+
+def _is_bound_again(site: Site, text: str) -> bool:
+    """Whether a name gets several values in its function: on another path it may be no tensor."""
+    if not text.isidentifier() or site.function is None:
+        return False
+    stores = [n for n in descend(site.function) if isinstance(n, ast.Name) and n.id == text and _is_store(n)]
+    parameters = [n for n in descend(site.function.args) if isinstance(n, ast.arg) and n.arg == text]
+    return len(stores) + len(parameters) > 1
+
+
+def _is_store(node: ast.Name) -> bool:
+    return isinstance(node.ctx, ast.Store)
+
+
+def _compares_whole_shapes(candidate: Candidate) -> bool:
+    """Python compares shapes element by element, and asks at once."""
+    return any(_SHAPES.search(edit.content) for edit in candidate.edits)

@@ -117,7 +117,21 @@ def _diagnostic(source: SourceFile, event: Event, origins: Origins) -> Diagnosti
         expression=expression,
         symbols=symbols,
         breadcrumbs=breadcrumbs.of(source, event, span, expression),
+        kinds=_kinds(event),
     )
+
+
+def _kinds(event: Event) -> tuple[tuple[str, str], ...]:
+    """Tensors and numbers in a question: itself, and its parts."""
+    found = {"": _kind(event.value)} if event.value is not None else {}
+    found.update({ast.unparse(node): _kind(value) for node, value in event.parts})
+    return tuple(found.items())
+
+
+def _kind(value: Value) -> str:
+    if isinstance(value, Tensor):
+        return "tensor"
+    return "bool" if isinstance(value, Unbacked) and (value.topic == "bool" or value.comparisons) else "number"
 
 
 def _severity(event: Event, rule: catalog.Rule | None) -> Severity:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from control_flow import context_of
 
 from ddelint.diagnostics import Applicability, Diagnostic
 from ddelint.rewrite.static_fixes import with_static_fixes
+from ddelint.source import SourceFile
+from ddelint.static.checks import check_source
 
 TEXT = (
     "import torch\n\n\ndef fn(x, n):\n    torch._check_is_size(n, max=8)\n"
@@ -46,3 +50,38 @@ def test_a_successor_that_not_every_release_has_is_only_shown() -> None:
     assert fixed.fix.applicability is Applicability.DISPLAY
     source = context_of(text, "hint_int(n, fallback=64)").site.source
     assert source.apply(fixed.fix.edits) == text.replace("hint_int", "optimization_hint")
+
+
+READING = """\
+import torch
+
+
+class Model(torch.nn.Module):
+    def forward(self, x: torch.Tensor, sizes: torch.Tensor):
+        for height, width in sizes.tolist():
+            x = x * int(height)
+        rows = sizes[0]
+        x = x + int(rows.max())
+        if x.sum() > 3:
+            raise ValueError(f"{x.sum()}")
+        if width > 3:
+            raise ValueError(f"{width}")
+        return x
+"""
+
+
+def test_numbers_that_were_read_are_not_read_again() -> None:
+    source = SourceFile("model.py", READING)
+    fixed = {d.span.row: d.fix for d in with_static_fixes(check_source(source), {"model.py": source})}
+    texts = {row: fix.edits[0].content for row, fix in fixed.items() if fix is not None}
+    assert texts[7] == "torch.sym_int(height)"
+    assert texts[9] == "torch.sym_int(rows.max().item())"
+    assert "torch._check(torch.sym_not((x.sum() > 3).item()))" in texts[10]
+    assert "torch._check(width <= 3)" in texts[12]
+
+
+def test_what_nothing_is_known_of_is_left_to_the_tracer() -> None:
+    source = SourceFile("model.py", READING)
+    unknown = [replace(d, kinds=()) for d in check_source(source)]
+    fixed = with_static_fixes(unknown, {"model.py": source})
+    assert [d.span.row for d in fixed if d.fix is not None and d.code in ("DDE103", "DDE104", "DDE201")] == []
