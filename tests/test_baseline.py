@@ -6,8 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from ddelint.baseline import BaselineError, read
+from ddelint.cli import main
 from ddelint.options import CheckOptions, Mode
 from ddelint.pipeline import run_check
 from ddelint.report.model import Report, Silence
@@ -102,6 +104,36 @@ def test_fixes_leave_alone_what_is_known(folder: Path) -> None:
     assert "n = int(x.sum())" in text
     assert "torch.sym_float(x.min().item())" in text
     assert codes(report) == []
+
+
+def test_on_the_command_line_and_in_the_configuration(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    (folder / "model.py").write_text(
+        MODEL.replace("        return x\n", "        return x  # ddelint: ignore[DDE102]\n")
+    )
+
+    def run(*words: str) -> tuple[int, str]:
+        result = CliRunner().invoke(main, ["check", "--static", "--no-cache", "--output-format", "concise", *words])
+        return result.exit_code, result.output
+
+    assert run("model.py")[0] == 1
+    assert run("model.py", "--write-baseline", "known.json")[0] == 0
+    assert run("model.py", "--baseline", "known.json")[0] == 0
+    (folder / "ddelint.toml").write_text('baseline = "known.json"\n')
+    assert run("model.py")[0] == 0
+    (folder / "known.json").unlink()
+    code, output = run("model.py")
+    assert code == 2
+    assert "there is no baseline" in output
+
+
+def test_an_unused_suppression_is_told_and_taken_away(folder: Path) -> None:
+    (folder / "model.py").write_text(
+        MODEL.replace("        return x\n", "        return x  # ddelint: ignore[DDE102]\n")
+    )
+    assert "DDE003:9" in codes(check(folder))
+    check(folder, fix=True, select=("DDE003",))
+    assert (folder / "model.py").read_text() == MODEL
 
 
 def test_the_same_twice_is_known_twice(folder: Path) -> None:

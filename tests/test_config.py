@@ -28,6 +28,7 @@ device = "cpu"
 timeout = 20
 python = "bin/python"
 assume-compiled = true
+baseline = "known.json"
 
 [per-file-ignores]
 "tests/*" = ["ALL"]
@@ -62,6 +63,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
     assert (options.samples, options.seed, options.device, options.timeout) == (8, 3, "cpu", 20.0)
     assert options.python == str(tmp_path / "bin/python")
     assert options.assume_compiled
+    assert options.baseline == str(tmp_path / "known.json")
     assert options.per_file_ignores == (PerFileIgnore("tests/*", ("DDE",)), PerFileIgnore("model.py", ("DDE2",)))
     assert options.entries == (
         EntryOption("router", f"{tmp_path}/cases/router.py:make", "args", f"{tmp_path}/cases/init.py:values", "all"),
