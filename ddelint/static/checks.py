@@ -38,7 +38,11 @@ def check_source(source: SourceFile, *, assume_compiled: bool = False) -> list[D
 
     With `assume_compiled` every function counts as compiled. Raises SourceError where the file doesn't parse.
     """
-    return check_index(FileIndex(outlined(source)), assume_compiled=assume_compiled)
+    index = FileIndex(outlined(source))
+    try:
+        return check_index(index, assume_compiled=assume_compiled)
+    finally:
+        index.release()
 
 
 def check_index(index: FileIndex, *, assume_compiled: bool = False) -> list[Diagnostic]:
@@ -90,7 +94,9 @@ def _undecidable(index: FileIndex, assume_compiled: bool) -> list[Diagnostic]:
         except BudgetError:
             break
     events = without_single_reads(source, interpreter.events)
-    return [d for event in events if (d := _diagnostic(source, event, interpreter.origins)) is not None]
+    found = [d for event in events if (d := _diagnostic(source, event, interpreter.origins)) is not None]
+    vars(interpreter).clear()  # its parts know it: cutting the circle saves looking for it later
+    return found
 
 
 def _diagnostic(source: SourceFile, event: Event, origins: Origins) -> Diagnostic | None:

@@ -62,6 +62,14 @@ class OutlinedSource(SourceFile):
         super().__init__(filename, text, encoding)
         self.on_loading: Callable[[FunctionNode], None] | None = None
         """Told of each function whose body has been put in."""
+        self._deferred: list[DeferredBody] = []
+
+    def release(self) -> None:
+        """Nothing more is asked: what holds the tree in a circle is cut, so that it goes without a collection."""
+        self.on_loading = None
+        for body in self._deferred:
+            body.give_up()
+        self._deferred.clear()
 
     @cached_property
     def tree(self) -> ast.Module:
@@ -71,7 +79,8 @@ class OutlinedSource(SourceFile):
             try:
                 tree = ast.parse(_without(self.text, bodies), self.filename)
                 for node, place in _placed(tree, bodies, self.text):
-                    node.body = DeferredBody(partial(self._load, node, place))
+                    node.body = deferred = DeferredBody(partial(self._load, node, place))
+                    self._deferred.append(deferred)
             except (SyntaxError, ValueError, RecursionError, MemoryError, _Unusual):
                 pass
             else:

@@ -12,11 +12,13 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 
 from ddelint.operators import operators
 from ddelint.static import scan
 
+REMEMBERED = 200
+"""Files whose outlines are kept: most of what is imported comes from the same few."""
 DEEPEST = 8
 """Re-exports of re-exports, base classes of base classes."""
 
@@ -45,21 +47,35 @@ class Imported:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
 class ClassOutline:
-    """A module-level class: the names of its bases, and its methods' text."""
+    """A module-level class: the names of its bases, and its methods."""
 
-    bases: tuple[str, ...]
-    text: str
+    def __init__(self, bases: tuple[str, ...], text: str) -> None:
+        self.bases = bases
+        self._text = text
+        self._told: dict[str, tuple[frozenset[str], bool]] = {}
 
+    @cached_property
     def methods(self) -> dict[str, str]:
         """Method → its text, from `def` to the next one."""
-        first = _INDENTED_DEF.search(self.text)
+        first = _INDENTED_DEF.search(self._text)
         if first is None:
             return {}
-        places = list(re.finditer(rf"^{first.group(1)}(?:async[ \t]+)?def[ \t]+(\w+)", self.text, re.MULTILINE))
-        ends = [place.start() for place in places[1:]] + [len(self.text)]
-        return {place.group(1): self.text[place.start() : end] for place, end in zip(places, ends, strict=True)}
+        places = list(_definitions(first.group(1)).finditer(self._text))
+        ends = [place.start() for place in places[1:]] + [len(self._text)]
+        return {place.group(1): self._text[place.start() : end] for place, end in zip(places, ends, strict=True)}
+
+    def tells(self, method: str) -> tuple[frozenset[str], bool]:
+        """Which methods a method calls on `self`, and whether its text may read or demand data."""
+        if method not in self._told:
+            text = self.methods[method]
+            self._told[method] = frozenset(_OWN_CALL.findall(text)), scan.asks(text)
+        return self._told[method]
+
+
+@cache
+def _definitions(indentation: str) -> re.Pattern[str]:
+    return re.compile(rf"^{indentation}(?:async[ \t]+)?def[ \t]+(\w+)", re.MULTILINE)
 
 
 _FROM = re.compile(r"^[ \t]*from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n#;]*)", re.MULTILINE)
@@ -136,6 +152,8 @@ class Project:
     def __init__(self, files: Iterable[str]) -> None:
         self._files = frozenset(files)
         self._outlines: dict[str, Outline | None] = {}
+        self._modules: dict[tuple[str, int, str, str], tuple[str | None, dict[str, str | None]]] = {}
+        self._places: dict[Reached, tuple[Reached | str | None, dict[str, str | None]]] = {}
         self._verdicts: dict[Reached, tuple[bool | None, dict[str, str | None]]] = {}
         self.consulted: dict[str, str | None] = {}
         """File → its digest; None: it was looked for and is none of the project's."""
@@ -177,24 +195,39 @@ class Project:
     def outline(self, path: str) -> Outline | None:
         """The lines of a file that matter to others; None where it cannot be read."""
         if path not in self._outlines:
+            while len(self._outlines) >= REMEMBERED:
+                del self._outlines[next(iter(self._outlines))]
             try:
                 with open(path, "rb") as file:
                     self._outlines[path] = Outline(file.read())
             except OSError:
                 self._outlines[path] = None
-        found = self._outlines[path]
+        found = self._outlines[path] = self._outlines.pop(path)  # the last that is forgotten
         self.consulted[path] = None if found is None else found.digest
         return found
 
     def module(self, importer: str, imported: Imported, more: str = "") -> str | None:
         """The file of an imported module, where it is one of the project's; `more`: a submodule of it."""
+        if not imported.level and imported.module.partition(".")[0] not in self._tops:
+            return None
+        key = (os.path.dirname(importer), imported.level, imported.module, more)
+        if key not in self._modules:
+            before, self.consulted = self.consulted, {}
+            found = self._module(importer, imported, more)
+            self._modules[key] = found, self.consulted
+            self.consulted = before
+        found, consulted = self._modules[key]
+        self.consulted.update(consulted)
+        return found
+
+    def _module(self, importer: str, imported: Imported, more: str) -> str | None:
         parts = [part for part in (*imported.module.split("."), *more.split(".")) if part]
         if imported.level:
             folder = importer
             for _ in range(imported.level):
                 folder = os.path.dirname(folder)
             folders = [folder]
-        elif not parts or parts[0] not in self._tops:
+        elif not parts:
             return None
         else:
             folders = list(dict.fromkeys((self._root_of[os.path.dirname(importer)], *self.roots)))
@@ -208,6 +241,20 @@ class Project:
 
     def resolve(self, path: str, name: str, depth: int = 0) -> Reached | str | None:
         """Where a (dotted) name of a file comes from: a definition in the project, or a full name outside of it."""
+        key = (path, name)
+        if key not in self._places:
+            before, self.consulted = self.consulted, {}
+            found = self._resolve(path, name, depth)
+            if not depth:  # an answer that the depth may have cut short is not for keeps
+                self._places[key] = found, self.consulted
+            before.update(self.consulted)
+            self.consulted = before
+            return found
+        found, consulted = self._places[key]
+        self.consulted.update(consulted)
+        return found
+
+    def _resolve(self, path: str, name: str, depth: int) -> Reached | str | None:
         outline = self.outline(path)
         if outline is None or depth > DEEPEST:
             return None
@@ -316,11 +363,11 @@ class Project:
         Those of `path` that something in another file calls, and those of other files that may ask.
         """
         chain = [ancestor for ancestor in self.ancestors(path, name) if isinstance(ancestor, tuple)]
-        tables: list[tuple[Reached, dict[str, str]]] = []
+        outlines: list[tuple[Reached, ClassOutline]] = []
         for place in chain:
             outline = self.outline(place[0])
             if outline is not None and place[1] in outline.classes:
-                tables.append((place, outline.classes[place[1]].methods()))
+                outlines.append((place, outline.classes[place[1]]))
         mine: set[str] = set()
         others: set[Reached] = set()
         waiting = [(method, False) for method in operators().regions["guessed_methods"]]
@@ -330,13 +377,14 @@ class Project:
             if (method, from_elsewhere) in seen:
                 continue
             seen.add((method, from_elsewhere))
-            found = next(((place, table[method]) for place, table in tables if method in table), None)
+            found = next((known for known in outlines if method in known[1].methods), None)
             if found is None:
                 continue
-            (file, cls), text = found
+            (file, cls), defined = found
+            called, asks = defined.tells(method)
             if file == path and from_elsewhere:
                 mine.add(f"{cls}.{method}")
-            elif file != path and method not in operators().regions["entry_methods"] and scan.asks(text):
+            elif file != path and asks and method not in operators().regions["entry_methods"]:
                 others.add((file, f"{cls}.{method}"))
-            waiting += [(called, from_elsewhere or file != path) for called in set(_OWN_CALL.findall(text))]
+            waiting += [(name, from_elsewhere or file != path) for name in called]
         return mine, others

@@ -66,6 +66,7 @@ def read(
                     from ddelint.static.checks import check_index  # what the cache knows needs no interpreter
 
                     findings = check_index(index, assume_compiled=assume_compiled)
+                index.release()
     except SourceError as error:
         return Reading((syntax_error(error),) if matters or parse else (), comments)
     consulted = {} if project is None else {path: d for path, d in project.consulted.items() if path != filename}

@@ -65,6 +65,11 @@ class FileIndex:
             if isinstance(value, (ast.Name, ast.Attribute)) and (full := self.dotted(value)):
                 self.imports.setdefault(name, full)  # another name of what was imported
 
+    def release(self) -> None:
+        """Nothing more is asked of this file."""
+        if isinstance(self.source, OutlinedSource):
+            self.source.release()
+
     def _visit(self, body: list[ast.stmt], owner: ClassInfo | None, depth: int) -> None:
         """`depth`: how many functions surround the statements."""
         for node in body:
