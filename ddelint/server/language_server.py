@@ -144,7 +144,9 @@ class Server(LanguageServer):
     async def _done(self, pool: ThreadPoolExecutor, work: Callable[[], Result]) -> Result | None:
         """What work in a thread gives; None where it failed, which is told."""
         try:
-            return await asyncio.get_running_loop().run_in_executor(pool, work)
+            result = await asyncio.get_running_loop().run_in_executor(pool, work)
+            self._told = ""
+            return result
         except Cancelled:
             return None
         except DdelintError as error:
