@@ -152,8 +152,11 @@ class Calls:
         return self._reduced_and_read(node, state)
 
     def _reduced_and_read(self, node: ast.Call, state: State) -> Value:
-        """`anything.max().item()`: what has both methods is a tensor."""
+        """`anything.max().item()`: what has both methods is a tensor. `get_ctx().new_dynamic_size()`: a size."""
         match node.func:
+            case ast.Attribute(attr=made) if made in operators().regions["new_sizes"]:
+                step = Step(node, operators().says["new_sizes"], None)
+                return self._interpreter.new_size(node, state, step)
             case ast.Attribute(attr=read, value=ast.Call(func=ast.Attribute(attr=reduction, value=receiver))):
                 known = operators()
                 reads = known.returns.get(read) == "item"
