@@ -323,9 +323,12 @@ class Search:
 
     def _first_open(self, state: _State, compilation: Compilation) -> Question | None:
         """The first question of a compilation that has not been given up; what is no question is noted."""
+        promised = any(step.candidate.claim is Claim.PROMISE for step in state.steps)
         for result in compilation.results:
+            # an input that breaks a promise is refused: a guess that is wrong on it, too, does no harm
+            harmless = promised and not any(map(_tells, result.mismatches))
             for question in result.questions:
-                if question.span.filename not in self._originals:
+                if question.span.filename not in self._originals or (question.kind == "assumed" and harmless):
                     continue
                 if question.kind in ("other", "assumed", "autocast"):
                     self._note_other(state, question)
@@ -437,7 +440,8 @@ class Search:
         candidates = [proposal.candidate for proposal in proposals]
         claim = min((candidate.claim for candidate in candidates), key=_CLAIM_RANK.__getitem__)
         decisions = tuple(decision for proposal in proposals for decision in proposal.decisions)
-        comparison, reason = self._agreement(state, history, candidates, decisions, claim, settled=False)
+        last = not any(q.kind != "other" for q in self._trace(history).questions)
+        comparison, reason = self._agreement(state, history, candidates, decisions, claim, settled=False, last=last)
         if reason or verdict.doubt(comparison):
             return None
         for p in proposals:
@@ -590,10 +594,11 @@ class Search:
         claim: Claim,
         thorough: bool = False,
         settled: bool = True,
+        last: bool = False,
     ) -> tuple[Comparison, str]:
         """The original against the program with new candidates on few inputs; what refutes them, too.
 
-        `settled`: on as many inputs as show both sides; `thorough`: on all.
+        `settled`: on as many inputs as show both sides; `thorough`: on all. `last`: at once on all, as at the end.
         """
         new, earlier = decisions, tuple(decision for step in state.steps for decision in step.decisions)
         decisions = earlier + new
@@ -603,14 +608,15 @@ class Search:
             counting = self._judged(candidates, comparison)
             return verdict.before_later_checks(counting) if self._still_validates(history) else counting
 
-        for samples in (PROBES, QUICK_SAMPLES) if self._dear else (QUICK_SAMPLES,):
-            comparison = judged(self._compare(history, decisions, samples, quick=True))
+        at_once = last and not self._dear
+        for samples in (self._samples,) if at_once else (PROBES, QUICK_SAMPLES) if self._dear else (QUICK_SAMPLES,):
+            comparison = judged(self._compare(history, decisions, samples, quick=not at_once))
             if comparison.failure is not None:
                 return comparison, f"could not be run: {comparison.failure.message}"
             refuted = verdict.refutation(comparison, claim)
             if refuted:
                 return comparison, refuted
-        self._dear = comparison.seconds > DEAR_SECONDS
+        self._dear = comparison.seconds > DEAR_SECONDS and not at_once
         affordable = int(QUICK_SAMPLES * FULL_SECONDS / max(comparison.seconds, 0.1))
         unreached = {decision.key for decision, _ in verdict.unreached(comparison, new)}
         if thorough or (settled and unreached - self._one_sided):
