@@ -43,7 +43,7 @@ def read(
     `project`: the files that this one may import from. `roots`: its functions that other files compile.
     """
     comments = any(token in data for token in operators().comment_tokens)
-    matters = bool(roots) or might_matter(data)
+    matters = bool(roots) or might_matter(data, assume_compiled)
     context, reached = Context(), frozenset[tuple[str, str]]()
     if project is not None:
         project.consulted.clear()

@@ -14,8 +14,11 @@ _WORD = re.compile(r"\w")
 _HANDED_ON = re.compile(r"\s*[(,)]")
 
 
-def might_matter(data: bytes) -> bool:
-    """Whether a file's bytes can hold a finding (or a suppression) at all. False is certain, True is a guess."""
+def might_matter(data: bytes, assume_compiled: bool = False) -> bool:
+    """Whether a file's bytes can hold a finding (or a suppression) at all. False is certain, True is a guess.
+
+    With `assume_compiled` nothing in the file needs to say that it is compiled.
+    """
     known = operators()
     if any(token in data for token in known.comment_tokens):
         return True
@@ -23,9 +26,9 @@ def might_matter(data: bytes) -> bool:
         return False
     if any(token in data for token in known.always_tokens):
         return True
-    if not any(token in data for token in known.region_tokens):
+    if not assume_compiled and not any(token in data for token in known.region_tokens):
         return False
-    return asks(data.decode("latin-1"), whole_file=True)
+    return asks(data.decode("latin-1"), whole_file=not assume_compiled)
 
 
 def asks(text: str, whole_file: bool = False) -> bool:

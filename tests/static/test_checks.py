@@ -280,3 +280,10 @@ def test_a_file_that_does_not_parse_raises() -> None:
 )
 def test_the_byte_scan(data: bytes, kept: bool) -> None:
     assert might_matter(data) is kept
+
+
+def test_where_everything_counts_as_compiled_nothing_needs_to_say_so() -> None:
+    text = b"import torch\n\n\ndef helper(x: torch.Tensor):\n    return int(x.sum())\n"
+    assert not might_matter(text)
+    assert might_matter(text, assume_compiled=True)
+    assert [d.code for d in check(text.decode(), assume_compiled=True)] == ["DDE201"]
