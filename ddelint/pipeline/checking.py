@@ -7,8 +7,6 @@ from contextlib import nullcontext
 from dataclasses import replace
 
 from ddelint.options import CheckOptions, Mode
-from ddelint.pipeline import advice
-from ddelint.pipeline.entries import entry_specs
 from ddelint.pipeline.gathering import (
     PipelineError,
     Run,
@@ -20,7 +18,6 @@ from ddelint.pipeline.gathering import (
     static_findings_of_stdin,
 )
 from ddelint.pipeline.reporting import report
-from ddelint.pipeline.searching import start_worker, trace_entries
 from ddelint.pipeline.static_pass import check_files
 from ddelint.report.model import Progress, Report
 
@@ -32,6 +29,11 @@ def run_check(paths: Sequence[str], options: CheckOptions, progress: Progress) -
     run.checked = frozenset(map(str, found))
     if options.layers is not None and options.layers.entries:
         options = run.options = replace(options, entries=(*options.entries, *options.layers.entries))
+    if options.mode is not Mode.STATIC:  # reading alone loads none of this
+        from ddelint.pipeline import advice
+        from ddelint.pipeline.entries import entry_specs
+        from ddelint.pipeline.searching import start_worker, trace_entries
+
     static_only = options.mode is Mode.STATIC and options.stdin is None
     if static_only:  # texts are read by whoever checks them
         run.sources = Sources(roots(paths), {})

@@ -10,7 +10,6 @@ from ddelint import suppressions
 from ddelint.catalog import rule
 from ddelint.diagnostics import Applicability, Diagnostic, Evidence
 from ddelint.merge import merge
-from ddelint.pipeline import baselining, changed_lines, static_fixing
 from ddelint.pipeline.gathering import PipelineError, Run, static_findings
 from ddelint.report.diff import unified_diff
 from ddelint.report.model import Report
@@ -28,10 +27,18 @@ def report(run: Run, *, files: int) -> Report:
     findings = merge(static, [d for d in run.traced if not _is_told(d, static)])
     findings = _apply_suppressions(findings, run)
     findings = [d for d in findings if options.at(d.span.filename).selects(d.code, d.span.filename)]
-    findings = baselining.without_known(findings, run)
-    findings = changed_lines.only(findings, run)
+    if options.baseline is not None or options.write_baseline is not None:
+        from ddelint.pipeline import baselining
+
+        findings = baselining.without_known(findings, run)
+    if options.diff_base is not None:
+        from ddelint.pipeline import changed_lines
+
+        findings = changed_lines.only(findings, run)
     written = dict(run.history.overlay) if run.history is not None else {}
     if findings:
+        from ddelint.pipeline import static_fixing  # a clean file pays for none of it
+
         findings = static_fixing.with_offers(findings, run)
         written = static_fixing.written(findings, written, run)
     rewritten: dict[str, str] = {}
@@ -45,9 +52,12 @@ def report(run: Run, *, files: int) -> Report:
     writes = options.fix and not options.diff
     if writes:
         _write(rewritten, run)
-        findings = baselining.new_after_writing(_after_writing(findings, rewritten, run), rewritten, run)
+        findings = _after_writing(findings, rewritten, run)
+        if options.baseline is not None:
+            findings = baselining.new_after_writing(findings, rewritten, run)
     written_now = rewritten if writes else {}
-    findings = baselining.write(findings, written_now, run)
+    if options.write_baseline is not None:
+        findings = baselining.write(findings, written_now, run)
     read = set(run.sources)  # a report that shows text of others reads it itself
     shown = sorted({d.span.filename for d in findings if d.span.filename in read})
     return Report(
@@ -89,7 +99,10 @@ def _after_writing(findings: Sequence[Diagnostic], rewritten: Mapping[str, str],
         source = SourceFile(filename, text, run.sources[filename].encoding)
         known = [finding.span for finding in told if not finding.fixed and finding.span.filename == filename]
         again = suppressions.apply(source, list(static_findings(source, run)))
-        again = changed_lines.only(again, run, {filename: text})
+        if run.options.diff_base is not None:
+            from ddelint.pipeline import changed_lines
+
+            again = changed_lines.only(again, run, {filename: text})
         told += [
             new
             for new in again

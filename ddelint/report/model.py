@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ddelint.diagnostics import Applicability, Diagnostic
-from ddelint.measurements import Benchmark, Parity
-from ddelint.protocol import Comparison, Compilation, EntryFailure
+
+if TYPE_CHECKING:
+    from ddelint.measurements import Benchmark, Parity
+    from ddelint.protocol import Comparison, Compilation, EntryFailure
 
 
 @dataclass(frozen=True, slots=True)
