@@ -10,7 +10,9 @@ from ddelint import config
 from ddelint.config import ConfigError
 from ddelint.discovery import python_files
 from ddelint.layers import with_layers
-from ddelint.options import CheckOptions, EntryOption, PerFileIgnore
+from ddelint.options import CheckOptions, EntryOption, Mode, PerFileIgnore
+from ddelint.pipeline import run_check
+from ddelint.report.model import Silence
 
 
 def write(root: Path, **files: str) -> None:
@@ -121,3 +123,19 @@ def test_what_cannot_be_extended(tmp_path: Path, text: str, complaint: str) -> N
     write(tmp_path, ddelint_toml=text, other_toml='extend = "ddelint.toml"\n')
     with pytest.raises(ConfigError, match=complaint):
         config.discover(tmp_path)
+
+
+def test_findings_are_those_of_the_nearest_configuration(tmp_path: Path) -> None:
+    helper = "import torch\n\n\ndef helper(x: torch.Tensor):\n    return int(x.sum())\n"
+    write(
+        tmp_path,
+        ddelint_toml="",
+        outer_py=helper,
+        inner__ddelint_toml="assume-compiled = true\n",
+        inner__inner_py=helper,
+        quiet__ddelint_toml='assume-compiled = true\nignore = ["DDE2"]\n',
+        quiet__quiet_py=helper,
+    )
+    options = options_of(tmp_path, mode=Mode.STATIC, cache=False)
+    report = run_check([str(tmp_path)], options, Silence())
+    assert [(Path(d.span.filename).name, d.code) for d in report.remaining] == [("inner.py", "DDE201")]
