@@ -5,17 +5,22 @@ A command stands in a fenced or an indented block, alone on its line or behind a
 
     <!-- long: REASON -->       takes minutes: run with DDELINT_LONG=1 only
     <!-- not run: REASON -->    needs what a test does not have (a GPU, a network, packages)
+
+`python tests/documented.py --accept` puts what commands print now into the pages (with DDELINT_LONG=1 what is traced,
+too); output with a line `…` is left to a person.
 """
 
 from __future__ import annotations
 
 import contextlib
 import difflib
+import os
 import re
 import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,7 +81,7 @@ class Shown:
         """Whether it runs a program, if there is one to run."""
         name = self.words[1]
         command = name if name in main.commands else "check"
-        return command in TRACING and "--static" not in self.words and "--help" not in self.words
+        return command in TRACING and not {"--static", "--help", "--version"} & {*self.words}
 
     def __str__(self) -> str:
         return f"{self.page.relative_to(CHECKOUT)}:{self.row}: {self.line}"
@@ -220,3 +225,35 @@ def mistake(shown: Shown) -> str:
     except (click.ClickException, click.exceptions.Exit):
         pass  # a placeholder is no file, and a file of the text need not be there
     return ""
+
+
+def accept(page: Path, long: bool) -> list[Shown]:
+    """Put what the page's commands print into it; gives the commands whose output was another."""
+    lines = page.read_text("utf-8").splitlines(keepends=True)
+    changed = []
+    printed: dict[Shown, str] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        scratch(Path(folder).resolve())
+        for shown in shown_on(page):
+            if not shown.is_synopsis and not shown.mark and (long or not shown.traces):
+                printed[shown] = run(shown, Path(folder).resolve(), exact=True)[1]
+    for shown, text in reversed(printed.items()):
+        if shown.output is None or ANY in shown.output or not difference(shown, text):
+            continue
+        indent = re.match(r"\s*", lines[shown.row - 1])
+        margin = indent[0] if indent else ""
+        new = [f"{margin}{line}".rstrip() + "\n" for line in text.rstrip().splitlines()]
+        lines[shown.row : shown.row + len(shown.output)] = new
+        changed.append(shown)
+    if changed:
+        page.write_text("".join(lines), "utf-8")
+    return changed
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] != ["--accept"]:
+        raise SystemExit(__doc__)
+    os.environ["COLUMNS"] = "120"
+    for each in PAGES:
+        for one in accept(each, bool(os.environ.get("DDELINT_LONG"))):
+            print(f"accepted {one}")

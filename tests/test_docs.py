@@ -9,9 +9,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from documented import CHECKOUT, PAGES, Shown, difference, inline_on, links_of, mistake, run, scratch, shown_on
+from documented import CHECKOUT, PAGES, Shown, accept, difference, inline_on, links_of, mistake, run, scratch, shown_on
 
-from ddelint.pipeline import checking, scripts, verifying
+from ddelint.pipeline import scripts, searching, verifying
 from ddelint.trace.session import Worker
 
 LONG = bool(os.environ.get("DDELINT_LONG"))
@@ -25,7 +25,7 @@ def shared_worker(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
     def start_worker(options: object) -> contextlib.nullcontext[Worker]:
         return contextlib.nullcontext(request.getfixturevalue("worker"))
 
-    for module in (checking, scripts, verifying):
+    for module in (searching, scripts, verifying):
         monkeypatch.setattr(module, "start_worker", start_worker)
 
 
@@ -82,6 +82,21 @@ def test_the_checks_can_fail(tmp_path: Path) -> None:
     elided = Shown(page, 1, "ddelint x", ("a", "…", "d"), "", "")
     assert difference(elided, "a\nb\nc\nd\n") == ""
     assert difference(elided, "a\nb\n") != ""
+
+
+def test_what_a_command_prints_is_taken_over(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    fenced = "```console\n$ ddelint --version\nold\nlines\n$ ddelint clean\n…\n```\n"
+    page.write_text(f"{fenced}\n    $ ddelint rule NOPE\n    no\n\nEnd.\n")
+    assert [shown.words[1] for shown in accept(page, long=False)] == ["rule", "--version"]
+    first, second, third = shown_on(page)
+    assert first.output is not None
+    assert len(first.output) == 1
+    assert first.output[0].startswith("ddelint ")
+    assert second.output == ("…",)
+    assert third.output == ("ddelint: error: there is no rule `NOPE`",)
+    assert page.read_text().endswith("\n\nEnd.\n")
+    assert accept(page, long=False) == []
 
 
 def test_no_link_leads_nowhere() -> None:
