@@ -77,12 +77,11 @@ def _checked(recorder: object, paths: Sequence[str], options: CheckOptions, prog
         files = tuple(written.files)
         run = Run(options, progress, Sources([*roots(paths), *files], {}))
         spec = live.entry_spec()
-        captured = live.LiveCaptures(
-            recorder, live.session_options(session_options(spec, paths, options), files), written
-        )
+        given = live.session_options(session_options(spec, paths, options), files)
         if recorder.left_out:
             run.warnings.append(f"{recorder.left_out} more programs that were called are not looked at")
-        reached = check_programs(captured, spec, run)
+        with live.LiveCaptures(recorder, given, written) as captured:
+            reached = check_programs(captured, spec, run)
         for filename in sorted(reached):
             if filename in run.sources:
                 run.static += static_findings(run.sources[filename], run)

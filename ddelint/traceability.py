@@ -61,20 +61,21 @@ def require_traceable(
     spec = live.entry_spec()
     with cells.written() as written:
         given = live.session_options(session_options(spec, files, options), tuple(written.files))
-        captured = live.LiveCaptures(recorder, given, written)
-        opened = captured.open(0)
-        if isinstance(opened, EntryFailure):
-            failed = replace(spec, filename=captured.run.captures[0].filename)
-            found = Report((entry_failure(opened, failed, run),))
-            raise NotTraceable(text(found), found)
-        findings, compilation = _asked(opened, run, backend)
-        if fixes and findings:
-            search(opened, run)
-            found = report(run, files=0)
-        else:
-            shown = {d.span.filename for d in findings} & set(run.sources)
-            found = Report(tuple(findings), {name: run.sources[name].text for name in shown})
-    lines = _other_failures(captured.run.captures[0].label, compilation) if not findings else []
+        with live.LiveCaptures(recorder, given, written) as captured:
+            label = captured.run.captures[0].label
+            opened = captured.open(0)
+            if isinstance(opened, EntryFailure):
+                failed = replace(spec, filename=captured.run.captures[0].filename)
+                found = Report((entry_failure(opened, failed, run),))
+                raise NotTraceable(text(found), found)
+            findings, compilation = _asked(opened, run, backend)
+            if fixes and findings:
+                search(opened, run)
+                found = report(run, files=0)
+            else:
+                shown = {d.span.filename for d in findings} & set(run.sources)
+                found = Report(tuple(findings), {name: run.sources[name].text for name in shown})
+    lines = _other_failures(label, compilation) if not findings else []
     if findings or lines:
         raise NotTraceable("\n".join([*([text(found)] if findings else []), *lines]), found)
 

@@ -7,17 +7,18 @@ process itself. What cannot be done so is running module-level code again, since
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import torch
 
 from ddelint.errors import DdelintError
 from ddelint.protocol import EntryFailure, EntrySpec, ScriptRun, ScriptSpec, SessionOptions
-from ddelint.trace import capture, cells, torch_internals, worker
+from ddelint.trace import capture, cells, overlay, torch_internals, worker
 from ddelint.trace.session import CaptureSession, Session
 
 HERE = ScriptSpec("this process")
@@ -25,7 +26,7 @@ HERE = ScriptSpec("this process")
 
 
 class LiveCaptures:
-    """The programs that a recorder has kept in this process; what CapturedScript is for a script."""
+    """The programs that a recorder has kept in this process; what CapturedScript is for a script. A context manager."""
 
     def __init__(self, recorder: capture.Recorder, options: SessionOptions, texts: cells.Cells) -> None:
         """`options.entry.script` is HERE. Raises DdelintError where a fork of this process could not work."""
@@ -39,6 +40,13 @@ class LiveCaptures:
         self.run = ScriptRun(tuple(one.info for one in recorder.captures), recorder.left_out)
         self._answers = _Answers(recorder, options, texts)
         worker.load_for_requests()
+        overlay.note_functions()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        overlay.forget_functions()
 
     def open(self, number: int, *, backed: bool = False) -> Session | EntryFailure:
         """The program as a session; run once in eager. `backed`: see SessionOptions."""
@@ -62,6 +70,7 @@ class _Answers(Session):
         def prepare() -> None:
             # what OpenMP's threads hold is lost in a fork, and with a single thread nothing needs them
             torch.set_num_threads(1)
+            gc.freeze()  # collections here leave the process's own objects alone, and their pages shared
             self._texts.rename()
             capture.adopt(self._recorder)
 

@@ -43,10 +43,20 @@ def remember() -> None:
 
     Forks of this process then find the functions to swap without walking over every object.
     """
-    _remembered[:] = (found for found in gc.get_objects() if type(found) is FunctionType)
+    note_functions()
     _loaded_modules({})
     gc.collect()
     gc.freeze()
+
+
+def note_functions() -> None:
+    """Note the functions that exist now: forks that leave older objects alone find them all the same."""
+    _remembered[:] = (found for found in gc.get_objects() if type(found) is FunctionType)
+
+
+def forget_functions() -> None:
+    """Let go of what `note_functions` noted."""
+    _remembered.clear()
 
 
 def adopt(cells: set[str]) -> None:
