@@ -11,7 +11,7 @@ from functools import cached_property
 from ddelint.operators import operators, terminal_name
 from ddelint.source import DeferredBody, SourceFile, descend
 from ddelint.static import compiling, scan
-from ddelint.static.outline import OutlinedSource
+from ddelint.static.outline import OutlinedSource, may_compile
 from ddelint.static.project import Context
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
@@ -267,6 +267,8 @@ class FileIndex:
     @cached_property
     def handed_over(self) -> list[ast.Name | ast.Attribute | ast.Lambda]:
         """What is handed to compiling calls anywhere in the file."""
+        if not may_compile(self.source.text):
+            return []
         known = operators().regions["compiling_calls"]
         last_parts = {name.rsplit(".", 1)[-1] for name in known}
         last_parts |= {alias for alias, name in self.imports.items() if name in known}

@@ -12,12 +12,16 @@ from ddelint.static.regions import FileIndex, FunctionNode
 
 def syncs(index: FileIndex, assume_compiled: bool) -> Iterator[ast.expr]:
     """Each read in a compiled function of the file, in no order."""
-    known = operators().regions
-    if not any(f'"{name}' in index.source.text or f".{name}(" in index.source.text for name in known["accelerators"]):
+    if not _names_a_device(index.source.text):
         return
     for root in index.roots(assume_compiled):
-        if isinstance(root.node, FunctionNode):
+        if isinstance(root.node, FunctionNode) and _names_a_device(index.text_of(root.node)):
             yield from _of_function(index, root.node)
+
+
+def _names_a_device(text: str) -> bool:
+    ways = ('"{}', "'{}", ".{}(")
+    return any(way.format(name) in text for name in operators().regions["accelerators"] for way in ways)
 
 
 def _of_function(index: FileIndex, function: FunctionNode) -> Iterator[ast.expr]:
