@@ -131,7 +131,8 @@ class Outline:
         for match in _CLASS.finditer(self.text):
             end = _NEXT_STATEMENT.search(self.text, match.end())
             bases = [re.sub(r"\[.*", "", base).strip() for base in (match.group(2) or "").split(",")]
-            names = tuple(base for base in bases if re.fullmatch(r"[\w.]+", base))
+            named = [base for base in bases if base and "=" not in base]
+            names = tuple(base if re.fullmatch(r"[\w.]+", base) else "?" for base in named)  # ?: anything
             found[match.group(1)] = ClassOutline(names, self.text[match.start() : end.start() + 1 if end else None])
         return found
 
