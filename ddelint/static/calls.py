@@ -66,7 +66,7 @@ class Calls:
         self._visits: dict[ast.AST, int] = {}
         self._evidence: dict[ast.AST, Evidence] = {}
         self._kept: list[object] = []
-        self._summaries = Summaries()
+        self._summaries = Summaries(interpreter.derived)
         self._nonlocals: dict[ast.AST, tuple[str, ...]] = {}
         self._refusals = 0
         """How many calls were not followed, because that would lead too far."""

@@ -74,13 +74,13 @@ class Interpreter:
         self.frames: list[Frame] = []
         self.scopes: list[tuple[Frame, State]] = []
         """The comprehensions being interpreted: the frame that each stands in, and what holds around it."""
+        self.derived: dict[object, int] = {}
+        """Symbols of non-linear expressions, by structure, so that the same expression is the same symbol."""
         self.calls = Calls(self)
         self.table = classes.Attributes(self)
         self.records = Records(self)
         self.origins = Origins(self)
         self.globals: dict[str, Value] = {}
-        self.derived: dict[object, int] = {}
-        """Symbols of non-linear expressions, by structure, so that the same expression is the same symbol."""
         self.given: set[int] = set()
         """Outlines of tensors that come in as arguments: their sizes are known while tracing."""
         self._expressions: dict[type, Callable[..., Value]] = {

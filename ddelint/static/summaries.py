@@ -98,13 +98,16 @@ class _Summary:
     floor: int
     """Serials up to this one were there before the call."""
     bounds: dict[int, Bounds]
+    memos: dict[int, tuple[int, object]]
+    """Symbols that belong to an argument: the size of a dimension, how many of its elements are not zero."""
 
 
 class Summaries:
-    """The summaries of one file."""
+    """The summaries of one file. `derived` names symbols by what they were derived from, as the interpreter does."""
 
-    def __init__(self) -> None:
+    def __init__(self, derived: dict[object, int]) -> None:
         self._kept: dict[Key, _Summary] = {}
+        self._derived = derived
 
     def find(self, signature: Signature, facts: Facts) -> Value | None:
         """The result of such a call, as if it had just been made; None where none was kept."""
@@ -114,31 +117,39 @@ class Summaries:
         if summary is None:
             return None
         renamed = dict(zip(summary.numbers, signature.numbers))
-        return _Renewal(renamed, summary, facts).of(summary.returned)
+        return _Renewal(renamed, summary, facts, self._derived).of(summary.returned)
 
     def keep(self, signature: Signature, returned: Value, floor: int, facts: Facts) -> None:
         """Remember what a call came to."""
         if signature.key is None:
             return
-        bounds: dict[int, Bounds] = {}
-        for symbol in _symbols(returned):
-            if symbol > floor and (known := facts.bounds(Linear.of(symbol))) != UNBOUNDED:
-                bounds[symbol] = known
-        self._kept[signature.key] = _Summary(returned, tuple(signature.numbers), floor, bounds)
+        own = {symbol for symbol in _symbols(returned) if symbol > floor}
+        bounds = {s: known for s in own if (known := facts.bounds(Linear.of(s))) != UNBOUNDED}
+        memos: dict[int, tuple[int, object]] = {}
+        for origin, symbol in self._derived.items() if own else ():
+            if symbol in own and isinstance(origin, tuple) and len(origin) == 2 and origin[0] in signature.numbers:
+                memos[symbol] = origin
+        self._kept[signature.key] = _Summary(returned, tuple(signature.numbers), floor, bounds, memos)
 
 
 class _Renewal:
     """Gives a result's own tensors and symbols new names, the same new one for the same old one."""
 
-    def __init__(self, renamed: dict[int, int], summary: _Summary, facts: Facts) -> None:
+    def __init__(self, renamed: dict[int, int], summary: _Summary, facts: Facts, derived: dict[object, int]) -> None:
         self._renamed = renamed
+        self._derived = derived
         self._summary = summary
         self._facts = facts
 
     def _number(self, old: int) -> int:
         new = self._renamed.get(old)
         if new is None:
-            new = self._renamed[old] = fresh_symbol() if old > self._summary.floor else old
+            if old in self._summary.memos:
+                argument, what = self._summary.memos[old]
+                new = self._derived.setdefault((self._number(argument), what), fresh_symbol())
+            else:
+                new = fresh_symbol() if old > self._summary.floor else old
+            self._renamed[old] = new
             if new != old and (bounds := self._summary.bounds.get(old)) is not None:
                 self._facts.learn_bounds(Linear.of(new), bounds)
         return new

@@ -199,6 +199,32 @@ def test_what_torch_knows_of_the_origin_is_not_asked(test: str) -> None:
     assert codes("mask = scores > 0", f"if {test}:", "    return x", "return -x") == []
 
 
+HELPERS = """
+def count(mask):
+    return mask.nonzero().shape[0]
+
+def handed(value):
+    return value
+
+def checked(value):
+    torch._check(value.shape[0] > 3)
+    return value.sum().item()
+"""
+
+
+def test_a_call_of_the_same_kind_gives_numbers_of_its_own_and_arguments_as_they_are() -> None:
+    def found(*lines: str) -> list[str]:
+        return [d.expression for d in check(body(*lines) + HELPERS)]
+
+    end = ("    return x", "return -x")
+    assert found("if count(x) == count(scores):", *end) == ["count(x) == count(scores)"]
+    assert found("if count(x) == count(x):", *end) == []  # torch remembers what it counted in a tensor
+    assert found("a, b = handed(x), handed(scores)", "if count(a) == count(x):", *end) == []
+    assert found("a, b = handed(x), handed(scores)", "if count(a) == count(b):", *end) == ["count(a) == count(b)"]
+    lines = ("n = checked(x)", "m = checked(scores)", "if n == m:", *end)
+    assert found(*lines) == ["n == m"]
+
+
 def test_loops_and_recursion_end() -> None:
     text = body(
         "n = scores.sum().item()",
