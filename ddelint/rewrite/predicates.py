@@ -112,6 +112,10 @@ class Predicates:
         links = []
         for left, operator, right in zip(sides, node.ops, sides[1:]):
             link = ast.Compare(left=left, ops=[operator], comparators=[right])
+            exact = self._without_item(link)
+            if exact is not None:
+                links.append(f"({exact})")
+                continue
             first, second = self._leaf(left, Binding.BITWISE), self._leaf(right, Binding.BITWISE)
             text = f"{first} {OPERATOR_TEXT[type(operator)]} {second}"
             if self.kinds.of(link) is not Kind.TENSOR:

@@ -32,6 +32,12 @@ def test_a_number_becomes_a_tensor_first() -> None:
     assert found[0] == f"    condition = {FULL}\n    x = torch.where(condition, x * 2, x)\n    return x\n"
 
 
+def test_a_chain_about_an_integer_tensor_compares_the_tensor() -> None:
+    text = "def fn(x, mask):\n    if 0 < mask.sum().item() <= 3:\n        x = x + 1\n    return x\n"
+    found = rewritten("where_merge", context_of(text, "0 < mask.sum().item() <= 3", TYPES))[0]
+    assert "    x = torch.where((0 < mask.sum()) & (mask.sum() <= 3), x + 1, x)\n" in found
+
+
 def test_comments_stand_above() -> None:
     found = merged("    if t.sum() > 4:  # big\n        # twice\n        x = x * 2\n    return x\n", "t.sum() > 4")
     assert found[0] == "    # big\n    # twice\n    x = torch.where(t.sum() > 4, x * 2, x)\n    return x\n"
