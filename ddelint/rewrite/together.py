@@ -39,7 +39,7 @@ def _meet(one: Edit, other: Edit) -> bool:
 
 def _new_names(candidate: Candidate, read: Callable[[str], SourceFile]) -> set[tuple[str, str]]:
     """(filename, name) of variables and functions in the new text that the old one doesn't know."""
-    found = set()
+    found: set[tuple[str, str]] = set()
     for edit in candidate.edits:
         filename = edit.span.filename
         for names in _NAMES_GIVEN.findall(edit.content):
