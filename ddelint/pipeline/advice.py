@@ -41,8 +41,10 @@ def read_only(paths: Sequence[str], readable: Sequence[SourceFile], findings: Se
         ("or name what to run", f"ddelint {' '.join(paths)} {call}"),
         ("or let a script do it", "ddelint run SCRIPT"),
     )
+    them = "them" if several else "it"
     return [
-        f"This was read, not run: {where} with which inputs to call {whom}. To trace {'them' if several else 'it'}, and have every fix verified:",
+        f"This was read, not run: {where} with which inputs to call {whom}. "
+        f"To trace {them}, and have every fix verified:",
         *(f"  {title:<23}{text}" for title, text in rows),
         "(--static says that reading is enough)",
     ]
