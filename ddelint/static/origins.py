@@ -151,9 +151,15 @@ class Origins:
         why = next((self._reasons[symbol] for symbol in symbols if symbol in self._reasons), "")
         return f"always {'true' if verdict else 'false'}: {why}" if why else ""
 
-    def bounds(self, value: Unbacked) -> tuple[float | None, float | None]:
+    def bounds(self, value: Unbacked) -> tuple[int | float | None, int | float | None]:
         """The number's bounds on every path; None where there is none."""
         if value.form is None:
             return None, None
         low, high = self.always.bounds(value.form)
-        return (None if low == -math.inf else low), (None if high == math.inf else high)
+        return _finite(low), _finite(high)
+
+
+def _finite(bound: float) -> int | float | None:
+    if math.isinf(bound):
+        return None
+    return int(bound) if bound == int(bound) else bound
