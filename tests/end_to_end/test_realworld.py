@@ -73,6 +73,7 @@ BLAMED: dict[str, str | None] = {
 """Case → the line that is blamed first, None where export and compile take it as it is (torch 2.13)."""
 CLEARED: dict[str, str] = {
     "egnn_adj": "egnn_pytorch.py",
+    "entmax_loss": ".",
     "kornia_crop_by_boxes": "geometry/transform geometry/conversions.py geometry/bbox.py",
     "kornia_nms": "geometry/bbox.py",
     "moe_top2_lucidrains": ".",
