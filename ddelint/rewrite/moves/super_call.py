@@ -1,4 +1,4 @@
-"""`super().forward(…)` in a classmethod of an autograd function: Dynamo inlines the base's function, but not `super()`."""
+"""`super().forward(…)` in a classmethod of an autograd function: Dynamo inlines the base's function, not `super()`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SYMPTOM = "AutogradFunctionVariable"
 
 @move(_MOVE)
 def base_function(context: Context) -> Iterator[Candidate]:
-    """`super().forward(ctx, x)` → `_base_forward(cls, ctx, x)`, which is `Base.forward.__func__`, named once in the file."""
+    """`super().forward(ctx, x)` → `_Base_forward(cls, ctx, x)`: `Base.forward.__func__`, named once in the file."""
     source, call = context.site.source, context.site.node
     match call:
         case ast.Call(func=ast.Attribute(value=ast.Call(func=ast.Name(id="super"), args=[]), attr=method)):
