@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Protocol
 
@@ -19,19 +19,31 @@ from ddelint.diagnostics import (
     Applicability,
     Claim,
     Diagnostic,
-    Evidence,
-    Fix,
     Question,
     Refusal,
-    Span,
     TypeFact,
 )
-from ddelint.protocol import LOWERING, Comparison, Compilation, Decision, Mismatch, Overlay, TraceResult
+from ddelint.protocol import LOWERING, Comparison, Compilation, Decision, Overlay, TraceResult
 from ddelint.rewrite import engine, last_resort, verdict
 from ddelint.rewrite.bindings import moved_row
 from ddelint.rewrite.candidate import MOVES, Candidate, Context
 from ddelint.rewrite.history import History
 from ddelint.rewrite.moves import load_moves
+from ddelint.rewrite.steps import (
+    VALIDATION,
+    Key,
+    Proposal,
+    State,
+    Step,
+    contents,
+    decisions_of,
+    dropped,
+    flaws,
+    is_unsafe_path,
+    key_of,
+    with_compilation,
+)
+from ddelint.rewrite.telling import diagnostics, doubts, tells, unseen
 from ddelint.rewrite.together import fit_together, moved
 from ddelint.sites import locate
 from ddelint.source import SourceError, SourceFile
@@ -47,8 +59,6 @@ MOST_RESTARTS = 6
 _GENERATED_CODE_DIFFERS = (
     "Inductor's code gives another result than eager on an input; the same graph run by eager's kernels does not"
 )
-_VALIDATION = "DDE103"
-_EMPTINESS = "DDE102"
 _CLAIM_RANK = {claim: rank for rank, claim in enumerate(Claim)}
 
 
@@ -63,47 +73,6 @@ class Prover(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
-    """What makes two questions of two versions of a text the same: the original place, the words, the kind."""
-
-    filename: str
-    row: int
-    column: int
-    text: str
-    kind: str
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A kept fix."""
-
-    number: int
-    key: Key
-    diagnostic: Diagnostic
-    """With its span on the original text."""
-    candidate: Candidate
-    decisions: tuple[Decision, ...]
-    applicability: Applicability
-    reasons: tuple[str, ...]
-    """Why it is not safe."""
-    sides: tuple[int, int] | None
-    raises: bool = False
-    """Whether it is a check that stops, on the path that is compiled, an input for which the original returns."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Proposal:
-    """A candidate for one question of a trace, to be tried together with those of others."""
-
-    number: int
-    key: Key
-    question: Question
-    diagnostic: Diagnostic
-    candidate: Candidate
-    decisions: tuple[Decision, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Outcome:
     """What the search came to."""
 
@@ -115,20 +84,6 @@ class Outcome:
     compilation: Compilation | None
     comparison: Comparison | None
     trace: TraceResult
-
-
-@dataclass
-class _State:
-    """One phase's running state."""
-
-    history: History
-    steps: list[Step] = field(default_factory=list)
-    given_up: dict[Key, Diagnostic] = field(default_factory=dict)
-    others: dict[Key, Diagnostic] = field(default_factory=dict)
-    """Named, not chased: what stops export or compile and is not data-dependent, and guesses that turned out wrong."""
-    tried: set[Key] = field(default_factory=set)
-    """Those of `others` that a move was offered for, in vain."""
-    compilation: Compilation | None = None
 
 
 class Search:
@@ -192,11 +147,11 @@ class Search:
         if first.failure is not None:
             return Outcome((), self._start, self._start, None, None, first)
         for _ in range(MOST_RESTARTS):
-            safe = self._phase(_State(self._start), allow_unsafe=False)
+            safe = self._phase(State(self._start), allow_unsafe=False)
             everything = safe
             if safe.given_up or safe.tried:
                 everything = self._phase(
-                    _State(safe.history, list(safe.steps), {}, dict(safe.others)), allow_unsafe=True
+                    State(safe.history, list(safe.steps), {}, dict(safe.others)), allow_unsafe=True
                 )
             if everything.steps:
                 self._progress("verifying everything together")
@@ -207,7 +162,7 @@ class Search:
             kept = {step.number for step in everything.steps}
             for step in safe.steps:
                 if step.number not in kept:
-                    safe = _dropped(safe, step)
+                    safe = dropped(safe, step)
             comparison = self._compare_whole(everything) if everything.steps else None
             guilty = self._guilty(everything, comparison)
             if guilty is not None:
@@ -215,25 +170,25 @@ class Search:
                 continue
             doubtful = self._doubtful(safe)
             for step, reason in doubtful:
-                self._doubted[(step.key, step.candidate.move, _contents(step.candidate))] = reason
+                self._doubted[(step.key, step.candidate.move, contents(step.candidate))] = reason
             if doubtful:
                 continue
             if everything.steps and not everything.given_up:
                 compilation = self._verify(everything.history)
-                everything = replace_compilation(everything, compilation)
+                everything = with_compilation(everything, compilation)
                 guilty = self._guilty_in_compiled(everything, compilation)
                 if guilty is not None and self._only_in_generated_code(everything, compilation):
                     compilation = replace(compilation, notes=(*compilation.notes, _GENERATED_CODE_DIFFERS))
-                    everything = replace_compilation(everything, compilation)
+                    everything = with_compilation(everything, compilation)
                 elif guilty is not None:
                     self._ban(guilty[0], guilty[1])
                     continue
             break
         else:
-            safe = everything = self._phase(_State(self._start), allow_unsafe=False, mend=False)
+            safe = everything = self._phase(State(self._start), allow_unsafe=False, mend=False)
             comparison = None
         return Outcome(
-            self._diagnostics(everything, safe, comparison),
+            diagnostics(everything, safe, comparison),
             safe.history,
             everything.history,
             everything.compilation,
@@ -241,7 +196,7 @@ class Search:
             first,
         )
 
-    def _phase(self, state: _State, *, allow_unsafe: bool, mend: bool = True) -> _State:
+    def _phase(self, state: State, *, allow_unsafe: bool, mend: bool = True) -> State:
         """Mend what is asked, all together or one after the other, until none is left that can be mended."""
         for _ in range(MOST_STEPS):
             if mend and not allow_unsafe and self._mend_together(state):
@@ -250,7 +205,7 @@ class Search:
             if question is None:
                 return state
             source = state.history.current(question.span.filename)
-            key = _key(state.history, question)
+            key = key_of(state.history, question)
             diagnostic = self._diagnose(question, source)
             self._progress(f"{diagnostic.code} {question.expression}")
             self._tell_share(state)
@@ -273,14 +228,14 @@ class Search:
                 state.steps.append(replace(step, diagnostic=replace(step.diagnostic, refused=tuple(refused))))
         return state
 
-    def _tell_share(self, state: _State) -> None:
+    def _tell_share(self, state: State) -> None:
         """How many questions are settled, of those that are known by now; the final verification counts as one."""
         done = len(state.steps) + len(state.given_up)
         asking = [q for q in self._trace(state.history).questions if q.kind != "other"]
-        left = sum(_key(state.history, q) not in state.given_up for q in asking if q.span.filename in self._originals)
+        left = sum(key_of(state.history, q) not in state.given_up for q in asking if q.span.filename in self._originals)
         self._share(done, done + left + 1)
 
-    def _next_question(self, state: _State) -> Question | None:
+    def _next_question(self, state: State) -> Question | None:
         traced = self._trace(state.history)
         questions = [q for q in traced.questions if q.span.filename in self._originals]
         for question in questions:
@@ -288,24 +243,24 @@ class Search:
                 self._note_other(state, question)
         asking = [q for q in questions if q.kind != "other"]
         for question in asking:
-            if _key(state.history, question) not in state.given_up:
+            if key_of(state.history, question) not in state.given_up:
                 return question
         mendable = self._mendable(state, questions)
         if mendable is not None or asking or traced.failure is not None:
             return mendable
         return self._next_compiled_question(state)
 
-    def _mendable(self, state: _State, questions: Sequence[Question]) -> Question | None:
+    def _mendable(self, state: State, questions: Sequence[Question]) -> Question | None:
         """The first failure that is not data-dependent and that a move knows an answer to all the same."""
         for question in questions:
-            if question.kind != "other" or _key(state.history, question) in state.tried:
+            if question.kind != "other" or key_of(state.history, question) in state.tried:
                 continue
             diagnostic = self._diagnose(question, state.history.current(question.span.filename))
             if next(iter(self._candidates(state.history, question, diagnostic)), None) is not None:
                 return question
         return None
 
-    def _next_compiled_question(self, state: _State) -> Question | None:
+    def _next_compiled_question(self, state: State) -> Question | None:
         """What only the front ends themselves ask, once the fake run asks nothing any more.
 
         What was rewritten is verified at once as it is to be in the end: a front end that asks does so before anything
@@ -321,12 +276,12 @@ class Search:
             return asked
         return self._first_open(state, self._lower(state.history))
 
-    def _first_open(self, state: _State, compilation: Compilation) -> Question | None:
+    def _first_open(self, state: State, compilation: Compilation) -> Question | None:
         """The first question of a compilation that has not been given up; what is no question is noted."""
         promised = any(step.candidate.claim is Claim.PROMISE for step in state.steps)
         for result in compilation.results:
             # an input that breaks a promise is refused: a guess that is wrong on it, too, does no harm
-            harmless = promised and not any(map(_tells, result.mismatches))
+            harmless = promised and not any(map(tells, result.mismatches))
             for question in result.questions:
                 if question.span.filename not in self._originals or (question.kind == "assumed" and harmless):
                     continue
@@ -334,7 +289,7 @@ class Search:
                     self._note_other(state, question)
                     if self._mendable(state, (question,)) is not None:
                         return question
-                elif _key(state.history, question) not in state.given_up:
+                elif key_of(state.history, question) not in state.given_up:
                     return question
         return None
 
@@ -355,14 +310,14 @@ class Search:
             )
         return self._lowered[key]
 
-    def _note_other(self, state: _State, question: Question) -> None:
-        key = _key(state.history, question)
+    def _note_other(self, state: State, question: Question) -> None:
+        key = key_of(state.history, question)
         diagnostic = self._diagnose(question, state.history.current(question.span.filename))
         state.others.setdefault(key, diagnostic.relocated(state.history.home))
 
     # ------------------------------------------------------------------ all questions of a trace
 
-    def _mend_together(self, state: _State) -> bool:
+    def _mend_together(self, state: State) -> bool:
         """Mend what is asked now by the first candidate of each question, at once; False where that is no use.
 
         The program that is judged is thus the one that is kept, and a file takes as many rounds as sites hide behind
@@ -388,13 +343,13 @@ class Search:
             self._postponed.clear()
         return True
 
-    def _proposals(self, state: _State) -> list[_Proposal]:
+    def _proposals(self, state: State) -> list[Proposal]:
         """The first candidate that may be safe of each question, as far as they can stand in one text."""
-        found: list[_Proposal] = []
+        found: list[Proposal] = []
         for question in self._trace(state.history).questions:
             if question.kind == "other" or question.span.filename not in self._originals:
                 continue
-            key = _key(state.history, question)
+            key = key_of(state.history, question)
             if key in state.given_up or key in self._alone or key in self._postponed:
                 continue
             diagnostic = self._diagnose(question, state.history.current(question.span.filename))
@@ -405,20 +360,20 @@ class Search:
             if candidate is None:
                 self._alone.add(key)
                 continue
-            decisions = _decisions(state.history, candidate, question)
+            decisions = decisions_of(state.history, candidate, question)
             if any(decision.key in self._one_sided for decision in decisions):
                 self._alone.add(key)
             elif fit_together([proposal.candidate for proposal in found], candidate, state.history.current):
                 self._numbers += 1
-                found.append(_Proposal(self._numbers, key, question, diagnostic, candidate, decisions))
+                found.append(Proposal(self._numbers, key, question, diagnostic, candidate, decisions))
         return found
 
     def _may_be_safe(self, key: Key, candidate: Candidate) -> bool:
-        known = (key, candidate.move, _contents(candidate))
+        known = (key, candidate.move, contents(candidate))
         never = candidate.claim is Claim.PROMISE or candidate.spreads or candidate.last_resort
         return not never and known not in self._banned and known not in self._doubted
 
-    def _try_together(self, state: _State, proposals: Sequence[_Proposal]) -> set[Key] | None:
+    def _try_together(self, state: State, proposals: Sequence[Proposal]) -> set[Key] | None:
         """Apply all, retrace, compare; where all hold, they are the state's next steps.
 
         Gives the questions whose candidates don't hold; None where it isn't clear which these are.
@@ -458,7 +413,7 @@ class Search:
 
     def _mend(
         self,
-        state: _State,
+        state: State,
         question: Question,
         key: Key,
         diagnostic: Diagnostic,
@@ -473,7 +428,7 @@ class Search:
         for candidate in candidates:
             if second_best is not None and (candidate.claim is Claim.PROMISE or candidate.last_resort):
                 return second_best
-            known = allow_unsafe and (key, candidate.move, _contents(candidate)) in self._merely_unsafe
+            known = allow_unsafe and (key, candidate.move, contents(candidate)) in self._merely_unsafe
             if not known and self._out_of_time():
                 refused.append(Refusal(candidate.move, candidate.message, last_resort.TIME_IS_OVER))
                 if allow_unsafe and self._merely_unsafe:
@@ -482,13 +437,13 @@ class Search:
             if candidate.edits in seen:
                 continue
             seen.add(candidate.edits)
-            reason = self._banned.get((key, candidate.move, _contents(candidate)))
+            reason = self._banned.get((key, candidate.move, contents(candidate)))
             kept = None
             if reason is None:
                 kept, reason = self._try(state, question, key, diagnostic, candidate, allow_unsafe)
-            if kept is not None and not _flaws(kept[1]):
+            if kept is not None and not flaws(kept[1]):
                 return kept
-            if kept is not None and (second_best is None or _flaws(kept[1]) < _flaws(second_best[1])):
+            if kept is not None and (second_best is None or flaws(kept[1]) < flaws(second_best[1])):
                 second_best = kept
             if reason:
                 refused.append(Refusal(candidate.move, candidate.message, reason))
@@ -545,7 +500,7 @@ class Search:
 
     def _try(
         self,
-        state: _State,
+        state: State,
         question: Question,
         key: Key,
         diagnostic: Diagnostic,
@@ -566,28 +521,28 @@ class Search:
         open_reason = self._still_asks(state, history, question, key, number)
         if open_reason:
             return None, open_reason
-        decisions = _decisions(state.history, candidate, question)
+        decisions = decisions_of(state.history, candidate, question)
         # behind a side that eager alone takes, a check may stop what eager never brings to it
-        thorough = diagnostic.code == _VALIDATION and any(map(_is_unsafe_path, state.steps))
+        thorough = diagnostic.code == VALIDATION and any(map(is_unsafe_path, state.steps))
         comparison, refuted = self._agreement(state, history, [candidate], decisions, candidate.claim, thorough)
         if refuted:
             return None, refuted
-        reasons = _doubts(comparison, candidate, decisions, state)
-        doubted = self._doubted.get((key, candidate.move, _contents(candidate)))
+        reasons = doubts(comparison, candidate, decisions, state)
+        doubted = self._doubted.get((key, candidate.move, contents(candidate)))
         reasons += [doubted] if doubted and doubted not in reasons else []
         applicability = Applicability.UNSAFE if reasons else Applicability.SAFE
         if reasons and not allow_unsafe:
-            self._merely_unsafe.add((key, candidate.move, _contents(candidate)))
+            self._merely_unsafe.add((key, candidate.move, contents(candidate)))
             return None, f"not safe: {'; '.join(reasons)}"
         home = diagnostic.relocated(state.history.home)
         sides = comparison.sides.get(decisions[0].key) if decisions else None
-        raises = diagnostic.code == _VALIDATION and verdict.narrows(comparison)
+        raises = diagnostic.code == VALIDATION and verdict.narrows(comparison)
         step = Step(number, key, home, candidate, decisions, applicability, tuple(reasons), sides, raises)
         return (history, step), ""
 
     def _agreement(
         self,
-        state: _State,
+        state: State,
         history: History,
         added: Sequence[Candidate],
         decisions: tuple[Decision, ...],
@@ -648,16 +603,16 @@ class Search:
                     return self._apply(history, kernel, number)
         return history
 
-    def _still_asks(self, state: _State, history: History, question: Question, key: Key, number: int) -> str:
+    def _still_asks(self, state: State, history: History, question: Question, key: Key, number: int) -> str:
         """Why the candidate does not clear the question; empty where it does."""
         traced = self._trace(history)
         if traced.failure is not None:
             return f"could not be traced: {traced.failure.message}"
         asking = [q for q in traced.questions if q.kind != "other" and q.span.filename in self._originals]
         before = [q for q in self._trace(state.history).questions if q.kind != "other"]
-        known = [_key(state.history, q) for q in before if q.span.filename in self._originals]
-        now = [_key(history, q) for q in asking]
-        if question.kind == "other" and any(_key(history, q) == key for q in traced.questions if q.kind == "other"):
+        known = [key_of(state.history, q) for q in before if q.span.filename in self._originals]
+        now = [key_of(history, q) for q in asking]
+        if question.kind == "other" and any(key_of(history, q) == key for q in traced.questions if q.kind == "other"):
             return f"tracing still stops here: {question.detail}"
         if key in now:
             return f"the compiler still asks `{question.expression}`"
@@ -674,7 +629,7 @@ class Search:
                 compilation = self._prover.compile(history.overlay, question.asks, 0, "eager")
             for result in compilation.results:
                 for left in result.questions:
-                    if left.span.filename in self._originals and _key(history, left) == key:
+                    if left.span.filename in self._originals and key_of(history, left) == key:
                         return f"{result.target} still asks `{question.expression}`"
                     if any(span.contains(left.span) for span in touched):
                         return f"{result.target} does not take the rewritten code: {left.detail or left.expression}"
@@ -682,18 +637,18 @@ class Search:
 
     # ------------------------------------------------------------------ out of the graph
 
-    def _with_graph_breaks(self, state: _State) -> _State:
+    def _with_graph_breaks(self, state: State) -> State:
         """The state in which what nothing mends leaves the graph; `state` itself where that does not help, either."""
         broken = replace(state, steps=list(state.steps), given_up=dict(state.given_up))
         for key, home in state.given_up.items():
             for question in self._trace(broken.history).questions:
-                if question.span.filename in self._originals and _key(broken.history, question) == key:
+                if question.span.filename in self._originals and key_of(broken.history, question) == key:
                     self._break_graph(broken, question, key, home)
         compilation = self._prover.compile(broken.history.overlay, self._targets, QUICK_SAMPLES, "eager")
         passed = compilation.failure is None and all(r.ok and not r.mismatches for r in compilation.results)
         return broken if passed and not broken.given_up else state
 
-    def _break_graph(self, state: _State, question: Question, key: Key, home: Diagnostic) -> None:
+    def _break_graph(self, state: State, question: Question, key: Key, home: Diagnostic) -> None:
         """Take the region of one question out of the graph, where what is left agrees with the original in eager."""
         diagnostic = self._diagnose(question, state.history.current(question.span.filename))
         context = self._context(state.history, question, diagnostic)
@@ -720,7 +675,7 @@ class Search:
 
     # ------------------------------------------------------------------ the end
 
-    def _minimise(self, state: _State) -> _State:
+    def _minimise(self, state: State) -> State:
         """Take back each fix alone; what nobody misses goes."""
         if len(state.steps) < 2 or state.given_up or self._out_of_time():
             return state
@@ -733,10 +688,10 @@ class Search:
             compilation = self._prover.compile(history.overlay, self._targets, QUICK_SAMPLES, "eager")
             if compilation.failure is None and all(r.ok for r in compilation.results):
                 self._progress(f"not needed: {step.candidate.message}")
-                state = _dropped(state, step)
+                state = dropped(state, step)
         return state
 
-    def _guilty(self, state: _State, comparison: Comparison | None) -> tuple[Step, str] | None:
+    def _guilty(self, state: State, comparison: Comparison | None) -> tuple[Step, str] | None:
         """The step that makes an eager result differ, where one does."""
         if comparison is None or not state.steps:
             return None
@@ -748,39 +703,39 @@ class Search:
             history = state.history.without(step.number)
             if history is None:
                 continue
-            rest = _State(history, [s for s in state.steps if s is not step])
+            rest = State(history, [s for s in state.steps if s is not step])
             if not verdict.refutation(self._compare_whole(rest), strictest):
                 return step, reason
         return state.steps[-1], reason
 
-    def _doubtful(self, safe: _State) -> list[tuple[Step, str]]:
+    def _doubtful(self, safe: State) -> list[tuple[Step, str]]:
         """The safe steps that all samples show to be less than safe, where the few that they were tried on did not."""
         if not safe.steps:
             return []
         comparison = self._compare_whole(safe)
-        unseen = [
-            (step, _unseen(decision, side, safe))
+        one_sided = [
+            (step, unseen(decision, side, safe))
             for step in safe.steps
             if step.number in self._unsettled
             for decision, side in verdict.unreached(comparison, step.decisions)
         ]
-        if unseen:
-            self._one_sided.update(decision.key for step, _ in unseen for decision in step.decisions)
-            return unseen
+        if one_sided:
+            self._one_sided.update(decision.key for step, _ in one_sided for decision in step.decisions)
+            return one_sided
         reason = verdict.doubt(comparison)
         if not reason:
             return []
         for step in reversed(safe.steps):
             history = safe.history.without(step.number)
             rest = [s for s in safe.steps if s is not step]
-            if history is not None and (not rest or not verdict.doubt(self._compare_whole(_State(history, rest)))):
+            if history is not None and (not rest or not verdict.doubt(self._compare_whole(State(history, rest)))):
                 return [(step, reason)]
         return [(safe.steps[-1], reason)]
 
-    def _guilty_in_compiled(self, state: _State, compilation: Compilation) -> tuple[Step, str] | None:
+    def _guilty_in_compiled(self, state: State, compilation: Compilation) -> tuple[Step, str] | None:
         """Where compiled code differs from eager, the fix that most likely chose the wrong path."""
         spreads = any(step.candidate.spreads for step in state.steps)
-        mismatches = [m for result in compilation.results for m in result.mismatches if _tells(m)]
+        mismatches = [m for result in compilation.results for m in result.mismatches if tells(m)]
         mismatches = [m for m in mismatches if not spreads or m.declared or not verdict.is_not_finite(m)]
         # a backward that cannot be compiled is a finding of its own; one with other gradients is a wrong fix
         mismatches += [m for m in compilation.mismatches if m.aspect != "backward"]
@@ -795,22 +750,22 @@ class Search:
                     return step, verdict.described(mismatches[0])
         return None
 
-    def _only_in_generated_code(self, state: _State, compilation: Compilation) -> bool:
+    def _only_in_generated_code(self, state: State, compilation: Compilation) -> bool:
         """Whether the graphs are right where eager's own kernels run them: then no fix is to blame for the difference.
 
         A choice between values that lie as close together as rounding (a router's top experts) may fall either way.
         """
-        wrong = [result.target for result in compilation.results if any(_tells(m) for m in result.mismatches)]
+        wrong = [result.target for result in compilation.results if any(tells(m) for m in result.mismatches)]
         if any(target != "compile" for target in wrong):
             return False
         again = self._prover.compile(state.history.overlay, ("compile",), self._samples, "eager")
-        passed = all(r.ok and not any(map(_tells, r.mismatches)) for r in again.results)
-        return passed and not any(map(_tells, again.mismatches))
+        passed = all(r.ok and not any(map(tells, r.mismatches)) for r in again.results)
+        return passed and not any(map(tells, again.mismatches))
 
     def _ban(self, step: Step, reason: str) -> None:
-        self._banned[(step.key, step.candidate.move, _contents(step.candidate))] = reason
+        self._banned[(step.key, step.candidate.move, contents(step.candidate))] = reason
 
-    def _compare_whole(self, state: _State) -> Comparison:
+    def _compare_whole(self, state: State) -> Comparison:
         """The program of a state on all samples."""
         decisions = tuple(decision for step in state.steps for decision in step.decisions)
         comparison = self._compare(state.history, decisions, self._samples, quick=False)
@@ -823,7 +778,7 @@ class Search:
     def _still_validates(self, history: History) -> bool:
         """Whether a check of the program's own is still asked about."""
         return any(
-            self._diagnose(question, history.current(question.span.filename)).code == _VALIDATION
+            self._diagnose(question, history.current(question.span.filename)).code == VALIDATION
             for question in self._trace(history).questions
             if question.span.filename in self._originals
         )
@@ -853,31 +808,6 @@ class Search:
         asking = (q for q in traced.questions if q.kind != "other" and q.span.filename in self._originals)
         return traced.failure is not None or any(asking)
 
-    def _diagnostics(self, state: _State, safe: _State, comparison: Comparison | None) -> tuple[Diagnostic, ...]:
-        """One diagnostic a site, on the original text, with the fix and what was run to trust it."""
-        safe_numbers = {step.number for step in safe.steps}
-        refusals = {key: diagnostic.refused for key, diagnostic in safe.given_up.items()}
-        found: dict[tuple[Span, str], Diagnostic] = {}
-        for step in state.steps:
-            is_safe = step.number in safe_numbers and step.applicability is Applicability.SAFE
-            diagnostic = replace(
-                step.diagnostic,
-                fix=Fix(
-                    applicability=Applicability.SAFE if is_safe else Applicability.UNSAFE,
-                    message="; ".join((step.candidate.message, *step.candidate.notes)),
-                    edits=engine.fix_edits(state.history, step.number, step.candidate.imports),
-                    move=step.candidate.move,
-                    claim=step.candidate.claim,
-                ),
-                evidence=_evidence(step, comparison, state.compilation if not state.given_up else None, state),
-                refused=step.diagnostic.refused or refusals.get(step.key, ()),
-            )
-            found.setdefault((diagnostic.span, diagnostic.code), diagnostic)
-        untraceable = [told for given_up in state.given_up.values() if (told := last_resort.untraceable(given_up))]
-        for diagnostic in (*state.given_up.values(), *state.others.values(), *untraceable):
-            found.setdefault((diagnostic.span, diagnostic.code), diagnostic)
-        return tuple(sorted(found.values(), key=lambda d: (d.span, d.code)))
-
 
 def _proposed(name: str, context: Context) -> list[Candidate]:
     """What a move offers. A move that trips over code of a kind that nobody thought of must not end the search."""
@@ -888,137 +818,3 @@ def _proposed(name: str, context: Context) -> list[Candidate]:
             raise
         warnings.warn(f"the move {name} failed: {type(error).__name__}: {error}", stacklevel=2)
         return []
-
-
-def _tells(mismatch: Mismatch) -> bool:
-    """Whether a difference in compiled code speaks against a fix."""
-    return mismatch.declared or not mismatch.narrower
-
-
-def replace_compilation(state: _State, compilation: Compilation) -> _State:
-    """The state with its final compilation."""
-    return _State(state.history, state.steps, state.given_up, state.others, compilation=compilation)
-
-
-def _dropped(state: _State, step: Step) -> _State:
-    history = state.history.without(step.number)
-    if history is None:
-        return state
-    return _State(
-        history,
-        [s for s in state.steps if s.number != step.number],
-        state.given_up,
-        state.others,
-        state.tried,
-        state.compilation,
-    )
-
-
-def _key(history: History, question: Question) -> Key:
-    source = history.current(question.span.filename)
-    site = locate(source, question.span)
-    span = site.span if site is not None else question.span
-    home = history.home(span)
-    return Key(source.filename, home.row, home.column, " ".join(source.segment(span).split()), question.kind)
-
-
-def _decisions(history: History, candidate: Candidate, question: Question) -> tuple[Decision, ...]:
-    """What must be seen on both sides: what the move says, and where one side is chosen, the asking test itself."""
-    spans = list(candidate.decisions)
-    site = locate(history.current(question.span.filename), question.span)
-    if question.kind == "truth" and candidate.claim is Claim.GENERAL_PATH and site is not None and site.decision:
-        spans.append(site.span)
-    return tuple(dict.fromkeys(_decision(history.home(span)) for span in spans))
-
-
-def _decision(span: Span) -> Decision:
-    return Decision(f"{span.filename}:{span.row}:{span.column}:{span.end_row}:{span.end_column}", span)
-
-
-def _contents(candidate: Candidate) -> str:
-    """What tells two candidates of one move for one question apart, wherever they stand by now."""
-    return "\0".join(edit.content for edit in candidate.edits)
-
-
-def _is_guess(step: Step) -> bool:
-    """Whether the compiled program takes one side where no input took the other: what computes both is better.
-
-    A test for emptiness is none: its general path, run over nothing, is what one would write by hand.
-    """
-    if step.diagnostic.code == _EMPTINESS:
-        return False
-    return _is_unsafe_path(step) and bool(step.decisions) and (step.sides is None or 0 in step.sides)
-
-
-def _is_unsafe_path(step: Step) -> bool:
-    return step.candidate.claim is Claim.GENERAL_PATH and step.applicability is Applicability.UNSAFE
-
-
-def _flaws(step: Step) -> int:
-    """What speaks for looking further: 0 nothing, 1 it is a guess, 2 it stops inputs that eager returns for."""
-    return 2 if step.raises else int(_is_guess(step))
-
-
-def _doubts(comparison: Comparison, candidate: Candidate, decisions: Sequence[Decision], state: _State) -> list[str]:
-    """What keeps a fix from being safe."""
-    doubts = []
-    if candidate.claim is Claim.PROMISE:
-        doubts.append("it is a promise about the values")
-    if candidate.spreads:
-        doubts.append("an infinity or NaN in one place reaches others while compiling")
-    for decision, side in verdict.unreached(comparison, decisions):
-        doubts.append(_unseen(decision, side, state))
-    known = {reason for step in state.steps for reason in step.reasons}
-    new = verdict.doubt(comparison)
-    if new and new not in known:
-        doubts.append(new)
-    return doubts
-
-
-def _unseen(decision: Decision, side: str, state: _State) -> str:
-    test = " ".join(state.history.original(decision.span.filename).segment(decision.span).split())
-    return f"no input made `{test}` {side}" if side else f"no input reached `{test}`"
-
-
-def _evidence(
-    step: Step, comparison: Comparison | None, compilation: Compilation | None, state: _State
-) -> Evidence | None:
-    if comparison is None:
-        return None
-    sides = comparison.sides.get(step.decisions[0].key) if step.decisions else None
-    outcome: dict[str, bool] = {}
-    notes = [f"proved: {step.candidate.proof}"] if step.candidate.proof else []
-    notes += step.reasons
-    devices: list[str] = []
-    recompiles: int | None = None
-    if compilation is not None:
-        for result in compilation.results:
-            refuting = [m for m in result.mismatches if _tells(m)]
-            passed = not (result.error or result.questions or refuting)
-            outcome[result.target] = outcome.get(result.target, True) and passed
-            if result.target == "compile":
-                devices.append(result.device)
-                recompiles = max(recompiles or 0, result.recompiles or 0)
-            if result.error or result.mismatches:
-                told = result.error or verdict.described((refuting or result.mismatches)[0])
-                notes.append(f"{result.target}: {told}")
-        notes += compilation.notes
-        if any(kept.candidate.move == last_resort.GRAPH_BREAK for kept in state.steps):
-            whole = outcome.pop("compile", None)
-            notes += ["torch.compile agrees with eager, with graph breaks"] if whole else []
-    elif state.given_up:
-        left = min(state.given_up.values(), key=lambda diagnostic: diagnostic.span)
-        notes.append(f"export and compile not run: {left.code} at line {left.span.row} is still open")
-    return Evidence(
-        samples=comparison.samples,
-        both_sides=bool(sides[0] and sides[1]) if sides is not None else None,
-        eager_equal=comparison.equal,
-        export=outcome.get("export"),
-        strict=outcome.get("strict"),
-        compile=outcome.get("compile"),
-        backward=compilation.backward if compilation is not None else None,
-        devices=tuple(dict.fromkeys(devices)) or None,
-        recompiles=recompiles,
-        sides=sides,
-        notes=tuple(dict.fromkeys(notes)),
-    )
