@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import jsonschema
 import pytest
 from issues_table import check, treat
 from judge import Judge, header
 
 pytestmark = pytest.mark.slow
 
-FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
+CHECKOUT = Path(__file__).resolve().parents[2]
+FIXTURES = CHECKOUT / "fixtures"
+SCHEMA = json.loads((CHECKOUT / "docs" / "findings.schema.json").read_text("utf-8"))
 PROGRAMS = sorted([*(FIXTURES / "programs").glob("*.py"), *(FIXTURES / "puzzles").glob("*.py")])
 UNFIXED = frozenset(("transposecontig",))
 """Programs that fail and are not fixed yet, though a rewrite exists. Shrinks."""
@@ -36,6 +40,7 @@ def test_there_are_enough_programs() -> None:
 def test_program(program: Path, tmp_path: Path, judge: Judge) -> None:
     row = treat(program, tmp_path, judge, ("--unsafe-fixes",))
     assert row.check.error == ""
+    jsonschema.validate(row.check.findings, SCHEMA)
     assert row.after.eager_differences == []
     assert not row.second_run_changes
     if row.header.control:
