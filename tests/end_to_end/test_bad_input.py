@@ -129,7 +129,7 @@ def test_nothing_of_ours_is_shown(done: subprocess.CompletedProcess[str]) -> Non
         (("good.py", "--entry", "Nobody"), "has no `Nobody`"),
         (("good.py", "--entry", "no_such_file.py:Model"), "no such file"),
         (("good.py", "--entry", "Model", "--inputs", "nothing"), "nothing"),
-        (("good.py", "--python", "no/such/python"), "cannot be started"),
+        (("good.py", "--python", "no/such/python"), "there is no interpreter no/such/python"),
     ],
 )
 def test_what_cannot_be_asked_for_is_one_line(folder: Path, arguments: tuple[str, ...], words: str) -> None:
