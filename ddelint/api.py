@@ -209,6 +209,9 @@ def _checked(paths: Paths, own: Mapping[str, Any], arguments: Mapping[str, Any],
     from ddelint.pipeline import run_check
 
     listed = _listed(paths)
+    unknown = sorted(arguments.keys() - CheckArguments.__annotations__.keys())
+    if unknown:
+        raise UsageError(f"there is no keyword `{unknown[0]}` here")
     given = _given(command, listed, {**own, **arguments})
     return run_check(listed, _said(lambda: check_options(listed, given)), progress or Silence())
 
@@ -250,7 +253,9 @@ def _given(command: click.Command, paths: Sequence[str], arguments: Mapping[str,
             case _:
                 words += [f"{option}={word}" for word in _words(value)]
     context = _said(lambda: command.make_context(command.name, [*words, "--", *paths]))
-    return dict(context.params)
+    # what is not given is as the configuration says; what is given as False is not
+    off = [key for key, value in arguments.items() if value is False and key in context.params.keys() - _NEGATED.keys()]
+    return {**context.params, **dict.fromkeys(off, False)}
 
 
 def _said(work: Callable[[], Result]) -> Result:

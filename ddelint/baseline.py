@@ -64,11 +64,17 @@ def read(filename: str | Path) -> tuple[Known, ...]:
     version = table.get("ddelint-baseline") if isinstance(table, dict) else None
     if version != FORMAT:
         known = "another version's" if isinstance(version, int) else "no"
-        raise BaselineError(f"{filename} is {known} baseline: `--write-baseline {filename}` makes a new one")
+        advice = f"move it away, then `--write-baseline {filename}` makes a new one"
+        raise BaselineError(f"{filename} is {known} baseline: {advice}")
     try:
         return tuple(Known(**entry) for entry in table["findings"])
     except (KeyError, TypeError) as error:
         raise BaselineError(f"the baseline {filename} is damaged: {error}") from error
+
+
+def read_older(filename: str | Path) -> tuple[Known, ...]:
+    """The entries of the baseline that a new one replaces, if there is one. Raises BaselineError where it isn't one."""
+    return read(filename) if Path(filename).exists() else ()
 
 
 def compare(
@@ -85,7 +91,8 @@ def compare(
     base = Path(filename).absolute().parent
     made = fingerprints(findings, lines_of, base)
     new = tuple(finding for finding, mark in zip(findings, made, strict=True) if mark not in entries)
-    unmatched = [entry for mark, entry in entries.items() if mark not in set(made)]
+    matched = set(made)
+    unmatched = [entry for mark, entry in entries.items() if mark not in matched]
     stale = tuple(entry for entry in unmatched if is_expected(os.path.realpath(base / entry.file), entry.code))
     return Compared(new, len(findings) - len(new), stale)
 
@@ -107,7 +114,7 @@ def write(
         mark: Known(mark, d.code, relative(d.span.filename, base), d.span.row, d.message)
         for mark, d in zip(made, findings, strict=True)
     }
-    for entry in read(filename) if Path(filename).exists() else ():
+    for entry in read_older(filename):
         if not is_expected(os.path.realpath(base / entry.file), entry.code):
             entries.setdefault(entry.fingerprint, entry)
     rows = sorted(entries.values(), key=lambda entry: (entry.file, entry.line, entry.code, entry.fingerprint))

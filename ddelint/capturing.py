@@ -51,7 +51,13 @@ class Capturing:
         if error is not None and not isinstance(error, Exception):
             return
         if self._recorder.captures:
-            self.report = _checked(self._recorder, self._paths, self._options, self._progress)
+            try:
+                self.report = _checked(self._recorder, self._paths, self._options, self._progress)
+            except DdelintError as problem:
+                if error is None:
+                    raise
+                error.add_note(f"ddelint could not check what was captured before this: {problem}")
+                return
             if error is not None and self.report.remaining:
                 error.add_note(f"ddelint captured what was compiled before this: {self.report!r}")
         elif error is None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import traceback
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -105,6 +104,8 @@ class Commands(click.Group):
             expected = isinstance(error, DdelintError)
             asked = not expected and not {"-v", "-vv", "--verbose"}.isdisjoint(words)
             if os.environ.get("DDELINT_DEBUG") or asked:
+                import traceback  # hardly ever needed, and slow to load
+
                 traceback.print_exc()
             if expected:
                 complain(str(error))

@@ -45,7 +45,11 @@ def remembered(function: Callable[P, R]) -> Callable[P, R]:
 
 def add(files: Iterable[Path]) -> None:
     """Let rule files count from now on. Raises ExtensionError where one cannot be read as TOML."""
-    changed = False
+    files = tuple(files)
+    gone = [path for path in _named if not path.is_file()]  # renamed, or deleted, since
+    for path in gone:
+        del _named[path]
+    changed = bool(gone)
     for path in files:
         try:
             found = os.stat(path)
@@ -73,11 +77,6 @@ def files() -> tuple[Path, ...]:
     return (*_installed(), *(path for path in _named if path not in _installed()))
 
 
-def named() -> tuple[Path, ...]:
-    """The rule files that configurations have named."""
-    return tuple(_named)
-
-
 def codes_in(wanted: Iterable[Path]) -> tuple[str, ...]:
     """The codes of the rules that these files and the installed ones hold."""
     chosen = {*wanted, *_installed()}
@@ -98,9 +97,9 @@ def tables() -> Mapping[Path, dict[str, Any]]:
             code = table["code"]
             if not isinstance(code, str) or not CODE.fullmatch(code):
                 raise ExtensionError(f"{path}: `code` must be capitals and digits (ACME001), and DDE is ddelint's own")
-            if code in owners:
+            if code in owners and found[owners[code]] != table:  # a copy in another project is the same rule
                 raise ExtensionError(f"{path}: {code} is the rule of {owners[code]} already")
-            owners[code] = path
+            owners.setdefault(code, path)
         found[path] = table
     return found
 
@@ -147,10 +146,13 @@ def _values() -> Iterator[str]:
 
 def _folder(name: str) -> Path:
     """A package's folder; nothing of it is imported. Raises ExtensionError where it is not there."""
-    from importlib.machinery import PathFinder
+    from importlib.util import find_spec
 
     first, *rest = name.split(".")
-    found = PathFinder.find_spec(first)
+    try:
+        found = find_spec(first)  # asks every finder, as an editable installation has one of its own
+    except ValueError:  # loaded already, without a specification
+        found = None
     places = list(found.submodule_search_locations or ()) if found is not None else []
     folders = [Path(place, *rest) for place in places]
     folder = next((folder for folder in folders if folder.is_dir()), None)

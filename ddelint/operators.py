@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -107,16 +107,20 @@ class Operators:
     wants_integers_later: Names
     retired: Mapping[str, str]
     """Retired function, by full name → the rule that says so."""
-    retired_pattern: re.Pattern[str]
-    """Matches text that may call one of them."""
+    retired_words: tuple[str, ...]
+    """Text that calls one of them has one of these."""
     says: Mapping[str, str]
     """A sentence for the reader about each kind of source."""
+    source_names: Names
+    """What reads data, or may, by the last part of its name."""
     source_calls: re.Pattern[str]
     """Text with one of these calls may hold a source or a sink."""
-    source_calls_of_functions: re.Pattern[str]
-    """The same, for the text of a single function."""
     source_patterns: tuple[re.Pattern[str], ...]
     """So may text that matches one of these; each begins with a literal: that is what makes the scan fast."""
+    comparisons: re.Pattern[str]
+    """Matches an assignment of a comparison, behind the name."""
+    size_tests: re.Pattern[str]
+    """Matches a size that is compared."""
     of_others: Names
     """Functions outside of torch that rule files of others tell of, by full name."""
     framework_tokens: tuple[bytes, ...]
@@ -133,6 +137,15 @@ def terminal_name(node: ast.AST) -> str:
     return ""
 
 
+def dotted_name(node: ast.AST) -> str:
+    """`a.b.c` as text where it is names only; empty for anything else."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else ""
+
+
 def _inverted(table: Mapping[str, list[str]]) -> dict[str, str]:
     return {name: kind for kind, names in table.items() for name in names}
 
@@ -146,25 +159,34 @@ def _retired_words(table: Mapping[str, list[str]]) -> set[str]:
     return {name.removesuffix(".default").rsplit(".", 1)[-1] for names in table.values() for name in names}
 
 
-def _either(tokens: list[str]) -> str:
-    return "|".join(map(re.escape, tokens))
+_WITHOUT_DIMENSION = r"(?!(?:[^()\n]|\([^()\n]*\))*,\s*(?:dim\b|axis\b|-?\d|\[|\())"
+"""Behind the parenthesis of a reduction: on this line, no argument is a dimension."""
 
 
-def _called(scan: Mapping[str, list[str]], builtins: Sequence[str]) -> re.Pattern[str]:
+def _called(scan: Mapping[str, list[str]]) -> re.Pattern[str]:
     """A call that may read or demand data, at its parenthesis: looked for from there, it costs a tenth.
 
-    `name(` of anything; of the built-ins, where it is looked up in nothing; of reductions, `.sum()` and `torch.sum(`.
+    `name(` of anything; of the built-ins, where it is looked up in nothing and given something that may be a tensor; of
+    reductions, `.sum()` and `torch.sum(` of all dimensions.
     """
     ends: dict[str, list[str]] = {}
     for names, before, after in (
         (scan["calls"], r"\W", ""),
-        (builtins, r"[^\w.]", ""),
+        (scan["counts"], r"\W", r"(?!(?:[\w.\[\]]+,\s*)?-?\d+\s*[,)])"),
+        (scan["alone"], r"\W", r"(?![\w.]+,\s*(?:num_classes\s*=\s*)?[^-\s)])"),
+        (scan["builtins"], r"[^\w.]", rf"(?!\s*(?:{'|'.join(scan['harmless'])}))"),
         (scan["reductions"], r"\.", r"\)"),
-        (scan["reductions"], r"torch\.", ""),
+        (scan["reductions"], r"torch\.", _WITHOUT_DIMENSION),
     ):
         for name in names:
             ends.setdefault(name[-1], []).append(rf"(?<={before}{re.escape(name)}\(){after}")
     return re.compile(r"\((?:" + "|".join(rf"(?<={end}\()(?:{'|'.join(found)})" for end, found in ends.items()) + ")")
+
+
+def _handed_on(scan: Mapping[str, list[str]]) -> str:
+    """A function of torch that is not called here: `nz = torch.nonzero`, `partial(torch.nonzero, as_tuple=True)`."""
+    names = (name for key in ("calls", "counts", "alone", "reductions") for name in scan[key])
+    return rf"torch\.(?:{'|'.join(map(re.escape, names))})[ \t]*(?:[,)#]|\r?\n)"
 
 
 @extensions.remembered
@@ -288,11 +310,15 @@ def _build(table: dict[str, Any]) -> Operators:
         wants_integers_first=frozenset(table["wants_integers"]["first"]),
         wants_integers_later=frozenset(table["wants_integers"]["receiver_first"]),
         retired=_inverted(table["retired"]),
-        retired_pattern=re.compile(rf"\b(?:{_either(sorted(_retired_words(table['retired'])))})\b"),
+        retired_words=tuple(sorted(_retired_words(table["retired"]))),
         says=dict(table["says"]),
-        source_calls=_called(scan, scan["builtins"]),
-        source_calls_of_functions=_called(scan, (*scan["builtins"], *scan["builtins_of_functions"])),
-        source_patterns=tuple(map(re.compile, scan["patterns"])),
+        source_names=frozenset(
+            name for key in ("calls", "counts", "alone", "builtins", "reductions") for name in scan[key]
+        ),
+        source_calls=_called(scan),
+        source_patterns=tuple(map(re.compile, [*scan["patterns"], _handed_on(scan)])),
+        comparisons=re.compile(scan["comparisons"]),
+        size_tests=re.compile(scan["size_tests"]),
         of_others=frozenset(table.get(_OTHERS, ())),
         framework_tokens=tuple(token.encode() for token in scan["framework"]),
         region_tokens=tuple(token.encode() for token in scan["regions"]),

@@ -114,6 +114,8 @@ class CheckOptions:
     """Take unsafe fixes, too (with `fix`: write them; with `diff`: show them)."""
     diff: bool = False
     """Compute the diff of what would be written; write nothing."""
+    patch: bool = False
+    """The patch of what would be written is asked for."""
     diff_base: str | None = None
     """A git revision: only findings on lines that have changed since count."""
     entry: EntryOption | None = None

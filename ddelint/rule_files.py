@@ -12,11 +12,11 @@ def matching(patterns: Iterable[str], root: Path) -> dict[str, tuple[Path, ...]]
 
 
 def _found(pattern: str, root: Path) -> Iterable[Path]:
-    path = root / Path(pattern).expanduser()
+    expanded = Path(pattern).expanduser()
+    path = root / expanded
     if path.is_dir():
         return path.glob("*.toml")
     if path.is_file():
         return [path]
-    if Path(pattern).is_absolute():
-        return Path(path.anchor).glob(str(path.relative_to(path.anchor)))
-    return root.glob(pattern)
+    start = Path(path.anchor) if expanded.is_absolute() else root
+    return (one for one in start.glob(str(path.relative_to(start))) if one.suffix == ".toml" and one.is_file())

@@ -14,6 +14,16 @@ from typing import Any
 from ddelint.diagnostics import Edit, Span
 
 
+def lines_of(text: str) -> list[str]:
+    """Lines with their line ends, split as Python's tokenizer does (`\\n`, `\\r\\n`, `\\r` only)."""
+    return io.StringIO(text, newline="").readlines()
+
+
+def bare_lines(text: str) -> list[str]:
+    """The same lines without their ends."""
+    return [line.rstrip("\r\n") for line in lines_of(text)]
+
+
 class SourceError(Exception):
     """A file that cannot be read as Python; `span` says where, the message says why."""
 
@@ -60,6 +70,11 @@ class DeferredBody(list[ast.stmt]):
         super().__init__()
         self._load: Callable[[], list[ast.stmt]] | None = load
 
+    @property
+    def loaded(self) -> bool:
+        """Whether somebody has looked."""
+        return self._load is None
+
     def _loaded(self) -> None:
         if self._load is not None:
             statements = self._load()
@@ -83,8 +98,11 @@ class DeferredBody(list[ast.stmt]):
         return super().__getitem__(index)
 
 
-def descend(root: ast.AST) -> Iterator[ast.AST]:
-    """The node and everything below it, in no order (`ast.walk`, at a fraction of its cost; no contexts)."""
+def descend(root: ast.AST, deferred: bool = True) -> Iterator[ast.AST]:
+    """The node and everything below it, in no order (`ast.walk`, at a fraction of its cost; no contexts).
+
+    Without `deferred`, what is parsed so far.
+    """
     waiting: list[Any] = [root]
     while waiting:
         node = waiting.pop()
@@ -95,8 +113,22 @@ def descend(root: ast.AST) -> Iterator[ast.AST]:
             value = getattr(node, name, None)
             if isinstance(value, ast.AST):
                 waiting.append(value)
-            elif isinstance(value, list):
+            elif isinstance(value, list) and (deferred or type(value) is not DeferredBody or value.loaded):
                 waiting += value
+
+
+def inner_nodes(root: ast.AST) -> Iterator[ast.AST]:
+    """What `descend` gives, without names, literals and other leaves: half as many, and half the cost."""
+    waiting: list[Any] = [root]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        for name in _FIELDS[type(node)]:
+            value = getattr(node, name, None)
+            if isinstance(value, list):
+                waiting += [child for child in value if child is not None and _FIELDS[type(child)]]
+            elif isinstance(value, ast.AST) and _FIELDS[type(value)]:
+                waiting.append(value)
 
 
 def _parents(root: ast.AST) -> dict[ast.AST, ast.AST]:
@@ -154,8 +186,8 @@ class SourceFile:
 
     @cached_property
     def lines(self) -> list[str]:
-        """Lines with their line ends, split as Python's tokenizer does (`\\n`, `\\r\\n`, `\\r` only)."""
-        return io.StringIO(self.text, newline="").readlines()
+        """See lines_of."""
+        return lines_of(self.text)
 
     @cached_property
     def newline(self) -> str:

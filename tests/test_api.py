@@ -58,6 +58,20 @@ def test_keywords_are_the_options(flagged: Path) -> None:
     assert [d.code for d in alone.remaining] == ["DDE101", "DDE602"]
 
 
+def test_what_is_given_as_false_is_not_as_the_configuration_says(flagged: Path) -> None:
+    (flagged.parent / "ddelint.toml").write_text("assume-compiled = true\n")
+    flagged.write_text("import torch\n\n\ndef f(x: torch.Tensor):\n    return int(x.sum())\n")
+    assert [d.code for d in ddelint.check(flagged, static=True, cache=False).remaining] == ["DDE201"]
+    assert not ddelint.check(flagged, static=True, cache=False, assume_compiled=False, trace=False).remaining
+
+
+@pytest.mark.parametrize("keyword", ["fix", "diff", "sample"])
+def test_a_keyword_that_is_none_is_refused(flagged: Path, keyword: str) -> None:
+    with pytest.raises(ddelint.DdelintError, match=f"there is no keyword `{keyword}` here"):
+        ddelint.check(flagged, static=True, **{keyword: True})  # type: ignore[arg-type]
+    assert flagged.read_text() == FLAGGED
+
+
 def test_check_writes_nothing_and_fix_does(flagged: Path) -> None:
     seen = ddelint.check(flagged, static=True, cache=False)
     assert flagged.read_text() == FLAGGED

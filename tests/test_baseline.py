@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -160,3 +162,25 @@ def test_what_is_no_baseline_is_said_in_one_line(folder: Path, text: str | None,
     with pytest.raises(BaselineError, match=complaint) as raised:
         check(folder, baseline=str(known))
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("text", ["{}", '{"ddelint-baseline": 99}'])
+def test_what_is_no_baseline_is_neither_replaced_nor_a_reason_to_write(folder: Path, text: str) -> None:
+    known = folder / "known.json"
+    known.write_text(text)
+    with pytest.raises(BaselineError, match=r"move it away, then `--write-baseline .*known\.json` makes a new one$"):
+        check(folder, write_baseline=str(known), fix=True)
+    assert known.read_text() == text
+    assert (folder / "model.py").read_text() == MODEL
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="no git here")
+def test_on_changed_lines_alone_nothing_is_called_gone(folder: Path) -> None:
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "first"]):
+        command = ["git", "-c", "user.name=n", "-c", "user.email=e@e", *words]
+        subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    known = written(folder)
+    (folder / "model.py").write_text(MODEL.replace("        return x\n", "        return x * float(x.min())\n"))
+    check(folder, write_baseline=known, diff_base="HEAD")
+    assert [entry.place for entry in read(known)] == ["model.py:6 DDE201", "model.py:7 DDE105", "model.py:9 DDE201"]
+    assert check(folder, baseline=known).remaining == ()

@@ -83,6 +83,26 @@ def test_an_error_inside_goes_through_with_a_note(
     assert captured.report is found
 
 
+def test_a_check_that_fails_does_not_hide_the_error_inside(
+    module: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*arguments: object) -> Report:
+        raise ddelint.DdelintError("no fork here")
+
+    monkeypatch.setattr("ddelint.capturing._checked", refuse)
+
+    def fail(captured: Capturing) -> None:
+        with captured:
+            torch.compile(module.Router())(*arguments())
+            raise ValueError("of mine")
+
+    with pytest.raises(ValueError, match="of mine") as error:
+        fail(ddelint.capture(tmp_path))
+    assert "no fork here" in error.value.__notes__[0]
+    with pytest.raises(ddelint.DdelintError, match="no fork here"), ddelint.capture(tmp_path):
+        torch.compile(module.Router())(*arguments())
+
+
 def test_a_block_that_compiles_nothing_says_so() -> None:
     with pytest.raises(ddelint.DdelintError, match="nothing to check"), ddelint.capture():
         torch.ones(2).sum()

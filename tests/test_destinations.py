@@ -83,6 +83,22 @@ def test_a_patch_is_what_was_written(model: Path) -> None:
     assert Path("again.patch").read_bytes() == b""
 
 
+def test_files_are_written_though_nobody_reads_to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    def closed(*arguments: object) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr("ddelint.commands.output.emit", closed)
+    check("--output-format", "full,json:a.json", "--patch", "p.diff")
+    assert json.loads(Path("a.json").read_text())[0]["code"] == "DDE103"
+    assert "+        elif x.min() < 0:" in Path("p.diff").read_text()
+
+
+def test_a_patch_holds_every_fix_however_many_there_are(model: Path) -> None:
+    model.write_text(MODEL + "\n\ndef f():\n" + "    y = 1  # ddelint: ignore[DDE101]\n" * 60)
+    assert check("--patch", "p.diff").exit_code == 1
+    assert Path("p.diff").read_text().count("\n-    y = 1  # ddelint: ignore") == 60
+
+
 def test_formats_are_completed() -> None:
     (option,) = [one for one in main.commands["check"].params if one.name == "output_format"]
     offered = option.shell_complete(click.Context(main), "js")
@@ -96,6 +112,8 @@ def test_formats_are_completed() -> None:
         (("--output-format", "sarif:"), "--output-format: `sarif:` names no file"),
         (("--output-format", "json,concise"), "two reports cannot go to one place: write FORMAT:FILE"),
         (("--output-format", "json:a,sarif:a"), "two reports cannot go to a"),
+        (("-o", "a", "--output-format", "concise", "--output-format", "json:./a"), "two reports cannot go to one file"),
+        (("--patch", "a", "-o", "a"), "two reports cannot go to one file"),
         (("--output-format", "json:gone/a"), "cannot write gone/a: no such folder"),
         (("--patch", "gone/a"), "cannot write gone/a: no such folder"),
         (("--output-format", "json:."), "cannot write .: it is a folder"),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.abc
+import importlib.machinery
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -190,7 +193,7 @@ def test_a_bad_rule_file_is_told_in_a_line(
 def test_a_pattern_without_files_and_a_code_given_twice_are_mistakes(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (project / "rules" / "again.toml").write_text(RULE)
+    (project / "rules" / "again.toml").write_text(RULE.replace("host-copy", "host-copies"))
     assert called("check", "--static", project / "model.py") == 2
     assert "ACME001 is the rule of" in capsys.readouterr().err
     (project / "ddelint.toml").write_text("extend-rules = ['nowhere/*.toml']\n")
@@ -242,3 +245,46 @@ def test_accept_writes_what_the_fixes_make(project: Path) -> None:
 def test_a_folder_without_fixtures_is_a_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert called("test-rules", tmp_path) == 2
     assert "there is no fixture (*.py)" in capsys.readouterr().err
+
+
+def test_a_rule_file_may_be_renamed_or_deleted_while_the_process_lives(project: Path) -> None:
+    before = codes(project / "model.py")
+    (project / "rules" / "host_copy.toml").rename(project / "rules" / "host.toml")
+    assert codes(project / "model.py") == before
+    (project / "rules" / "host.toml").unlink()
+    assert "ACME001" not in " ".join(codes(project / "model.py"))
+
+
+def test_two_projects_may_have_a_copy_of_the_same_rule(project: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    (other / "rules").mkdir(parents=True)
+    for name in ("rules/host_copy.toml", "ddelint.toml", "model.py"):
+        (other / name).write_bytes((project / name).read_bytes())
+    assert [code for code in codes(project / "model.py") if "ACME001" in code]
+    assert [code for code in codes(other / "model.py") if "ACME001" in code]
+
+
+def test_a_pattern_takes_rule_files_only(project: Path) -> None:
+    (project / "rules" / "README.md").write_text("# Rules\n")
+    (project / "ddelint.toml").write_text("extend-rules = ['rules/*']\n")
+    assert [code for code in codes(project / "model.py") if "ACME001" in code]
+
+
+def test_a_package_that_only_a_finder_knows_brings_rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An editable installation maps the package's name to a folder by a finder of its own."""
+    (tmp_path / "elsewhere").mkdir()
+
+    class Finder(importlib.abc.MetaPathFinder):
+        def find_spec(
+            self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+        ) -> importlib.machinery.ModuleSpec | None:
+            if fullname != "acme_of_a_test":
+                return None
+            found = importlib.machinery.ModuleSpec(fullname, None, is_package=True)
+            found.submodule_search_locations = [str(tmp_path / "elsewhere")]
+            return found
+
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, Finder()])
+    assert extensions._folder("acme_of_a_test") == tmp_path / "elsewhere"
+    with pytest.raises(extensions.ExtensionError, match="no package nowhere_of_a_test"):
+        extensions._folder("nowhere_of_a_test")

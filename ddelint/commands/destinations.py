@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -83,6 +84,8 @@ def files_of(given: dict[str, Any]) -> list[str]:
     formats = given.get("output_format")
     named = [destination.filename for destination in formats] if isinstance(formats, tuple) else []
     files = [name for name in (given.get("output_file"), given.get("patch"), *named) if name is not None]
+    if len({os.path.realpath(name) for name in files}) < len(files):
+        raise click.UsageError("two reports cannot go to one file")
     for name in files:
         if not Path(name).absolute().parent.is_dir():
             raise click.UsageError(f"cannot write {name}: no such folder")

@@ -179,6 +179,7 @@ def check_options(paths: Sequence[str], given: dict[str, Any]) -> CheckOptions:
         "fix": given.get("fix"),
         "unsafe_fixes": given.get("unsafe_fixes"),
         "diff": given.get("diff"),
+        "patch": True if given.get("patch") else None,
         "diff_base": given.get("diff_base"),
         "entry": entry if any(references.values()) else None,
         "targets": config.targets(given["target"], "--target") if given["target"] is not None else None,

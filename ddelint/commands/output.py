@@ -86,19 +86,19 @@ def give(report: Report, options: CheckOptions, given: dict[str, Any], command: 
         options.quiet,
         arguments,
     )
-    if options.stdin is not None and options.fix and not options.diff:
-        _write_bytes(_fixed_stdin(report, options.stdin))
-        click.echo(formats.render(report, how), err=True, nl=False)
-        _write_files(report, how, given)
-    elif options.diff:
-        emit(formats.render_diff(report, how.style, options.unsafe_fixes), given["output_file"])
-        _write_files(report, how, given)
-    else:
-        write_reports(report, how, given)
     if given.get("patch") is not None:
         from ddelint.report.patch import render_patch
 
         write_file(given["patch"], render_patch(report))
+    if options.stdin is not None and options.fix and not options.diff:
+        _write_files(report, how, given)
+        _write_bytes(_fixed_stdin(report, options.stdin))
+        click.echo(formats.render(report, how), err=True, nl=False)
+    elif options.diff:
+        _write_files(report, how, given)
+        emit(formats.render_diff(report, how.style, options.unsafe_fixes), given["output_file"])
+    else:
+        write_reports(report, how, given)
     if options.diff and not options.quiet:
         click.echo(console.diff_summary(report, options.unsafe_fixes), err=True)
     for hint in () if options.quiet else report.hints:
@@ -112,11 +112,11 @@ def give(report: Report, options: CheckOptions, given: dict[str, Any], command: 
 
 
 def write_reports(report: Report, how: Rendering, given: dict[str, Any]) -> None:
-    """Each report that the call asks for, where it asks for it."""
+    """Each report that the call asks for, where it asks for it; the files first, as nobody may read to the end."""
     from ddelint.report import formats
 
-    emit(formats.render(report, replace(how, output_format=shown_format(given))), given["output_file"])
     _write_files(report, how, given)
+    emit(formats.render(report, replace(how, output_format=shown_format(given))), given["output_file"])
 
 
 def _write_files(report: Report, how: Rendering, given: dict[str, Any]) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 import click
 
 
 @click.command(short_help="Serve an editor (language server over stdio).")
 def server() -> None:
     """Tell an editor of findings while code is written, and mend them there (Language Server Protocol, over stdio)."""
+    from importlib.util import find_spec
+
     if find_spec("pygls") is None:
         raise click.UsageError("the language server needs pygls: pip install 'ddelint[server]'")
     from ddelint.server.language_server import serve

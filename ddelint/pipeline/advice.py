@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ddelint.diagnostics import Diagnostic
-from ddelint.source import SourceFile
+from ddelint.source import SourceError, SourceFile
 from ddelint.trace.offers import FUNCTION, MAKE_INPUTS, MODEL_CLASS
 
 
@@ -66,14 +66,22 @@ def probable_program(readable: Sequence[SourceFile], findings: Sequence[Diagnost
     for finding in findings:
         source = by_name.get(finding.span.filename)
         if source is not None and finding.code != "DDE001":
-            for node in source.tree.body:
+            for node in _body(source):
                 if node.lineno <= finding.span.row <= (node.end_lineno or node.lineno):
                     return _program(source.filename, node)
             return None
     if len(readable) == 1:
-        programs = [_program(readable[0].filename, node) for node in readable[0].tree.body]
+        programs = [_program(readable[0].filename, node) for node in _body(readable[0])]
         return next((p for p in reversed(programs) if p is not None and p.is_class), None)
     return None
+
+
+def _body(source: SourceFile) -> list[ast.stmt]:
+    """The file's statements; none where it does not parse, which is told as a finding or not at all."""
+    try:
+        return source.tree.body
+    except SourceError:
+        return []
 
 
 def shown(filename: str) -> str:

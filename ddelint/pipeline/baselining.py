@@ -18,9 +18,12 @@ NOTHING_REWRITTEN: Mapping[str, str] = {}
 
 
 def without_known(findings: Sequence[Diagnostic], run: Run) -> list[Diagnostic]:
-    """The findings that the call's baseline doesn't know. Raises BaselineError."""
+    """The findings that the call's baseline doesn't know. Raises BaselineError, before anything is written."""
     filename = run.options.baseline
-    if filename is None or run.options.write_baseline is not None:
+    if run.options.write_baseline is not None:
+        baseline.read_older(run.options.write_baseline)
+        return list(findings)
+    if filename is None:
         return list(findings)
     compared = baseline.compare(findings, _Lines(run), filename, _Expected(run))
     if compared.known:
@@ -84,14 +87,14 @@ class _Lines:
 
 
 class _Expected:
-    """Whether this run would have found such a finding in such a file."""
+    """Whether this run would have found such a finding in such a file; never for sure on changed lines alone."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
 
     def __call__(self, filename: str, code: str) -> bool:
         run = self._run
-        if not run.options.at(filename).selects(code, filename):
+        if run.options.diff_base is not None or not run.options.at(filename).selects(code, filename):
             return False
         if not os.path.exists(filename):
             return True  # the file is gone, and its findings with it

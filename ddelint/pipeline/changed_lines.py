@@ -10,7 +10,7 @@ from types import MappingProxyType
 from ddelint.diagnostics import Diagnostic, Span
 from ddelint.pipeline.gathering import Run
 from ddelint.pipeline.versions import at_revision
-from ddelint.source import SourceFile
+from ddelint.source import SourceFile, bare_lines
 
 _NO_TEXTS: Mapping[str, str] = MappingProxyType({})
 
@@ -28,6 +28,9 @@ def is_new(finding: Diagnostic, run: Run, texts: Mapping[str, str] = _NO_TEXTS) 
     """
     if run.options.diff_base is None:
         return True
+    if finding.code == "DDE001":  # what does not parse may be due to a change anywhere
+        source = run.sources.get(finding.span.filename)
+        return source is None or _base(source, run) != texts.get(source.filename, source.text)
     places = (finding.span, *(symbol.created for symbol in finding.symbols if symbol.created is not None))
     return any(_is_changed(place, run, texts) for place in places)
 
@@ -53,6 +56,5 @@ def _base(source: SourceFile, run: Run) -> str | None:
 @lru_cache(maxsize=64)
 def _changed_rows(before: str, after: str) -> frozenset[int]:
     """Rows of `after` (from 1) that `before` does not have there."""
-    old, new = before.splitlines(), after.splitlines()
-    changes = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    changes = difflib.SequenceMatcher(None, bare_lines(before), bare_lines(after), autojunk=False).get_opcodes()
     return frozenset(row for tag, _, _, c, d in changes if tag != "equal" for row in range(c + 1, d + 1))

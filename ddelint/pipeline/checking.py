@@ -36,7 +36,9 @@ def run_check(paths: Sequence[str], options: CheckOptions, progress: Progress) -
 
     static_only = options.mode is Mode.STATIC and options.stdin is None
     if static_only:  # texts are read by whoever checks them
-        run.sources = Sources(roots(paths), {})
+        above = roots(paths)
+        linked = [str(path) for path in found if not any(path.is_relative_to(root) for root in above)]
+        run.sources = Sources([*above, *linked], {})
         readable = []
     else:
         readable = read_files(found, paths, run)

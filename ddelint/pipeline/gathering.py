@@ -17,6 +17,7 @@ from ddelint.source import SourceError, SourceFile
 
 if TYPE_CHECKING:
     from ddelint.rewrite.history import History
+    from ddelint.static.project import Project
 
 
 class PipelineError(DdelintError):
@@ -80,6 +81,10 @@ class Run:
     """Filename → its text at the revision of `--diff-base`, as far as asked for; None: not there."""
     checked: frozenset[str] = frozenset()
     """The files that the call is about."""
+    project: Project | None = None
+    """What the files tell of each other; None where one is read alone."""
+    compiled: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Filename → its functions that other files compile."""
 
 
 def roots(paths: Sequence[str]) -> list[str]:
@@ -142,4 +147,12 @@ def static_findings_of_stdin(path: Path, run: Run) -> Sequence[Diagnostic]:
 def _static_findings(filename: str, data: bytes, run: Run) -> Sequence[Diagnostic]:
     from ddelint.static.reading import read
 
-    return read(filename, data, assume_compiled=run.options.at(filename).assume_compiled, parse=True).findings
+    project = run.project if run.project is not None and run.project.holds(filename) else None
+    return read(
+        filename,
+        data,
+        assume_compiled=run.options.at(filename).assume_compiled,
+        parse=True,
+        project=project,
+        roots=run.compiled.get(filename, ()),
+    ).findings

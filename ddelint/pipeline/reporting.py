@@ -23,7 +23,7 @@ def report(run: Run, *, files: int) -> Report:
     if any(d.code.startswith(("DDE6", "DDE7")) for d in static):
         from ddelint.rewrite.static_fixes import with_static_fixes
 
-        static = with_static_fixes(static, run.sources, _proven(run.traced))
+        static = with_static_fixes(static, run.sources, _proven(run.traced, static))
     findings = merge(static, [d for d in run.traced if not _is_told(d, static)])
     findings = _apply_suppressions(findings, run)
     findings = [d for d in findings if options.at(d.span.filename).selects(d.code, d.span.filename)]
@@ -74,9 +74,15 @@ def report(run: Run, *, files: int) -> Report:
     )
 
 
-def _proven(traced: Sequence[Diagnostic]) -> dict[str, Evidence]:
-    """What the tracer ran for a fix that stands elsewhere: the autocast around a call, in the script that calls."""
-    return {d.code: Evidence(backward=True, notes=(d.detail,)) for d in traced if d.code == "DDE701"}
+def _proven(traced: Sequence[Diagnostic], static: Sequence[Diagnostic]) -> dict[str, Evidence]:
+    """What the tracer ran for a fix that stands elsewhere: the autocast around a call, in the script that calls.
+
+    Which call that is, the tracer does not know: it proves something where there is one program, and one call.
+    """
+    ran = {d.span: d for d in traced if d.code == "DDE701"}
+    if len(ran) != 1 or sum(d.code == "DDE701" for d in static) != 1:
+        return {}
+    return {d.code: Evidence(backward=True, notes=(d.detail,)) for d in ran.values()}
 
 
 def _is_told(traced: Diagnostic, static: Sequence[Diagnostic]) -> bool:
@@ -87,10 +93,15 @@ def _is_told(traced: Diagnostic, static: Sequence[Diagnostic]) -> bool:
 def _after_writing(findings: Sequence[Diagnostic], rewritten: Mapping[str, str], run: Run) -> list[Diagnostic]:
     """Fixed findings marked as such; the others with their positions in the new text."""
     allowed = {Applicability.SAFE} | ({Applicability.UNSAFE} if run.options.unsafe_fixes else set())
+    searched = frozenset(run.history.overlay) if run.history is not None else frozenset()
     told: list[Diagnostic] = []
+    left: list[Diagnostic] = []
+    """What the static pass alone found where a search wrote: its fixes are for the next call."""
     for finding in findings:
         if finding.span.filename not in rewritten:
             told.append(finding)
+        elif run.history is not None and finding.span.filename in searched and finding.origin == ("static",):
+            left.append(finding.relocated(run.history.forward))
         elif finding.fix is not None and finding.fix.applicability in allowed:
             told.append(replace(finding, fixed=True))
         elif finding.origin != ("static",):
@@ -98,19 +109,37 @@ def _after_writing(findings: Sequence[Diagnostic], rewritten: Mapping[str, str],
     for filename, text in rewritten.items():
         source = SourceFile(filename, text, run.sources[filename].encoding)
         known = [finding.span for finding in told if not finding.fixed and finding.span.filename == filename]
-        again = suppressions.apply(source, list(static_findings(source, run)))
-        if run.options.diff_base is not None:
-            from ddelint.pipeline import changed_lines
+        open_ = _found_again(source, left, run)
+        if filename in searched:
+            from ddelint.rewrite.static_fixes import with_static_fixes
 
-            again = changed_lines.only(again, run, {filename: text})
-        told += [
-            new
-            for new in again
-            if run.options.at(filename).selects(new.code, filename)
-            and not (filename in run.executed and rule(new.code).refutable)
-            and not any(new.span.overlaps(span) for span in known)
-        ]
+            open_ = with_static_fixes(open_, {filename: source})
+        told += [new for new in open_ if not any(new.span.overlaps(span) for span in known)]
     return told
+
+
+def _found_again(source: SourceFile, left: Sequence[Diagnostic], run: Run) -> list[Diagnostic]:
+    """What the static pass says of a new text, without what a trace knows better; `left` was found before."""
+    filename = source.filename
+    found = suppressions.apply(source, list(static_findings(source, run)))
+    if run.options.diff_base is not None:
+        from ddelint.pipeline import changed_lines
+
+        found = changed_lines.only(found, run, {filename: source.text})
+    return [
+        new
+        for new in found
+        if run.options.at(filename).selects(new.code, filename)
+        and (
+            not (filename in run.executed and _needs_a_trace(new.code))
+            or any(new.code == old.code and new.span.overlaps(old.span) for old in left)
+        )
+    ]
+
+
+def _needs_a_trace(code: str) -> bool:
+    """Whether a trace may refute such a finding: a question not asked, a comment that silences what is traced."""
+    return rule(code).refutable or code == suppressions.UNUSED
 
 
 def _refuted(diagnostic: Diagnostic, run: Run) -> bool:

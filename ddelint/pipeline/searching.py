@@ -19,7 +19,7 @@ from ddelint.pipeline.entries import label, others, session_options
 from ddelint.pipeline.gathering import PipelineError, Run
 from ddelint.pipeline.parity import is_wanted, parity_findings
 from ddelint.protocol import EntryFailure, EntrySpec
-from ddelint.source import SourceFile
+from ddelint.source import SourceError, SourceFile
 
 if TYPE_CHECKING:
     from ddelint.rewrite.search import Outcome
@@ -191,5 +191,10 @@ def entry_failure(failure: EntryFailure, spec: EntrySpec, run: Run) -> Diagnosti
     filename = failure.span.filename if failure.span is not None else spec.filename
     source = run.sources.get(filename)
     if source is None:
-        source = run.sources.get(spec.filename) or SourceFile.read(Path(spec.filename))
+        source = run.sources.get(spec.filename)
+    if source is None:
+        try:
+            source = SourceFile.read(Path(spec.filename))
+        except (OSError, SourceError):  # what is compiled in a running process may stand in no file
+            source = SourceFile(spec.filename, "")
     return entry_failed(failure, source)

@@ -24,7 +24,7 @@ def with_offers(findings: Sequence[Diagnostic], run: Run) -> list[Diagnostic]:
     options = run.options
     if not open_:
         return list(findings)
-    if len(open_) > OFFERED and not (options.fix or options.diff):
+    if len(open_) > OFFERED and not (options.fix or options.diff or options.patch):
         run.notes.append(f"{len(open_)} findings may have a fix that needs no trace: --diff shows, --fix writes them")
         return list(findings)
     fixed = dict(zip(map(id, open_), with_static_fixes(open_, run.sources), strict=True))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
-from ddelint import extensions
 from ddelint.cache import Cache, Content, content_of, stamp_of
 from ddelint.pipeline.gathering import Run
 from ddelint.static.project import Project
@@ -20,7 +19,7 @@ FILES_A_PROCESS = 48
 """Fewer files than that are not worth a process of their own."""
 AT_ONCE = 16
 """How many files a process is given at a time."""
-BETWEEN_COLLECTIONS = 200
+BETWEEN_COLLECTIONS = 1000
 """Files after which what reference counting left behind is looked for."""
 _NOTHING = Reading()
 
@@ -35,15 +34,17 @@ class Job:
     """Parse it in any case: somebody named it."""
     roots: tuple[str, ...] = ()
     """Its functions that other files compile."""
+    remember: bool = True
+    """Whether a cache wants to know what the file was."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of a job, in plain values; `error` where the file cannot be read."""
+    """What came of a job; `error` where the file cannot be read."""
 
     path: str
     content: Content | None = None
-    value: Any = None
+    reading: Reading = _NOTHING
     error: str = ""
 
 
@@ -51,7 +52,8 @@ def check_files(files: Sequence[str], named: frozenset[str], run: Run) -> None:
     """Add what the static pass says of the files to `run`, in their order; `named`: those not found in a folder."""
     project = Project(files) if len(files) > 1 else None
     caches = _Caches(run, project)
-    jobs = {path: Job(path, run.options.at(path).assume_compiled, path in named) for path in files}
+    cached = run.options.cache
+    jobs = {path: Job(path, run.options.at(path).assume_compiled, path in named, remember=cached) for path in files}
     readings: dict[str, Reading] = {}
     known: dict[str, tuple[str, ...]] = {}
     """The functions that were taken as compiled by other files when a file was read."""
@@ -69,10 +71,11 @@ def check_files(files: Sequence[str], named: frozenset[str], run: Run) -> None:
     for reading in readings.values():
         for file, function in reading.reaches:
             reached.setdefault(file, set()).add(function)
+    run.project, run.compiled = project, {path: tuple(sorted(functions)) for path, functions in reached.items()}
     again = [
-        replace(job, roots=tuple(sorted(reached.get(path, ()))))
+        replace(job, roots=run.compiled.get(path, ()))
         for path, job in jobs.items()
-        if path in readings and tuple(sorted(reached.get(path, ()))) != known.get(path, ())
+        if path in readings and run.compiled.get(path, ()) != known.get(path, ())
     ]
     _read(again, project, caches, readings, run)
     caches.save()
@@ -89,7 +92,8 @@ def _read(
     for number, (job, answer) in enumerate(zip(jobs, _answers(jobs, project, run.options.jobs), strict=True)):
         run.progress.share(number, len(jobs))
         if not answer.error:
-            readings[answer.path] = caches.take(job, answer)
+            readings[answer.path] = answer.reading
+            caches.take(job, answer)
         elif answer.error not in run.errors:
             run.errors.append(answer.error)
 
@@ -153,12 +157,17 @@ class _Caches:
         except OSError:
             return None
 
-    def take(self, job: Job, answer: Answer) -> Reading:
+    def take(self, job: Job, answer: Answer) -> None:
         """Remember what was read."""
-        reading = from_wire(Reading, answer.value["reading"]) if "reading" in answer.value else _NOTHING
-        if answer.content is not None:
-            self._of(job).put(answer.path, answer.content, answer.value)
-        return reading
+        cache = self._of(job)
+        if answer.content is None or not cache.enabled:
+            return
+        value: dict[str, Any] = {}  # most files: nothing was found, and nothing need be said
+        if answer.reading != _NOTHING:
+            value["reading"] = to_wire(answer.reading)
+        if job.roots:
+            value["roots"] = list(job.roots)
+        cache.put(answer.path, answer.content, value)
 
     def save(self) -> None:
         """Write what is new."""
@@ -173,7 +182,7 @@ def _answers(jobs: Sequence[Job], project: Project | None, processes: int) -> It
     prepare()
     processes = min(processes, len(jobs) // FILES_A_PROCESS)
     with _without_collector():
-        if processes < 2:
+        if processes < 2 or not _can_fork():
             for number, job in enumerate(jobs, 1):
                 yield _do(job, project)
                 if number % BETWEEN_COLLECTIONS == 0:
@@ -182,23 +191,30 @@ def _answers(jobs: Sequence[Job], project: Project | None, processes: int) -> It
         yield from _in_processes(jobs, project, processes)
 
 
+def _can_fork() -> bool:
+    """Whether processes can be forked: where another thread runs, it may hold a lock that no process would give back.
+
+    A process that is spawned runs the caller's `__main__` again, which may be a script that checks.
+    """
+    import threading
+
+    return hasattr(os, "fork") and threading.active_count() == 1
+
+
 def _in_processes(jobs: Sequence[Job], project: Project | None, processes: int) -> Iterator[Answer]:
     import multiprocessing
-    import threading
     from concurrent.futures import ProcessPoolExecutor
 
-    # a fork starts in a millisecond, but only where no other thread could hold a lock
-    forks = "fork" in multiprocessing.get_all_start_methods() and threading.active_count() == 1
-    context = multiprocessing.get_context("fork" if forks else "spawn")
-    with ProcessPoolExecutor(processes, context, initializer=_start, initargs=(project, extensions.named())) as pool:
+    context = multiprocessing.get_context("fork")
+    # what the initializer is given is not copied: a fork has it
+    with ProcessPoolExecutor(processes, context, initializer=_start, initargs=(project,)) as pool:
         for answers in pool.map(_do_all, [jobs[i : i + AT_ONCE] for i in range(0, len(jobs), AT_ONCE)]):
             yield from answers
 
 
-def _start(project: Project | None, rule_files: Sequence[Path]) -> None:
+def _start(project: Project | None) -> None:
     global _project
     _project = project
-    extensions.add(rule_files)  # what is spawned knows nothing of the configuration
     gc.freeze()
     gc.disable()
 
@@ -228,12 +244,7 @@ def _do(job: Job, project: Project | None) -> Answer:
     reading = read(
         job.path, data, assume_compiled=job.assume_compiled, parse=job.parse, project=project, roots=job.roots
     )
-    value: dict[str, Any] = {}  # most files: nothing was found, and nothing need be said
-    if reading != _NOTHING:
-        value["reading"] = to_wire(reading)
-    if job.roots:
-        value["roots"] = list(job.roots)
-    return Answer(job.path, content_of(data, stamp), value)
+    return Answer(job.path, content_of(data, stamp) if job.remember else None, reading)
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from ddelint.report.graph import Graph, graph_of
 from ddelint.report.highlight import Mark, Piece, painted
 from ddelint.report.model import Report
 from ddelint.report.sources import Sources
+from ddelint.source import bare_lines
 from ddelint.version import VERSION
 
 CONTEXT = 8
@@ -201,7 +202,7 @@ def _row_now(finding: Diagnostic, report: Report, sources: Sources) -> int:
 @lru_cache(maxsize=8)
 def _changes(before: str, after: str) -> Sequence[tuple[str, int, int, int, int]]:
     """Which lines became which, as difflib tells it."""
-    return difflib.SequenceMatcher(None, before.splitlines(), after.splitlines(), autojunk=False).get_opcodes()
+    return difflib.SequenceMatcher(None, bare_lines(before), bare_lines(after), autojunk=False).get_opcodes()
 
 
 def _marks(card: Card) -> Iterator[Mark]:

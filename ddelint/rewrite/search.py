@@ -11,6 +11,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 from itertools import chain
 from typing import Protocol
 
@@ -41,7 +42,6 @@ from ddelint.rewrite.steps import (
     flaws,
     is_unsafe_path,
     key_of,
-    with_compilation,
 )
 from ddelint.rewrite.telling import diagnostics, doubts, tells, unseen
 from ddelint.rewrite.together import fit_together, moved
@@ -60,6 +60,15 @@ _GENERATED_CODE_DIFFERS = (
     "Inductor's code gives another result than eager on an input; the same graph run by eager's kernels does not"
 )
 _CLAIM_RANK = {claim: rank for rank, claim in enumerate(Claim)}
+
+
+class Extent(Enum):
+    """On how many inputs a candidate is judged."""
+
+    FEW = "few"
+    BOTH_SIDES = "few, and more where these show one side only"
+    FEW_THEN_ALL = "few, then all that can be afforded"
+    ALL = "at once all, as at the end, unless the program takes long"
 
 
 class Prover(Protocol):
@@ -175,11 +184,11 @@ class Search:
                 continue
             if everything.steps and not everything.given_up:
                 compilation = self._verify(everything.history)
-                everything = with_compilation(everything, compilation)
+                everything = replace(everything, compilation=compilation)
                 guilty = self._guilty_in_compiled(everything, compilation)
                 if guilty is not None and self._only_in_generated_code(everything, compilation):
                     compilation = replace(compilation, notes=(*compilation.notes, _GENERATED_CODE_DIFFERS))
-                    everything = with_compilation(everything, compilation)
+                    everything = replace(everything, compilation=compilation)
                 elif guilty is not None:
                     self._ban(guilty[0], guilty[1])
                     continue
@@ -396,7 +405,8 @@ class Search:
         claim = min((candidate.claim for candidate in candidates), key=_CLAIM_RANK.__getitem__)
         decisions = tuple(decision for proposal in proposals for decision in proposal.decisions)
         last = not any(q.kind != "other" for q in self._trace(history).questions)
-        comparison, reason = self._agreement(state, history, candidates, decisions, claim, settled=False, last=last)
+        extent = Extent.ALL if last else Extent.FEW
+        comparison, reason = self._agreement(state, history, candidates, decisions, claim, extent)
         if reason or verdict.doubt(comparison):
             return None
         for p in proposals:
@@ -523,8 +533,9 @@ class Search:
             return None, open_reason
         decisions = decisions_of(state.history, candidate, question)
         # behind a side that eager alone takes, a check may stop what eager never brings to it
-        thorough = diagnostic.code == VALIDATION and any(map(is_unsafe_path, state.steps))
-        comparison, refuted = self._agreement(state, history, [candidate], decisions, candidate.claim, thorough)
+        behind_a_shortcut = diagnostic.code == VALIDATION and any(map(is_unsafe_path, state.steps))
+        extent = Extent.FEW_THEN_ALL if behind_a_shortcut else Extent.BOTH_SIDES
+        comparison, refuted = self._agreement(state, history, [candidate], decisions, candidate.claim, extent)
         if refuted:
             return None, refuted
         reasons = doubts(comparison, candidate, decisions, state)
@@ -547,23 +558,19 @@ class Search:
         added: Sequence[Candidate],
         decisions: tuple[Decision, ...],
         claim: Claim,
-        thorough: bool = False,
-        settled: bool = True,
-        last: bool = False,
+        extent: Extent,
     ) -> tuple[Comparison, str]:
-        """The original against the program with new candidates on few inputs; what refutes them, too.
-
-        `settled`: on as many inputs as show both sides; `thorough`: on all. `last`: at once on all, as at the end.
-        """
+        """The original against the program with new candidates, and what refutes them."""
         new, earlier = decisions, tuple(decision for step in state.steps for decision in step.decisions)
         decisions = earlier + new
         candidates = [*added, *(step.candidate for step in state.steps)]
 
         def judged(comparison: Comparison) -> Comparison:
             counting = self._judged(candidates, comparison)
-            return verdict.before_later_checks(counting) if self._still_validates(history) else counting
+            waiting = verdict.before_later_checks(counting)
+            return waiting if waiting is not counting and self._still_validates(history) else counting
 
-        at_once = last and not self._dear
+        at_once = extent is Extent.ALL and not self._dear
         for samples in (self._samples,) if at_once else (PROBES, QUICK_SAMPLES) if self._dear else (QUICK_SAMPLES,):
             comparison = judged(self._compare(history, decisions, samples, quick=not at_once))
             if comparison.failure is not None:
@@ -574,7 +581,8 @@ class Search:
         self._dear = comparison.seconds > DEAR_SECONDS and not at_once
         affordable = int(QUICK_SAMPLES * FULL_SECONDS / max(comparison.seconds, 0.1))
         unreached = {decision.key for decision, _ in verdict.unreached(comparison, new)}
-        if thorough or (settled and unreached - self._one_sided):
+        one_sided = extent is Extent.BOTH_SIDES and unreached - self._one_sided
+        if extent is Extent.FEW_THEN_ALL or one_sided:
             # a few inputs did not show both sides: try more of them before calling the fix unsafe
             if affordable > QUICK_SAMPLES:
                 samples = min(self._samples, affordable)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ddelint.diagnostics import Applicability, Claim, Diagnostic, Question, Span
 from ddelint.protocol import Compilation, Decision
@@ -69,24 +69,12 @@ class State:
     compilation: Compilation | None = None
 
 
-def with_compilation(state: State, compilation: Compilation) -> State:
-    """The state with its final compilation."""
-    return State(state.history, state.steps, state.given_up, state.others, compilation=compilation)
-
-
 def dropped(state: State, step: Step) -> State:
     """The state without a step; the same where a later one rests on it."""
     history = state.history.without(step.number)
     if history is None:
         return state
-    return State(
-        history,
-        [s for s in state.steps if s.number != step.number],
-        state.given_up,
-        state.others,
-        state.tried,
-        state.compilation,
-    )
+    return replace(state, history=history, steps=[other for other in state.steps if other.number != step.number])
 
 
 def key_of(history: History, question: Question) -> Key:

@@ -92,14 +92,18 @@ def _about_entry_at(path: Path, text: str, row: int, options: CheckOptions) -> C
     """
     source = SourceFile(str(path), text)
     name = _definition_at(source, row)
+    here: dict[str | None, EntryOption] = {}
     for entry in options.entries:
         reference = Reference.parse(entry.entry or "")
-        same_file = reference.filename is not None and Path(reference.filename).resolve() == path.resolve()
-        if same_file and name is not None and reference.name == name:
-            return replace(options, entries=(entry,))
-    if options.entries or static_offer(source) is not None or name is None:
-        return options
-    return replace(options, entry=EntryOption(entry=f"{path}:{name}"))
+        if reference.filename is not None and Path(reference.filename).resolve() == path.resolve():
+            here[reference.name] = entry
+    if name in here:
+        return replace(options, entries=(here[name],))
+    if here:
+        return replace(options, entries=tuple(here.values()))
+    if static_offer(source) is not None:
+        return replace(options, entries=())
+    return options if name is None else replace(options, entries=(), entry=EntryOption(entry=f"{path}:{name}"))
 
 
 def _definition_at(source: SourceFile, row: int) -> str | None:

@@ -25,6 +25,7 @@ from ddelint.errors import DdelintError
 from ddelint.server.checks import Cancelled, Checked, check_text, trace_file
 from ddelint.server.positions import UTF16
 from ddelint.server.telling import FIX_ALL, Document
+from ddelint.source import SourceError, SourceFile
 from ddelint.version import VERSION
 
 TRACE = "ddelint.trace"
@@ -83,6 +84,11 @@ class Server(LanguageServer):
         self.documents.pop(uri, None)
         self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
 
+    def end_traces(self) -> None:
+        """Nobody waits for what is being traced."""
+        for cancelled in self._traces.values():
+            cancelled.set()
+
     @property
     def encoding(self) -> str:
         """How the editor counts columns."""
@@ -95,16 +101,20 @@ class Server(LanguageServer):
         path = path_of(uri)
         document = self.workspace.get_text_document(uri)
         text, version = document.source, document.version
-        if not path.is_file() or path.read_bytes().decode(errors="replace") != text:
+        if not _holds(path, text):
             self.say(f"save {path.name} first: a trace runs the file on disk", types.MessageType.Warning)
             return None
         if uri in self._traces:
             self._traces[uri].set()
         cancelled = self._traces[uri] = threading.Event()
-        told = await self._told_progress(f"ddelint traces {path.name}", cancelled)
         pool = ThreadPoolExecutor(1, "ddelint-trace")
+        told: Callable[[str], None] = _silent
         try:
+            told = await self._told_progress(f"ddelint traces {path.name}", cancelled)
             checked = await self._done(pool, lambda: trace_file(path, text, line + 1, told, cancelled))
+        except asyncio.CancelledError:
+            cancelled.set()
+            raise
         finally:
             pool.shutdown(wait=False)
             told("")
@@ -124,7 +134,7 @@ class Server(LanguageServer):
         """What hears of the stages of a trace; an empty one ends it. The editor's bar can cancel it."""
         window = self.client_capabilities.window
         if window is None or not window.work_done_progress:
-            return lambda stage: None
+            return _silent
         token = str(uuid.uuid4())
         bar, loop = self.work_done_progress, asyncio.get_running_loop()
         await bar.create_async(token)
@@ -167,6 +177,18 @@ class Server(LanguageServer):
         self.window_log_message(types.LogMessageParams(types.MessageType.Log, text))
 
 
+def _silent(stage: str) -> None:
+    """Hears of a stage, and tells nobody."""
+
+
+def _holds(path: Path, text: str) -> bool:
+    """Whether the file is as the editor shows it, which hides a byte order mark."""
+    try:
+        return SourceFile.read(path).text == text
+    except (OSError, SourceError):
+        return False
+
+
 def path_of(uri: str) -> Path:
     """The file of a document; one that was never saved stands in the working directory."""
     name = uris.to_fs_path(uri) if uri.startswith("file:") else None
@@ -182,6 +204,10 @@ def make_server(pause: float = PAUSE) -> Server:
         given: Any = params.initialization_options
         value = given.get("onType") if isinstance(given, dict) else getattr(given, "onType", None)
         server.on_type = value is not False
+
+    @server.feature(types.SHUTDOWN)
+    def ended(params: None) -> None:
+        server.end_traces()
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     def opened(params: types.DidOpenTextDocumentParams) -> None:

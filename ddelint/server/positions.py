@@ -32,16 +32,6 @@ def range_of(span: Span, lines: Sequence[str], encoding: str) -> types.Range:
     return types.Range(start, position(lines, span.end_row, span.end_column, encoding))
 
 
-def place(at: types.Position, lines: Sequence[str], encoding: str) -> tuple[int, int]:
-    """Row and column of an editor's position."""
-    line = lines[at.line] if at.line < len(lines) else ""
-    column, passed = 0, 0
-    while column < len(line) and passed < at.character:
-        passed += units(line[column], encoding)
-        column += 1
-    return at.line + 1, column + 1
-
-
 def overlap(one: types.Range, other: types.Range) -> bool:
     """Whether two ranges share a place, their ends included: a cursor at a word's end is at the word."""
     return _key(one.start) <= _key(other.end) and _key(other.start) <= _key(one.end)

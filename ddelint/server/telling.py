@@ -10,13 +10,14 @@ from lsprotocol import types
 from pygls import uris
 
 from ddelint import catalog
-from ddelint.diagnostics import Applicability, Diagnostic, Edit, Severity
+from ddelint.diagnostics import Applicability, Diagnostic, Edit, Severity, Span
 from ddelint.report.evidence import explained
 from ddelint.report.rules import markdown
 from ddelint.rewrite.engine import minimal_edits
 from ddelint.server.checks import Checked
 from ddelint.server.positions import overlap, position, range_of
 from ddelint.source import SourceError, SourceFile
+from ddelint.suppressions import suppressions
 
 SOURCE = "ddelint"
 FIX_ALL = f"{types.CodeActionKind.SourceFixAll.value}.ddelint"
@@ -109,14 +110,26 @@ class Document:
                 edit=types.WorkspaceEdit(changes=changes),
             )
         line = self.source.lines[found.span.row - 1].rstrip("\r\n")
+        comment = f"  # ddelint: ignore[{found.code}]"
+        if not self._may_end_with(comment, found.span.row, len(line) + 1):
+            return
         end = position(self.source.lines, found.span.row, len(line) + 1, self._encoding)
-        comment = types.TextEdit(types.Range(end, end), f"  # ddelint: ignore[{found.code}]")
         yield types.CodeAction(
             f"{found.code}: ignore it on this line",
             kind=types.CodeActionKind.QuickFix,
             diagnostics=[self._diagnostic(found)],
-            edit=types.WorkspaceEdit(changes={self.uri: [comment]}),
+            edit=types.WorkspaceEdit(changes={self.uri: [types.TextEdit(types.Range(end, end), comment)]}),
         )
+
+    def _may_end_with(self, comment: str, row: int, column: int) -> bool:
+        """Whether text at the end of a line is a comment there: not behind a backslash, nor in a string."""
+        place = Span(self.source.filename, row, column, row, column)
+        changed = SourceFile(self.source.filename, self.source.apply([Edit(place, comment)]))
+        try:
+            _ = changed.tree
+        except SourceError:
+            return False
+        return any(known.span.row == row for known in suppressions(changed))
 
     def _changes(self, edits: Sequence[Edit]) -> Mapping[str, list[types.TextEdit]] | None:
         """The edits by file; None where one of the files cannot be read."""

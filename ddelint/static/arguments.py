@@ -6,7 +6,6 @@ The function that makes them runs in eager; here it is interpreted, not run.
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ddelint.operators import operators
@@ -25,6 +24,7 @@ from ddelint.static.domain import (
     Unbacked,
     Value,
     fresh_symbol,
+    replace,
 )
 from ddelint.static.regions import Root
 from ddelint.static.state import State

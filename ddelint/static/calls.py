@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ddelint.operators import operators, terminal_name
@@ -35,6 +34,7 @@ from ddelint.static.domain import (
     bare,
     fresh_symbol,
     join,
+    replace,
     series,
 )
 from ddelint.static.evidence import Evidence, gather
@@ -729,8 +729,7 @@ class Calls:
         if not self._may_follow(definition):
             return promised
         floor, refusals = fresh_symbol(), self._refusals
-        entry = State({**seen, **names} if seen else names)
-        entry.facts = state.facts
+        entry = State({**seen, **names} if seen else names, state.facts)
         if own:
             entry.attributes = dict(state.attributes)
         before = entry.facts.older_than(floor) if signature is not None and signature.key is not None else None
@@ -777,8 +776,7 @@ class Calls:
         if not definition.args.args or not self._may_follow(definition):
             return None
         function = Function(definition, Instance(cls), None, found[1])
-        entry = State(self._parameters(function, arguments, keywords, node, interpreter))
-        entry.facts = state.facts
+        entry = State(self._parameters(function, arguments, keywords, node, interpreter), state.facts)
         _, end = self._execute(definition, function, entry)
         if end is None:
             return None

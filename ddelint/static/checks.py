@@ -95,7 +95,7 @@ def _undecidable(index: FileIndex, assume_compiled: bool) -> list[Diagnostic]:
             break
     events = without_single_reads(source, interpreter.events)
     found = [d for event in events if (d := _diagnostic(source, event, interpreter.origins)) is not None]
-    vars(interpreter).clear()  # its parts know it: cutting the circle saves looking for it later
+    interpreter.release()
     return found
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -25,6 +24,7 @@ from ddelint.static.domain import (
     Unbacked,
     Value,
     join,
+    replace,
 )
 from ddelint.static.regions import ClassInfo, FunctionNode
 from ddelint.static.state import State
@@ -78,7 +78,7 @@ class Attributes:
         interpreter = self._interpreter
         index = interpreter.index
         table: dict[str, Value] = {}
-        bases = list(index.bases(cls))
+        bases = index.bases(cls)
         for base in reversed(bases):
             for name, annotation in base.annotated.items():
                 table[name] = hints.value_of(annotation, index)
@@ -140,9 +140,8 @@ def _may_assign(node: FunctionNode, text: str) -> bool:
 
 @cache
 def _assignment(owner: str) -> re.Pattern[str]:
-    first = rf"\b{re.escape(owner)}\.\w+"
     end = r"\s*(?::[^\n=]*)?(?:[-+*/%&|^@]|//|\*\*|<<|>>)?=(?!=)"
-    return re.compile(rf"^[ \t]*\(?{first}(?:\s*,\s*[\w.*]+)*\)?{end}|{first}(?:\s*,\s*{first})*\)?{end}", re.MULTILINE)
+    return re.compile(rf"{re.escape(owner)}\.\w+(?:\s*,\s*[\w.*]+)*\)?{end}")
 
 
 def own_assignments(node: FunctionNode) -> set[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ddelint.operators import operators, terminal_name
-from ddelint.source import descend
+from ddelint.source import descend, inner_nodes
 from ddelint.static.domain import UNKNOWN, Module
 from ddelint.static.indexing import named_a_mask
 from ddelint.static.regions import ClassInfo
@@ -52,7 +52,7 @@ def gather(function: ast.AST, owner: ClassInfo | None, interpreter: Interpreter)
     parameters = {p.arg for p in (*declared.posonlyargs, *declared.args, *declared.kwonlyargs)} if declared else set()
     seen = _Gathering(parameters)
     known = operators()
-    for node in descend(function):
+    for node in inner_nodes(function):
         kind = type(node)
         if kind is ast.Call:
             assert isinstance(node, ast.Call)

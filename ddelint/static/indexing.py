@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ddelint.operators import operators, terminal_name
@@ -20,6 +19,7 @@ from ddelint.static.domain import (
     Value,
     bare,
     fresh_symbol,
+    replace,
 )
 
 if TYPE_CHECKING:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 
-from ddelint.operators import operators
+from ddelint.operators import dotted_name, operators
 from ddelint.static import arguments, classes, hints
 from ddelint.static.calls import Calls
 from ddelint.static.domain import (
@@ -36,6 +35,7 @@ from ddelint.static.domain import (
     form_of,
     fresh_symbol,
     join,
+    replace,
     series,
 )
 from ddelint.static.events import Event
@@ -68,6 +68,8 @@ class Interpreter:
         self.index = index
         self.source = index.source
         self.events: list[Event] = []
+        self._told: set[tuple[object, ...]] = set()
+        """What events are about: the same question again says nothing new."""
         self.steps = 0
         self.quiet = 0
         """Above zero: nothing is recorded (constructors run in eager)."""
@@ -170,11 +172,22 @@ class Interpreter:
             return
         if not kind:
             kind = value.topic if isinstance(value, Unbacked) else "tensor" if isinstance(value, Tensor) else "number"
+        born = value.birth if isinstance(value, Unbacked) else None
+        told = (node, question, kind, subject, operator, rule, advice, text, born)
+        if told in self._told:
+            return  # another call of the same function
+        self._told.add(told)
         trail = value.trail if isinstance(value, (Unbacked, Tensor)) else None
         fact = self.origins.answered(value) if question == "truth" else ""
         self.events.append(
             Event(node, question, kind, value, trail, subject, operator, rule, advice, parts, text, fact)
         )
+
+    def release(self) -> None:
+        """Nothing more is asked. Its parts know each other: cutting the circles saves looking for them later."""
+        shapes = self.calls.shapes
+        for part in (shapes.products, shapes, self.calls, self.table, self.records, self.origins, self):
+            vars(part).clear()
 
     # ---- expressions
 
@@ -223,9 +236,10 @@ class Interpreter:
 
     def _attribute(self, node: ast.Attribute, state: State) -> Value:
         owner = self.evaluate(node.value, state)
-        chain = chain_of(node)
-        if chain and chain in state.attributes:
-            return state.attributes[chain]
+        if state.attributes:
+            found = state.attributes.get(dotted_name(node))
+            if found is not None:
+                return found
         return self.attribute_of(owner, node, state)
 
     def attribute_of(self, owner: Value, node: ast.Attribute, state: State) -> Value:
@@ -261,7 +275,7 @@ class Interpreter:
 
     def _inherited(self, owner: Parent, name: str) -> Value:
         """`super().name`."""
-        for base in list(self.index.bases(owner.cls))[1:]:
+        for base in self.index.bases(owner.cls)[1:]:
             if name in base.methods:
                 return Function(base.methods[name], owner.bound, None, base)
         return UNKNOWN
@@ -556,7 +570,7 @@ class Interpreter:
         if isinstance(node, ast.Name):
             if node.id in state.names:
                 state.names[node.id] = change(state.names[node.id])
-        elif isinstance(node, ast.Attribute) and (chain := chain_of(node)):
+        elif isinstance(node, ast.Attribute) and (chain := dotted_name(node)):
             self.quiet += 1
             value = self.evaluate(node, state)
             self.quiet -= 1
@@ -993,7 +1007,7 @@ class Interpreter:
             owner = self.evaluate(target.value, state)
             if isinstance(owner, Instance) and owner.fields is not None and isinstance(target.value, ast.Name):
                 state.names[target.value.id] = replace(owner, fields={**owner.fields, target.attr: value})
-            elif chain := chain_of(target):
+            elif chain := dotted_name(target):
                 state.attributes[chain] = value
         elif isinstance(target, ast.Subscript):
             self._store_item(target, value, state)
@@ -1082,7 +1096,7 @@ class Interpreter:
     def _assign_back(self, root: ast.expr, value: Value, state: State) -> None:
         if isinstance(root, ast.Name):
             state.names[root.id] = value
-        elif isinstance(root, ast.Attribute) and (chain := chain_of(root)):
+        elif isinstance(root, ast.Attribute) and (chain := dotted_name(root)):
             state.attributes[chain] = value
 
     def mutated(self, receiver: ast.expr, value: Value, state: State) -> None:
@@ -1275,16 +1289,6 @@ class Interpreter:
 
 
 # ---- small questions about values
-
-
-def chain_of(node: ast.Attribute) -> str:
-    """`a.b.c` as text where it is names only; empty otherwise."""
-    parts = [node.attr]
-    current: ast.expr = node.value
-    while isinstance(current, ast.Attribute):
-        parts.append(current.attr)
-        current = current.value
-    return ".".join([current.id, *reversed(parts)]) if isinstance(current, ast.Name) else ""
 
 
 def _shared_topic(values: list[Unbacked]) -> str:

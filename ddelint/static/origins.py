@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ast
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ddelint.operators import operators
@@ -26,6 +25,7 @@ from ddelint.static.domain import (
     Value,
     bare,
     form_of,
+    replace,
 )
 from ddelint.static.facts import Facts, decide_all
 

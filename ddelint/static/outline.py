@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import bisect
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 
+from ddelint import extensions
 from ddelint.diagnostics import Span
 from ddelint.operators import operators
 from ddelint.source import DeferredBody, SourceError, SourceFile
@@ -18,16 +20,22 @@ PLACEHOLDER = "__later__"
 """The name that stands for a body until it is deferred."""
 WORTH_IT = 3
 """Bodies of fewer lines are parsed at once."""
+LONGEST_HEADER = 100
+"""Lines after which the end of a function's header is no longer looked for."""
 
-_DEFINITION = re.compile(r"def ")
+_DEFINITION = re.compile(r"def[ \t]+(\w+)")
 _BEFORE_DEF = re.compile(r"[ \t]*(?:async[ \t]+)?")
+_NAMING = re.compile(r"=|\bimport\b")
+_IMPORTING = re.compile(r"import .*(?<!\w)$")
+_REGULAR_EXPRESSION = re.compile(r"\bre\.$")
 _QUOTES = ('"""', "'''")
 
 
 @dataclass(frozen=True, slots=True)
-class _Body:
+class Body:
     """One function's place in the text; offsets in characters, rows from 1."""
 
+    name: str
     row: int
     start: int
     """Of the line with the `def`."""
@@ -37,26 +45,43 @@ class _Body:
 
 
 def outlined(source: SourceFile) -> SourceFile:
-    """The file with deferred bodies, where no body can decide what is compiled (by a call, a nested decorator)."""
-    if "tree" in vars(source) or may_compile(source.text):
+    """The file with deferred bodies, but for those that may decide what is compiled (by a call, a nested decorator)."""
+    if "tree" in vars(source):
         return source
     return OutlinedSource(source.filename, source.text, source.encoding)
 
 
-def may_compile(text: str) -> bool:
+def may_compile(source: SourceFile) -> bool:
     """Whether the text may hold a call, or a decorator, that says what is compiled. False is certain."""
-    return any(name in text and pattern.search(text) for name, pattern in _compiling())
+    if isinstance(source, OutlinedSource):
+        return bool(source.compiling_places)
+    return next(_compiling_places(source.text), None) is not None
 
 
-@cache
+def _compiling_places(text: str) -> Iterator[int]:
+    """Where it may hold one, in no order: `anything.compile` but for `re.compile`, and imports."""
+    for name, pattern in _compiling():
+        if name not in text:
+            continue
+        for match in pattern.finditer(text):
+            start = match.start()
+            if text[start - 1 : start] == ".":
+                if _REGULAR_EXPRESSION.search(text, max(start - 4, 0), start) is None:
+                    yield start
+            elif _IMPORTING.search(text, text.rfind("\n", 0, start) + 1, start):
+                yield start
+
+
+@extensions.remembered
 def _compiling() -> tuple[tuple[str, re.Pattern[str]], ...]:
     regions = operators().regions
-    names = {name.rpartition(".")[2] for name in regions["compiling_calls"]} | regions["custom_operator_methods"]
-    return tuple((n, re.compile(rf"\.{n}\b(?<!\bre\.{n})|import [^\n]*\b{n}\b")) for n in sorted(names))
+    names = {name.rpartition(".")[2] for name in regions["compiling_calls"]}
+    names |= regions["custom_operator_methods"] | regions["fake_kernel_methods"]
+    return tuple((name, re.compile(rf"{name}\b")) for name in sorted(names))
 
 
 class OutlinedSource(SourceFile):
-    """A file whose `tree` defers most function bodies (see DeferredBody)."""
+    """A file whose `tree` defers most function bodies (see DeferredBody): all that cannot say what is compiled."""
 
     def __init__(self, filename: str, text: str, encoding: str = "utf-8") -> None:
         super().__init__(filename, text, encoding)
@@ -72,9 +97,20 @@ class OutlinedSource(SourceFile):
         self._deferred.clear()
 
     @cached_property
+    def functions(self) -> list[Body]:
+        """See functions_in."""
+        return list(functions_in(self.text))
+
+    @cached_property
+    def compiling_places(self) -> list[int]:
+        """Where the text may hold a call, or a decorator, that says what is compiled: offsets, in no order."""
+        return list(_compiling_places(self.text))
+
+    @cached_property
     def tree(self) -> ast.Module:
         """The tree with deferred bodies, or the whole one where the text is laid out unusually. Raises SourceError."""
-        bodies = list(_bodies(self.text))
+        worth_it = [body for body in self.functions if self._is_worth_it(body)]
+        bodies = _without_compiling(self.text, worth_it, self.compiling_places)
         if bodies:
             try:
                 tree = ast.parse(_without(self.text, bodies), self.filename)
@@ -87,7 +123,18 @@ class OutlinedSource(SourceFile):
                 return tree
         return SourceFile(self.filename, self.text, self.encoding).tree
 
-    def _load(self, node: FunctionNode, place: _Body) -> list[ast.stmt]:
+    def _is_worth_it(self, body: Body) -> bool:
+        """Whether to defer the body: not a short one, nor one in which a class has an entry of its own."""
+        return self.text.count("\n", body.body, body.end) >= WORTH_IT and not any(
+            f"def {name}(" in self.text[body.body : body.end] for name in operators().regions["entry_methods"]
+        )
+
+    @property
+    def defers(self) -> bool:
+        """Whether there are bodies that were not parsed with the rest."""
+        return bool(self._deferred)
+
+    def _load(self, node: FunctionNode, place: Body) -> list[ast.stmt]:
         """Parse a function and put its body in. Raises SourceError where it does not parse."""
         whole = self._parsed(place)
         node.body, node.end_lineno, node.end_col_offset = whole.body, whole.end_lineno, whole.end_col_offset
@@ -97,7 +144,7 @@ class OutlinedSource(SourceFile):
             self.on_loading(node)
         return whole.body
 
-    def _parsed(self, place: _Body) -> FunctionNode:
+    def _parsed(self, place: Body) -> FunctionNode:
         block = self.text[place.start : place.end]
         # as many lines before it as in the file, so that every position is the file's
         text = "\n" * (place.row - 2) + "if 1:\n" + block if place.indentation else "\n" * (place.row - 1) + block
@@ -113,12 +160,25 @@ class OutlinedSource(SourceFile):
         return statement
 
 
+def _without_compiling(text: str, bodies: list[Body], places: list[int]) -> list[Body]:
+    """The bodies that cannot say what is compiled; none where another name for what compiles may be anywhere."""
+    starts = [body.body for body in bodies]
+    saying: set[int] = set()
+    for place in places:
+        number = bisect.bisect_right(starts, place) - 1
+        if number >= 0 and place < bodies[number].end:
+            saying.add(number)
+        elif _NAMING.search(text, text.rfind("\n", 0, place) + 1, place + len("import")):
+            return []
+    return [body for number, body in enumerate(bodies) if number not in saying]
+
+
 class _Unusual(Exception):
     """The text is not laid out as the outline took it to be."""
 
 
-def _bodies(text: str) -> Iterator[_Body]:
-    """The functions that stand in no other, with bodies that are worth leaving out, in the order of the text."""
+def functions_in(text: str) -> Iterator[Body]:
+    """The functions that stand in no other, in the order of the text; not those that are laid out unusually."""
     if "\r" in text or "\f" in text:
         return
     strings = _strings(text)
@@ -138,17 +198,14 @@ def _bodies(text: str) -> Iterator[_Body]:
         if indentation is None:
             continue
         blank = text[line : line + len(text[line:start]) - len(text[line:start].lstrip())]
-        body = _header_end(text, start, blank)
+        body = _header_end(text, start)
         if body is None:
             continue
         end = _body_end(text, body, blank, strings, string)
-        if text.count("\n", body, end) < WORTH_IT:
-            done = end
-            continue
         row += text.count("\n", counted, line)
         counted = line
         done = end
-        yield _Body(row, line, body, end, blank)
+        yield Body(match.group(1), row, line, body, end, blank)
 
 
 def _strings(text: str) -> list[tuple[int, int]]:
@@ -165,23 +222,19 @@ def _strings(text: str) -> list[tuple[int, int]]:
     return found
 
 
-def _header_end(text: str, start: int, indentation: str) -> int | None:
+def _header_end(text: str, start: int) -> int | None:
     """The offset of the first line of the body; None where the header is laid out in an unusual way."""
-    end = text.find("\n", start)
-    if end < 0:
-        return None
-    first = text[start:end].partition("#")[0].rstrip()
-    if first.endswith(":") and first.count("(") == first.count(")") and first.count("[") == first.count("]"):
-        return end + 1
-    closing = _closing(indentation).search(text, end)
-    if closing is None or "def " in text[end : closing.start()]:
-        return None
-    return closing.end()
-
-
-@cache
-def _closing(indentation: str) -> re.Pattern[str]:
-    return re.compile(rf"^{indentation}\)[^\n#]*:[ \t]*(?:#[^\n]*)?\n", re.MULTILINE)
+    depth = 0
+    for _ in range(LONGEST_HEADER):
+        end = text.find("\n", start)
+        if end < 0:
+            return None
+        line = text[start:end].partition("#")[0].rstrip()
+        depth += sum(map(line.count, "([{")) - sum(map(line.count, ")]}"))
+        if depth <= 0:
+            return end + 1 if line.endswith(":") else None
+        start = end + 1
+    return None
 
 
 @cache
@@ -203,7 +256,7 @@ def _body_end(text: str, body: int, indentation: str, strings: list[tuple[int, i
     return len(text)
 
 
-def _without(text: str, bodies: list[_Body]) -> str:
+def _without(text: str, bodies: list[Body]) -> str:
     """The text with a placeholder for each body; every line that is left stays in its row."""
     pieces: list[str] = []
     done = 0
@@ -216,10 +269,10 @@ def _without(text: str, bodies: list[_Body]) -> str:
     return "".join(pieces)
 
 
-def _placed(tree: ast.Module, bodies: list[_Body], text: str) -> list[tuple[FunctionNode, _Body]]:
+def _placed(tree: ast.Module, bodies: list[Body], text: str) -> list[tuple[FunctionNode, Body]]:
     """Which node is to have which body. Raises _Unusual where a body belongs to none."""
     by_row = {place.row: place for place in bodies}
-    found: list[tuple[FunctionNode, _Body]] = []
+    found: list[tuple[FunctionNode, Body]] = []
     waiting: list[ast.stmt | ast.excepthandler] = [*tree.body]
     while waiting:
         node = waiting.pop()
@@ -243,7 +296,7 @@ def _is_placeholder(node: ast.stmt) -> bool:
     return False
 
 
-def _length(text: str, place: _Body) -> int:
+def _length(text: str, place: Body) -> int:
     """How many characters the function has, without the blank lines and comments behind it."""
     end = place.end
     while True:

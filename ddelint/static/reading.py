@@ -10,10 +10,11 @@ from ddelint.catalog import rule
 from ddelint.diagnostics import Diagnostic
 from ddelint.operators import operators
 from ddelint.source import SourceError, SourceFile
-from ddelint.static.outline import may_compile, outlined
+from ddelint.static.outline import OutlinedSource, may_compile, outlined
 from ddelint.static.project import Context, Project
+from ddelint.static.prospects import Prospects
 from ddelint.static.regions import FileIndex
-from ddelint.static.scan import might_matter
+from ddelint.static.scan import holds_comments, might_matter
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,25 +43,35 @@ def read(
 
     `project`: the files that this one may import from. `roots`: its functions that other files compile.
     """
-    comments = any(token in data for token in operators().comment_tokens)
+    known = operators()
+    comments = holds_comments(data)
+    of_framework = any(token in data for token in known.framework_tokens)
     matters = bool(roots) or might_matter(data, assume_compiled)
     context, reached = Context(), frozenset[tuple[str, str]]()
     if project is not None:
         project.consulted.clear()
-        context, reached = project.inherits(filename)
-        matters = matters or bool(context.roots)
+        project.hand(filename, data)
+        if matters or of_framework or _defines_an_entry(data):
+            context, reached = project.inherits(filename)
+            matters = matters or bool(context.roots)
+    findings: list[Diagnostic] = []
     try:
-        compiles = project is not None and may_compile_others(data)
-        findings: list[Diagnostic] = []
-        if matters or parse or compiles:
+        if matters or parse or (project is not None and of_framework):
             source = SourceFile.from_bytes(filename, data)
             if parse:
                 _ = source.tree
-            if project is not None and (matters or compiles):
-                context = replace(context, aliases=project.aliases(filename), roots=context.roots | set(roots))
-            if matters or compiles:
-                index = FileIndex(outlined(source), context)
-                if compiles and project is not None:
+            source = outlined(source)
+            compiles = of_framework and may_compile(source)
+            prospects: Prospects | None = None
+            if matters and isinstance(source, OutlinedSource) and not (compiles or assume_compiled):
+                prospects = Prospects(source.text, source.functions)
+                matters = bool(roots or context.roots) or comments or _says_more(data) or not prospects.nothing_asks()
+            reaches = compiles and project is not None
+            if matters or reaches:
+                if project is not None:
+                    context = replace(context, aliases=project.aliases(filename), roots=context.roots | set(roots))
+                index = FileIndex(source, context, prospects)
+                if project is not None and reaches:
                     reached |= _compiled_elsewhere(index, project)
                 if matters:
                     from ddelint.static.checks import check_index  # what the cache knows needs no interpreter
@@ -73,9 +84,14 @@ def read(
     return Reading(tuple(findings), comments, tuple(sorted(reached)), consulted)
 
 
-def may_compile_others(data: bytes) -> bool:
-    """Whether a file may hand functions of others to a compiling call. False is certain."""
-    return any(token in data for token in operators().framework_tokens) and may_compile(data.decode("latin-1"))
+def _says_more(data: bytes) -> bool:
+    """Whether the file may have findings outside of what asks, or says of itself what is compiled."""
+    return any(token in data for token in operators().always_tokens)
+
+
+def _defines_an_entry(data: bytes) -> bool:
+    """Whether the file may have a module's `forward`, whatever it knows of torch."""
+    return any(f"def {name}(".encode() in data for name in operators().regions["guessed_methods"])
 
 
 def _compiled_elsewhere(index: FileIndex, project: Project) -> set[tuple[str, str]]:

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ddelint.operators import operators, terminal_name
 from ddelint.static import classes
-from ddelint.static.domain import UNKNOWN, ClassReference, Constant, Instance, Series, Table, Value, bare, series
+from ddelint.static.domain import (
+    UNKNOWN,
+    ClassReference,
+    Constant,
+    Instance,
+    Series,
+    Table,
+    Value,
+    bare,
+    replace,
+    series,
+)
 from ddelint.static.regions import ClassInfo
 
 if TYPE_CHECKING:
@@ -32,7 +42,7 @@ class Records:
 
     def _declared(self, cls: ClassInfo) -> tuple[str, ...] | None:
         index = self._interpreter.index
-        bases = list(index.bases(cls))
+        bases = index.bases(cls)
         if not any(self._decorated(base) for base in bases) and not self.is_tuple(cls):
             return None
         if any("__init__" in base.methods for base in bases):

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import ast
-import bisect
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ddelint.operators import operators, terminal_name
+from ddelint.operators import dotted_name, operators, terminal_name
 from ddelint.source import DeferredBody, SourceFile, descend
-from ddelint.static import compiling, scan
-from ddelint.static.outline import OutlinedSource, may_compile
+from ddelint.static import compiling
+from ddelint.static.outline import Body, OutlinedSource, functions_in, may_compile
 from ddelint.static.project import Context
+from ddelint.static.prospects import Prospects
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+
+_BLOCKS: dict[type[ast.stmt], tuple[str, ...]] = {
+    **dict.fromkeys((ast.If, ast.For, ast.AsyncFor, ast.While), ("body", "orelse")),
+    **dict.fromkeys((ast.With, ast.AsyncWith), ("body",)),
+    ast.Try: ("body", "orelse", "finalbody"),
+}
+"""Statements that hold others, by the fields in which they do."""
 
 
 @dataclass(eq=False)
@@ -40,10 +46,14 @@ class Root:
 class FileIndex:
     """What a file defines and imports. Statements are visited, expressions are not: that keeps it cheap."""
 
-    def __init__(self, source: SourceFile, context: Context | None = None) -> None:
-        """`context`: what is known of the file's imports and of who else compiles its functions."""
+    def __init__(self, source: SourceFile, context: Context | None = None, prospects: Prospects | None = None) -> None:
+        """`context`: what is known of the file's imports and of who else compiles its functions.
+
+        `prospects`: what its text alone says of them, where that is known.
+        """
         self.source = source
         self.context = context or Context()
+        self._told = prospects
         self.imports: dict[str, str] = {}
         self.functions: dict[str, FunctionNode] = {}
         """Module-level functions."""
@@ -55,6 +65,8 @@ class FileIndex:
         self.all_classes: list[ClassInfo] = []
         self.constants: dict[str, ast.expr] = {}
         self._rebound: set[str] = set()
+        self._modules: dict[ClassInfo, bool] = {}
+        self._bases: dict[ClassInfo, tuple[ClassInfo, ...]] = {}
         if isinstance(source, OutlinedSource):
             source.on_loading = lambda node: self._visit(node.body, None, 1)
         self._visit(source.tree.body, None, 0)
@@ -73,59 +85,67 @@ class FileIndex:
     def _visit(self, body: list[ast.stmt], owner: ClassInfo | None, depth: int) -> None:
         """`depth`: how many functions surround the statements."""
         for node in body:
-            match node:
-                case ast.Import(names=names):
-                    for alias in names:
-                        if alias.asname:
-                            self.imports[alias.asname] = alias.name
-                        else:
-                            first = alias.name.split(".")[0]
-                            self.imports[first] = first
-                case ast.ImportFrom(module=module, names=names, level=level):
-                    prefix = "." * level + (module or "")
-                    for alias in names:
-                        self.imports[alias.asname or alias.name] = f"{prefix}.{alias.name}"
-                case ast.FunctionDef() | ast.AsyncFunctionDef():
-                    if owner is not None:
-                        owner.methods.setdefault(node.name, node)
-                    elif depth == 0:
-                        if node.name in self.functions:
-                            self.replaced.append(self.functions[node.name])
-                        self.functions[node.name] = node
-                    else:
-                        self.nested[node.name] = (node, owner)
-                    if type(node.body) is not DeferredBody:
-                        self._visit(node.body, None, depth + 1)
-                case ast.ClassDef():
-                    info = ClassInfo(node.name, node)
-                    self.all_classes.append(info)
-                    self.classes.setdefault(node.name, info)
-                    self._visit(node.body, info, depth)
-                case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                    self._bind(name, value, owner, depth)
-                case ast.AnnAssign(target=ast.Name(id=name), value=value, annotation=annotation):
-                    if owner is not None:
-                        owner.annotated[name] = annotation
-                    if value is not None:
-                        self._bind(name, value, owner, depth)
-                case ast.AugAssign(target=ast.Name(id=name)) if depth == 0:
-                    self._rebound.add(name)
-                case ast.If() | ast.For() | ast.While() | ast.AsyncFor():
-                    self._visit(node.body, owner, depth)
-                    self._visit(node.orelse, owner, depth)
-                case ast.With() | ast.AsyncWith():
-                    self._visit(node.body, owner, depth)
-                case ast.Try():
-                    for part in (node.body, node.orelse, node.finalbody, *(h.body for h in node.handlers)):
-                        self._visit(part, owner, depth)
+            if isinstance(node, (ast.Expr, ast.Return)):
+                continue
+            if isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
+                if owner is not None or depth == 0:
+                    self._assigned(node, owner)
+            elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                self._define(node, owner, depth)
+            elif isinstance(node, ast.ClassDef):
+                info = ClassInfo(node.name, node)
+                self.all_classes.append(info)
+                self.classes.setdefault(node.name, info)
+                self._visit(node.body, info, depth)
+            elif isinstance(node, (ast.Import, ast.ImportFrom)):
+                self._import(node)
+            else:
+                for part in _BLOCKS.get(type(node), ()):
+                    self._visit(getattr(node, part), owner, depth)
+                for handler in getattr(node, "handlers", ()):
+                    self._visit(handler.body, owner, depth)
 
-    def _bind(self, name: str, value: ast.expr, owner: ClassInfo | None, depth: int) -> None:
+    def _define(self, node: FunctionNode, owner: ClassInfo | None, depth: int) -> None:
+        if owner is not None:
+            owner.methods.setdefault(node.name, node)
+        elif depth == 0:
+            if node.name in self.functions:
+                self.replaced.append(self.functions[node.name])
+            self.functions[node.name] = node
+        else:
+            self.nested[node.name] = (node, owner)
+        if type(node.body) is not DeferredBody:
+            self._visit(node.body, None, depth + 1)
+
+    def _import(self, node: ast.Import | ast.ImportFrom) -> None:
+        if isinstance(node, ast.ImportFrom):
+            prefix = "." * node.level + (node.module or "")
+            self.imports.update((alias.asname or alias.name, f"{prefix}.{alias.name}") for alias in node.names)
+            return
+        for alias in node.names:
+            first = alias.name.split(".")[0]
+            self.imports[alias.asname or first] = alias.name if alias.asname else first
+
+    def _assigned(self, node: ast.Assign | ast.AnnAssign | ast.AugAssign, owner: ClassInfo | None) -> None:
+        """What an assignment of the module, or of a class, binds."""
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                self._bind(name, value, owner)
+            case ast.AnnAssign(target=ast.Name(id=name), value=value, annotation=annotation):
+                if owner is not None:
+                    owner.annotated[name] = annotation
+                if value is not None:
+                    self._bind(name, value, owner)
+            case ast.AugAssign(target=ast.Name(id=name)) if owner is None:
+                self._rebound.add(name)
+
+    def _bind(self, name: str, value: ast.expr, owner: ClassInfo | None) -> None:
         if owner is not None:
             owner.assigned[name] = value
-        elif depth == 0:
-            if name in self.constants:
-                self._rebound.add(name)
-            self.constants[name] = value
+            return
+        if name in self.constants:
+            self._rebound.add(name)
+        self.constants[name] = value
 
     def dotted(self, node: ast.AST) -> str:
         """The full dotted name of a name or attribute chain that starts at an import; empty otherwise."""
@@ -143,19 +163,22 @@ class FileIndex:
 
     # ---- classes
 
-    def bases(self, cls: ClassInfo) -> Iterator[ClassInfo]:
+    def bases(self, cls: ClassInfo) -> tuple[ClassInfo, ...]:
         """The class and its base classes that are in this file, nearest first."""
-        seen: set[ClassInfo] = set()
-        waiting = [cls]
-        while waiting:
-            current = waiting.pop(0)
-            if current in seen:
-                continue
-            seen.add(current)
-            yield current
-            for base in current.node.bases:
-                if isinstance(base, ast.Name) and base.id in self.classes:
-                    waiting.append(self.classes[base.id])
+        known = self._bases.get(cls)
+        if known is None:
+            found: dict[ClassInfo, None] = {}
+            waiting = [cls]
+            while waiting:
+                current = waiting.pop(0)
+                if current in found:
+                    continue
+                found[current] = None
+                for base in current.node.bases:
+                    if isinstance(base, ast.Name) and base.id in self.classes:
+                        waiting.append(self.classes[base.id])
+            known = self._bases[cls] = tuple(found)
+        return known
 
     def method(self, cls: ClassInfo, name: str) -> tuple[FunctionNode, ClassInfo] | None:
         """The method as the class inherits it, and the class that defines it."""
@@ -166,6 +189,12 @@ class FileIndex:
 
     def is_module(self, cls: ClassInfo) -> bool:
         """Whether the class is an nn.Module: surely, or by the name of a base that is imported."""
+        verdict = self._modules.get(cls)
+        if verdict is None:
+            verdict = self._modules[cls] = self._is_module(cls)
+        return verdict
+
+    def _is_module(self, cls: ClassInfo) -> bool:
         known = operators().regions
         for base in self.bases(cls):
             for node in base.node.bases:
@@ -173,7 +202,7 @@ class FileIndex:
                 dotted = self.dotted(target)
                 if dotted in known["module_bases"]:
                     return True
-                known_module = self.context.modules.get(ast.unparse(target)) if self.context.modules else None
+                known_module = self.context.modules.get(dotted_name(target)) if self.context.modules else None
                 if known_module is not None:
                     if known_module:
                         return True
@@ -267,7 +296,7 @@ class FileIndex:
     @cached_property
     def handed_over(self) -> list[ast.Name | ast.Attribute | ast.Lambda]:
         """What is handed to compiling calls anywhere in the file."""
-        if not may_compile(self.source.text):
+        if not may_compile(self.source):
             return []
         known = operators().regions["compiling_calls"]
         last_parts = {name.rsplit(".", 1)[-1] for name in known}
@@ -276,7 +305,7 @@ class FileIndex:
         if not any(f"{part}(" in self.source.text for part in last_parts):
             return []
         found: list[ast.Name | ast.Attribute | ast.Lambda] = []
-        for node in descend(self.source.tree):
+        for node in descend(self.source.tree, deferred=False):  # what is deferred compiles nothing
             if not isinstance(node, ast.Call) or terminal_name(node.func) not in last_parts:
                 continue
             if not compiling.compiles(self, node.func):
@@ -290,62 +319,41 @@ class FileIndex:
         """The lines of a function, as they stand (fast: no columns)."""
         return "".join(self.source.lines[node.lineno - 1 : node.end_lineno])  # type: ignore[attr-defined]
 
-    @cached_property
-    def _by_name(self) -> dict[str, list[FunctionNode]]:
-        found: dict[str, list[FunctionNode]] = {}
-        for cls in self.all_classes:
-            for name, node in cls.methods.items():
-                found.setdefault(name, []).append(node)
-        for name, function in self.functions.items():
-            found.setdefault(name, []).append(function)
-        return found
-
     def matters(self, node: FunctionNode | ast.Lambda) -> bool:
-        """Whether the function, or one that it may call, holds a token of the byte scan."""
-        names = self._mattering
-        if node in names:
-            return True
-        if isinstance(node, FunctionNode) and any(node is other for other in self._by_name.get(node.name, ())):
-            return False
-        text = self.text_of(node)
-        return scan.asks(text) or any(scan.rows_that_use(name, text) for name in {f.name for f in names})
+        """Whether the function, or one that it may call, may read data."""
+        told = self._prospects.of_row(node.lineno)
+        return self._prospects.may_use(self.text_of(node)) if told is None else told
 
     @cached_property
-    def _mattering(self) -> set[FunctionNode]:
-        """The functions and methods that hold a token, and those that use one of them, by name."""
-        functions = [node for nodes in self._by_name.values() for node in nodes]
-        found = {node for node in functions if scan.asks(self.text_of(node))}
-        entry_methods = operators().regions["entry_methods"]
-        waiting = [node.name for node in found if node.name not in entry_methods]
-        looked_for = set(waiting)
-        places = _Places(functions)
-        while waiting:
-            name = waiting.pop()
-            used = {node for row in scan.rows_that_use(name, self.source.text) for node in places.at(row)}
-            for node in used - found:
-                if any(callee in found and callee is not node for callee in self._by_name[name]):
-                    found.add(node)
-                    if node.name not in entry_methods and node.name not in looked_for:
-                        looked_for.add(node.name)
-                        waiting.append(node.name)
-        return found
-
-
-class _Places:
-    """Which functions a row lies in."""
-
-    def __init__(self, functions: list[FunctionNode]) -> None:
-        self._functions = sorted(functions, key=lambda node: node.lineno)
-        self._rows = [node.lineno for node in self._functions]
-        self._around = [
+    def _prospects(self) -> Prospects:
+        """Of all functions; those that the outline does not know, or not rightly, by their places in the tree."""
+        source, renamed = self.source, self._renamed_sources
+        functions = source.functions if isinstance(source, OutlinedSource) else list(functions_in(source.text))
+        told = self._told or Prospects(source.text, functions)
+        whole = not (isinstance(source, OutlinedSource) and source.defers)
+        missed = [
             node
-            for node, following in zip(self._functions, self._functions[1:], strict=False)
-            if (node.end_lineno or 0) >= following.lineno
+            for node in self.every_function
+            if whole or told.of_row(node.lineno) is None or told.of_row(node.end_lineno or node.lineno) is None
         ]
-        """Functions with classes inside."""
+        if not missed and not renamed:
+            return told
+        rows = {node.lineno for node in missed}
+        places = [*(body for body in functions if body.row not in rows), *map(self._place, missed)]
+        outermost: list[Body] = []
+        for place in sorted(places, key=lambda place: place.start):
+            if not outermost or place.start >= outermost[-1].end:
+                outermost.append(place)
+        return Prospects(source.text, outermost, renamed)
 
-    def at(self, row: int) -> list[FunctionNode]:
-        """The functions around the row (from 1)."""
-        place = bisect.bisect_right(self._rows, row) - 1
-        nearest = self._functions[place : place + 1] if place >= 0 else []
-        return [node for node in (*nearest, *self._around) if node.lineno <= row <= (node.end_lineno or 0)]
+    def _place(self, node: FunctionNode) -> Body:
+        start = self.source.offset(node.lineno, 1)
+        end = self.source.offset((node.end_lineno or node.lineno) + 1, 1)
+        return Body(node.name, node.lineno, start, start, end, "")
+
+    @cached_property
+    def _renamed_sources(self) -> tuple[str, ...]:
+        """Calls of what reads data, by names of the file's own."""
+        known = operators().source_names
+        lasts = ((name, full.rpartition(".")[2]) for name, full in self.imports.items())
+        return tuple(f"{name}(" for name, last in lasts if name != last and last in known)

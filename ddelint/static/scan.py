@@ -10,8 +10,16 @@ from functools import cache
 
 from ddelint.operators import operators
 
+LONGEST_TEST = 500
+"""Characters of a test before what it compares."""
+
 _WORD = re.compile(r"\w")
-_HANDED_ON = re.compile(r"\s*[(,)]")
+_HANDED_ON = re.compile(r"\s*[(,)\[\]}]|[ \t]*(?:#[^\n]*)?(?:\r?\n|$)")
+_NOQA = re.compile(rb"noqa:[^\n]*\bDDE\d", re.IGNORECASE)
+_PROSE = re.compile(
+    r'''"""[\s\S]*?"""|\'\'\'[\s\S]*?\'\'\'|"(?:[^"\\\n]|\\[\s\S])*"|'(?:[^'\\\n]|\\[\s\S])*'|#[^\n]*'''
+)
+"""Strings and comments: words in them call nothing."""
 
 
 def might_matter(data: bytes, assume_compiled: bool = False) -> bool:
@@ -20,7 +28,7 @@ def might_matter(data: bytes, assume_compiled: bool = False) -> bool:
     With `assume_compiled` nothing in the file needs to say that it is compiled.
     """
     known = operators()
-    if any(token in data for token in known.comment_tokens):
+    if holds_comments(data):
         return True
     if not any(token in data for token in known.framework_tokens):
         return False
@@ -31,30 +39,61 @@ def might_matter(data: bytes, assume_compiled: bool = False) -> bool:
     return asks(data.decode("latin-1"), whole_file=not assume_compiled)
 
 
-def asks(text: str, whole_file: bool = False) -> bool:
-    """Whether the text may read or demand data. For a whole file, calls that every file has don't count."""
-    known = operators()
-    calls = known.source_calls if whole_file else known.source_calls_of_functions
-    if calls.search(text) is not None:
+def holds_comments(data: bytes) -> bool:
+    """Whether a file's bytes may hold comments that silence findings, or words that some rule finds anywhere."""
+    if any(token in data for token in operators().comment_tokens):
         return True
-    return any(pattern.search(text) for pattern in known.source_patterns) or _tested_element(text)
+    return (b"noqa" in data or b"NOQA" in data) and _NOQA.search(data) is not None
 
 
-def rows_that_use(name: str, text: str) -> list[int]:
-    """The rows (from 1) in which a name is called, handed on, or looked up in `self`."""
+def asks(text: str, whole_file: bool = False) -> bool:
+    """Whether the text may read data. A whole file's strings and comments are looked at, too: that is cheaper."""
+    text = text.replace("\r\n", "\n")
+    return (_reads(text) and (whole_file or _reads(_without_prose(text)))) or _tested_tensor(text)
+
+
+def _reads(text: str) -> bool:
+    known = operators()
+    if known.source_calls.search(text) is not None:
+        return True
+    return any(pattern.search(text) for pattern in known.source_patterns) or _tested_element(text) or _kept(text)
+
+
+def _without_prose(text: str) -> str:
+    """The text with empty strings in place of its strings, and without comments; f-strings hold expressions."""
+
+    def kept(match: re.Match[str]) -> str:
+        found, start = match.group(), match.start()
+        if found[0] == "#":
+            return ""
+        prefix = text[max(start - 2, 0) : start].lower()
+        return found if prefix.endswith("f") or prefix == "fr" else '""'
+
+    return _PROSE.sub(kept, text)
+
+
+def places_that_use(name: str, text: str) -> list[int]:
+    """The offsets at which a name is called, handed on, or looked up in an object."""
     found: list[int] = []
-    row, counted, length = 1, 0, len(name)
+    length = len(name)
     place = text.find(name)
     while place >= 0:
         end = place + length
         if not _WORD.match(text, max(place - 1, 0), place) and (
-            _HANDED_ON.match(text, end) or (text.startswith("self.", place - 5) and not _WORD.match(text, end))
+            _HANDED_ON.match(text, end) or (text[max(place - 1, 0) : place] == "." and not _WORD.match(text, end))
         ):
-            row += text.count("\n", counted, place)
-            counted = place
-            found.append(row)
+            found.append(place)
         place = text.find(name, end)
     return found
+
+
+def _kept(text: str) -> bool:
+    """Elements chosen by a name that holds a comparison: `keep = scores > 0.5`, `boxes[keep]`."""
+    for match in operators().comparisons.finditer(text):
+        name = text[text.rfind("\n", 0, match.start()) + 1 : match.start()].strip()
+        if name.isidentifier() and (f"[{name}]" in text or f"[{name}," in text):
+            return True
+    return False
 
 
 @cache
@@ -63,10 +102,45 @@ def _element() -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 def _tested_element(text: str) -> bool:
-    """An element compared in a test: `if tokens[0] == end:`."""
+    """An element compared in a test, which may go over several lines: `if tokens[0] == end:`."""
     element, test = _element()
+    searched = 0
     for match in element.finditer(text):
-        start = text.rfind("\n", 0, match.start()) + 1
+        opened = text.rfind("[", 0, match.start())
+        if text.endswith("shape", 0, opened):
+            continue
+        start = max(text.rfind(":\n", searched, opened) + 1, opened - LONGEST_TEST, searched)
         if test.search(text, start, match.start()):
             return True
+        searched = match.start()
     return False
+
+
+def _tested_tensor(text: str) -> bool:
+    """What is declared to be a tensor, or computed from that, as a test or a count: `if flag:`, `while a - b > 1`."""
+    tensor, declared, computed, tests = _declared_tensors()
+    names: set[str] = set()
+    for match in tensor.finditer(text):
+        start = match.start()
+        parameter = declared.search(text, max(text.rfind("\n", 0, start), start - 80), start)
+        if parameter is not None:
+            names.add(parameter.group(1))
+    if not names:
+        return False
+    for match in computed.finditer(text):
+        if not names.isdisjoint(match.group(2).split()):
+            names.add(match.group(1))
+    return any(match.group(1) in names for test in tests for match in test.finditer(text))
+
+
+@cache
+def _declared_tensors() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str], list[re.Pattern[str]]]:
+    """Their type, what stands before it, assignments of plain arithmetic, and tests and counts of a name."""
+    tested = r" \(*(?:not )?(\w+)(?=\s*(?:[-+*<>:),]|[=!]=|\n|and\b|or\b|else\b))"
+    tests = [re.compile(word + tested) for word in ("if", "while", "assert", "and", "or", "not")]
+    return (
+        re.compile(r"Tensor\b"),
+        re.compile(r"(\w+)\s*:\s*[\"']?(?:[\w.]+\[)?[\w.]*$"),
+        re.compile(r"\n[ \t]+(\w+) = ([\w +\-*/]+)(?=\n)"),
+        [*tests, re.compile(r"range\((?:[^()\n]*\W)?(\w+)\)")],
+    )

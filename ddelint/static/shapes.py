@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ddelint.operators import StaticPosition, operators, terminal_name
@@ -25,6 +25,7 @@ from ddelint.static.domain import (
     form_of,
     fresh_symbol,
     join,
+    replace,
     series,
 )
 from ddelint.static.facts import NONNEGATIVE

@@ -15,18 +15,17 @@ class State:
 
     __slots__ = ("attributes", "facts", "names", "reads")
 
-    def __init__(self, names: dict[str, Value] | None = None) -> None:
+    def __init__(self, names: dict[str, Value] | None = None, facts: Facts | None = None) -> None:
         self.names: dict[str, Value] = names if names is not None else {}
         self.attributes: dict[str, Value] = {}
-        self.facts = Facts()
+        self.facts = facts if facts is not None else Facts()
         self.reads: dict[object, ast.expr] = {}
         """Numbers read on every path to here, by what was read: a second read makes a second symbol."""
 
     def copy(self) -> State:
         """An independent copy."""
-        other = State(dict(self.names))
+        other = State(dict(self.names), self.facts.copy())
         other.attributes = dict(self.attributes)
-        other.facts = self.facts.copy()
         other.reads = dict(self.reads)
         return other
 
@@ -48,22 +47,18 @@ def join_states(states: list[State]) -> State | None:
         return None
     result = states[0]
     for other in states[1:]:
-        names = result.names
-        merged: dict[str, Value] = {}
-        for name, value in names.items():
-            theirs = other.names.get(name)
-            # bound on one path only: on the other a use would raise, so this path's value is the one seen
-            merged[name] = value if theirs is None else join(value, theirs)
-        for name, value in other.names.items():
-            if name not in merged:
-                merged[name] = value
-        joined = State(merged)
+        merged = dict(result.names)
+        # bound on one path only: on the other a use would raise, so this path's value is the one seen
+        for name, theirs in other.names.items():
+            ours = merged.get(name)
+            if ours is not theirs:
+                merged[name] = theirs if ours is None else join(ours, theirs)
+        joined = State(merged, result.facts.common(other.facts))
         for chain, value in result.attributes.items():
-            theirs = other.attributes.get(chain)
-            joined.attributes[chain] = UNKNOWN if theirs is None else join(value, theirs)
+            there = other.attributes.get(chain)
+            joined.attributes[chain] = UNKNOWN if there is None else join(value, there)
         for chain in other.attributes:
             joined.attributes.setdefault(chain, UNKNOWN)
-        joined.facts = result.facts.common(other.facts)
         joined.reads = {key: node for key, node in result.reads.items() if other.reads.get(key) is node}
         result = joined
     return result

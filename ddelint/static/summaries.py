@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ddelint.static.domain import (
     UNKNOWN,
@@ -29,6 +29,7 @@ from ddelint.static.domain import (
     Unbacked,
     Value,
     fresh_symbol,
+    replace,
 )
 from ddelint.static.facts import UNBOUNDED, Bounds, Facts
 

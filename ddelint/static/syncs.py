@@ -21,7 +21,8 @@ def syncs(index: FileIndex, assume_compiled: bool) -> Iterator[ast.expr]:
 
 def _names_a_device(text: str) -> bool:
     ways = ('"{}', "'{}", ".{}(")
-    return any(way.format(name) in text for name in operators().regions["accelerators"] for way in ways)
+    named = [name for name in operators().regions["accelerators"] if name in text]
+    return any(way.format(name) in text for name in named for way in ways)
 
 
 def _of_function(index: FileIndex, function: FunctionNode) -> Iterator[ast.expr]:

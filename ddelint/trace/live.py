@@ -34,8 +34,8 @@ class LiveCaptures:
             raise DdelintError("tracing needs a system with fork (Linux or macOS)")
         if worker.is_unforkable():
             raise DdelintError(
-                "this process has opened a CUDA device, which a fork of it cannot use: "
-                "capture before the first use of the GPU, or use `ddelint run`"
+                "this process has opened a CUDA device, or has run a backward pass whose threads wait for one, "
+                "and a fork of it cannot use these: capture before that, or use `ddelint run`"
             )
         self.run = ScriptRun(tuple(one.info for one in recorder.captures), recorder.left_out)
         self._answers = _Answers(recorder, options, texts)

@@ -105,9 +105,9 @@ def ways(sample: Sample, parameters: Sequence[str]) -> list[Way]:
 
 
 def _elements(index: int, name: str, value: torch.Tensor) -> Iterator[Way]:
-    count = value.numel() if value.numel() <= _MOST_ELEMENTS else 1
-    for element in range(count if count > 1 or value.numel() > 1 else 0):
-        yield Way(index, name, "element", 1, is_integer(value), element)
+    if value.numel() > 1:  # a single one is moved by `all`
+        for element in range(value.numel() if value.numel() <= _MOST_ELEMENTS else 1):
+            yield Way(index, name, "element", 1, is_integer(value), element)
 
 
 class Climb:

@@ -30,6 +30,7 @@ PARSE = (
     "import ast, gc; gc.disable()\n"
     "for data in {}:\n    try: ast.parse(data)\n    except (SyntaxError, ValueError): pass\n"
 )
+WALKED = SCAN + PARSE.format("kept").replace("ast.parse(data)", "[None for _ in ast.walk(ast.parse(data))]")
 KEPT, ALL = SCAN + PARSE.format("kept"), WALK + PARSE.format("(p.read_bytes() for p in FILES)")
 
 
@@ -61,6 +62,7 @@ def _measure(folders: list[str], turns: int, working: Path, title: str) -> None:
         "read the files": python("-c", READ, *folders),
         "read, and scan the bytes": python("-c", SCAN, *folders),
         "the same, and ast.parse what the scan keeps": python("-c", KEPT, *folders),
+        "the same, and ast.walk over each tree": python("-c", WALKED, *folders),
         "ast.parse of all files": python("-c", ALL, *folders),
         "ddelint, no cache, -j 1": [*quiet, "--no-cache", "-j", "1"],
         "ddelint, no cache, -j 2": [*quiet, "--no-cache", "-j", "2"],

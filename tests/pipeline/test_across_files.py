@@ -10,6 +10,7 @@ import pytest
 from ddelint.options import CheckOptions, Mode
 from ddelint.pipeline.checking import run_check
 from ddelint.report.model import Silence
+from ddelint.static.project import Project
 
 
 class Tree:
@@ -30,12 +31,19 @@ class Tree:
 
     def check(self, *names: str, cache: bool = False) -> list[str]:
         """File, row and code of each finding under the names (default: everything)."""
+        return self._run(names, cache=cache)
+
+    def fix(self, *names: str) -> list[str]:
+        """Likewise what is left after `--fix`."""
+        return self._run(names, fix=True)
+
+    def _run(self, names: tuple[str, ...], *, cache: bool = False, fix: bool = False) -> list[str]:
         options = CheckOptions(
-            mode=Mode.STATIC, root=str(self._root), cache_folder=str(self._root / "cache"), cache=cache
+            mode=Mode.STATIC, root=str(self._root), cache_folder=str(self._root / "cache"), cache=cache, fix=fix
         )
         paths = [str(self._root / "src" / name) for name in names or ("",)]
         report = run_check(paths, options, Silence())
-        return [f"{Path(d.span.filename).name}:{d.span.row} {d.code}" for d in report.diagnostics]
+        return [f"{Path(d.span.filename).name}:{d.span.row} {d.code}" for d in report.remaining]
 
 
 @pytest.fixture
@@ -165,3 +173,20 @@ def test_imports_in_a_circle_end(tree: Tree) -> None:
         "import torch\nfrom .c import C\n\n\nclass C(C):\n    def forward(self, x):\n        return x.any()\n",
     )
     assert tree.check() == []
+
+
+def test_what_others_compile_is_still_told_once_its_file_is_rewritten(tree: Tree) -> None:
+    tree.write("pkg/helper.py", "import torch  # ddelint: ignore[DDE102]\n" + HELPER)
+    tree.write("pkg/caller.py", "import torch\nfrom .helper import count\n\nfast = torch.compile(count)\n")
+    assert tree.check() == ["helper.py:1 DDE003", "helper.py:5 DDE101"]
+    assert tree.fix() == ["helper.py:5 DDE101"]
+    assert tree.check() == ["helper.py:5 DDE101"]
+
+
+def test_a_rewritten_file_tells_of_itself_as_it_is_now(tmp_path: Path) -> None:
+    name = str(tmp_path / "a.py")
+    project = Project([name, str(tmp_path / "b.py")])
+    project.hand(name, b"from torch import nonzero as nz\nfrom .b import f\n")
+    assert project.resolve(name, "nz") == "torch.nonzero"
+    project.hand(name, b"from torch import unique as nz\n")
+    assert project.resolve(name, "nz") == "torch.unique"

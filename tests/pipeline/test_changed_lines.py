@@ -65,6 +65,22 @@ def test_a_question_on_a_changed_line_is_told(model: Path) -> None:
     assert found("model.py") == [("DDE103", 11)]
 
 
+def test_rows_are_counted_as_python_counts_them(model: Path) -> None:
+    pages = "# a page\f\n" * 6
+    model.write_text(pages + OLD)
+    git("commit", "-aqm", "pages")
+    model.write_text(pages + OLD.replace("x.min() < 0", "x.min() < 1"))
+    assert found("model.py") == [("DDE103", 16)]
+
+
+def test_a_file_that_no_longer_parses_is_told_wherever_the_change_was(model: Path) -> None:
+    opened = OLD.replace("x = x * 2", "x = (\n                x * 2\n            )")
+    model.write_text(opened)
+    git("commit", "-aqm", "parentheses")
+    model.write_text(opened.replace("            )\n", ""))
+    assert [code for code, _ in found("model.py")] == ["DDE001"]
+
+
 def test_a_number_born_on_a_changed_line_is_told_where_it_is_asked_for(model: Path) -> None:
     model.write_text(OLD.replace("n = x.shape[0]", "n = x.sum().item()"))
     assert found("model.py") == [("DDE101", 8)]

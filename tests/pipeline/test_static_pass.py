@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterator, Sequence
+import subprocess
+import sys
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -124,26 +127,45 @@ def test_without_a_cache_nothing_is_written(tmp_path: Path, options: CheckOption
     assert not (tmp_path / "cache").exists()
 
 
-def test_several_processes_say_the_same_in_the_same_order(
-    tmp_path: Path, options: CheckOptions, monkeypatch: pytest.MonkeyPatch
-) -> None:
+SEVERAL_PROCESSES = """
+import json, os, sys
+from ddelint.options import CheckOptions, Mode
+from ddelint.pipeline import static_pass
+from ddelint.pipeline.checking import run_check
+from ddelint.report.model import Silence
+
+static_pass.FILES_A_PROCESS = static_pass.AT_ONCE = 2
+whole, used = static_pass._in_processes, []
+
+def noted(jobs, project, processes):
+    used.append(processes)
+    return whole(jobs, project, processes)
+
+static_pass._in_processes = noted
+root, jobs = sys.argv[1], int(sys.argv[2])
+told = run_check([root], CheckOptions(mode=Mode.STATIC, root=root, cache=False, jobs=jobs), Silence())
+print(json.dumps({"used": used, "told": [repr(found) for found in told.diagnostics]}))
+"""
+
+
+def test_several_processes_say_the_same_in_the_same_order(tmp_path: Path) -> None:
+    """In interpreters of their own: beside the threads that other tests leave behind, one process reads."""
     for number in range(12):
         make(tmp_path, f"src/m{number:02}.py", ASKS.format(number=number) if number % 3 else "x = 1\n")
-    alone = check(tmp_path / "src", replace(options, cache=False))
-    monkeypatch.setattr(static_pass, "FILES_A_PROCESS", 2)
-    monkeypatch.setattr(static_pass, "AT_ONCE", 2)
-    used: list[int] = []
-    whole = static_pass._in_processes
-
-    def noted(jobs: Sequence[static_pass.Job], project: Project | None, processes: int) -> Iterator[static_pass.Answer]:
-        used.append(processes)
-        return whole(jobs, project, processes)
-
-    monkeypatch.setattr(static_pass, "_in_processes", noted)
-    together = check(tmp_path / "src", replace(options, cache=False, jobs=3))
-    assert used == [3]
-    assert len(together.diagnostics) == 8
-    assert together.diagnostics == alone.diagnostics
+    alone, together = (
+        json.loads(
+            subprocess.run(
+                [sys.executable, "-c", SEVERAL_PROCESSES, str(tmp_path / "src"), jobs],
+                check=True,
+                capture_output=True,
+                text=True,
+            ).stdout
+        )
+        for jobs in ("1", "3")
+    )
+    assert (alone["used"], together["used"]) == ([], [3])
+    assert len(together["told"]) == 8
+    assert together["told"] == alone["told"]
 
 
 def test_a_file_by_name_is_parsed_whatever_it_holds(tmp_path: Path, options: CheckOptions) -> None:
@@ -158,7 +180,48 @@ def test_a_broken_file_that_could_matter_is_told_of_in_a_folder(tmp_path: Path, 
     assert [code.split()[1] for code in codes(check(tmp_path / "src", options))] == ["DDE001"]
 
 
+@pytest.mark.parametrize("path", ["src", "src/broken.py"])
+def test_a_file_that_does_not_parse_is_no_crash_where_an_entry_is_looked_for(
+    tmp_path: Path, options: CheckOptions, path: str
+) -> None:
+    make(tmp_path, "src/broken.py", ASKS.format(number="(") + "\n")
+    told = run_check([str(tmp_path / path)], replace(options, mode=Mode.DEFAULT), Silence())
+    assert codes(told) == ["broken.py:7 DDE001"]
+
+
+@pytest.mark.parametrize(
+    "comment", ["ddelint: ignore[DDE101]", "noqa: DDE101", "noqa: E501, DDE101", "NOQA:DDE101", "noqa:  W1 DDE101"]
+)
+def test_a_comment_silences_in_every_form(tmp_path: Path, options: CheckOptions, comment: str) -> None:
+    make(tmp_path, "src/a.py", ASKS.format(number="3:  # " + comment + "\n#").replace("#:", "#"))
+    assert codes(check(tmp_path / "src", options)) == []
+
+
+def test_a_comment_counts_in_a_file_that_is_linked(tmp_path: Path, options: CheckOptions) -> None:
+    make(tmp_path, "shared/x.py", ASKS.format(number="3:  # ddelint: ignore[DDE101]\n#").replace("#:", "#"))
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "link.py").symlink_to(tmp_path / "shared" / "x.py")
+    assert codes(check(tmp_path / "src", options)) == []
+
+
 def test_comments_in_a_file_without_findings_are_looked_at(tmp_path: Path, options: CheckOptions) -> None:
     make(tmp_path, "src/a.py", "x = 1  # ddelint: ignore[DDE101]\n")
     for _ in range(2):
         assert codes(check(tmp_path / "src", options)) == ["a.py:1 DDE003"]
+
+
+def test_beside_another_thread_one_process_reads(
+    tmp_path: Path, options: CheckOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(4):
+        make(tmp_path, f"src/m{number}.py", ASKS.format(number=number))
+    monkeypatch.setattr(static_pass, "FILES_A_PROCESS", 2)
+    monkeypatch.setattr(static_pass, "_in_processes", None)
+    done = threading.Event()
+    other = threading.Thread(target=done.wait, daemon=True)
+    other.start()
+    try:
+        assert len(codes(check(tmp_path / "src", replace(options, cache=False, jobs=2)))) == 4
+    finally:
+        done.set()
+        other.join()

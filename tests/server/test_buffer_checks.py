@@ -13,11 +13,14 @@ pytest.importorskip("pygls", reason="the extra `server` is not installed")
 
 from lsprotocol import types
 
+from ddelint import config
 from ddelint.diagnostics import Span
 from ddelint.errors import DdelintError
+from ddelint.server import checks, language_server
 from ddelint.server.checks import Cancelled, check_text, trace_file
 from ddelint.server.language_server import make_server
-from ddelint.server.positions import overlap, place, position, range_of
+from ddelint.server.positions import overlap, position, range_of
+from ddelint.server.telling import Document
 
 TEXT = """def helper(x):
     return x
@@ -33,7 +36,6 @@ class Model:
 def test_columns_are_counted_as_the_editor_does(encoding: str, columns: int) -> None:
     lines = ["a\U0001f40db = 1\n"]
     assert position(lines, 1, 4, encoding) == types.Position(0, columns)
-    assert place(types.Position(0, columns), lines, encoding) == (1, 4)
     span = range_of(Span("f", 1, 1, 2, 1), lines, encoding)
     assert (span.start, span.end) == (types.Position(0, 0), types.Position(1, 0))
 
@@ -55,6 +57,73 @@ def test_a_trace_that_nobody_waits_for_ends_before_its_next_step(tmp_path: Path)
     with pytest.raises(Cancelled):
         trace_file(path, path.read_text(), 1, told.append, cancelled)
     assert told == []
+
+
+MODELS = """import torch
+
+
+class A(torch.nn.Module):
+    def forward(self, x):
+        return x
+
+
+class B(torch.nn.Module):
+    def forward(self, x):
+        return x
+"""
+
+
+@pytest.mark.parametrize(
+    ("configured", "row", "entries"),
+    [
+        ("", 10, ["{here}:B"]),
+        ('[entries.o]\nentry = "other.py:f"\n', 10, ["{here}:B"]),
+        ('[entries.a]\nentry = "model.py:A"\n[entries.b]\nentry = "model.py:B"\n', 10, ["{folder}/model.py:B"]),
+        ('[entries.a]\nentry = "model.py:A"\n[entries.o]\nentry = "other.py:f"\n', 10, ["{folder}/model.py:A"]),
+    ],
+    ids=["nothing configured", "of another file", "of this definition", "of another definition"],
+)
+def test_which_entry_a_cursor_means(tmp_path: Path, configured: str, row: int, entries: list[str]) -> None:
+    (tmp_path / "ddelint.toml").write_text(configured)
+    path = tmp_path / "model.py"
+    path.write_text(MODELS)
+    options = config.resolve(config.discover(tmp_path), {})
+    found = checks._about_entry_at(path, MODELS, row, options)
+    named = [entry.entry for entry in (*found.entries, found.entry) if entry is not None]
+    assert named == [entry.format(here=path, folder=tmp_path) for entry in entries]
+
+
+@pytest.mark.parametrize(
+    ("text", "offered"),
+    [
+        ("        if x.sum() > 0:\n            return 1\n", True),
+        ("        if x.sum() > 0 and \\\n  True:\n            return 1\n", False),
+    ],
+    ids=["a line", "a line that goes on behind a backslash"],
+)  # fmt: skip
+def test_a_comment_is_offered_where_it_can_stand(tmp_path: Path, text: str, offered: bool) -> None:
+    text = "import torch\n\n\nclass M(torch.nn.Module):\n    def forward(self, x):\n" + text
+    path = tmp_path / "model.py"
+    path.write_text(text)
+    document = Document(path.as_uri(), check_text(path, text), "utf-16")
+    (shown, *_) = document.diagnostics()
+    titles = [action.title for action in document.actions(shown.range, [])]
+    assert any("ignore it on this line" in title for title in titles) is offered
+
+
+def test_the_end_of_the_server_ends_its_traces() -> None:
+    server = make_server()
+    waiting = server._traces["file:///model.py"] = threading.Event()
+    server.protocol.fm.features[types.SHUTDOWN](None)
+    assert waiting.is_set()
+
+
+def test_a_byte_order_mark_is_not_shown_by_an_editor(tmp_path: Path) -> None:
+    path = tmp_path / "model.py"
+    path.write_bytes(b"\xef\xbb\xbfx = 1\r\n")
+    assert language_server._holds(path, "x = 1\r\n")
+    assert not language_server._holds(path, "x = 2\r\n")
+    assert not language_server._holds(tmp_path / "nothing.py", "")
 
 
 def test_a_file_that_is_excluded_has_no_findings(tmp_path: Path) -> None:

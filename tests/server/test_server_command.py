@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import importlib.util
+
 import pytest
 
 from ddelint.cli import main
-from ddelint.commands import server
 
 
 def test_it_says_which_extra_is_missing(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(server, "find_spec", lambda name: None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(SystemExit) as end:
         main(["server"], prog_name="ddelint")
     assert end.value.code == 2

@@ -64,15 +64,17 @@ def narrow(context: Context) -> Iterator[Candidate]:
             )
         if not cut.step:
             # torch 2.13's Inductor fails on some views whose start is a number of run time
-            rows = f"{torch}.arange({cut.length}, device={cut.base}.device)" + (f" + {cut.start}" * (cut.start != "0"))
+            rows = f"{torch}.arange({cut.length}, device={cut.base}.device)"
+            if cut.start != "0":
+                rows += f" + {cut.start}" if cut.start.isidentifier() else f" + ({cut.start})"
             yield from offer(
                 context,
                 "narrow",
                 Claim.RESTRUCTURED,
-                f"`{' '.join(source.segment(node).split())}` cannot be compiled as a view; picked by index, it can",
+                f"{message}; so does picking its rows by index",
                 [(node, f"{cut.base}.index_select({cut.dimension}, {rows})")],
                 imports=imports,
-                notes=("a copy, where the slice was a view", _STRICT.replace("narrow", "index_select")),
+                notes=("a copy, where the slice was a view", "it raises where the slice reaches beyond what is there"),
             )
 
 

@@ -1,0 +1,104 @@
+"""One report of both passes: what a trace proves, and what a call says that it has mended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from ddelint.diagnostics import Applicability, Diagnostic, Edit, Severity, Span
+from ddelint.options import CheckOptions, Mode
+from ddelint.pipeline.gathering import Run, Sources, roots
+from ddelint.pipeline.reporting import report
+from ddelint.pipeline.static_pass import check_files
+from ddelint.report.model import Report, Silence
+from ddelint.rewrite.history import History
+
+STEP = """\
+import torch
+
+compiled = torch.compile(lambda x: x.sum())
+
+
+def step(x):
+    with torch.autocast("cpu"):
+        loss = compiled(x)
+    loss.backward()
+"""
+
+
+def run_on(folder: Path, files: Mapping[str, str], *, fix: bool = False) -> Run:
+    """What the static pass gathers of these files."""
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    paths = [str(folder)]
+    run = Run(CheckOptions(mode=Mode.STATIC, cache=False, fix=fix), Silence(), Sources(roots(paths), {}))
+    check_files([str(folder / name) for name in files], frozenset(), run)
+    return run
+
+
+def traced(path: Path, row: int) -> Diagnostic:
+    """What a trace says of gradients that are off."""
+    return Diagnostic(
+        "DDE701", "gradients", Span(str(path), row, 1, row, 5), Severity.WARNING, ("trace",), detail="off by 1e-2"
+    )
+
+
+def proven(told: Report) -> list[str]:
+    """The files of findings whose fix is safe, for it was run."""
+    safe = [d for d in told.remaining if d.fix is not None and d.fix.applicability is Applicability.SAFE]
+    assert all(d.evidence is not None and d.evidence.backward for d in safe)
+    return [Path(d.span.filename).name for d in safe]
+
+
+def test_a_trace_proves_the_fix_of_the_only_place_that_it_can_mean(tmp_path: Path) -> None:
+    run = run_on(tmp_path, {"a.py": STEP})
+    run.traced.append(traced(tmp_path / "a.py", 3))
+    told = report(run, files=1)
+    assert proven(told) == ["a.py"]
+    assert len(told.remaining) == 1
+
+
+def test_a_trace_proves_nothing_where_it_may_mean_one_of_several_places(tmp_path: Path) -> None:
+    run = run_on(tmp_path, {"a.py": STEP, "b.py": STEP})
+    run.traced.append(traced(tmp_path / "a.py", 3))
+    told = report(run, files=2)
+    assert proven(told) == []
+    assert [d.origin for d in told.remaining].count(("trace",)) == 1
+
+
+def test_two_traced_programs_do_not_prove_one_place(tmp_path: Path) -> None:
+    run = run_on(tmp_path, {"a.py": STEP})
+    run.traced += [traced(tmp_path / "a.py", 3), traced(tmp_path / "a.py", 1)]
+    assert proven(report(run, files=1)) == []
+
+
+LEFT = """\
+import torch
+
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        n = x.max().item()
+        torch._check_is_size(n)
+        return x.new_zeros(n), int(x.sum())  # ddelint: ignore[DDE105]
+"""
+
+
+def test_what_a_search_left_in_its_files_is_not_called_fixed(tmp_path: Path) -> None:
+    run = run_on(tmp_path, {"a.py": LEFT})
+    path = str(tmp_path / "a.py")
+    found = [(d.code, d.span.row) for d in report(run, files=1).remaining]
+    run = replace(run, options=replace(run.options, fix=True))
+    run.executed[path] = frozenset((1, 4, 5))  # it returned before the rows of the findings
+    new = [Edit(Span(path, 1, 1, 1, 1), "import math\n")]
+    run.history = History(run.sources, ()).add(new, 1)
+    told = report(run, files=1)
+    assert (tmp_path / "a.py").read_text() == "import math\n" + LEFT
+    assert told.fixed == ()
+    assert [(d.code, d.span.row) for d in told.remaining] == [(code, row + 1) for code, row in found]
+    assert found == [("DDE601", 7), ("DDE201", 8), ("DDE003", 8)]
+    assert all(d.fix is not None for d in told.remaining)
+    again = run_on(tmp_path, {}, fix=True)
+    check_files([path], frozenset(), again)
+    assert [d.code for d in report(again, files=1).fixed] == [code for code, _ in found]
