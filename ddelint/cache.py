@@ -10,9 +10,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -148,7 +148,9 @@ def clean(folder: str | Path) -> bool:
     folder = Path(folder)
     if not (folder / "CACHEDIR.TAG").is_file():
         return False
-    shutil.rmtree(folder)
+    from shutil import rmtree  # slow to load
+
+    rmtree(folder)
     return True
 
 
@@ -161,8 +163,18 @@ def _mark(folder: Path) -> None:
 @extensions.remembered
 def _fingerprint() -> str:
     """Changes when Python, the rules or the static pass change, in a checkout without a new version, too."""
-    package = Path(__file__).parent
-    rule_files = [*catalog.rules_folder().glob("*.toml"), *extensions.files()]
-    watched = [*rule_files, *package.glob("*.py"), *(package / "static").rglob("*.py")]
-    stamps = sorted((str(path), path.stat().st_mtime_ns, path.stat().st_size) for path in watched)
-    return hashlib.blake2b(json.dumps([VERSION, sys.version_info[:3], stamps]).encode(), digest_size=16).hexdigest()
+    package = os.path.dirname(__file__)
+    folders = [package, os.path.join(package, "static"), str(catalog.rules_folder())]
+    stamps = sorted(stamp for folder in folders for stamp in _stamps(folder))
+    others = sorted((str(path), *stamp_of(str(path))) for path in extensions.files())
+    made_by = json.dumps([VERSION, sys.version_info[:3], stamps, others])
+    return hashlib.blake2b(made_by.encode(), digest_size=16).hexdigest()
+
+
+def _stamps(folder: str) -> Iterator[tuple[str, int, int]]:
+    """Name, time of the last change, and size of what decides findings in the folder."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith((".py", ".toml")):
+                found = entry.stat()
+                yield entry.path, found.st_mtime_ns, found.st_size

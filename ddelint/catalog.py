@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from ddelint import extensions
-from ddelint.diagnostics import Applicability, Claim, Severity
 from ddelint.errors import DdelintError
+from ddelint.levels import Applicability, Claim, Severity
 
 DOCS_URL = "https://ddelint.readthedocs.io/rules/"
 _CODE = re.compile(r"DDE\d{3}")

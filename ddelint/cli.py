@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -266,6 +265,8 @@ def rule(code: str | None, every: bool, output_format: str, color: str) -> None:
     if output_format == "json":
         emit(rules.render_json(everything), None)
     else:
+        import shutil  # slow to load
+
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
         emit(rules.render_list(everything, width), None)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import tomllib
@@ -47,6 +46,8 @@ class Config:
 
 def suggestion(word: str, known: Iterable[str]) -> str:
     """` (did you mean …?)` for the nearest known word, or nothing."""
+    import difflib  # slow to load
+
     near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
     return f" (did you mean `{near[0]}`?)" if near else ""
 

@@ -4,62 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 
-
-class Severity(StrEnum):
-    """How bad a finding is; only the console's colour and the order on GitHub depend on it."""
-
-    ERROR = "error"
-    WARNING = "warning"
-    INFO = "info"
-
-
-class Applicability(StrEnum):
-    """What a fix may do to eager results (the words are ruff's)."""
-
-    SAFE = "safe"
-    """Eager results are the same, and both sides of every rewritten decision were run."""
-    UNSAFE = "unsafe"
-    """Narrows what the program accepts, needs a promise, or could not be run on both sides."""
-    DISPLAY = "display"
-    """For eyes only: never written."""
-
-
-class Claim(StrEnum):
-    """What a move says of itself; verification checks it. Members stand in the order of preference."""
-
-    EQUIVALENT = "equivalent"
-    GENERAL_PATH = "general path"
-    RESTRUCTURED = "restructured"
-    PROMISE = "promise"
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Span:
-    """A stretch of a file: rows and columns count from 1, columns in characters, the end is exclusive."""
-
-    filename: str
-    row: int
-    column: int
-    end_row: int
-    end_column: int
-
-    def contains(self, other: Span) -> bool:
-        """True when `other` lies within this span of the same file."""
-        return (
-            self.filename == other.filename
-            and (self.row, self.column) <= (other.row, other.column)
-            and (other.end_row, other.end_column) <= (self.end_row, self.end_column)
-        )
-
-    def overlaps(self, other: Span) -> bool:
-        """True when the two spans share at least one character."""
-        return (
-            self.filename == other.filename
-            and (self.row, self.column) < (other.end_row, other.end_column)
-            and (other.row, other.column) < (self.end_row, self.end_column)
-        )
+# in modules of their own, as a call that finds nothing needs no more than these
+from ddelint.levels import Applicability as Applicability
+from ddelint.levels import Claim as Claim
+from ddelint.levels import Severity as Severity
+from ddelint.spans import Edit as Edit
+from ddelint.spans import Span as Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +52,6 @@ class Frame:
     """Whether the file lies under the given PATHs."""
     carriers: tuple[tuple[str, str], ...] = ()
     """Local names that hold symbols of the question, and what they are to the compiler: `n`, `u0`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """Replace the text under `span` by `content`. An insertion has an empty span."""
-
-    span: Span
-    content: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,6 +20,8 @@ def write_atomically(path: Path, data: bytes, durable: bool = True) -> None:
         return
     if mode is not None and not os.access(target, os.W_OK):
         raise PermissionError(13, f"{path} is read-only")
+    import tempfile  # slow to load, and many calls write nothing
+
     handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
     try:
         with os.fdopen(handle, "wb") as file:

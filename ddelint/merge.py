@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from ddelint.diagnostics import Diagnostic
+if TYPE_CHECKING:
+    from ddelint.diagnostics import Diagnostic
 
 
 def merge(static: Iterable[Diagnostic], traced: Sequence[Diagnostic]) -> list[Diagnostic]:

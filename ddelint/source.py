@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ddelint.diagnostics import Edit, Span
+from ddelint.spans import Edit, Span
 
 
 def lines_of(text: str) -> list[str]:

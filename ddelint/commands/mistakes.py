@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 
 import click
@@ -32,6 +31,8 @@ def told(error: click.ClickException) -> str:
 
 def no_such_path(path: str, what: str = "file or folder") -> str:
     """The line for a PATH that does not exist; it may be a misspelt command, which comes first in the call, too."""
+    import difflib  # slow to load
+
     commands = _commands()
     near = difflib.get_close_matches(path, commands, n=1, cutoff=0.7)
     if near:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -165,9 +164,8 @@ def check_options(paths: Sequence[str], given: dict[str, Any]) -> CheckOptions:
     for path in paths:
         if path != STDIN and not os.path.exists(path):
             raise click.UsageError(no_such_path(path))
-    python = given["python"]
-    if python and shutil.which(python) is None:
-        raise click.UsageError(f"--python: there is no interpreter {python}")
+    if given["python"]:
+        _check_interpreter(given["python"])
     files_of(given)
     anchor = [given["stdin_filename"] or "."] if from_stdin else paths
     found = config_of(anchor, given["config_file"], given["isolated"])
@@ -218,6 +216,13 @@ def codes_of(given: dict[str, Any]) -> dict[str, tuple[str, ...] | None]:
         name: config.code_prefixes(given[name], f"--{name.replace('_', '-')}") if given.get(name) else None
         for name in ("select", "ignore", "extend_select")
     }
+
+
+def _check_interpreter(python: str) -> None:
+    import shutil  # slow to load
+
+    if shutil.which(python) is None:
+        raise click.UsageError(f"--python: there is no interpreter {python}")
 
 
 def _reference(option: str, text: str | None) -> str | None:

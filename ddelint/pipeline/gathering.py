@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ddelint.diagnostics import Diagnostic
 from ddelint.discovery import Discovered, DiscoveryError, python_files
 from ddelint.errors import DdelintError
 from ddelint.options import CheckOptions
@@ -16,6 +15,7 @@ from ddelint.report.model import Progress
 from ddelint.source import SourceError, SourceFile
 
 if TYPE_CHECKING:
+    from ddelint.diagnostics import Diagnostic
     from ddelint.rewrite.history import History
     from ddelint.static.project import Project
 

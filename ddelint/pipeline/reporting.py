@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ddelint import suppressions
 from ddelint.catalog import rule
-from ddelint.diagnostics import Applicability, Diagnostic, Evidence
+from ddelint.levels import Applicability
 from ddelint.merge import merge
 from ddelint.pipeline.gathering import PipelineError, Run, static_findings
 from ddelint.report.diff import unified_diff
 from ddelint.report.model import Report
 from ddelint.source import SourceFile
+
+if TYPE_CHECKING:
+    from ddelint.diagnostics import Diagnostic, Evidence
 
 
 def report(run: Run, *, files: int) -> Report:
@@ -82,6 +85,8 @@ def _proven(traced: Sequence[Diagnostic], static: Sequence[Diagnostic]) -> dict[
     ran = {d.span: d for d in traced if d.code == "DDE701"}
     if len(ran) != 1 or sum(d.code == "DDE701" for d in static) != 1:
         return {}
+    from ddelint.diagnostics import Evidence
+
     return {d.code: Evidence(backward=True, notes=(d.detail,)) for d in ran.values()}
 
 
@@ -120,6 +125,8 @@ def _after_writing(findings: Sequence[Diagnostic], rewritten: Mapping[str, str],
 
 def _found_again(source: SourceFile, left: Sequence[Diagnostic], run: Run) -> list[Diagnostic]:
     """What the static pass says of a new text, without what a trace knows better; `left` was found before."""
+    from ddelint import suppressions
+
     filename = source.filename
     found = suppressions.apply(source, list(static_findings(source, run)))
     if run.options.diff_base is not None:
@@ -139,7 +146,9 @@ def _found_again(source: SourceFile, left: Sequence[Diagnostic], run: Run) -> li
 
 def _needs_a_trace(code: str) -> bool:
     """Whether a trace may refute such a finding: a question not asked, a comment that silences what is traced."""
-    return rule(code).refutable or code == suppressions.UNUSED
+    from ddelint.suppressions import UNUSED
+
+    return rule(code).refutable or code == UNUSED
 
 
 def _refuted(diagnostic: Diagnostic, run: Run) -> bool:
@@ -151,8 +160,12 @@ def _refuted(diagnostic: Diagnostic, run: Run) -> bool:
 
 
 def _apply_suppressions(findings: list[Diagnostic], run: Run) -> list[Diagnostic]:
-    kept: list[Diagnostic] = []
     read = set(run.sources)
+    if not (findings or read):
+        return findings
+    from ddelint import suppressions  # a clean file pays for none of it
+
+    kept: list[Diagnostic] = []
     by_file: dict[str, list[Diagnostic]] = {name: [] for name in read}
     for finding in findings:
         by_file.setdefault(finding.span.filename, []).append(finding)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from ddelint import catalog
-from ddelint.diagnostics import Applicability, Diagnostic, Edit, Evidence, Fix, Frame, Severity, Span, Symbol
+from ddelint.levels import Applicability, Severity
 from ddelint.report.diff import shown_path
 from ddelint.report.frame import Mark, render
 from ddelint.report.model import Report
 from ddelint.report.sources import Sources
 from ddelint.report.style import TAB, Style, bounds, words, wrapped
 from ddelint.source import SourceFile
+from ddelint.spans import Span
+
+if TYPE_CHECKING:
+    from ddelint.diagnostics import Diagnostic, Edit, Evidence, Fix, Frame, Symbol
 
 SECTION = 12
 """Columns before the text of a section."""
@@ -232,6 +236,8 @@ def _by_lines(edits: Sequence[Edit]) -> list[list[Edit]]:
 
 
 def _changed(new: list[str], old: list[str]) -> list[str]:
+    import difflib  # slow to load
+
     out: list[str] = []
     for tag, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag == "equal":

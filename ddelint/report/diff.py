@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from pathlib import Path
 
@@ -22,6 +21,8 @@ def unified_diff(filename: str, before: str, after: str, context: int = 3) -> st
 
     Lines end as the file's own lines do; a last line without an end is marked as diff does.
     """
+    import difflib  # slow to load
+
     name = shown_path(filename)
     lines = []
     for line in difflib.unified_diff(_lines(before), _lines(after), name, name, n=context):

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ddelint.catalog import rule
-from ddelint.diagnostics import Applicability, Claim, Diagnostic, Evidence
+from ddelint.levels import Applicability, Claim
 from ddelint.report.diff import shown_path
+
+if TYPE_CHECKING:
+    from ddelint.diagnostics import Diagnostic, Evidence
 
 _DEVICE_NOTE = "cuda not run"
 NOT_RUN = "not verified: nothing was run"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from ddelint.diagnostics import Applicability
-from ddelint.report import concise, console, github, json_, markdown, statistics
+from ddelint.levels import Applicability
+from ddelint.report import console
 from ddelint.report.evidence import explained
 from ddelint.report.model import Report
 from ddelint.report.style import Style
@@ -32,6 +32,8 @@ class Rendering:
 def render(report: Report, how: Rendering) -> str:
     """The whole text, with a line end after each line."""
     if how.statistics:
+        from ddelint.report import statistics
+
         if how.output_format == "json":
             return statistics.render_json(report, how.unsafe_fixes)
         return joined(statistics.render_text(report, how.unsafe_fixes))
@@ -43,6 +45,8 @@ def _full(report: Report, how: Rendering) -> str:
 
 
 def _concise(report: Report, how: Rendering) -> str:
+    from ddelint.report import concise
+
     return _for_people(concise.render_report(report, how.unsafe_fixes), report, how)
 
 
@@ -52,10 +56,14 @@ def _for_people(lines: Iterable[str], report: Report, how: Rendering) -> str:
 
 
 def _json(report: Report, how: Rendering) -> str:
+    from ddelint.report import json_
+
     return json_.render_report(report)
 
 
 def _json_lines(report: Report, how: Rendering) -> str:
+    from ddelint.report import json_
+
     return json_.render_lines(report)
 
 
@@ -66,6 +74,8 @@ def _sarif(report: Report, how: Rendering) -> str:
 
 
 def _github(report: Report, how: Rendering) -> str:
+    from ddelint.report import github
+
     return joined(github.render_report(report))
 
 
@@ -82,6 +92,8 @@ def _junit(report: Report, how: Rendering) -> str:
 
 
 def _markdown(report: Report, how: Rendering) -> str:
+    from ddelint.report import markdown
+
     return joined(markdown.render_report(report, how.command, how.unsafe_fixes, how.arguments))
 
 
@@ -103,7 +115,7 @@ _FORMATS: dict[str, Callable[[Report, Rendering], str]] = {
     "markdown": _markdown,
     "html": _html,
 }
-"""How each of options.FORMATS is written; what few calls need is imported by those."""
+"""How each of options.FORMATS is written; a call imports what it prints."""
 
 
 def render_diff(report: Report, style: Style, unsafe_fixes: bool = False) -> str:

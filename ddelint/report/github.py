@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from ddelint.diagnostics import Severity
+from ddelint.levels import Severity
 from ddelint.report.console import rule_name
 from ddelint.report.diff import shown_path
 from ddelint.report.model import Report

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from ddelint.diagnostics import Applicability, Diagnostic
+from ddelint.levels import Applicability
 from ddelint.report.diff import shown_path
 from ddelint.report.evidence import name_of, trusted_line, unmended
 from ddelint.report.model import Report
 from ddelint.version import VERSION
+
+if TYPE_CHECKING:
+    from ddelint.diagnostics import Diagnostic
 
 _LONGEST = 200
 """Characters of a cell that tells of a question."""

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ddelint.diagnostics import Applicability, Diagnostic
-
 if TYPE_CHECKING:
+    from ddelint.diagnostics import Applicability, Diagnostic
     from ddelint.measurements import Benchmark, Parity
     from ddelint.protocol import Comparison, Compilation, EntryFailure
 

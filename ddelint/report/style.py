@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import shutil
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
-from ddelint.diagnostics import Symbol
+if TYPE_CHECKING:
+    from ddelint.diagnostics import Symbol
+
 
 TAB = 4
 """Columns to the next tab stop in a code frame."""
@@ -149,8 +150,13 @@ def for_stream(stream: TextIO | None, color: str, verbose: bool = False) -> Styl
             painted = True
     else:
         painted = color == "always"
-    width = min(shutil.get_terminal_size((PLAIN_WIDTH, 24)).columns, PLAIN_WIDTH) if terminal else PLAIN_WIDTH
-    return Style(painted, _can_spell(stream), max(width, 40), verbose)
+    return Style(painted, _can_spell(stream), _columns() if terminal else PLAIN_WIDTH, verbose)
+
+
+def _columns() -> int:
+    import shutil  # slow to load
+
+    return max(min(shutil.get_terminal_size((PLAIN_WIDTH, 24)).columns, PLAIN_WIDTH), 40)
 
 
 def _can_spell(stream: TextIO) -> bool:

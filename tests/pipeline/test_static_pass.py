@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from ddelint.options import CheckOptions, Mode
-from ddelint.pipeline import static_pass
+from ddelint.pipeline import readers, static_pass
 from ddelint.pipeline.checking import run_check
 from ddelint.report.model import Report, Silence
 from ddelint.static.project import Project
@@ -48,13 +48,13 @@ def options(tmp_path: Path) -> CheckOptions:
 def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the files that are read instead of taken from the cache."""
     names: list[str] = []
-    whole = static_pass._do
+    whole = readers._do
 
-    def noted(job: static_pass.Job, project: Project | None) -> static_pass.Answer:
+    def noted(job: readers.Job, project: Project | None) -> readers.Answer:
         names.append(Path(job.path).name)
         return whole(job, project)
 
-    monkeypatch.setattr(static_pass, "_do", noted)
+    monkeypatch.setattr(readers, "_do", noted)
     return names
 
 
@@ -130,18 +130,18 @@ def test_without_a_cache_nothing_is_written(tmp_path: Path, options: CheckOption
 SEVERAL_PROCESSES = """
 import json, os, sys
 from ddelint.options import CheckOptions, Mode
-from ddelint.pipeline import static_pass
+from ddelint.pipeline import readers
 from ddelint.pipeline.checking import run_check
 from ddelint.report.model import Silence
 
-static_pass.FILES_A_PROCESS = static_pass.AT_ONCE = 2
-whole, used = static_pass._in_processes, []
+readers.FILES_A_PROCESS = readers.AT_ONCE = 2
+whole, used = readers._in_processes, []
 
 def noted(jobs, project, processes):
     used.append(processes)
     return whole(jobs, project, processes)
 
-static_pass._in_processes = noted
+readers._in_processes = noted
 root, jobs = sys.argv[1], int(sys.argv[2])
 told = run_check([root], CheckOptions(mode=Mode.STATIC, root=root, cache=False, jobs=jobs), Silence())
 print(json.dumps({"used": used, "told": [repr(found) for found in told.diagnostics]}))
@@ -215,8 +215,8 @@ def test_beside_another_thread_one_process_reads(
 ) -> None:
     for number in range(4):
         make(tmp_path, f"src/m{number}.py", ASKS.format(number=number))
-    monkeypatch.setattr(static_pass, "FILES_A_PROCESS", 2)
-    monkeypatch.setattr(static_pass, "_in_processes", None)
+    monkeypatch.setattr(readers, "FILES_A_PROCESS", 2)
+    monkeypatch.setattr(readers, "_in_processes", None)
     done = threading.Event()
     other = threading.Thread(target=done.wait, daemon=True)
     other.start()

@@ -1,0 +1,130 @@
+"""Reading files for the static pass, in this process or in several."""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from ddelint.cache import Content, content_of, stamp_of
+from ddelint.static.project import Project
+from ddelint.static.reading import Reading, prepare, read
+
+FILES_A_PROCESS = 48
+"""Fewer files than that are not worth a process of their own."""
+AT_ONCE = 16
+"""How many files a process is given at a time."""
+BETWEEN_COLLECTIONS = 1000
+"""Files after which what reference counting left behind is looked for."""
+_NOTHING = Reading()
+
+
+@dataclass(slots=True)
+class Job:
+    """One file to read."""
+
+    path: str
+    assume_compiled: bool
+    parse: bool
+    """Parse it in any case: somebody named it."""
+    roots: tuple[str, ...] = ()
+    """Its functions that other files compile."""
+    remember: bool = True
+    """Whether a cache wants to know what the file was."""
+
+
+@dataclass(slots=True)
+class Answer:
+    """What came of a job; `error` where the file cannot be read."""
+
+    path: str
+    content: Content | None = None
+    reading: Reading | None = None
+    """None: nothing was found, and nothing need be said."""
+    error: str = ""
+
+
+def answers(jobs: Sequence[Job], project: Project | None, processes: int) -> Iterator[Answer]:
+    """Do the jobs, here or in several processes; the answers come in the order of the jobs."""
+    prepare()
+    processes = min(processes, len(jobs) // FILES_A_PROCESS)
+    with _without_collector():
+        if processes < 2 or not _can_fork():
+            for number, job in enumerate(jobs, 1):
+                yield _do(job, project)
+                if number % BETWEEN_COLLECTIONS == 0:
+                    gc.collect()
+            return
+        yield from _in_processes(jobs, project, processes)
+
+
+def _can_fork() -> bool:
+    """Whether processes can be forked: where another thread runs, it may hold a lock that no process would give back.
+
+    A process that is spawned runs the caller's `__main__` again, which may be a script that checks.
+    """
+    import threading
+
+    return hasattr(os, "fork") and threading.active_count() == 1
+
+
+def _in_processes(jobs: Sequence[Job], project: Project | None, processes: int) -> Iterator[Answer]:
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+
+    context = multiprocessing.get_context("fork")
+    # what the initializer is given is not copied: a fork has it
+    with ProcessPoolExecutor(processes, context, initializer=_start, initargs=(project,)) as pool:
+        for done in pool.map(_do_all, [jobs[i : i + AT_ONCE] for i in range(0, len(jobs), AT_ONCE)]):
+            yield from done
+
+
+def _start(project: Project | None) -> None:
+    global _project
+    _project = project
+    gc.freeze()
+    gc.disable()
+
+
+_done = 0
+_project: Project | None = None
+"""In a process of the pool: the files of the call."""
+
+
+def _do_all(jobs: Sequence[Job]) -> list[Answer]:
+    global _done
+    done = [_do(job, _project) for job in jobs]
+    _done += len(jobs)
+    if _done > BETWEEN_COLLECTIONS:
+        _done = 0
+        gc.collect()
+    return done
+
+
+def _do(job: Job, project: Project | None) -> Answer:
+    try:
+        stamp = stamp_of(job.path)
+        with open(job.path, "rb") as file:
+            data = file.read()
+    except OSError as error:
+        return Answer(job.path, error=f"cannot read {job.path}: {error.strerror}")
+    reading = read(
+        job.path, data, assume_compiled=job.assume_compiled, parse=job.parse, project=project, roots=job.roots
+    )
+    return Answer(job.path, content_of(data, stamp) if job.remember else None, reading if reading != _NOTHING else None)
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Syntax trees are many objects and hardly any garbage: looking for cycles in them costs a third of the time."""
+    enabled = gc.isenabled()
+    gc.freeze()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+        if enabled:
+            gc.enable()
