@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ddelint.entry_api import Entry as Entry
     from ddelint.errors import DdelintError as DdelintError
     from ddelint.report.model import Report as Report
-    from ddelint.report.model import VerifyReport as VerifyReport
+    from ddelint.report.verified import VerifyReport as VerifyReport
     from ddelint.version import VERSION as __version__
 
 _EXPORTED = {
@@ -39,7 +39,7 @@ _EXPORTED = {
     "Severity": "ddelint.diagnostics",
     "Span": "ddelint.diagnostics",
     "Symbol": "ddelint.diagnostics",
-    "VerifyReport": "ddelint.report.model",
+    "VerifyReport": "ddelint.report.verified",
     "capture": "ddelint.api",
     "check": "ddelint.api",
     "fix": "ddelint.api",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -10,6 +11,7 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run the command line; exits with its code. What needs neither options nor files is answered without click."""
+    gc.set_threshold(100_000, 20, 20)  # importing makes many objects and no garbage; looking for it is a tenth of that
     if not _answered(sys.argv[1:]):
         from ddelint import cli
 

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
 
 from ddelint.errors import UsageError
-from ddelint.report.model import Progress, Report, Silence, VerifyReport
+from ddelint.report.model import Progress, Report, Silence
+from ddelint.report.verified import VerifyReport
 
 if TYPE_CHECKING:
     import click

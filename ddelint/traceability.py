@@ -18,9 +18,10 @@ from ddelint.pipeline.reporting import report
 from ddelint.pipeline.searching import entry_failure, search
 from ddelint.protocol import Compilation, EntryFailure
 from ddelint.report import verification
-from ddelint.report.model import Report, Silence, Verification, VerifyReport
+from ddelint.report.model import Report, Silence
 from ddelint.report.notebook import text
 from ddelint.report.style import Style
+from ddelint.report.verified import Verification, VerifyReport
 from ddelint.source import SourceError, SourceFile
 from ddelint.trace.session import Session
 

@@ -16,7 +16,8 @@ from click.testing import CliRunner, Result
 from ddelint.cli import main
 from ddelint.diagnostics import Applicability, Claim, Diagnostic, Edit, Fix, Span
 from ddelint.options import CheckOptions, EntryOption, Mode
-from ddelint.report.model import Progress, Report, VerifyReport
+from ddelint.report.model import Progress, Report
+from ddelint.report.verified import VerifyReport
 
 FINDING = Diagnostic("DDE101", "the compiler must answer `n > 4` while tracing", Span("model.py", 2, 4, 2, 9))
 FIXABLE = replace(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -33,3 +34,15 @@ def test_a_rule_that_is_none_is_told_of() -> None:
     done = run("rule", "DDE999")
     assert done.returncode == 2
     assert "there is no rule `DDE999`" in done.stderr
+
+
+def test_a_file_that_the_cache_knows_as_clean_loads_no_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    module = "import torch\n\n\nclass M(torch.nn.Module):\n    def forward(self, x):\n        return x + 1\n"
+    (tmp_path / "clean.py").write_text(module)
+    heavy = "sorted({'ddelint.operators', 'ddelint.static.reading', 'ddelint.diagnostics', 'rich'} & set(sys.modules))"
+    noted = f"import atexit; atexit.register(lambda: print({heavy}, file=sys.stderr))"
+    first, second = (run("check", "clean.py", "--static", "--isolated", before=noted) for _ in range(2))
+    assert "'ddelint.static.reading'" in first.stderr
+    assert second.stderr == "[]\n"
+    assert first.stdout == second.stdout == "All checks passed!\n"

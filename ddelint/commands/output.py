@@ -18,9 +18,10 @@ from ddelint.options import CheckOptions
 if TYPE_CHECKING:
     from ddelint.protocol import ScriptSpec
     from ddelint.report.formats import Rendering
-    from ddelint.report.model import Report, VerifyReport
+    from ddelint.report.model import Report
     from ddelint.report.progress import ClosingProgress
     from ddelint.report.style import Style
+    from ddelint.report.verified import VerifyReport
 
 FOUND_NOTHING, FOUND_SOMETHING, COULD_NOT_WORK = 0, 1, 2
 _ABOUT_OUTPUT = {

@@ -17,7 +17,8 @@ from ddelint.pipeline.gathering import PipelineError, Run, Sources, discover, re
 from ddelint.pipeline.searching import search, start_worker
 from ddelint.pipeline.versions import other_version
 from ddelint.protocol import EntryFailure
-from ddelint.report.model import Progress, Verification, VerifyReport
+from ddelint.report.model import Progress
+from ddelint.report.verified import Verification, VerifyReport
 
 if TYPE_CHECKING:
     from ddelint.rewrite.history import History

@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterator
 
 from ddelint.report import console, verification
-from ddelint.report.model import Report, VerifyReport
+from ddelint.report.model import Report
 from ddelint.report.sources import Sources
 from ddelint.report.style import Style
+from ddelint.report.verified import VerifyReport
 
 _PAINT = re.compile("\x1b\\[([0-9;]*)m")
 _CSS = {

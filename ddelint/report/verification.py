@@ -9,8 +9,8 @@ from typing import Any
 from ddelint.protocol import Compilation, EntryFailure, Mismatch, TargetResult
 from ddelint.report import measurements
 from ddelint.report.diff import shown_path
-from ddelint.report.model import Verification, VerifyReport
 from ddelint.report.style import Style
+from ddelint.report.verified import Verification, VerifyReport
 from ddelint.wire import to_wire
 
 SHOWN_MISMATCHES = 5

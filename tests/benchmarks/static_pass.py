@@ -31,6 +31,16 @@ PARSE = (
     "for data in {}:\n    try: ast.parse(data)\n    except (SyntaxError, ValueError): pass\n"
 )
 WALKED = SCAN + PARSE.format("kept").replace("ast.parse(data)", "[None for _ in ast.walk(ast.parse(data))]")
+TWO_PROCESSES = SCAN + (
+    "import ast, gc, os; gc.disable(); other = os.fork()\n"
+    "for data in kept[0 if other else 1 :: 2]:\n    try: ast.parse(data)\n    except (SyntaxError, ValueError): pass\n"
+    "if other: os.wait()\n"
+    "else: os._exit(0)\n"
+)
+UNINTERPRETED = (
+    "from ddelint.static import checks; checks.check_index = lambda index, assume_compiled: []\n"
+    "from ddelint.cli import main; main()"
+)
 KEPT, ALL = SCAN + PARSE.format("kept"), WALK + PARSE.format("(p.read_bytes() for p in FILES)")
 
 
@@ -47,8 +57,10 @@ def main() -> None:
 
 
 def _measure(folders: list[str], turns: int, working: Path, title: str) -> None:
-    call = python("-m", "ddelint", "check", *folders, "--static", "--isolated", "--exit-zero")
-    quiet = [*call, "-q", "--output-format", "concise"]
+    words = ["check", *folders, "--static", "--isolated", "--exit-zero"]
+    call = python("-m", "ddelint", *words)
+    shown = ["-q", "--output-format", "concise"]
+    quiet = [*call, *shown]
     first = subprocess.Popen(
         [*call, "-j", "1", "--output-format", "json"],
         env=ENVIRONMENT, cwd=working, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
@@ -63,7 +75,9 @@ def _measure(folders: list[str], turns: int, working: Path, title: str) -> None:
         "read, and scan the bytes": python("-c", SCAN, *folders),
         "the same, and ast.parse what the scan keeps": python("-c", KEPT, *folders),
         "the same, and ast.walk over each tree": python("-c", WALKED, *folders),
+        "read, scan, and ast.parse what is kept in two processes": python("-c", TWO_PROCESSES, *folders),
         "ast.parse of all files": python("-c", ALL, *folders),
+        "ddelint, its interpreter left out, -j 1": python("-c", UNINTERPRETED, *words, *shown, "--no-cache", "-j", "1"),
         "ddelint, no cache, -j 1": [*quiet, "--no-cache", "-j", "1"],
         "ddelint, no cache, -j 2": [*quiet, "--no-cache", "-j", "2"],
         "ddelint, nothing changed since the last call": [*quiet, "-j", "1"],

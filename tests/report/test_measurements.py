@@ -9,8 +9,8 @@ from dataclasses import replace
 from ddelint.measurements import Arm, Benchmark, Divergence, Measured, Parity, Remedy
 from ddelint.protocol import Comparison, Compilation, TargetResult
 from ddelint.report import measurements, verification
-from ddelint.report.model import Verification, VerifyReport
 from ddelint.report.style import Style, width_of
+from ddelint.report.verified import Verification, VerifyReport
 from ddelint.wire import from_wire, to_wire
 
 ORIGINAL = Measured(

@@ -7,8 +7,8 @@ import json
 from ddelint.diagnostics import Question, Span
 from ddelint.protocol import Comparison, Compilation, EntryFailure, Mismatch, TargetResult
 from ddelint.report import verification
-from ddelint.report.model import Verification, VerifyReport
 from ddelint.report.style import Style
+from ddelint.report.verified import Verification, VerifyReport
 
 OFF = Mismatch("seed 3", True, "compile", "value", "tensor([1.])", "tensor([2.])")
 QUESTION = Question(Span("model.py", 4, 8, 4, 13), "truth", "n > 4", "u0 > 4")
