@@ -35,11 +35,17 @@ class Known:
     file: str
     line: int
     message: str
+    found_by: tuple[str, ...] = ()
+    """The passes that found it; empty in a baseline of an older version, which didn't say."""
 
     @property
     def place(self) -> str:
         """`model.py:31 DDE101`: where it stood when the baseline was written."""
         return f"{self.file}:{self.line} {self.code}"
+
+
+IsExpected = Callable[[Known, str], bool]
+"""Whether a run would have found an entry's finding again, by the entry and the full name of its file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +73,8 @@ def read(filename: str | Path) -> tuple[Known, ...]:
         advice = f"move it away, then `--write-baseline {filename}` makes a new one"
         raise BaselineError(f"{filename} is {known} baseline: {advice}")
     try:
-        return tuple(Known(**entry) for entry in table["findings"])
-    except (KeyError, TypeError) as error:
+        return tuple(Known(**{**entry, "found_by": tuple(entry.get("found_by", ()))}) for entry in table["findings"])
+    except (KeyError, TypeError, AttributeError) as error:
         raise BaselineError(f"the baseline {filename} is damaged: {error}") from error
 
 
@@ -78,31 +84,20 @@ def read_older(filename: str | Path) -> tuple[Known, ...]:
 
 
 def compare(
-    findings: Sequence[Diagnostic],
-    lines_of: LinesOf,
-    filename: str | Path,
-    is_expected: Callable[[str, str], bool],
+    findings: Sequence[Diagnostic], lines_of: LinesOf, filename: str | Path, is_expected: IsExpected
 ) -> Compared:
-    """Which findings are new. `is_expected(file, code)`: whether this run would have found such a finding there again.
-
-    Raises BaselineError.
-    """
+    """Which findings are new. Raises BaselineError."""
     entries = {entry.fingerprint: entry for entry in read(filename)}
     base = Path(filename).absolute().parent
     made = fingerprints(findings, lines_of, base)
     new = tuple(finding for finding, mark in zip(findings, made, strict=True) if mark not in entries)
     matched = set(made)
     unmatched = [entry for mark, entry in entries.items() if mark not in matched]
-    stale = tuple(entry for entry in unmatched if is_expected(os.path.realpath(base / entry.file), entry.code))
+    stale = tuple(entry for entry in unmatched if is_expected(entry, os.path.realpath(base / entry.file)))
     return Compared(new, len(findings) - len(new), stale)
 
 
-def write(
-    findings: Sequence[Diagnostic],
-    lines_of: LinesOf,
-    filename: str | Path,
-    is_expected: Callable[[str, str], bool],
-) -> int:
+def write(findings: Sequence[Diagnostic], lines_of: LinesOf, filename: str | Path, is_expected: IsExpected) -> int:
     """Make `filename` the baseline of these findings; gives how many entries it has.
 
     Entries of an older baseline that are out of this run's sight (`is_expected` as in `compare`) stay. Raises
@@ -111,11 +106,11 @@ def write(
     base = Path(filename).absolute().parent
     made = fingerprints(findings, lines_of, base)
     entries = {
-        mark: Known(mark, d.code, relative(d.span.filename, base), d.span.row, d.message)
+        mark: Known(mark, d.code, relative(d.span.filename, base), d.span.row, d.message, d.origin)
         for mark, d in zip(made, findings, strict=True)
     }
     for entry in read_older(filename):
-        if not is_expected(os.path.realpath(base / entry.file), entry.code):
+        if not is_expected(entry, os.path.realpath(base / entry.file)):
             entries.setdefault(entry.fingerprint, entry)
     rows = sorted(entries.values(), key=lambda entry: (entry.file, entry.line, entry.code, entry.fingerprint))
     body = ",\n    ".join(json.dumps({name: getattr(entry, name) for name in Known.__slots__}) for entry in rows)

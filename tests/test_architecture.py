@@ -51,7 +51,8 @@ def imports_of(name: str, path: Path, known: set[str], at_start_only: bool = Fal
             assert node.level == 0, f"{path}:{node.lineno}: relative import"
             for alias in node.names:
                 full = f"{node.module}.{alias.name}"
-                yield (full if full in known else str(node.module)), node.lineno
+                private = node.module == "torch" and alias.name.startswith("_")
+                yield (full if full in known or private else str(node.module)), node.lineno
 
 
 def _statements(tree: ast.AST, at_start_only: bool) -> Iterator[ast.AST]:

@@ -93,9 +93,32 @@ def test_rules_that_are_not_selected_and_traced_ones_are_not_called_stale(folder
     known = written(folder)
     assert check(folder, baseline=known, select=("DDE2",)).warnings == ()
     table = json.loads(Path(known).read_text())
-    table["findings"].append({**table["findings"][0], "code": "DDE305", "fingerprint": "0" * 32})
+    table["findings"].append({**table["findings"][0], "code": "DDE305", "fingerprint": "0" * 32, "found_by": []})
     Path(known).write_text(json.dumps(table))
     assert check(folder, baseline=known).warnings == ()
+
+
+def test_what_only_a_trace_found_is_neither_missed_nor_dropped_without_one(folder: Path) -> None:
+    known = written(folder)
+    table = json.loads(Path(known).read_text())
+    assert [entry["found_by"] for entry in table["findings"]] == [["static"], ["static"]]
+    traced = {**table["findings"][0], "found_by": ["trace"], "fingerprint": "0" * 32, "line": 8}
+    table["findings"].append(traced)
+    Path(known).write_text(json.dumps(table))
+    assert check(folder, baseline=known).warnings == ()
+    written(folder)
+    assert [entry.place for entry in read(known)] == ["model.py:6 DDE201", "model.py:7 DDE105", "model.py:8 DDE201"]
+
+
+def test_a_baseline_that_does_not_say_which_pass_found_what_is_read(folder: Path) -> None:
+    known = written(folder)
+    table = json.loads(Path(known).read_text())
+    for entry in table["findings"]:
+        del entry["found_by"]
+    Path(known).write_text(json.dumps(table))
+    assert codes(check(folder, baseline=known)) == []
+    (folder / "model.py").write_text(MODEL.replace("int(x.sum())", "x.sum().item()"))
+    assert "1 entry of" in check(folder, baseline=known).warnings[0]
 
 
 def test_fixes_leave_alone_what_is_known(folder: Path) -> None:

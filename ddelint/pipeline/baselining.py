@@ -87,21 +87,23 @@ class _Lines:
 
 
 class _Expected:
-    """Whether this run would have found such a finding in such a file; never for sure on changed lines alone."""
+    """Whether this run would have found an entry's finding again; never for sure on changed lines alone."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
 
-    def __call__(self, filename: str, code: str) -> bool:
+    def __call__(self, entry: baseline.Known, filename: str) -> bool:
         run = self._run
-        if run.options.diff_base is not None or not run.options.at(filename).selects(code, filename):
+        if run.options.diff_base is not None or not run.options.at(filename).selects(entry.code, filename):
             return False
         if not os.path.exists(filename):
             return True  # the file is gone, and its findings with it
         if filename not in run.checked:
             return False
-        known = rules().get(code)
-        return known is None or "static" in known.found_by or filename in run.executed
+        if filename in run.executed or "static" in entry.found_by:
+            return True
+        known = rules().get(entry.code)
+        return not entry.found_by and (known is None or "static" in known.found_by)
 
 
 def _counted(count: int, one: str, many: str | None = None) -> str:

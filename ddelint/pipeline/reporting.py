@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -99,14 +99,19 @@ def _after_writing(findings: Sequence[Diagnostic], rewritten: Mapping[str, str],
     """Fixed findings marked as such; the others with their positions in the new text."""
     allowed = {Applicability.SAFE} | ({Applicability.UNSAFE} if run.options.unsafe_fixes else set())
     searched = frozenset(run.history.overlay) if run.history is not None else frozenset()
+    refused = _refused(findings, searched, run)
     told: list[Diagnostic] = []
     left: list[Diagnostic] = []
     """What the static pass alone found where a search wrote: its fixes are for the next call."""
+    waiting: dict[str, set[str]] = {}
+    """File → rules of which a fix met another one's."""
     for finding in findings:
         if finding.span.filename not in rewritten:
             told.append(finding)
         elif run.history is not None and finding.span.filename in searched and finding.origin == ("static",):
             left.append(finding.relocated(run.history.forward))
+        elif id(finding) in refused:
+            waiting.setdefault(finding.span.filename, set()).add(finding.code)
         elif finding.fix is not None and finding.fix.applicability in allowed:
             told.append(replace(finding, fixed=True))
         elif finding.origin != ("static",):
@@ -114,7 +119,7 @@ def _after_writing(findings: Sequence[Diagnostic], rewritten: Mapping[str, str],
     for filename, text in rewritten.items():
         source = SourceFile(filename, text, run.sources[filename].encoding)
         known = [finding.span for finding in told if not finding.fixed and finding.span.filename == filename]
-        open_ = _found_again(source, left, run)
+        open_ = _found_again(source, left, waiting.get(filename, ()), run)
         if filename in searched:
             from ddelint.rewrite.static_fixes import with_static_fixes
 
@@ -123,8 +128,29 @@ def _after_writing(findings: Sequence[Diagnostic], rewritten: Mapping[str, str],
     return told
 
 
-def _found_again(source: SourceFile, left: Sequence[Diagnostic], run: Run) -> list[Diagnostic]:
-    """What the static pass says of a new text, without what a trace knows better; `left` was found before."""
+def _refused(findings: Sequence[Diagnostic], searched: Collection[str], run: Run) -> frozenset[int]:
+    """Findings, by identity, whose fix met another one's, in files that are written once only: the traced ones."""
+    alone: dict[str, list[Diagnostic]] = {}
+    for finding in findings:
+        filename = finding.span.filename
+        if finding.fix is not None and finding.origin == ("static",) and filename in run.executed:
+            alone.setdefault(filename, []).append(finding)
+    if not alone:
+        return frozenset()
+    from ddelint.rewrite.static_fixes import taken
+
+    unsafe = run.options.unsafe_fixes
+    written = {id(finding) for name, group in alone.items() if name not in searched for finding in taken(group, unsafe)}
+    return frozenset(id(finding) for group in alone.values() for finding in group if id(finding) not in written)
+
+
+def _found_again(
+    source: SourceFile, left: Sequence[Diagnostic], waiting: Collection[str], run: Run
+) -> list[Diagnostic]:
+    """What the static pass says of a new text, without what a trace knows better.
+
+    `left`: what was found before, where it stands now. `waiting`: rules of which something was found that has moved.
+    """
     from ddelint import suppressions
 
     filename = source.filename
@@ -140,6 +166,7 @@ def _found_again(source: SourceFile, left: Sequence[Diagnostic], run: Run) -> li
         and (
             not (filename in run.executed and _needs_a_trace(new.code))
             or any(new.code == old.code and new.span.overlaps(old.span) for old in left)
+            or new.code in waiting
         )
     ]
 

@@ -49,16 +49,24 @@ def with_static_fixes(
 
 def mended(source: SourceFile, findings: Sequence[Diagnostic], unsafe: bool) -> str:
     """The file's text after the findings' fixes, without those that would overlap an earlier one."""
-    taken: list[Edit] = []
+    edits = [edit for finding in taken(findings, unsafe) if finding.fix is not None for edit in finding.fix.edits]
+    return source.apply(list(dict.fromkeys(edits)))
+
+
+def taken(findings: Sequence[Diagnostic], unsafe: bool) -> list[Diagnostic]:
+    """The findings of a file whose fixes `mended` writes."""
+    chosen: list[Diagnostic] = []
+    edits: list[Edit] = []
     for finding in findings:
         fix = finding.fix
         allowed = (Applicability.SAFE, Applicability.UNSAFE) if unsafe else (Applicability.SAFE,)
         if fix is None or fix.applicability not in allowed:
             continue
-        new = [edit for edit in fix.edits if edit not in taken]
-        if not any(_collide(edit, other) for edit in new for other in taken):
-            taken += new
-    return source.apply(taken)
+        new = [edit for edit in fix.edits if edit not in edits]
+        if not any(_collide(edit, other) for edit in new for other in edits):
+            chosen.append(finding)
+            edits += new
+    return chosen
 
 
 def _collide(edit: Edit, other: Edit) -> bool:

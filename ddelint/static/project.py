@@ -168,6 +168,8 @@ class Project:
         self._places: dict[Reached, tuple[Reached | str | None, dict[str, str | None]]] = {}
         self._verdicts: dict[Reached, tuple[bool | None, dict[str, str | None]]] = {}
         self._handed: tuple[str, bytes] = "", b""
+        self._seen: dict[str, str] = {}
+        """File → the digest of what answers may rest on."""
         self.consulted: dict[str, str | None] = {}
         """File → its digest; None: it was looked for and is none of the project's."""
 
@@ -208,12 +210,11 @@ class Project:
     def hand(self, path: str, data: bytes) -> None:
         """The content of a file that will be asked about, so that it isn't read again. It may be new (a fix)."""
         self._handed = path, data
-        if path in self._outlines:
-            remembered = self._outlines[path]
-            if remembered is None or remembered.digest != digest_of(data):
-                del self._outlines[path]
-                self._places.clear()  # answers that may rest on the old content
-                self._verdicts.clear()
+        if path in self._seen and self._seen[path] != digest_of(data):
+            del self._seen[path]
+            self._outlines.pop(path, None)
+            self._places.clear()  # answers that may rest on the old content
+            self._verdicts.clear()
 
     def _read(self, path: str) -> Outline | None:
         handed, data = self._handed
@@ -233,6 +234,7 @@ class Project:
             self._outlines[path] = self._read(path)
         found = self._outlines[path] = self._outlines.pop(path)  # the last that is forgotten
         self.consulted[path] = None if found is None else found.digest
+        self._seen[path] = "" if found is None else found.digest
         return found
 
     def module(self, importer: str, imported: Imported, more: str = "") -> str | None:

@@ -66,9 +66,6 @@ def _export() -> None:
 
 
 def _compile() -> None:
-    from torch import _dynamo
-
-    with _dynamo.config.patch(capture_scalar_outputs=True, capture_dynamic_output_shape_ops=True):
+    with torch_internals.compile_settings(recompiles=1):
         compiled: Callable[..., Any] = torch.compile(_Traceable(), backend="eager", fullgraph=True)
         compiled(*_arguments(0)[0])
-    _dynamo.reset()

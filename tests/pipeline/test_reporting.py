@@ -85,6 +85,35 @@ class Model(torch.nn.Module):
 """
 
 
+NESTED = """\
+import torch
+
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        torch._check_is_size(int(x.sum()))
+        return x
+"""
+
+
+def test_a_fix_inside_another_one_waits_in_a_traced_file_and_is_not_called_fixed(tmp_path: Path) -> None:
+    run = run_on(tmp_path, {"a.py": NESTED}, fix=True)
+    run.executed[str(tmp_path / "a.py")] = frozenset((1, 4, 5))
+    told = report(run, files=1)
+    assert (tmp_path / "a.py").read_text() == NESTED.replace(
+        "_check_is_size(int(x.sum()))", "_check(int(x.sum()) >= 0)"
+    )
+    assert [d.code for d in told.fixed] == ["DDE601"]
+    assert [(d.code, d.expression) for d in told.remaining] == [("DDE201", "int(x.sum())")]
+
+
+def test_a_fix_inside_another_one_is_written_in_the_same_call_where_nothing_was_traced(tmp_path: Path) -> None:
+    told = report(run_on(tmp_path, {"a.py": NESTED}, fix=True), files=1)
+    assert "torch._check(torch.sym_int(x.sum().item()) >= 0)" in (tmp_path / "a.py").read_text()
+    assert [d.code for d in told.fixed] == ["DDE601", "DDE201"]
+    assert told.remaining == ()
+
+
 def test_what_a_search_left_in_its_files_is_not_called_fixed(tmp_path: Path) -> None:
     run = run_on(tmp_path, {"a.py": LEFT})
     path = str(tmp_path / "a.py")
