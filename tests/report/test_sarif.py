@@ -56,7 +56,8 @@ def test_rules_are_described_once(emptiness: Diagnostic) -> None:
     (rule,) = run["tool"]["driver"]["rules"]
     assert (rule["id"], rule["name"]) == ("DDE102", "emptiness-check")
     assert rule["shortDescription"]["text"].startswith("Finds a test whether")
-    assert "### Fix safety" in rule["help"]["markdown"]
+    assert "## Fix safety" in rule["help"]["markdown"]
+    assert rule["properties"]["precision"] == "high"
     assert rule["helpUri"].endswith("/DDE102/")
     assert rule["defaultConfiguration"]["level"] == "error"
     assert [result["ruleIndex"] for result in run["results"]] == [0, 0]
