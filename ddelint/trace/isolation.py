@@ -80,6 +80,7 @@ class Child:
         try:
             here.close()
             _settle(capture)
+            settle_threads()
             run(there)
             status = 0
         except BaseException:
@@ -284,6 +285,18 @@ def limit_address_space(memory: int) -> None:
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (memory + 2**33, resource.RLIM_INFINITY))
+
+
+def settle_threads() -> None:
+    """To be called first in a fork, where torch is loaded.
+
+    torch replaces a fork's thread pool when it is next asked for. Where two threads ask at once (autograd's own thread
+    for a device, which a CUDA build starts without a device, too), one of them finds none and ends the process:
+    `Invalid thread pool!` (caffe2/utils/threadpool/pthreadpool-cpp.cc, `pthreadpool`). So it is asked for now, by one.
+    """
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        torch.set_num_threads(torch.get_num_threads())
 
 
 def _settle(capture: int) -> None:

@@ -42,9 +42,13 @@ def rehearse() -> None:
 
 
 def rehearse_lowering() -> None:
-    """As `rehearse`, for Inductor: its patterns and what it asks of the machine are set up on first use, too."""
+    """As `rehearse`, for Inductor: its patterns and what it asks of the machine are set up on first use, too.
+
+    Without gradients: where there is a device (to a CUDA build, a fake one is enough), the first backward pass starts
+    threads, and no fork of this process could run one again.
+    """
     state = torch.get_rng_state()
-    with contextlib.suppress(Exception), torch_internals.compile_settings(recompiles=1):
+    with contextlib.suppress(Exception), torch_internals.compile_settings(recompiles=1), torch.no_grad():
         compiled = torch.compile(_Traceable(), backend=torch_internals.backend(LOWERING), fullgraph=True)
         compiled(*_arguments(0)[0])
     torch.set_rng_state(state)

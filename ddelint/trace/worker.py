@@ -25,7 +25,7 @@ from typing import Any
 
 from ddelint.protocol import LOWERING, Decision, EntryFailure, EntryInfo, SavedInputs, ScriptRun, SessionOptions
 from ddelint.trace import failures
-from ddelint.trace.isolation import Child, Death, Limits, die_with_parent, limit_address_space
+from ddelint.trace.isolation import Child, Death, Limits, die_with_parent, limit_address_space, settle_threads
 from ddelint.wire import from_wire, to_wire
 
 OLDEST_TORCH = (2, 11)
@@ -82,6 +82,7 @@ def main(descriptor: int) -> None:
             try:
                 channel.close()
                 die_with_parent()
+                settle_threads()
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
                 _Keeper(socket.socket(fileno=session)).serve()
                 status = 0
