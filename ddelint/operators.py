@@ -92,7 +92,7 @@ class Operators:
     """Framework function over symbols → behaviour."""
     builtins: Mapping[str, str]
     """Built-in function → behaviour."""
-    while_compiling: Mapping[str, bool]
+    while_compiling: Mapping[str, bool | None]
     """Functions whose answer is settled while a compiler traces."""
     known_methods: Names
     evidence_attributes: Names
@@ -297,7 +297,9 @@ def _build(table: dict[str, Any]) -> Operators:
         attributes=_inverted(table["attributes"]),
         symbolic=_inverted(table["symbolic"]),
         builtins=_inverted(table["builtins"]),
-        while_compiling=dict(table["while_compiling"]),
+        while_compiling={
+            name: None if answer == "None" else answer for name, answer in table["while_compiling"].items()
+        },
         known_methods=frozenset(table["known_methods"]["names"]),
         evidence_attributes=frozenset(evidence["attributes"]),
         evidence_methods=frozenset(evidence["methods"]),

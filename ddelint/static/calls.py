@@ -148,7 +148,9 @@ class Calls:
         if isinstance(function, Series) and function.modules:
             return self._call_in_turn(function, node, arguments, nodes, state)
         if isinstance(function, Partial):
-            return self.dispatch(function.function, node, [*function.arguments, *arguments], nodes, keywords, state)
+            given = function.arguments
+            places = [*[node.func] * len(given), *nodes]
+            return self.dispatch(function.function, node, [*given, *arguments], places, keywords, state)
         return self._reduced_and_read(node, state)
 
     def _reduced_and_read(self, node: ast.Call, state: State) -> Value:
@@ -228,6 +230,11 @@ class Calls:
             return module
         if name in known.symbolic:
             return self._symbolic(known.symbolic[name], node, arguments, state)
+        if (
+            path.name not in known.of_others
+            and path.name.rpartition(".")[0] not in known.regions["operator_namespaces"]
+        ):
+            return UNKNOWN
         return self._operator(name, node, arguments, nodes, keywords, state)
 
     def _operator(
@@ -394,7 +401,7 @@ class Calls:
         if verdict is not None:
             return Constant(verdict)
         if isinstance(value, (Tensor, Unbacked)) and not (isinstance(value, Tensor) and value.literal):
-            interpreter.record(node, "truth", value, parts=interpreter.parts(node.args[0], state))
+            interpreter.record(node, "truth", value, parts=interpreter.parts(_argument(node), state))
         return KNOWN
 
     def _length(self, node: ast.Call, arguments: Arguments, keywords: Keywords, state: State) -> Value:
@@ -403,7 +410,7 @@ class Calls:
         if isinstance(value, Tensor):
             size = interpreter.size_of(value, 0, state)
             if isinstance(size, Unbacked):
-                interpreter.record(node, "integer", size, parts=((node.args[0], value),))
+                interpreter.record(node, "integer", size, parts=((_argument(node), value),))
             return size
         if isinstance(value, Series):
             return value.length
@@ -464,13 +471,13 @@ class Calls:
         interpreter = self._interpreter
         value = bare(arguments[0]) if arguments else UNKNOWN
         if isinstance(value, Tensor):
-            interpreter.record(node, "truth", value, parts=((node.args[0], value),))
+            interpreter.record(node, "truth", value, parts=((_argument(node), value),))
             return KNOWN
         if isinstance(value, Series):
             for item in value.items if value.items is not None else (value.element,):
                 item = bare(item)
                 if interpreter.asks(item) and interpreter.decide(item, state) is None:
-                    self._interpreter.record(node, "truth", item, parts=((node.args[0], item),))
+                    self._interpreter.record(node, "truth", item, parts=((_argument(node), item),))
                     break
         return KNOWN
 
@@ -479,7 +486,10 @@ class Calls:
         if isinstance(value, Series):
             each = bare(value.each)
             if isinstance(each, (Tensor, Unbacked)) and "key" not in keywords:
-                self._interpreter.record(node, "truth", each, parts=((node.args[0], each),))
+                subject, rule = _argument(node), ""
+                if not node.args and isinstance(node.func, ast.Attribute):  # `values.sort()`
+                    subject, rule = node.func.value, "DDE108" if isinstance(each, Unbacked) else ""
+                self._interpreter.record(node, "truth", each, parts=((subject, each),), rule=rule)
             return Series("list", None, value.each, value.length)
         return UNKNOWN
 
@@ -516,7 +526,7 @@ class Calls:
         if not arguments:
             return series(())
         value = bare(arguments[0])
-        self._interpreter.iterated(node.args[0], value, state)
+        self._interpreter.iterated(_argument(node), value, state)
         if isinstance(value, Series):
             return replace(value, kind="list") if value.kind != "shape" else value
         if isinstance(value, Tensor):
@@ -528,11 +538,12 @@ class Calls:
         if not arguments:
             return Series("set", (), UNKNOWN, Constant(0))
         value = bare(arguments[0])
-        self._interpreter.iterated(node.args[0], value, state)
+        self._interpreter.iterated(_argument(node), value, state)
         if isinstance(value, Series):
             each = bare(value.each)
             if isinstance(each, Unbacked):
-                self._interpreter.record(node, "failure", each, subject=node.args[0], parts=((node.args[0], each),))
+                subject = _argument(node)
+                self._interpreter.record(node, "failure", each, subject=subject, parts=((subject, each),))
             return Series("set", None, each, KNOWN)
         return UNKNOWN
 
@@ -552,7 +563,7 @@ class Calls:
         if isinstance(function, Path) and operators().builtins.get(function.name.rsplit(".", 1)[-1]) == "cast":
             plain = bare(element)
             if isinstance(plain, (Unbacked, Tensor)):
-                self._interpreter.record(node, "integer", plain, parts=((node.args[1], plain),), rule="DDE201")
+                self._interpreter.record(node, "integer", plain, parts=((_argument(node, 1), plain),), rule="DDE201")
                 result = plain if isinstance(plain, Unbacked) else self.shapes.number(node, plain, state, "cast")
             else:
                 result = KNOWN
@@ -561,8 +572,8 @@ class Calls:
         return Series("list", None, result, self._interpreter.length_of(iterable))
 
     def _type_test(self, node: ast.Call, arguments: Arguments, keywords: Keywords, state: State) -> Value:
-        if len(arguments) != 2:
-            return KNOWN
+        if len(arguments) != 2 or len(node.args) != 2:
+            return KNOWN  # `isinstance(*both)`
         value = arguments[0]
         tensor = hints.names_tensor(node.args[1], self._interpreter.index)
         if value == NONE and tensor is not None:
@@ -578,7 +589,7 @@ class Calls:
 
     def _getattr(self, node: ast.Call, arguments: Arguments, keywords: Keywords, state: State) -> Value:
         if len(arguments) >= 2 and isinstance(arguments[1], Constant) and isinstance(arguments[1].value, str):
-            attribute = ast.Attribute(node.args[0], arguments[1].value, ast.Load())
+            attribute = ast.Attribute(_argument(node), arguments[1].value, ast.Load())
             return self._interpreter.attribute_of(arguments[0], ast.copy_location(attribute, node), state)
         return UNKNOWN
 
@@ -760,6 +771,7 @@ class Calls:
         for name in self._nonlocals[definition]:
             if name in end.names:
                 state.names[name] = end.names[name]
+                state.forget_choices(name)
 
     def constructed(
         self,
@@ -958,6 +970,11 @@ def _is_constexpr(annotation: ast.expr | None) -> bool:
     else:
         name = "" if annotation is None else terminal_name(annotation)
     return name in operators().regions["constexpr"]
+
+
+def _argument(node: ast.Call, position: int = 0) -> ast.expr:
+    """An argument as it is written; the call itself where it is not: `isinstance(*both)`, `partial(len, x)()`."""
+    return node.args[position] if position < len(node.args) else node
 
 
 def _is_classmethod(node: FunctionNode) -> bool:

@@ -105,9 +105,11 @@ class Attributes:
             return
         self_name = names[0]
         state = State({self_name: Instance(cls)})
+        numbers = _with_number_defaults(node)
         for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
             if argument.arg != self_name:
-                state.names[argument.arg] = concrete(hints.value_of(argument.annotation, index=interpreter.index))
+                value = concrete(hints.value_of(argument.annotation, index=interpreter.index))
+                state.names[argument.arg] = KNOWN if value == UNKNOWN and argument.arg in numbers else value
         prefix = self_name + "."
         end = interpreter.calls.quietly(node, cls, state)
         if end is None:
@@ -131,6 +133,20 @@ class Attributes:
                     if owner == self_name and method in registered:
                         known = interpreter.settled(rest[0], end.names) if rest else UNKNOWN
                         table[name] = known if isinstance(known, Tensor) else Tensor()
+
+
+def _with_number_defaults(node: FunctionNode) -> set[str]:
+    """Parameters whose default is a number: so is what is passed."""
+    positional = [*node.args.posonlyargs, *node.args.args]
+    pairs = [
+        *zip(reversed(positional), reversed(node.args.defaults)),
+        *zip(node.args.kwonlyargs, node.args.kw_defaults),
+    ]
+    return {
+        parameter.arg
+        for parameter, default in pairs
+        if isinstance(default, ast.Constant) and type(default.value) in (int, float)
+    }
 
 
 def _may_assign(node: FunctionNode, text: str) -> bool:

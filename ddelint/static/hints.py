@@ -36,6 +36,8 @@ def _plain(annotation: ast.expr, index: FileIndex) -> Value:
     name = terminal_name(annotation)
     if isinstance(annotation, ast.Name) and name in index.classes and name not in index.imports:
         return Instance(index.classes[name])
+    if name in known["integers"]:
+        return Tensor(boolean=False)
     if name in known["tensor"]:
         return Tensor()
     if name in known["mask"]:
@@ -58,6 +60,8 @@ def _subscripted(name: str, inner: ast.expr, index: FileIndex) -> Value:
         value = value_of(arguments[0], index)
         if isinstance(value, Tensor) and name in known["wrapped_mask"]:
             return Tensor(boolean=True)
+        if isinstance(value, Tensor) and name in known["wrapped_integers"]:
+            return Tensor(boolean=False)
         return value
     if name in known["sequence"]:
         if name.lower() == "tuple":

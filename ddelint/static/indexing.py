@@ -135,8 +135,9 @@ def index_tensor(interpreter: Interpreter, node: ast.Subscript, tensor: Tensor, 
 
 
 def named_a_mask(name: str) -> bool:
-    """Whether a name says that its tensor is a mask: `mask`, `node_mask`, `flags`."""
-    return not operators().regions["mask_words"].isdisjoint(name.lower().split("_"))
+    """Whether a name says that its tensor is a mask: `mask`, `node_mask`, `flags`, `mask_2`; not `mask_indices`."""
+    words = [word for word in name.lower().split("_") if word and not word.isdigit()]
+    return bool(words) and words[-1] in operators().regions["mask_words"]
 
 
 def _adds_dimension(node: ast.expr) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Mapping
 
-from ddelint.operators import dotted_name, operators
+from ddelint.operators import dotted_name, operators, terminal_name
+from ddelint.source import descend
 from ddelint.static import arguments, classes, hints
 from ddelint.static.calls import Calls
 from ddelint.static.domain import (
@@ -45,7 +46,7 @@ from ddelint.static.matching import Matching
 from ddelint.static.origins import Origins
 from ddelint.static.records import Records
 from ddelint.static.regions import ClassInfo, FileIndex, FunctionNode, Root
-from ddelint.static.state import Frame, Loop, State, join_states
+from ddelint.static.state import Choice, Frame, Loop, State, join_states
 from ddelint.static.widening import MOST_PASSES, WIDENED_FROM, settled, widen
 
 MOST_ITEMS = 4
@@ -221,6 +222,8 @@ class Interpreter:
             return Path(index.imports[name])
         if name in index.constants:
             self.globals[name] = UNKNOWN
+            if index.always_false(name):
+                return Constant(False)
             return self.settled(index.constants[name])
         return Path(f"builtins.{name}") if name in operators().builtins else UNKNOWN
 
@@ -457,7 +460,7 @@ class Interpreter:
                 self.record(node, "truth", value, parts=self.parts(node.operand, state))
             return Constant(not verdict) if verdict is not None else KNOWN
         if isinstance(value, Tensor):
-            return value.renewed()
+            return replace(value.renewed(), literal=value.literal and value.scalar)
         if isinstance(node.op, ast.USub) and isinstance(value, (Unbacked, Known)):
             form = value.form.times(-1) if value.form is not None else None
             if isinstance(value, Unbacked):
@@ -489,6 +492,8 @@ class Interpreter:
             return bool(value.length.value)
         if isinstance(value, (Function, ClassReference, Method, Partial)):
             return True
+        if isinstance(value, Path) and value.name in operators().regions["false_at_run_time"]:
+            return False
         return None
 
     def branch(self, node: ast.expr, state: State, whole: ast.expr | None = None) -> tuple[State | None, State | None]:
@@ -545,6 +550,8 @@ class Interpreter:
 
     def _narrow(self, node: ast.expr, state: State, holds: bool) -> None:
         """What a test says about the types of names."""
+        if state.choices and (switch := _switch(node)):
+            state.choose(switch[0], switch[1] is holds)
         match node:
             case ast.Compare(
                 left=left, ops=[ast.Is() | ast.IsNot() as operator], comparators=[ast.Constant(value=None)]
@@ -552,17 +559,26 @@ class Interpreter:
                 is_none = isinstance(operator, ast.Is) is holds
                 self._rebind(left, state, lambda value: NONE if is_none else _without_none(value))
             case ast.Call(func=ast.Name(id="isinstance"), args=[subject, kinds]):
-                tensor = hints.names_tensor(kinds, self.index)
-                if tensor is True:
-                    self._rebind(subject, state, lambda value: _as_tensor(value, holds))
-                elif tensor is False and holds:
-                    self._rebind(subject, state, lambda v: UNKNOWN if isinstance(bare(v), Tensor) else v)
+                self._narrow_type(subject, kinds, state, holds)
+            case ast.Compare(
+                left=ast.Call(func=ast.Name(id="type"), args=[subject]), ops=[operator], comparators=[kinds]
+            ):
+                negated = isinstance(operator, (ast.IsNot, ast.NotEq, ast.NotIn))
+                self._narrow_type(subject, kinds, state, holds is not negated)
             case ast.Call(func=func, args=[subject]) if self.index.dotted(func) == "torch.is_tensor":
                 self._rebind(subject, state, lambda value: _as_tensor(value, holds))
             case ast.Name() | ast.Attribute() if holds:
                 self._rebind(node, state, _without_none)
             case ast.NamedExpr(target=target) if holds:
                 self._rebind(target, state, _without_none)
+
+    def _narrow_type(self, subject: ast.expr, kinds: ast.expr, state: State, holds: bool) -> None:
+        """What it says of `subject` that it is, or isn't, of one of these types."""
+        tensor = hints.names_tensor(kinds, self.index)
+        if tensor is True:
+            self._rebind(subject, state, lambda value: _as_tensor(value, holds))
+        elif tensor is False and holds:
+            self._rebind(subject, state, lambda v: UNKNOWN if isinstance(bare(v), Tensor) else v)
 
     def _rebind(self, node: ast.expr, state: State, change: Callable[[Value], Value]) -> None:
         if isinstance(node, ast.NamedExpr):
@@ -749,7 +765,9 @@ class Interpreter:
 
     def _membership(self, node: ast.Compare, left: Value, right: Value, state: State) -> Value:
         if isinstance(right, Tensor):
-            self.record(node, "truth", right, parts=self.parts(node, state))
+            if not (isinstance(left, Constant) and isinstance(left.value, str)):
+                # text is looked for in a dict or in text: what has it is no tensor, whatever it looked like
+                self.record(node, "truth", right, parts=self.parts(node, state))
             return KNOWN
         elements: Value = UNKNOWN
         if isinstance(right, Series):
@@ -999,12 +1017,16 @@ class Interpreter:
             state.names[target.id] = value
             if state.attributes:
                 state.forget_attributes(target.id)
+            if state.choices:
+                state.forget_choices(target.id)
         elif isinstance(target, (ast.Tuple, ast.List)):
             self._unpack(target, value, state, origin)
         elif isinstance(target, ast.Starred):
             self.bind(target.value, Series("list", None, UNKNOWN, KNOWN), state)
         elif isinstance(target, ast.Attribute):
             owner = self.evaluate(target.value, state)
+            if state.choices:
+                state.forget_choices(dotted_name(target))
             if isinstance(owner, Instance) and owner.fields is not None and isinstance(target.value, ast.Name):
                 state.names[target.value.id] = replace(owner, fields={**owner.fields, target.attr: value})
             elif chain := dotted_name(target):
@@ -1197,7 +1219,24 @@ class Interpreter:
     def _if(self, node: ast.If, state: State) -> State | None:
         true, false = self.branch(node.test, state)
         ends = [self.block(node.body, true), self.block(node.orelse, false)]
-        return join_states([end for end in ends if end is not None])
+        after = join_states([end for end in ends if end is not None])
+        if after is not None and ends[0] is not None and ends[1] is not None and (switch := _switch(node.test)):
+            self._remember_choices(node, switch, ends[0], ends[1], after)
+        return after
+
+    def _remember_choices(
+        self, node: ast.If, switch: tuple[str, bool], true: State, false: State, after: State
+    ) -> None:
+        """Which value each name has on which side, where one of them may ask."""
+        name_of, positive = switch
+        on, off = (true, false) if positive else (false, true)
+        chosen: dict[str, Choice] = {}
+        for name, joined in after.names.items():
+            first, second = on.names.get(name), off.names.get(name)
+            if first is not second and (self.asks(first or UNKNOWN) or self.asks(second or UNKNOWN)):
+                chosen[name] = Choice(name_of, joined, first or UNKNOWN, second or UNKNOWN)
+        if chosen and not _binds((*node.body, *node.orelse), name_of.partition(" ")[0]):
+            after.choices = {**after.choices, **chosen}
 
     def _while(self, node: ast.While, state: State) -> State | None:
         exits: list[State] = []
@@ -1271,7 +1310,10 @@ class Interpreter:
 
     def _try(self, node: ast.Try, state: State) -> State | None:
         before = state.copy()
+        frame = self.frames[-1]
+        returns = len(frame.returned)
         end = self.block(node.body, state)
+        only_after_failure = end is None and len(frame.returned) > returns and not self._raises_while_traced(node)
         # an exception may come after any statement of the body
         reached = join_states([before.copy(), end.copy()]) if end is not None else before.copy()
         assert reached is not None
@@ -1281,11 +1323,20 @@ class Interpreter:
             if handler.name:
                 start.names[handler.name] = UNKNOWN
             ends.append(self.block(handler.body, start))
-        joined = join_states([e for e in ends if e is not None])
+        joined = None if only_after_failure else join_states([e for e in ends if e is not None])
         if not node.finalbody:
             return joined
         last = self.block(node.finalbody, joined if joined is not None else reached)
         return last if joined is not None else None
+
+    def _raises_while_traced(self, node: ast.Try) -> bool:
+        """Whether a handler may run though no operator fails: for what the body raises itself, or Python does."""
+        raised = operators().regions["raised_while_tracing"]
+        for handler in node.handlers:
+            kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+            if any(kind is not None and terminal_name(kind) in raised for kind in kinds):
+                return True
+        return any(isinstance(part, ast.Raise) for statement in node.body for part in descend(statement))
 
 
 # ---- small questions about values
@@ -1296,6 +1347,28 @@ def _shared_topic(values: list[Unbacked]) -> str:
     if len(topics) == 1:
         return topics.pop()
     return "size" if topics == {"size", "input"} else "number"
+
+
+def _switch(test: ast.expr) -> tuple[str, bool] | None:
+    """What a plain test is about (`self.training`, `mask is None`), and whether it holds where that does."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            inner = _switch(operand)
+            return None if inner is None else (inner[0], not inner[1])
+        case ast.Compare(left=left, ops=[ast.Is() | ast.IsNot() as operator], comparators=[ast.Constant(value=None)]):
+            chain = dotted_name(left)
+            return (f"{chain} is None", isinstance(operator, ast.Is)) if chain else None
+    chain = dotted_name(test)
+    return (chain, True) if chain else None
+
+
+def _binds(body: Iterable[ast.stmt], chain: str) -> bool:
+    """Whether statements bind a name, or an attribute that is written like this."""
+    return any(
+        isinstance(part, (ast.Name, ast.Attribute)) and isinstance(part.ctx, ast.Store) and dotted_name(part) == chain
+        for statement in body
+        for part in descend(statement)
+    )
 
 
 def _takes_self(node: FunctionNode) -> bool:

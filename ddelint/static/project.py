@@ -76,8 +76,13 @@ class ClassOutline:
 
 
 # An expression that begins with a word is looked for much faster than one that begins with a line.
-_FROM = re.compile(r"from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n#;]*)")
+_FROM = re.compile(
+    r"from(?=[ \t.])[ \t]*(\.*)[ \t]*([\w.]*)[ \t]+import[ \t]*(\((?:[^()#]|#[^\n]*)*\)|(?:[^\n#;\\]|\\\r?\n)*)"
+)
 _IMPORT = re.compile(r"import[ \t]+([^\n#;]+)")
+_NO_NAME = re.compile(r"#[^\n]*|\\")
+_BEFORE_AN_IMPORT = re.compile(r"(?:.*[;:])?[ \t]*$")
+"""What may stand before an import on its line: other statements, `try:`."""
 _CLASS = re.compile(r"class[ \t]+(\w+)[ \t]*(?:\(([^)]*)\))?[ \t]*:")
 _FUNCTION = re.compile(r"def[ \t]+(\w+)")
 _NEXT_STATEMENT = re.compile(r"\n[^\s#)\]}\"']")
@@ -98,6 +103,17 @@ def _at_the_margin(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str
     return (match for indentation, match in _first_on_lines(pattern, text) if not indentation)
 
 
+def _imports_in(pattern: re.Pattern[str], text: str) -> list[re.Match[str]]:
+    """Imports, those at the margin last: where a name is bound twice they count, not an example in a docstring."""
+    indented: list[re.Match[str]] = []
+    others: list[re.Match[str]] = []
+    for match in pattern.finditer(text):
+        line = text.rfind("\n", 0, match.start()) + 1
+        if _BEFORE_AN_IMPORT.match(text, line, match.start()):
+            (indented if text[line] in " \t" else others).append(match)
+    return [*indented, *others]
+
+
 class Outline:
     """The lines of a file that other files may ask about."""
 
@@ -109,11 +125,11 @@ class Outline:
     def imports(self) -> dict[str, Imported]:
         """Name → where it comes from. Star imports are in `stars`."""
         found: dict[str, Imported] = {}
-        for _, match in _first_on_lines(_IMPORT, self.text):
+        for match in _imports_in(_IMPORT, self.text):
             for part in match.group(1).split(","):
                 name, _, alias = (word.strip() for word in part.partition(" as "))
-                if alias or "." not in name:
-                    found[alias or name] = Imported(0, name, "")
+                bound = alias or name.partition(".")[0]
+                found[bound] = Imported(0, name if alias else bound, "")
         for dots, module, names in self._froms:
             for name, alias in names:
                 if name != "*":
@@ -128,8 +144,8 @@ class Outline:
     @cached_property
     def _froms(self) -> list[tuple[str, str, list[tuple[str, str]]]]:
         found = []
-        for _, match in _first_on_lines(_FROM, self.text):
-            listed = re.sub(r"#[^\n]*", "", match.group(3)).strip("() \t\n\\")
+        for match in _imports_in(_FROM, self.text):
+            listed = _NO_NAME.sub("", match.group(3)).strip("() \t\r\n")
             names = [part.split() for part in listed.split(",")]
             pairs = [(words[0], words[2] if len(words) == 3 else "") for words in names if words]
             found.append((match.group(1), match.group(2), pairs))
@@ -191,11 +207,14 @@ class Project:
 
     @cached_property
     def _tops(self) -> frozenset[str]:
-        """What an absolute import of the project's files can begin with."""
-        found = set()
-        for file in self._files:
-            root = self._root_of[os.path.dirname(file)].rstrip(os.sep)
-            found.add(file[len(root) + 1 :].split(os.sep)[0].removesuffix(".py"))
+        """What an absolute import of the project's files can begin with: modules and folders in a root."""
+        roots = frozenset(self._root_of.values())
+        found = {os.path.basename(file).removesuffix(".py") for file in self._files if os.path.dirname(file) in roots}
+        for folder in self._root_of:
+            while folder != (above := os.path.dirname(folder)):
+                if above in roots:
+                    found.add(os.path.basename(folder))
+                folder = above
         return frozenset(found)
 
     @cached_property
@@ -303,8 +322,16 @@ class Project:
                     return found
             return None
         inner = self.module(path, imported, imported.name)
+        if inner is not None and (found := self.resolve(inner, rest, depth + 1) if rest else None) is not None:
+            return found
+        deeper = rest.split(".")
+        for count in range(len(deeper) - 1, 0, -1):  # import package.module; package.module.fn
+            submodule = ".".join(part for part in (imported.name, *deeper[:count]) if part)
+            target = self.module(path, imported, submodule)
+            if target is not None:
+                return self.resolve(target, ".".join(deeper[count:]), depth + 1)
         if inner is not None:
-            return self.resolve(inner, rest, depth + 1) if rest else None
+            return None
         target = self.module(path, imported) if imported.name else None
         if target is not None:
             whole = f"{imported.name}.{rest}" if rest else imported.name

@@ -22,6 +22,7 @@ class Prospects:
         self._functions = functions
         self._rows = [function.row for function in functions]
         self._starts = [function.start for function in functions]
+        self._kept = scan.kept_tensors(text)
         self._asking = {number for number in range(len(functions)) if self._asks(number, other_calls)}
         self._spread()
 
@@ -30,7 +31,7 @@ class Prospects:
         if function.name == "__init__" and "class " not in self._text[function.body : function.end]:
             return False  # a constructor runs in eager, and nobody calls it by its name
         text = self._text[function.start : function.end]
-        return scan.asks(text) or any(call in text for call in other_calls)
+        return scan.asks(text) or any(call in text for call in other_calls) or scan.tests_one_of(self._kept, text)
 
     def _spread(self) -> None:
         """Those that use a name of one that asks may ask, too. Entries are not called by their names."""

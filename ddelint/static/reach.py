@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from ddelint.operators import terminal_name
-from ddelint.sites import Role, Site
+from ddelint.sites import Site
 
 
 def only_when_failing(site: Site) -> bool:
@@ -16,12 +16,12 @@ def only_when_failing(site: Site) -> bool:
 def _in_a_message(site: Site) -> bool:
     child: ast.AST = site.node
     for parent in site.source.ancestors(site.node):
-        if isinstance(parent, (ast.Raise, ast.Lambda)):
-            return not (isinstance(parent, ast.Lambda) and child is site.node and site.role is not Role.FORMATTED)
+        if isinstance(parent, ast.Raise):
+            return True
         if isinstance(parent, ast.Assert):
             return child is parent.msg
-        if isinstance(parent, ast.Call) and child in parent.args[1:]:
-            # check_shapes(condition, f"got {n} rows")
+        if isinstance(parent, ast.Call) and (child in parent.args[1:] or _names_a_message(child)):
+            # check_shapes(condition, f"got {n} rows"), torch._check(n > 0, lambda: f"got {n} rows")
             name = terminal_name(parent.func).lower()
             if "check" in name or "assert" in name:
                 return True
@@ -29,6 +29,10 @@ def _in_a_message(site: Site) -> bool:
             return False
         child = parent
     return False
+
+
+def _names_a_message(node: ast.AST) -> bool:
+    return isinstance(node, ast.keyword) and node.arg in {"msg", "message"}
 
 
 def _in_a_block_that_fails(site: Site) -> bool:

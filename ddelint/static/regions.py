@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -146,6 +147,13 @@ class FileIndex:
         if name in self.constants:
             self._rebound.add(name)
         self.constants[name] = value
+
+    def always_false(self, name: str) -> bool:
+        """Whether a name of the module is a switch that is off: `DEBUG = False`, and no function binds it anew."""
+        match self.constants.get(name):
+            case ast.Constant(value=False as value) if value is False:
+                return re.search(rf"\bglobal\b[^\n]*\b{re.escape(name)}\b", self.source.text) is None
+        return False
 
     def dotted(self, node: ast.AST) -> str:
         """The full dotted name of a name or attribute chain that starts at an import; empty otherwise."""

@@ -15,6 +15,12 @@ LONGEST_TEST = 500
 
 _WORD = re.compile(r"\w")
 _HANDED_ON = re.compile(r"\s*[(,)\[\]}]|[ \t]*(?:#[^\n]*)?(?:\r?\n|$)")
+_KEPT_TENSOR = re.compile(
+    r"register_(?:buffer|parameter)\(\s*[\"'](\w+)|self\.(\w+)(?::[^=\n]*)? = (?:\w+\.)*Parameter\("
+)
+_TESTED_ATTRIBUTE = re.compile(
+    r"\b(?:if|while|assert|and|or|not) [^\n]*?\bself\.(\w+)\s*(?:[<>:]|[=!]=|%|and\b|or\b|else\b|\n)"
+)
 _NOQA = re.compile(rb"noqa:[^\n]*\bDDE\d", re.IGNORECASE)
 _PROSE = re.compile(
     r'''"""[\s\S]*?"""|\'\'\'[\s\S]*?\'\'\'|"(?:[^"\\\n]|\\[\s\S])*"|'(?:[^'\\\n]|\\[\s\S])*'|#[^\n]*'''
@@ -49,7 +55,9 @@ def holds_comments(data: bytes) -> bool:
 def asks(text: str, whole_file: bool = False) -> bool:
     """Whether the text may read data. A whole file's strings and comments are looked at, too: that is cheaper."""
     text = text.replace("\r\n", "\n")
-    return (_reads(text) and (whole_file or _reads(_without_prose(text)))) or _tested_tensor(text)
+    if (_reads(text) and (whole_file or _reads(_without_prose(text)))) or _tested_tensor(text):
+        return True
+    return tests_one_of(kept_tensors(text), text)
 
 
 def _reads(text: str) -> bool:
@@ -70,6 +78,16 @@ def _without_prose(text: str) -> str:
         return found if prefix.endswith("f") or prefix == "fr" else '""'
 
     return _PROSE.sub(kept, text)
+
+
+def kept_tensors(text: str) -> frozenset[str]:
+    """The attributes of modules that a file makes buffers or parameters: they are tensors in every method."""
+    return frozenset(match.group(1) or match.group(2) for match in _KEPT_TENSOR.finditer(text))
+
+
+def tests_one_of(names: frozenset[str], text: str) -> bool:
+    """Whether a test is about one of these attributes, as it is or compared: `if self.steps > 10`."""
+    return bool(names) and any(match.group(1) in names for match in _TESTED_ATTRIBUTE.finditer(text))
 
 
 def places_that_use(name: str, text: str) -> list[int]:
@@ -136,11 +154,11 @@ def _tested_tensor(text: str) -> bool:
 @cache
 def _declared_tensors() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str], list[re.Pattern[str]]]:
     """Their type, what stands before it, assignments of plain arithmetic, and tests and counts of a name."""
-    tested = r" \(*(?:not )?(\w+)(?=\s*(?:[-+*<>:),]|[=!]=|\n|and\b|or\b|else\b))"
+    tested = r" \(*(?:not )?(\w+)(?=\s*(?:[-+*/%@<>:),]|[=!]=|\n|and\b|or\b|else\b))"
     tests = [re.compile(word + tested) for word in ("if", "while", "assert", "and", "or", "not")]
     return (
         re.compile(r"Tensor\b"),
         re.compile(r"(\w+)\s*:\s*[\"']?(?:[\w.]+\[)?[\w.]*$"),
-        re.compile(r"\n[ \t]+(\w+) = ([\w +\-*/]+)(?=\n)"),
+        re.compile(r"\n[ \t]+(\w+) = ([\w +\-*/%@<>=!.]+)(?=\n)"),
         [*tests, re.compile(r"range\((?:[^()\n]*\W)?(\w+)\)")],
     )

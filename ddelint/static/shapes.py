@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from ddelint.static.interpreter import Interpreter
 
 _SIZES = (Constant, Known, Unbacked)
+_ELEMENT_BY_ELEMENT = frozenset(("same", "same_number", "same_mask", "broadcast", "broadcast_mask", "converted"))
+"""Of one number that the compiler knows, answers of these shapes are one that it knows."""
 
 
 @dataclass
@@ -149,7 +151,9 @@ class Shapes:
         self._demand_static(call)
         answer = self._rules[behaviour](call)
         if call.name in operators().origins or call.tensor.content is not None:
-            return self._interpreter.origins.told(call, answer)
+            answer = self._interpreter.origins.told(call, answer)
+        if behaviour in _ELEMENT_BY_ELEMENT and isinstance(answer, Tensor) and answer.scalar:
+            return replace(answer, literal=_of_literals(call, behaviour))
         return answer
 
     # ---- demands of operators
@@ -242,7 +246,8 @@ class Shapes:
             others = [tensor for tensor in tensors if not tensor.scalar]
             if len(others) == 1 and not unknown:
                 dims = others[0].dims
-        merged_tensor = Tensor(dims, complete, boolean, offsets=offsets, trail=trail)
+        literal = complete and not dims and all(map(_is_literal, values))
+        merged_tensor = Tensor(dims, complete, boolean, literal, offsets, trail=trail)
         shaped = [tensor for tensor in tensors if not tensor.scalar]
         if len(shaped) == 1 and not unknown:
             return replace(merged_tensor, outline=shaped[0].outline)
@@ -619,6 +624,8 @@ class Shapes:
         while isinstance(current, Series):
             dims.append(current.length)
             current = bare(current.each)
+        if isinstance(current, Path) and current.name.partition(".")[0] in operators().regions["eager_libraries"]:
+            content = current = KNOWN  # math.pi
         if current == UNKNOWN or not isinstance(current, (Constant, Known, Unbacked, Tensor)):
             return Tensor((), False, boolean)
         literal = isinstance(current, (Constant, Known)) and _all_settled(content)
@@ -981,6 +988,21 @@ def _all_settled(value: Value) -> bool:
     if isinstance(value, Series):
         return all(_all_settled(item) for item in (value.items if value.items is not None else (value.element,)))
     return isinstance(value, (Constant, Known))
+
+
+def _is_literal(value: Value) -> bool:
+    """Whether a tracer knows the value: a Python number, or a tensor of one number that is built from such."""
+    value = bare(value)
+    return value.literal and value.scalar if isinstance(value, Tensor) else isinstance(value, (Constant, Known))
+
+
+def _of_literals(call: OperatorCall, behaviour: str) -> bool:
+    """Whether an answer of one number is one that a tracer computes along with the program."""
+    if call.name in operators().random or not _is_literal(call.tensor):
+        return False
+    given = (*call.arguments, *call.keywords.values())
+    # what a tensor is converted to is a type or a place, never its content
+    return behaviour == "converted" or all(isinstance(value, Path) or _is_literal(value) for value in given)
 
 
 def _trail_of(dims: tuple[Value, ...]) -> Step | None:

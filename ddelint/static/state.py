@@ -10,10 +10,21 @@ from ddelint.static.facts import Facts
 from ddelint.static.regions import ClassInfo
 
 
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What a name was bound to on the two sides of a test of a switch (`self.training`, `mask is None`)."""
+
+    switch: str
+    joined: Value
+    """What it may be, of both: it was bound anew since where it holds something else."""
+    on: Value
+    off: Value
+
+
 class State:
     """Values of names and of attribute chains (`self.cache`), and facts. A missing chain is as the class made it."""
 
-    __slots__ = ("attributes", "facts", "names", "reads")
+    __slots__ = ("attributes", "choices", "facts", "names", "reads")
 
     def __init__(self, names: dict[str, Value] | None = None, facts: Facts | None = None) -> None:
         self.names: dict[str, Value] = names if names is not None else {}
@@ -21,24 +32,37 @@ class State:
         self.facts = facts if facts is not None else Facts()
         self.reads: dict[object, ast.expr] = {}
         """Numbers read on every path to here, by what was read: a second read makes a second symbol."""
+        self.choices: dict[str, Choice] = {}
 
     def copy(self) -> State:
         """An independent copy."""
         other = State(dict(self.names), self.facts.copy())
         other.attributes = dict(self.attributes)
         other.reads = dict(self.reads)
+        other.choices = dict(self.choices)
         return other
 
     def take(self, other: State) -> None:
         """Become `other`."""
         self.names, self.attributes = other.names, other.attributes
-        self.facts, self.reads = other.facts, other.reads
+        self.facts, self.reads, self.choices = other.facts, other.reads, other.choices
 
     def forget_attributes(self, name: str) -> None:
         """A name was bound anew: what was known of its attributes is void."""
         prefix = name + "."
         for chain in [c for c in self.attributes if c.startswith(prefix)]:
             del self.attributes[chain]
+
+    def forget_choices(self, chain: str) -> None:
+        """A name or attribute was bound anew: as a switch it says nothing of what was bound before."""
+        own = (f"{chain} ", f"{chain}.")
+        self.choices = {name: c for name, c in self.choices.items() if not f"{c.switch} ".startswith(own)}
+
+    def choose(self, switch: str, on: bool) -> None:
+        """A switch is known to be on, or off: so is what was bound under it."""
+        for name, choice in self.choices.items():
+            if choice.switch == switch and self.names.get(name) is choice.joined:
+                self.names[name] = choice.on if on else choice.off
 
 
 def join_states(states: list[State]) -> State | None:
@@ -59,6 +83,7 @@ def join_states(states: list[State]) -> State | None:
             joined.attributes[chain] = UNKNOWN if there is None else join(value, there)
         for chain in other.attributes:
             joined.attributes.setdefault(chain, UNKNOWN)
+        joined.choices = {name: c for name, c in result.choices.items() if other.choices.get(name) is c}
         joined.reads = {key: node for key, node in result.reads.items() if other.reads.get(key) is node}
         result = joined
     return result

@@ -68,6 +68,13 @@ def count(x):
         "import torch\nimport pkg.helper as h\n\n\ndef main():\n    return torch.export.export(h.count, ())\n",
         "from torch import compile\nfrom . import helper\n\nfast = compile(helper.count)\n",
         "import torch\nfrom .front import tally\n\nfast = torch.compile(tally)\n",
+        "import torch\nimport pkg.helper\n\nfast = torch.compile(pkg.helper.count)\n",
+        "import torch\nfrom .helper import (  # the (old) one\n    count,\n)\n\nfast = torch.compile(count)\n",
+        "import torch, os; from . helper import(count)\n\nfast = torch.compile(count)\n",
+        "import torch\nfrom.helper import HELPER, \\\n    count\n\nfast = torch.compile(count)\n",
+        "import torch\nif True: from .helper import count\n\nfast = torch.compile(count)\n",
+        "import torch\nfrom .helper import count\n\nfast = torch.compile(count)\n\n\n"
+        'def main():\n    """For example\n\n    from other import count\n    """\n',
     ],
 )
 def test_a_function_that_another_file_compiles(tree: Tree, caller: str) -> None:
@@ -77,6 +84,15 @@ def test_a_function_that_another_file_compiles(tree: Tree, caller: str) -> None:
     tree.write("pkg/caller.py", caller)
     assert tree.check() == ["helper.py:5 DDE101"]
     assert tree.check("pkg/helper.py") == []  # alone, nobody says that it is compiled
+
+
+def test_a_folder_is_a_package_without_saying_so(tree: Tree) -> None:
+    tree.write("models/net.py", "import torch\n" + HELPER)
+    tree.write("models/deep/net.py", "import torch\n" + HELPER)
+    tree.write("train.py", "import torch\nfrom models.net import count\n\nfast = torch.compile(count)\n")
+    assert tree.check() == ["net.py:5 DDE101"]
+    tree.write("more.py", "import torch\nimport models.deep.net\n\nfast = torch.compile(models.deep.net.count)\n")
+    assert tree.check() == ["net.py:5 DDE101", "net.py:5 DDE101"]
 
 
 BASE = """

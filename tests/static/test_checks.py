@@ -273,6 +273,16 @@ def test_every_statement_is_survived(lines: tuple[str, ...] | str) -> None:
     assert isinstance(check(body(*([lines] if isinstance(lines, str) else lines))), list)
 
 
+def test_arguments_that_are_not_written_out_are_survived() -> None:
+    sort = ("sizes = [x.sum().item(), x.max().item()]", "sizes.sort()", "return x")
+    assert codes(*sort) == codes(sort[0], "sizes = sorted(sizes)", "return x") != []
+    assert codes("if isinstance(*[x, torch.Tensor]):", "    return x", "return -x") == []
+    head = "from functools import partial\n"
+    for function in ("len, x[x > 0]", "int, x.sum()", "set, x[x > 0]", "bool, x.sum()", "torch.sum, x"):
+        text = head + body(f"n = partial({function})()", "return x.sum().item()")
+        assert isinstance(check(text), list), function
+
+
 def test_our_own_files_are_survived_and_silent() -> None:
     for path in sorted((ROOT / "ddelint").rglob("*.py")):
         if "trace" in path.parts:

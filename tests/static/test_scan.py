@@ -32,6 +32,12 @@ RULES = sorted((FIXTURES / "rules").glob("*/*.py"))
     "def f(x: Tensor):\n    return 1 if x else 0\n", "def f(x: Tensor):\r\n    if x:\r\n        y = 1\r\n",
     "keep = scores > 0.5\nboxes = boxes[keep]\n", "nz = torch.nonzero\n", "partial(torch.nonzero, as_tuple=True)",
     "n = int(len(x) * t)", "n = int(math.ceil(t))", "y.repeat_interleave(1 + t)", "F.one_hot(x, -1)", "F.one_hot(x,)",
+    "pred = pred[pred[:, 4] > 0.25]", "y = x[m.bool()]", "y = x[m.to(torch.bool)]", "y = x[m.eq(1)]",
+    "m = x[:, 0].gt(0)\ny = x[m]\n", "def f(m: torch.BoolTensor):\n    y = x[m]\n", "n = torch.linalg.norm(x)",
+    "if F.mse_loss(x, y) > 10:", "sizes = list(map(int, d))", "n = torch.randint(1, 5, (1,))",
+    "def f(step: Tensor):\n    if step % 2 == 0:\n", "def f(step: Tensor):\n    late = step > 3\n    if late:\n",
+    "self.register_buffer('steps', torch.zeros(()))\nx = 2 * x if self.steps > 10 else x\n",
+    "self.on = nn.Parameter(torch.ones(1))\nif self.on:\n",
     "label = 'one \\\n two' if x.sum() > 3 else 'three'", "for row in rows:  # of a tensor\n",
 ])  # fmt: skip
 def test_text_that_may_read_data(text: str) -> None:
@@ -46,6 +52,8 @@ def test_text_that_may_read_data(text: str) -> None:
     "range(x.shape[0])", "for layer in self.layers:\n", "if x.shape[0] > 1:", "b, c = x.shape[:2]\n",
     '"""Calls `x.item()`."""', "y = x  # as x.item() does", "print('int(t)')",
     "for i, layer in enumerate(self.layers):\n",
+    "self.bias = nn.Parameter(torch.ones(1))\nif self.bias is not None:\n    return x + self.bias\n",
+    "x: list[list[int]] = y", "z = x[y[0], 1:]",
     "def f(mask: torch.Tensor):\n    if mask is not None:\n", "def f(n: int, x: Tensor):\n    if n > 3:\n",
 ])  # fmt: skip
 def test_text_that_reads_none(text: str) -> None:
@@ -152,7 +160,9 @@ def test_a_module_is_found_wherever_it_is(body: str, parse: bool) -> None:
     assert len(read("m.py", (HEAD + body).encode(), parse=parse).findings) == 1
 
 
-@pytest.mark.parametrize("text", ["it waits for data in a range ", "range(a [", "a[0] == 1,\n", "= x "])
+@pytest.mark.parametrize(
+    "text", ["it waits for data in a range ", "range(a [", "a[0] == 1,\n", "= x ", "[1 < ", "[[a], "]
+)
 def test_a_long_text_is_no_trouble(text: str) -> None:
     """What costs the square of a text's length would not end here."""
     assert not might_matter(f'import torch\nTEXT = """{text * 40_000}"""\ndef forward(): pass\n'.encode())
