@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
-from ddelint import suppressions
 from ddelint.diagnostics import Diagnostic
 from ddelint.pipeline import baselining, changed_lines
-from ddelint.pipeline.gathering import Run, static_findings
+from ddelint.pipeline.gathering import Run, static_findings, unsilenced
 from ddelint.source import SourceError, SourceFile
 
 OFFERED = 50
@@ -43,25 +43,37 @@ def written(findings: Sequence[Diagnostic], already: dict[str, str], run: Run) -
     for filename, group in by_file.items():
         source = run.sources[filename]
         text = mended(source, group, run.options.unsafe_fixes)
-        for _ in range(ROUNDS if filename not in run.executed and _parses(source, text) else 0):
-            before = text
-            text = _again(SourceFile(filename, text, source.encoding), run)
-            if text == before:
-                break
+        if filename not in run.executed and _parses(source, text):
+            text = _settled(SourceFile(filename, text, source.encoding), run)
         result[filename] = text
     return result
 
 
-def _again(source: SourceFile, run: Run) -> str:
-    """What fixes make of a text that fixes have changed."""
-    from ddelint.rewrite.static_fixes import mended, with_static_fixes
+def _settled(source: SourceFile, run: Run) -> str:
+    """The text once its fixes bring no further ones; as it was where they go on, and leave as much as they found."""
+    text, first = _again(source, run)
+    last = first
+    for _ in range(ROUNDS - 1):
+        before = text
+        if not last:
+            return text
+        text, last = _again(SourceFile(source.filename, before, source.encoding), run)
+    return source.text if any(last[code] >= first[code] for code in last) else text
 
-    found = suppressions.apply(source, list(static_findings(source, run)))
+
+def _again(source: SourceFile, run: Run) -> tuple[str, Counter[str]]:
+    """What fixes make of a text that fixes have changed, and how many there were of each rule."""
+    from ddelint.rewrite.static_fixes import mended, taken, with_static_fixes
+
+    found = unsilenced(source, static_findings(source, run), run)
     chosen = [d for d in found if run.options.at(source.filename).selects(d.code, source.filename)]
     chosen = changed_lines.only(chosen, run, {source.filename: source.text})
     chosen = baselining.new_after_writing(chosen, {source.filename: source.text}, run)
-    text = mended(source, with_static_fixes(chosen, {source.filename: source}), run.options.unsafe_fixes)
-    return text if _parses(source, text) else source.text
+    offered = with_static_fixes(chosen, {source.filename: source})
+    text = mended(source, offered, run.options.unsafe_fixes)
+    if text == source.text or not _parses(source, text):
+        return source.text, Counter()
+    return text, Counter(finding.code for finding in taken(offered, run.options.unsafe_fixes))
 
 
 def _parses(source: SourceFile, text: str) -> bool:

@@ -14,7 +14,9 @@ from ddelint.rewrite.candidate import Context, Import
 from ddelint.rewrite.expressions import (
     OPERATOR_TEXT,
     Binding,
+    asks_rank,
     called,
+    cannot_raise,
     indent_unit,
     is_pure,
     negated,
@@ -108,6 +110,7 @@ class Conditions:
         if len(rest) == 1:
             body = self.lines(rest[0], want, call, message)
         else:
+            self._compute_all(rest)
             together = self._combined("sym_or", [self.condition(value, want) for value in rest])
             body = self._call(call, together, message)
         if not known:
@@ -199,9 +202,11 @@ class Conditions:
             case ast.NamedExpr():
                 raise Inexpressible("an assignment inside the test")
             case ast.BoolOp(op=operator, values=values):
+                self._compute_all(values)
                 function = "sym_and" if isinstance(operator, ast.And) is want else "sym_or"
                 return self._combined(function, [self.condition(value, want) for value in values])
-            case ast.Compare() if len(node.ops) > 1:
+            case ast.Compare(left=first, comparators=sides) if len(node.ops) > 1:
+                self._compute_all([first, *sides[1:]])
                 links = self._links(node)
                 if want:
                     return self._combined("sym_and", links)
@@ -213,6 +218,15 @@ class Conditions:
             case ast.Call() if called(node) in {"equal", "allclose"} and len(node.args) >= 2:
                 return self._whole(node, want)
         return self._truth(node, want)
+
+    def _compute_all(self, values: Sequence[ast.expr]) -> None:
+        """Raises Inexpressible where an operand behind the first may fail that Python leaves out once it has an answer.
+
+        With a run, that is for the run to show.
+        """
+        for number, value in enumerate(values[1:], start=1):
+            if self.context.kind == "static" and not cannot_raise(value, not asks_rank(*values[:number])):
+                raise Inexpressible("an operand that the first answer may guard")
 
     def _combined(self, function: str, conditions: list[str]) -> str:
         if len(conditions) == 1:

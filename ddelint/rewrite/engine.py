@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import difflib
 import re
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
@@ -55,14 +56,19 @@ def torch_name(source: SourceFile) -> str | None:
     return alias
 
 
-def import_edits(source: SourceFile, imports: Sequence[Import]) -> tuple[Edit, ...]:
+def import_edits(source: SourceFile, imports: Sequence[Import], edits: Sequence[Edit] = ()) -> tuple[Edit, ...]:
     """The edits that add what is missing of `imports` to `source`, in its own style; none overlap.
 
-    A name joins an existing from-import of its module, else a new line follows the last import of torch. Raises
-    EngineError where the name already means something else in the module.
+    A name joins an existing from-import of its module, else a new line follows the last import of torch: inside a
+    function where the one around `edits` (changes of `source` that need the names) imports torch for itself. Raises
+    EngineError where the name already means something else in the module or around `edits`.
     """
+    refuse_other_meanings(source, imports, edits)
+    home = _importing_block(source, edits) if imports and torch_name(source) is None else None
+    if home is not None:
+        return _local_import_edits(source, imports, home)
     insertions: dict[tuple[int, int], list[str]] = {}
-    edits: list[Edit] = []
+    added: list[Edit] = []
     names: dict[str, list[str]] = {}
     for wanted in dict.fromkeys(imports):
         if _bound(source, wanted):
@@ -76,13 +82,62 @@ def import_edits(source: SourceFile, imports: Sequence[Import]) -> tuple[Edit, .
         missing.sort()
         merged = _merge(source, module, missing)
         if merged is not None:
-            edits.append(merged)
+            added.append(merged)
             continue
         place, text = _new_line(source, module, f"from {module} import {', '.join(missing)}")
         insertions.setdefault(place, []).append(text)
     for (row, column), texts in insertions.items():
-        edits.append(Edit(Span(source.filename, row, column, row, column), "".join(texts)))
-    return tuple(sorted(edits, key=lambda edit: edit.span))
+        added.append(Edit(Span(source.filename, row, column, row, column), "".join(texts)))
+    return tuple(sorted(added, key=lambda edit: edit.span))
+
+
+def without_repeats(edits: Sequence[Edit]) -> list[Edit]:
+    """The edits of several fixes, each import only once: those that go to one place are put together."""
+    places: dict[Span, list[Edit]] = {}
+    for edit in dict.fromkeys(edits):
+        places.setdefault(edit.span, []).append(edit)
+    return [edit for group in places.values() for edit in (_united(group) if len(group) > 1 else group)]
+
+
+def _united(edits: Sequence[Edit]) -> list[Edit]:
+    """Insertions at one place, those of import lines and of further names for a from-import each as one."""
+    names = [edit for edit in edits if _FURTHER_NAMES.fullmatch(edit.content)]
+    lines = [edit for edit in edits if _are_imports(edit.content)]
+    others = [edit for edit in edits if edit not in names and edit not in lines]
+    if names:
+        parts = dict.fromkeys(part for edit in names for part in _FURTHER_NAME.findall(edit.content))
+        names = [Edit(names[0].span, "".join(parts))]
+    return [*names, *_united_lines(lines), *others]
+
+
+_FURTHER_NAME = re.compile(r",\s*\w+")
+_FURTHER_NAMES = re.compile(r"(,\s*\w+)+")
+
+
+def _are_imports(text: str) -> bool:
+    try:
+        statements = ast.parse(textwrap.dedent(text)).body
+    except SyntaxError:
+        return False
+    return bool(statements) and all(isinstance(s, (ast.Import, ast.ImportFrom)) for s in statements)
+
+
+def _united_lines(edits: Sequence[Edit]) -> list[Edit]:
+    if len(edits) < 2:
+        return list(edits)
+    plain: dict[str, None] = {}
+    names: dict[str, set[str]] = {}
+    for statement in (s for edit in edits for s in ast.parse(textwrap.dedent(edit.content)).body):
+        if isinstance(statement, ast.ImportFrom):
+            names.setdefault(statement.module or "", set()).update(map(ast.unparse, statement.names))
+        else:
+            plain[ast.unparse(statement)] = None
+    first = edits[0].content
+    before, after = first[: len(first) - len(first.lstrip())], first[len(first.rstrip()) :]
+    ending = next((found for found in ("\r\n", "\n", "\r") if found in first), "\n")
+    lines = [*plain, *(f"from {module} import {', '.join(sorted(words))}" for module, words in names.items())]
+    between = ending + before[len(before.rstrip(" \t")) :]
+    return [Edit(edits[0].span, before + between.join(lines) + after)]
 
 
 def fix_edits(history: History, step: int, imports: Sequence[Import] = ()) -> tuple[Edit, ...]:
@@ -127,6 +182,182 @@ def minimal_edits(before: SourceFile, after: str) -> tuple[Edit, ...]:
         end = start + len(removed) - front - back
         edits.append(Edit(_span(before, start, end), added[front : len(added) - back]))
     return tuple(edits)
+
+
+# ---------------------------------------------------------------------- names around an edit
+
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_SCOPES = (*_FUNCTIONS, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def refuse_other_meanings(source: SourceFile, imports: Sequence[Import], edits: Sequence[Edit]) -> None:
+    """Raise EngineError where torch or a name of `imports` is bound to something else around an edit that says it."""
+    wanted = {each.name: each for each in imports if each.name}
+    for package in (each.module.partition(".")[0] for each in imports if not each.name):
+        wanted[package] = Import(package)
+    torch = torch_name(source)
+    wanted.setdefault(torch or "torch", Import("torch"))
+    for name, each in wanted.items():
+        said = re.compile(rf"(?<![\w.]){re.escape(name)}\b")
+        for edit in edits:
+            if edit.span.filename == source.filename and said.search(edit.content):
+                for scope in (source.tree, *_scopes_around(source, edit.span)):
+                    if _means_another(source, scope, name, each, edit.span):
+                        raise EngineError(f"{name} is bound to something else around line {edit.span.row}")
+
+
+def _scopes_around(source: SourceFile, span: Span) -> list[ast.AST]:
+    """The functions, lambdas and comprehensions that a place lies in, outermost first."""
+    found: list[ast.AST] = []
+    waiting: list[ast.AST] = [source.tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, (ast.expr, ast.stmt)):
+            if not source.span(node).contains(span):
+                continue
+            if isinstance(node, _SCOPES):
+                found.append(node)
+        waiting += ast.iter_child_nodes(node)
+    return sorted(found, key=source.span)
+
+
+def _means_another(source: SourceFile, scope: ast.AST, name: str, wanted: Import, span: Span) -> bool:
+    """Whether `scope` binds `name` to anything but what is wanted, or imports that only where it may be too late."""
+    parameters = ast.walk(scope.args) if isinstance(scope, _FUNCTIONS) else ()
+    if any(isinstance(node, ast.arg) and node.arg == name for node in parameters):
+        return True
+    for node in _own_nodes(scope):
+        match node:
+            case ast.Import() | ast.ImportFrom() if _binds(node, name):
+                if not _imports(node, name, wanted):
+                    return True
+                if isinstance(scope, _FUNCTIONS) and not _has_run(source, node, span):
+                    return True
+            case ast.Name(id=other, ctx=ast.Store() | ast.Del()) if other == name:
+                if not (isinstance(scope, ast.Module) and _is_stand_in(source, node)):
+                    return True
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() if node.name == name:
+                return True
+            case ast.ExceptHandler(name=str(other)) | ast.MatchAs(name=str(other)) | ast.MatchStar(name=str(other)):
+                if other == name:
+                    return True
+            case ast.MatchMapping(rest=str(other)) if other == name:
+                return True
+    return False
+
+
+def _own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a scope, without the insides of the scopes in it; what a comprehension binds stays inside of it."""
+    if isinstance(scope, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+        waiting: list[ast.AST] = [generator.target for generator in scope.generators]
+    else:
+        body = getattr(scope, "body", [])
+        waiting = list(body) if isinstance(body, list) else [body]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+            # an assignment expression in a comprehension binds outside of it
+            waiting += [inner.target for inner in ast.walk(node) if isinstance(inner, ast.NamedExpr)]
+        elif not isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
+            waiting += ast.iter_child_nodes(node)
+
+
+def _binds(statement: ast.Import | ast.ImportFrom, name: str) -> bool:
+    return any((alias.asname or alias.name.partition(".")[0]) == name for alias in statement.names)
+
+
+def _imports(statement: ast.Import | ast.ImportFrom, name: str, wanted: Import) -> bool:
+    """Whether an import binds `name` to the module or the object that is wanted."""
+    if isinstance(statement, ast.ImportFrom):
+        return (
+            bool(wanted.name)
+            and statement.module == wanted.module
+            and not statement.level
+            and all(alias.name == wanted.name for alias in statement.names if (alias.asname or alias.name) == name)
+        )
+    return not wanted.name and all(
+        alias.name == wanted.module if alias.asname else alias.name.partition(".")[0] == wanted.module
+        for alias in statement.names
+        if (alias.asname or alias.name.partition(".")[0]) == name
+    )
+
+
+def _loads(statement: ast.Import | ast.ImportFrom, module: str) -> bool:
+    """Whether `import a.b` brings `module` by its own name: `a`, `a.b`."""
+    return isinstance(statement, ast.Import) and any(
+        alias.asname is None and f"{alias.name}.".startswith(f"{module}.") for alias in statement.names
+    )
+
+
+def _has_run(source: SourceFile, statement: ast.stmt, span: Span) -> bool:
+    """Whether a statement of a function has run before anything at `span` does: it stands above, in a block around."""
+    parent = source.parents.get(statement)
+    if source.span(statement) >= span:
+        return False
+    return parent is not None and (isinstance(parent, _FUNCTIONS) or source.span(parent).contains(span))
+
+
+def _is_stand_in(source: SourceFile, node: ast.AST) -> bool:
+    """Whether a module's name stands for nothing: `torch = None` where it cannot be imported."""
+    parent = source.parents.get(node)
+    return isinstance(parent, (ast.Assign, ast.AnnAssign)) and (
+        isinstance(parent.value, ast.Constant) and parent.value.value is None
+    )
+
+
+def _importing_block(source: SourceFile, edits: Sequence[Edit]) -> ast.stmt | None:
+    """The last import of torch in the innermost function that is around all `edits` and imports it above them.
+
+    Raises EngineError where only other functions import torch: an import at the top would be made earlier than theirs.
+    """
+    if not edits:
+        return None
+    first = min(edit.span for edit in edits)
+    around = [_scopes_around(source, edit.span) for edit in edits]
+    for scope in reversed(around[0]):
+        if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)) and all(scope in others for others in around):
+            above = [s for s in scope.body if _imports_torch(s) and source.span(s) < first]
+            if above:
+                return above[-1]
+    if any(_imports_torch(s) for s in _module_statements(source.tree)):
+        return None
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.stmt) and _imports_torch(node) and _is_in_function(source, node):
+            raise EngineError(f"{source.filename} imports torch only where it needs it")
+    return None
+
+
+def _is_in_function(source: SourceFile, node: ast.AST) -> bool:
+    return any(isinstance(parent, _FUNCTIONS) for parent in source.ancestors(node))
+
+
+def _local_import_edits(source: SourceFile, imports: Sequence[Import], last: ast.stmt) -> tuple[Edit, ...]:
+    """New lines below `last`, an import inside a function, for what its function lacks."""
+    around = [n for n in source.ancestors(last) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Module))]
+    known = [s for scope in around for s in scope.body if isinstance(s, (ast.Import, ast.ImportFrom))]
+    modules: list[str] = []
+    names: dict[str, set[str]] = {}
+    for wanted in dict.fromkeys(imports):
+        name = wanted.name or wanted.module.partition(".")[0]
+        above = [s for s in known if source.span(s) <= source.span(last) and _binds(s, name)]
+        if any(_imports(s, name, wanted) if wanted.name else _loads(s, wanted.module) for s in above):
+            continue
+        if wanted.name:
+            names.setdefault(wanted.module, set()).add(wanted.name)
+        else:
+            modules.append(f"import {wanted.module}")
+    lines = [*modules, *(f"from {module} import {', '.join(sorted(words))}" for module, words in names.items())]
+    if not lines:
+        return ()
+    line = source.lines[last.lineno - 1]
+    if line[: source.span(last).column - 1].strip():
+        raise EngineError(f"there is no place for an import below line {last.lineno}")
+    row = last.end_lineno or last.lineno
+    column = len(source.lines[row - 1].rstrip("\r\n")) + 1  # not on the next line, where other edits may begin
+    text = "".join(source.newline + source.indentation(last) + line for line in lines)
+    return (Edit(Span(source.filename, row, column, row, column), text),)
 
 
 # ---------------------------------------------------------------------- imports

@@ -296,6 +296,54 @@ def is_pure(node: ast.AST) -> bool:
     return True
 
 
+def cannot_raise(node: ast.expr, ranked: bool = True) -> bool:
+    """Whether an operand is computed without an error where a short circuit would have left it out.
+
+    Sizes by their number only where the dimensions are `ranked`: nothing before the operand asks how many there are.
+    """
+    match node:
+        case ast.Name() | ast.Constant():
+            return True
+        case ast.Attribute(value=value):
+            return cannot_raise(value, ranked)
+        case ast.Subscript(value=ast.Attribute(value=value, attr="shape"), slice=place):
+            return ranked and _is_number(place) and cannot_raise(value, ranked)
+        case ast.Call(func=ast.Attribute(value=value) as method, args=arguments, keywords=[]):
+            plain = method.attr in knowledge().total and all(_is_number(place) for place in arguments)
+            return plain and (ranked or not arguments) and cannot_raise(value, ranked)
+        case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
+            return name in knowledge().total and all(cannot_raise(argument, ranked) for argument in arguments)
+        case ast.UnaryOp(op=ast.Not() | ast.USub(), operand=operand):
+            return cannot_raise(operand, ranked)
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult(), right=right):
+            return cannot_raise(left, ranked) and cannot_raise(right, ranked)
+        case ast.BoolOp(values=values):
+            return all(cannot_raise(value, ranked) for value in values)
+        case ast.Compare(left=left, ops=operators, comparators=sides):
+            contained = any(isinstance(operator, (ast.In, ast.NotIn)) for operator in operators)
+            displays = (ast.Tuple, ast.List, ast.Set)
+            return (not contained or isinstance(sides[-1], displays)) and all(
+                cannot_raise(side, ranked) for side in (left, *sides)
+            )
+        case ast.Tuple(elts=elements) | ast.List(elts=elements) | ast.Set(elts=elements):
+            return all(cannot_raise(element, ranked) for element in elements)
+    return False
+
+
+def _is_number(node: ast.expr) -> bool:
+    return isinstance(node.operand if isinstance(node, ast.UnaryOp) else node, ast.Constant)
+
+
+def asks_rank(*nodes: ast.AST) -> bool:
+    """Whether anything in `nodes` asks how many dimensions there are."""
+    return any(
+        (inner.attr if isinstance(inner, ast.Attribute) else inner.id) in knowledge().ranks
+        for node in nodes
+        for inner in ast.walk(node)
+        if isinstance(inner, (ast.Attribute, ast.Name))
+    )
+
+
 def draws_random(node: ast.AST) -> bool:
     """Whether `node` calls something that draws random numbers, by its name."""
     table = knowledge()

@@ -83,6 +83,8 @@ class Knowledge:
     static: frozenset[str]
     random: frozenset[str]
     impure: frozenset[str]
+    total: frozenset[str]
+    ranks: frozenset[str]
     unsafe_gradients: Mapping[str, float]
     functional: Mapping[str, str]
     elementwise: frozenset[str]
@@ -114,6 +116,8 @@ def knowledge() -> Knowledge:
             static=frozenset(types["static"]),
             random=frozenset(purity["random"]),
             impure=frozenset(purity["impure"]),
+            total=frozenset(purity["total"]),
+            ranks=frozenset(purity["ranks"]),
             unsafe_gradients=dict(table["gradients"]["unsafe"]),
             functional=dict(table["in_place"]["functional"]),
             elementwise=frozenset(groups["elementwise"]),

@@ -48,6 +48,7 @@ def _edits(source: SourceFile, called: ast.expr, old: str, new: str) -> list[Edi
     if old.startswith(_ANY) or new.startswith(_ANY):
         return None  # a method has no module to import it from
     try:
-        return [Edit(source.span(called), word), *import_edits(source, [Import(owner, word)])]
+        edit = Edit(source.span(called), word)
+        return [edit, *import_edits(source, [Import(owner, word)], [edit])]
     except EngineError:
         return None

@@ -13,7 +13,8 @@ from dataclasses import replace
 from ddelint.catalog import rule
 from ddelint.diagnostics import Applicability, Claim, Diagnostic, Edit, Evidence, Fix, Span, TypeFact
 from ddelint.rewrite.candidate import MOVES, Candidate, Context
-from ddelint.rewrite.engine import EngineError, import_edits
+from ddelint.rewrite.engine import EngineError, import_edits, without_repeats
+from ddelint.rewrite.handlers import may_be_caught
 from ddelint.rewrite.knowledge import knowledge
 from ddelint.rewrite.moves import load_moves
 from ddelint.rewrite.renamed_calls import renamed_call
@@ -24,6 +25,8 @@ _READING = frozenset(("DDE103", "DDE104", "DDE201", "DDE204"))
 """Rules whose fix must know a tensor from a number that was read."""
 _COUNTED = frozenset(("DDE103", "DDE104", "DDE201"))
 """Those of which it shows in the new text."""
+_RAISING = frozenset(("DDE103", "DDE104"))
+"""Rules whose fix raises another type of exception in the compiled program."""
 _CASTS = frozenset(("DDE201",))
 _SHAPES = re.compile(r"\.shape (?:==|!=) ")
 NOTHING_PROVEN: Mapping[str, Evidence] = {}
@@ -50,7 +53,7 @@ def with_static_fixes(
 def mended(source: SourceFile, findings: Sequence[Diagnostic], unsafe: bool) -> str:
     """The file's text after the findings' fixes, without those that would overlap an earlier one."""
     edits = [edit for finding in taken(findings, unsafe) if finding.fix is not None for edit in finding.fix.edits]
-    return source.apply(list(dict.fromkeys(edits)))
+    return source.apply(without_repeats(edits))
 
 
 def taken(findings: Sequence[Diagnostic], unsafe: bool) -> list[Diagnostic]:
@@ -90,7 +93,7 @@ def _with_fix(finding: Diagnostic, sources: Mapping[str, SourceFile]) -> Diagnos
     if replacement is not None and source is not None and finding.fix is None:
         return replace(finding, fix=renamed_call(finding, source, replacement))
     site = locate(source, finding.span) if source is not None and finding.fix is None else None
-    if source is None or site is None:
+    if source is None or site is None or (finding.code in _RAISING and may_be_caught(site)):
         return finding
     load_moves()
     entry = knowledge().without_trace[finding.code]
@@ -99,7 +102,7 @@ def _with_fix(finding: Diagnostic, sources: Mapping[str, SourceFile]) -> Diagnos
         if not _is_settled_by_the_text(candidate, finding) or not _reads_what_is_a_tensor(candidate, finding, site):
             continue
         try:
-            edits: list[Edit] = [*candidate.edits, *import_edits(source, candidate.imports)]
+            edits: list[Edit] = [*candidate.edits, *import_edits(source, candidate.imports, candidate.edits)]
         except EngineError:
             continue
         message = "; ".join((candidate.message, *candidate.notes))

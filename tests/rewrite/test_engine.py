@@ -159,3 +159,32 @@ def test_the_edits_of_a_step_stand_on_the_original_text() -> None:
     assert source.apply(engine.fix_edits(history, 1)) == "import torch\nimport os\na = 11\nb = 2\n"
     with_guard = source.apply(engine.fix_edits(history, 2, (GUARD,)))
     assert with_guard == f"import torch\nfrom {SHAPES} import guard_or_false\na = 1\nb = 22\n"
+
+
+@pytest.mark.parametrize(
+    ("contents", "after"),
+    [
+        (("import torch\n", "import torch\nfrom a import b\n"), "import torch\nfrom a import b\nx = 1\n"),
+        (("from a import c\n\n", "from a import b\n\n", "y = 2\n"), "from a import b, c\n\ny = 2\nx = 1\n"),
+        (("y = 2\n", "y = 3\n"), "y = 2\ny = 3\nx = 1\n"),
+    ],
+)
+def test_imports_of_several_fixes_are_put_together(contents: tuple[str, ...], after: str) -> None:
+    place = Span("m.py", 1, 1, 1, 1)
+    assert SourceFile("m.py", "x = 1\n").apply(engine.without_repeats([Edit(place, c) for c in contents])) == after
+
+
+def test_names_of_several_fixes_for_one_import_are_put_together() -> None:
+    place = Span("m.py", 1, 16, 1, 16)
+    edits = [Edit(place, ", c"), Edit(place, ", b, c"), Edit(place, ", b")]
+    assert SourceFile("m.py", "from a import a\n").apply(engine.without_repeats(edits)) == "from a import a, c, b\n"
+
+
+def test_a_submodule_is_imported_beside_its_package() -> None:
+    text = "def f(x):\n    import torch\n\n    return x\n"
+    source = SourceFile("m.py", text)
+    needed = [TORCH, Import("torch._functorch.config")]
+    change = Edit(Span("m.py", 4, 12, 4, 13), "torch._functorch.config.patch(x)")
+    assert source.apply(engine.import_edits(source, needed, [change])) == text.replace(
+        "    import torch\n", "    import torch\n    import torch._functorch.config\n"
+    )

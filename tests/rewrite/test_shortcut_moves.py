@@ -102,6 +102,27 @@ def test_a_question_inside_the_warning_skips_the_whole_block() -> None:
 
 
 @pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            "    if flag:\n        print('a')\n    elif n > 4:\n        print('b')\n",
+            "    if flag:\n        print('a')\n"
+            "    elif not torch.compiler.is_compiling() and n > 4:\n        print('b')\n",
+        ),
+        (
+            "    if flag:\n        print('a')\n    else:\n        if n > 4:\n            print('b')\n",
+            "    if flag:\n        print('a')\n    else:\n"
+            "        if not torch.compiler.is_compiling() and n > 4:\n            print('b')\n",
+        ),
+    ],
+)
+def test_what_is_asked_where_another_test_is_false_is_guarded_itself(before: str, after: str) -> None:
+    text = f"import torch\n\ndef fn(x, n, flag):\n{before}    return x\n"
+    context = context_of(text, "n > 4", TYPES, "DDE110")
+    assert rewritten("skip_warning_while_compiling", context) == [text.replace(before, after)]
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "def fn(n):\n    if n > 4:\n        print(n)\n    else:\n        n = 1\n    return n\n",

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from control_flow import context_of
 
+from ddelint.catalog import Replacement
 from ddelint.diagnostics import Applicability, Diagnostic
-from ddelint.rewrite.static_fixes import with_static_fixes
+from ddelint.rewrite.renamed_calls import renamed_call
+from ddelint.rewrite.static_fixes import mended, with_static_fixes
 from ddelint.source import SourceFile
 from ddelint.static.checks import check_source
 
@@ -85,3 +88,175 @@ def test_what_nothing_is_known_of_is_left_to_the_tracer() -> None:
     unknown = [replace(d, kinds=()) for d in check_source(source)]
     fixed = with_static_fixes(unknown, {"model.py": source})
     assert [d.span.row for d in fixed if d.fix is not None and d.code in ("DDE103", "DDE104", "DDE201")] == []
+
+
+def mended_text(text: str) -> str:
+    """The text after all fixes that need no trace."""
+    source = SourceFile("model.py", text)
+    return mended(source, with_static_fixes(check_source(source), {"model.py": source}), False)
+
+
+def compiled(*lines: str, head: str = "import torch\n", parameters: str = "x, flag=True") -> str:
+    """A compiled function of these lines."""
+    body = "".join(f"    {line}\n" for line in (*lines, "return x"))
+    return f"{head}\n\n@torch.compile\ndef f({parameters}):\n{body}"
+
+
+RAISES = ("    if x.sum() > 5:", "        raise ValueError('big')")
+
+
+@pytest.mark.parametrize(
+    ("lines", "is_fixed"),
+    [
+        (("try:", *RAISES, "except ValueError:", "    return x * 0"), False),
+        (("try:", *RAISES, "except (KeyError, ValueError):", "    return x * 0"), False),
+        (("try:", *RAISES, "except Exception:", "    return x * 0"), False),
+        (("try:", *RAISES, "except:", "    return x * 0"), False),
+        (("try:", *RAISES, "except errors.Big:", "    return x * 0"), False),
+        (("try:", *RAISES, "except RuntimeError:", "    return x * 0"), False),
+        (("with contextlib.suppress(ValueError):", *RAISES), False),
+        (("try:", "    assert x.sum() > 5", "except AssertionError:", "    return x * 0"), False),
+        (("try:", *RAISES, "except KeyError:", "    return x * 0"), True),
+        (("try:", "    pass", "except ValueError:", "    pass", "else:", *RAISES), True),
+        (("try:", *RAISES, "finally:", "    flag = False"), True),
+        (("with torch.no_grad():", *RAISES), True),
+    ],
+)
+def test_what_may_be_caught_keeps_its_raise(lines: tuple[str, ...], is_fixed: bool) -> None:
+    text = compiled(*lines)
+    assert ("torch._check" in mended_text(text)) is is_fixed
+
+
+@pytest.mark.parametrize(("call", "is_fixed"), [("f(x)", False), ("fast(x)", False), ("g(x)", True), ("x.sum()", True)])
+def test_what_a_caller_may_catch_keeps_its_raise(call: str, is_fixed: bool) -> None:
+    text = compiled("assert x.sum() < 3")
+    text += f"\n\nfast = torch.compile(f)\n\n\ndef main(x):\n    try:\n        {call}\n    except AssertionError:\n"
+    text += "        return f(x)\n"
+    assert ("torch._check" in mended_text(text)) is is_fixed
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("x.shape[0], max=5", ("torch._check(x.shape[0] >= 0)", "torch._check(x.shape[0] <= 5)")),
+        ("sizes.pop()", ("torch._check(sizes.pop() >= 0)",)),
+        (
+            "sizes.pop(), max=5",
+            ("bounded = sizes.pop()", "torch._check(bounded >= 0)", "torch._check(bounded <= 5)"),
+        ),
+        (
+            "x.sum().item(), max=bounded",
+            ("bounded_2 = x.sum().item()", "torch._check(bounded_2 >= 0)", "torch._check(bounded_2 <= bounded)"),
+        ),
+    ],
+)
+def test_the_argument_of_a_retired_check_is_computed_once(before: str, after: tuple[str, ...]) -> None:
+    parameters = "x, sizes, bounded=5" if "bounded" in before else "x, sizes"
+    text = compiled(f"torch._check_is_size({before})", parameters=parameters)
+    assert mended_text(text) == compiled(*after, parameters=parameters)
+
+
+@pytest.mark.parametrize(
+    ("condition", "after"),
+    [
+        ("n == 0 or 10 % n == 0", ""),
+        ("not (n != 0 and 10 // n > 2)", ""),
+        ("n == 0 or flag[n] == 1", ""),
+        ("n == 0 or (x * 0 + n).max() < 3", ""),
+        ("n > x.dim() or n < x.shape[2]", ""),
+        ("n == 0 or n * 3 - 1 > x.shape[0]", "sym_or(n == 0, n * 3 - 1 > x.shape[0])"),
+        ("n == 0 or n == x.size(0) or n < len(flag)", "sym_or(n == 0, n == x.size(0), n < len(flag))"),
+        ("not (n > 4 and n < x.numel())", "sym_or(n <= 4, n >= x.numel())"),
+        ("n % 2 == 0 or n == 1", "sym_or(n % 2 == 0, n == 1)"),
+    ],
+)
+def test_an_operand_that_may_fail_keeps_its_short_circuit(condition: str, after: str) -> None:
+    text = compiled("n = x.sum().int().item()", f"torch._check({condition})")
+    assert f"torch._check({after or condition})" in mended_text(text)
+    assert ("sym_or" in mended_text(text)) is bool(after)
+
+
+AS_T = "import torch as t\n\n\n@t.compile\ndef f(x):\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "is_fixed"),
+    [
+        (compiled("torch = x * 2", "assert x.max() < 3"), False),
+        (compiled("assert x.max() < 3", parameters="x, torch"), False),
+        (compiled("for torch in x:", "    pass", "assert x.max() < 3"), False),
+        (compiled("assert x.max() < 3", "import torch"), False),
+        (compiled("from mine import torch", "assert x.max() < 3"), False),
+        (compiled("import torch", "assert x.max() < 3"), True),
+        (compiled("y = [torch for torch in x]", "assert x.max() < 3"), True),
+        (compiled("t = x * 2", "assert x.max() < 3"), True),
+        (AS_T + "    for t in x:\n        pass\n    assert x.max() < 3\n    return x\n", False),
+        (AS_T + "    for u in x:\n        pass\n    assert x.max() < 3\n    return x\n", True),
+        (compiled("n = x.sum().item()", "torch._check(n == 0 or n == 3)", parameters="x, sym_or"), False),
+        (compiled("n = x.sum().item()", "torch._check(n == 0 or n == 3)", parameters="x, sym_and"), True),
+    ],
+)
+def test_a_name_that_means_something_else_around_is_not_used(text: str, is_fixed: bool) -> None:
+    assert (mended_text(text) != text) is is_fixed
+
+
+def test_the_name_of_a_function_around_is_looked_at_too() -> None:
+    inner = "    @compile\n    def f(x):\n        assert x.max() < 3\n        return x\n\n    return f\n"
+    assert mended_text(f"from torch import compile\n\n\ndef make(torch):\n{inner}").count("torch.compiler") == 0
+    assert mended_text(f"from torch import compile\n\n\ndef make(other):\n{inner}").count("torch.compiler") == 1
+
+
+LAZY = """\
+import os
+
+
+def build():
+    import torch{comment}
+    @torch.compile
+    def f(x):
+        assert x.max() < 3
+        n = x.sum().int().item()
+        torch._check(n == 0 or n == x.shape[0])
+        torch._check(n == 0 or (n == 4 and n > x.shape[0]))
+        return x
+
+    return f
+"""
+
+
+@pytest.mark.parametrize("comment", ["", "  # late"])
+def test_an_import_inside_a_function_is_in_scope_there(comment: str) -> None:
+    after = mended_text(LAZY.format(comment=comment))
+    shapes = "from torch.fx.experimental.symbolic_shapes import sym_and, sym_or"
+    assert after.startswith(f"import os\n\n\ndef build():\n    import torch{comment}\n    {shapes}\n    @torch")
+    assert after.count("import") == 3
+    assert "torch.compiler.is_compiling()" in after
+
+
+def test_an_import_that_only_another_function_makes_stays_late() -> None:
+    text = "def f(x):\n    assert x.max() < 3\n    return x\n\n\n"
+    text += "def main():\n    import torch\n\n    return torch.compile(f)\n"
+    assert mended_text(text) == text
+
+
+def test_several_fixes_bring_one_import() -> None:
+    text = compiled(
+        "assert x.max() < 3",
+        "n = x.sum().int().item()",
+        "if n == 0 and n == 3:",
+        "    raise RuntimeError(n)",
+        head="from torch import compile\n",
+    ).replace("@torch.", "@")
+    after = mended_text(text)
+    assert after.startswith(
+        "import torch\nfrom torch import compile\nfrom torch.fx.experimental.symbolic_shapes import sym_or\n\n"
+    )
+    assert after.count("import torch\n") == 1
+
+
+@pytest.mark.parametrize(("parameter", "is_fixed"), [("new_op", False), ("other", True)])
+def test_a_replacement_is_not_taken_for_a_parameter_of_its_name(parameter: str, is_fixed: bool) -> None:
+    text = f"from pack import old_op\n\n\ndef fn(x, {parameter}):\n    return old_op(x)\n"
+    context = context_of(text, "old_op(x)", code="DDE601")
+    replacement = Replacement({"pack.old_op": "elsewhere.new_op"}, Applicability.SAFE, "")
+    assert (renamed_call(context.diagnostic, context.site.source, replacement) is not None) is is_fixed

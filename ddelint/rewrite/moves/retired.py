@@ -11,6 +11,7 @@ from ddelint.rewrite.expressions import (
     SYMBOLIC_SHAPES,
     Binding,
     called,
+    fresh_name,
     indent_unit,
     joined,
     owns_lines,
@@ -62,19 +63,26 @@ def _range(context: Context, node: ast.Call, stated: Bounds) -> Iterator[Candida
     text = text_of(source, subject, Binding.BITWISE)
     if "\n" in text:
         return
-    bounds: list[str] = []
+    limits: list[str] = []
     low, high = given.get("min"), given.get("max")
     if low is not None and not _is_none(low):
-        bounds.append(f"{text} >= {text_of(source, low, Binding.BITWISE)}")
+        limits.append(f">= {text_of(source, low, Binding.BITWISE)}")
     elif stated.lowest:
-        bounds.append(f"{text} >= {stated.lowest}")
+        limits.append(f">= {stated.lowest}")
     if high is not None and not _is_none(high):
-        bounds.append(f"{text} <= {text_of(source, high, Binding.BITWISE)}")
-    if not bounds:
+        limits.append(f"<= {text_of(source, high, Binding.BITWISE)}")
+    if not limits:
         return
+    lines: list[str] = []
     message = given.get("message")
+    if len(limits) > 1:
+        if message is not None and not _may_stand_twice(message):
+            return
+        if not _may_stand_twice(subject):
+            name = fresh_name(source, "bounded")
+            lines, text = [f"{name} = {text_of(source, subject)}"], name
     words = "" if message is None or _is_none(message) else f", {text_of(source, message)}"
-    lines = [f"{torch}._check({bound}{words})" for bound in bounds]
+    lines += [f"{torch}._check({text} {limit}{words})" for limit in limits]
     if not (isinstance(statement, ast.Expr) and statement.value is node):
         return
     separator = "; " if not owns_lines(source, statement) else None
@@ -87,6 +95,20 @@ def _range(context: Context, node: ast.Call, stated: Bounds) -> Iterator[Candida
         edits=[Edit(source.span(statement), content)],
         imports=imports,
     )
+
+
+def _may_stand_twice(node: ast.expr) -> bool:
+    """Whether computing the expression twice is as good as once: names, attributes, constants, sizes of those."""
+    match node:
+        case ast.Name() | ast.Constant() | ast.Lambda():
+            return True
+        case ast.Attribute(value=value):
+            return _may_stand_twice(value)
+        case ast.Subscript(value=ast.Attribute(value=value, attr="shape"), slice=place):
+            return _may_stand_twice(value) and _may_stand_twice(place)
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return _may_stand_twice(operand)
+    return False
 
 
 def _is_none(node: ast.expr) -> bool:

@@ -147,13 +147,16 @@ def skip_warning_while_compiling(context: Context) -> Iterator[Candidate]:
 
 
 def _talking_if(context: Context) -> ast.If | None:
-    """The outermost `if` around the site whose arms only talk."""
+    """The outermost `if` whose arms only talk and whose test the site needs: an `elif` runs where it is false."""
     site = context.site
     found: ast.If | None = None
+    child: ast.AST = site.statement
     for node in (site.statement, *site.source.ancestors(site.statement)):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
             break
-        if isinstance(node, ast.If) and _only_talks(context, node):
+        is_other_arm = isinstance(node, ast.If) and child in node.orelse
+        child = node
+        if isinstance(node, ast.If) and not is_other_arm and _only_talks(context, node):
             in_test = site.source.span(node.test).contains(site.span)
             found = node if in_test or found is not None or node is not site.statement else found
     return found
