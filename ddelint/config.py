@@ -106,9 +106,9 @@ def unbacked(text: str, where: str) -> str:
 def here(folder: Path) -> Path | None:
     """The configuration file in `folder` itself."""
     own, shared = folder / OWN_FILE, folder / SHARED_FILE
-    if own.is_file():
+    if os.path.isfile(own):  # False in a folder that cannot be read
         return own
-    if shared.is_file() and b"ddelint" in shared.read_bytes() and "ddelint" in _parse(shared).get("tool", {}):
+    if os.path.isfile(shared) and _mentions_us(shared) and "ddelint" in _tools(shared):
         return shared
     return None
 
@@ -123,9 +123,7 @@ def load(path: Path, below: tuple[Path, ...] = ()) -> Config:
 
     `below`: the files that extend this one.
     """
-    table = _parse(path)
-    if path.name == SHARED_FILE:
-        table = table.get("tool", {}).get("ddelint", {})
+    table = _table(_tools(path), "ddelint", f"{path}: `tool.ddelint`") if path.name == SHARED_FILE else _parse(path)
     root = path.resolve().parent
     settings: dict[str, Any] = {}
     extend_exclude: tuple[str, ...] = ()
@@ -150,7 +148,7 @@ def load(path: Path, below: tuple[Path, ...] = ()) -> Config:
 def _extended(path: Path, value: Any, where: str, root: Path, below: tuple[Path, ...]) -> Config:
     if not isinstance(value, str):
         raise ConfigError(f"{where} must be the name of a file")
-    target = Path(os.path.normpath(root / Path(value).expanduser()))
+    target = Path(os.path.normpath(root / Path(os.path.expanduser(value))))
     if not target.is_file():
         raise ConfigError(f"{where}: no such file: {target}")
     chain = (*below, path.resolve())
@@ -168,9 +166,9 @@ def _over(extended: Config | None, own: Config) -> Config:
         settings[name] = (*extended.settings.get(name, ()), *own.settings.get(name, ()))
     entries = {entry.name: entry for config in (extended, own) for entry in config.settings.get("entries", ())}
     settings["entries"] = tuple(entries.values())
-    exclude = () if "exclude" in own.settings else extended.extend_exclude
+    exclude = (*extended.extend_exclude, *own.extend_exclude)
     files = tuple(file for file in (extended.path, *extended.extends) if file is not None)
-    return Config(own.path, own.root, settings, (*exclude, *own.extend_exclude), files)
+    return Config(own.path, own.root, settings, exclude, files)
 
 
 def discover(folder: Path) -> Config:
@@ -252,6 +250,25 @@ def _parse(path: Path) -> dict[str, Any]:
         raise ConfigError(f"{path}: {error}") from error
 
 
+def _mentions_us(path: Path) -> bool:
+    try:
+        return b"ddelint" in path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{path}: {error}") from error
+
+
+def _tools(path: Path) -> dict[str, Any]:
+    """The table `tool` of a file that several tools share."""
+    return _table(_parse(path), "tool", f"{path}: `tool`")
+
+
+def _table(parent: Mapping[str, Any], key: str, where: str) -> dict[str, Any]:
+    value = parent.get(key, {})
+    if not isinstance(value, dict):
+        raise ConfigError(f"{where} must be a table")
+    return value
+
+
 Reader = Callable[[Any, str, Path], Any]
 
 
@@ -307,7 +324,7 @@ def _device(value: Any, where: str, root: Path) -> str:
 def _file(value: Any, where: str, root: Path) -> str:
     if not isinstance(value, str) or not value:
         raise ConfigError(f"{where} must be the name of a file")
-    return str(root / Path(value).expanduser())
+    return str(root / Path(os.path.expanduser(value)))
 
 
 def _interpreter(value: Any, where: str, root: Path) -> str:

@@ -28,6 +28,8 @@ class Discovered:
 
     files: tuple[Path, ...]
     warnings: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+    """What cannot be read, where the rest can."""
 
 
 def python_files(paths: Sequence[str], options: CheckOptions) -> Discovered:
@@ -38,24 +40,29 @@ def python_files(paths: Sequence[str], options: CheckOptions) -> Discovered:
     """
     found: dict[Path, None] = {}
     warnings: list[str] = []
+    errors: list[str] = []
     for text in paths:
         path = Path(os.path.abspath(text))
-        if not path.exists():
+        if not os.path.exists(path):
             raise DiscoveryError(f"no such file or folder: {text}")
         if path.is_dir():
-            before = len(found)
+            before = len(found), len(errors)
             own = options.within(str(path))
-            found.update(dict.fromkeys(_walk(path, _Exclusions.above(path, own), own)))
-            if len(found) == before:
+            found.update(dict.fromkeys(_walk(path, _Exclusions.above(path, own), own, errors)))
+            if (len(found), len(errors)) == before:
                 warnings.append(f"no Python files found under {text}")
-        else:
-            own = options.at(str(path))
-            if not (own.force_exclude and _Exclusions.above(path, own).leave_out(path, folder=False)):
-                found[path] = None
-    return Discovered(tuple(found), tuple(warnings))
+        elif not is_left_out(path, options):
+            found[path] = None
+    return Discovered(tuple(found), tuple(warnings), tuple(errors))
 
 
-def _walk(folder: Path, rules: _Exclusions, options: CheckOptions) -> Iterator[Path]:
+def is_left_out(path: Path, options: CheckOptions) -> bool:
+    """Whether a file that was given by name (absolute; it need not be there) is left out all the same."""
+    own = options.at(str(path))
+    return own.force_exclude and _Exclusions.above(path, own).leave_out(path, folder=False)
+
+
+def _walk(folder: Path, rules: _Exclusions, options: CheckOptions, errors: list[str]) -> Iterator[Path]:
     own = options.within(str(folder))
     if own.exclude != options.exclude or own.root != options.root:
         rules = rules.configured_by(own)
@@ -64,18 +71,26 @@ def _walk(folder: Path, rules: _Exclusions, options: CheckOptions) -> Iterator[P
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError as error:
-        raise DiscoveryError(f"cannot read {folder}: {error.strerror}") from error
+        errors.append(f"cannot read {folder}: {error.strerror}")
+        return
     for entry in entries:
         is_folder = entry.is_dir(follow_symlinks=False)
-        if not is_folder and not (entry.name.endswith(".py") and entry.is_file()):
+        if not is_folder and not (entry.name.endswith(".py") and _is_file(entry)):
             continue
         path = folder / entry.name
         if rules.leave_out(path, is_folder):
             continue
         if is_folder:
-            yield from _walk(path, rules, options)
+            yield from _walk(path, rules, options, errors)
         else:
             yield path
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_file()
+    except OSError:  # a link that leads to itself, as one that leads nowhere
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,4 +165,4 @@ def _specification(lines: tuple[str, ...]) -> GitIgnoreSpec:
 
 
 def _repository(path: Path) -> Path | None:
-    return next((folder for folder in (path, *path.parents) if (folder / ".git").exists()), None)
+    return next((folder for folder in (path, *path.parents) if os.path.exists(folder / ".git")), None)

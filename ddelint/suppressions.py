@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import re
 import tokenize
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -18,7 +18,8 @@ from ddelint.extensions import prefixes, remembered
 from ddelint.source import SourceFile
 
 UNUSED = "DDE003"
-_IGNORE = re.compile(r"#\s*ddelint:\s*ignore(?:\[(?P<codes>[^\]]*)\])?", re.IGNORECASE)
+_IGNORE = re.compile(r"#\s*ddelint:\s*ignore(?![\w-])(?:\s*\[(?P<codes>[^\]#]*)\]?)?", re.IGNORECASE)
+"""Brackets that nobody closes are brackets: what was to be one rule must not silence all of them."""
 _SKIP = re.compile(r"#\s*ddelint:\s*skip-file\b", re.IGNORECASE)
 _NOQA = re.compile(r"#\s*noqa:\s*(?P<codes>[A-Z]+\d+(?:[\s,]+[A-Z]+\d+)*)", re.IGNORECASE)
 
@@ -31,10 +32,11 @@ def _code() -> re.Pattern[str]:
 
 @dataclass(frozen=True, slots=True)
 class Suppression:
-    """One comment. `codes` are codes or prefixes of codes; empty: all of them. `span` covers the words themselves."""
+    """One comment. `span` covers the words themselves."""
 
     span: Span
-    codes: tuple[str, ...]
+    codes: tuple[str, ...] | None
+    """Codes or prefixes of codes; None: all of them. Empty: brackets without any, which silence nothing."""
     whole_file: bool
     noqa: bool = False
 
@@ -46,7 +48,7 @@ class Suppression:
             return True
         if not diagnostic.span.row <= self.span.row <= diagnostic.span.end_row:
             return False
-        return not self.codes or any(diagnostic.code.startswith(code) for code in self.codes)
+        return self.codes is None or any(diagnostic.code.startswith(code) for code in self.codes)
 
 
 @lru_cache(maxsize=64)
@@ -60,7 +62,7 @@ def suppressions(source: SourceFile) -> tuple[Suppression, ...]:
         for pattern in (_SKIP, _IGNORE, _NOQA):
             for match in pattern.finditer(token.string):
                 listed = match.groupdict().get("codes")
-                codes = tuple(code.upper() for code in _code().findall(listed or ""))
+                codes = None if listed is None else tuple(_codes(listed, pattern is _NOQA))
                 if pattern is _NOQA and not codes:
                     continue
                 span = Span(source.filename, row, column + match.start(), row, column + match.end())
@@ -68,10 +70,36 @@ def suppressions(source: SourceFile) -> tuple[Suppression, ...]:
     return tuple(found)
 
 
-def apply(source: SourceFile, diagnostics: Sequence[Diagnostic], *, traced: bool = False) -> list[Diagnostic]:
+def _words(listed: str) -> list[str]:
+    return [word for word in re.split(r"[\s,]+", listed) if word]
+
+
+def _codes(listed: str, noqa: bool) -> Iterator[str]:
+    """The codes, and prefixes of codes, in what a comment lists."""
+    if noqa:  # other tools' codes are among them
+        yield from (code.upper() for code in _code().findall(listed))
+    else:
+        yield from filter(None, map(_code_of, _words(listed)))
+
+
+def _code_of(word: str) -> str:
+    """The code, or prefix of codes, that a word in brackets stands for; a rule's name is one, too. Empty: none."""
+    if _code().fullmatch(word):
+        return word.upper()
+    return next((found.code for found in rules().values() if found.name == word.lower()), "")
+
+
+def apply(
+    source: SourceFile,
+    diagnostics: Sequence[Diagnostic],
+    *,
+    traced: bool = False,
+    traceable: Callable[[], bool] = lambda: False,
+) -> list[Diagnostic]:
     """The diagnostics that no comment silences, and DDE003 for each comment that silences none.
 
-    A comment about rules that only the tracer finds is called unused only where the run `traced`.
+    A comment about rules that only the tracer finds is called unused only where the run `traced` the file. So is one
+    about rules that the tracer finds, too, where something is there to be traced (`traceable`).
     """
     comments = suppressions(source)
     if not comments:
@@ -81,7 +109,7 @@ def apply(source: SourceFile, diagnostics: Sequence[Diagnostic], *, traced: bool
     for diagnostic in diagnostics:
         covering = [comment for comment in comments if comment.covers(diagnostic)]
         for comment in covering:
-            used[comment].update(code for code in comment.codes if diagnostic.code.startswith(code))
+            used[comment].update(code for code in comment.codes or () if diagnostic.code.startswith(code))
             used[comment].add(diagnostic.code)
         if not covering:
             kept.append(diagnostic)
@@ -89,18 +117,27 @@ def apply(source: SourceFile, diagnostics: Sequence[Diagnostic], *, traced: bool
     for comment in comments:
         if skipped and not comment.whole_file:
             continue
-        unused = tuple(code for code in comment.codes if code not in used[comment] and _would_be_found(code, traced))
-        if (comment.codes and unused) or (not comment.codes and not used[comment]):
-            kept.append(_unused(source, comment, unused))
+        if comment.codes is None:
+            if not used[comment] and (traced or not traceable()):
+                kept.append(_unused(source, comment, ()))
+        elif not comment.codes:
+            kept.append(_without_rules(source, comment))
+        else:
+            silent = (code for code in comment.codes if code not in used[comment])
+            unused = tuple(code for code in silent if _would_be_found(code, traced, traceable))
+            if unused:
+                kept.append(_unused(source, comment, unused))
     return sorted(kept, key=lambda d: (d.span.filename, d.span.row, d.span.column, d.code))
 
 
-def _would_be_found(code: str, traced: bool) -> bool:
+def _would_be_found(code: str, traced: bool, traceable: Callable[[], bool]) -> bool:
     """Whether this run would have found what the code (or prefix) names."""
     if code == UNUSED:
         return False
     named = [found for found in rules().values() if found.code.startswith(code)]
-    return not named or any(traced or "static" in found.found_by for found in named)
+    if traced or not named or all(found.found_by == ("static",) for found in named):
+        return True
+    return any("static" in found.found_by for found in named) and not traceable()
 
 
 def _comments(source: SourceFile) -> Iterator[tokenize.TokenInfo]:
@@ -113,9 +150,17 @@ def _comments(source: SourceFile) -> Iterator[tokenize.TokenInfo]:
         return
 
 
+def _without_rules(source: SourceFile, comment: Suppression) -> Diagnostic:
+    """DDE003 for brackets that name no rule: somebody meant one, so that the comment is theirs to mend."""
+    found = rule(UNUSED)
+    text = source.segment(comment.span)
+    message = found.message.format(expression=f"`{text}`") + ": it names no rule"
+    return Diagnostic(UNUSED, message, comment.span, found.severity, ("static",), text)
+
+
 def _unused(source: SourceFile, comment: Suppression, unused: tuple[str, ...]) -> Diagnostic:
     found = rule(UNUSED)
-    remaining = tuple(code for code in _listed(source, comment) if code.upper() not in unused)
+    remaining = tuple(word for word in _listed(source, comment) if (_code_of(word) or word.upper()) not in unused)
     text = source.segment(comment.span)
     expression = text if not remaining or not unused else ", ".join(unused)
     edit = _removal(source, comment, remaining if unused else ())
@@ -138,7 +183,7 @@ def _listed(source: SourceFile, comment: Suppression) -> list[str]:
     text = source.segment(comment.span)
     match = _NOQA.match(text) if comment.noqa else _IGNORE.match(text)
     listed = match.groupdict().get("codes") if match is not None else None
-    return [code for code in re.split(r"[\s,]+", listed or "") if code]
+    return _words(listed or "")
 
 
 def _removal(source: SourceFile, comment: Suppression, remaining: tuple[str, ...]) -> Edit:

@@ -191,7 +191,9 @@ def test_nothing_given_means_the_defaults(run: Run, stage: Stage, tmp_path: Path
     )
 
 
-def test_the_configuration_of_the_checked_folder_holds(run: Run, stage: Stage, tmp_path: Path) -> None:
+def test_the_configuration_of_the_checked_folder_holds(
+    run: Run, stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub/a.py").write_text("")
     (tmp_path / "sub/ddelint.toml").write_text("samples = 3\nignore = ['DDE1']\n")
@@ -203,6 +205,12 @@ def test_the_configuration_of_the_checked_folder_holds(run: Run, stage: Stage, t
     assert stage.options.samples == 4
     run("sub", "--isolated")
     assert stage.options.samples == 64
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path / "other")
+    (tmp_path / "other/ddelint.toml").write_text("samples = 5\n")
+    run("../sub/a.py")
+    assert stage.options.samples == 3
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "sub/ddelint.toml").write_text("sampels = 3\n")
     assert "unknown key `sampels` (did you mean `samples`?)" in one_line_error(run("sub"))
 

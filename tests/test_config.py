@@ -127,12 +127,23 @@ def test_the_nearest_file_holds(tmp_path: Path) -> None:
         ("[entries.a]\nentry = 'b.py:c-d'", "is neither FILE.py:NAME nor NAME"),
         ("[entries.a]\nentry = 'b.py:c'\ninput = 'd'", "unknown key `input` (did you mean `inputs`?)"),
         ("samples = ", "ddelint.toml: Invalid value"),
+        ("extend = '~nobody-of-that-name/base.toml'", "no such file"),
     ],
 )
 def test_a_setting_that_cannot_be_used_is_one_line(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(message)) as raised:
         load(tmp_path, text)
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [("[tool]\nddelint = 3", "tool.ddelint"), ("tool = 'ddelint'", "tool"), ("[[tool.ddelint]]", "tool.ddelint")],
+)
+def test_our_table_must_be_one(tmp_path: Path, text: str, what: str) -> None:
+    (tmp_path / "pyproject.toml").write_text(text)
+    with pytest.raises(ConfigError, match=rf"pyproject\.toml: `{what}` must be a table"):
+        config.discover(tmp_path)
 
 
 def test_a_select_on_the_command_line_starts_afresh(tmp_path: Path) -> None:

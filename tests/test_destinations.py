@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import click
@@ -10,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from ddelint.cli import main
+from ddelint.options import FORMATS
 
 MODEL = """\
 import torch
@@ -97,6 +99,21 @@ def test_a_patch_holds_every_fix_however_many_there_are(model: Path) -> None:
     model.write_text(MODEL + "\n\ndef f():\n" + "    y = 1  # ddelint: ignore[DDE101]\n" * 60)
     assert check("--patch", "p.diff").exit_code == 1
     assert Path("p.diff").read_text().count("\n-    y = 1  # ddelint: ignore") == 60
+
+
+def test_a_file_may_have_a_name_that_is_not_utf_8(model: Path) -> None:
+    try:
+        Path(os.fsdecode(b"odd\xff.py")).write_text(MODEL)
+    except OSError:
+        pytest.skip("this file system takes no such name")
+    model.unlink()
+    for name in FORMATS:
+        result = CliRunner().invoke(
+            main, ["check", "--static", "--output-format", f"concise,{name}:report", "--patch", "p.diff", "."]
+        )
+        assert result.exit_code == 1, result.stderr
+        assert "odd" in Path("report").read_text("utf-8")
+    assert Path("p.diff").read_bytes().startswith(b"diff --git a/odd\xff.py ")
 
 
 def test_formats_are_completed() -> None:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from ddelint import config
 from ddelint.discovery import DiscoveryError, python_files
+from ddelint.layers import with_layers
 from ddelint.options import CheckOptions
 
 
@@ -68,6 +73,7 @@ def test_links_to_folders_are_not_followed(tmp_path: Path) -> None:
     (tmp_path / "a/loop").symlink_to(tmp_path / "a", target_is_directory=True)
     (tmp_path / "a/link.py").symlink_to(tmp_path / "a/x.py")
     (tmp_path / "a/broken.py").symlink_to(tmp_path / "gone.py")
+    (tmp_path / "a/itself.py").symlink_to("itself.py")
     assert found(tmp_path) == ["a/link.py", "a/x.py"]
 
 
@@ -81,3 +87,27 @@ def test_a_folder_without_python_is_a_warning(tmp_path: Path) -> None:
 def test_a_path_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(DiscoveryError, match=r"no such file or folder: .*gone"):
         python_files([str(tmp_path / "gone")], CheckOptions())
+
+
+def test_a_folder_that_cannot_be_read_is_told_and_the_others_are_walked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make(tmp_path, "a/x.py", "locked/y.py", "z.py")
+    locked = tmp_path / "locked"
+
+    def refusing(call: Callable[..., Any], *itself: Path) -> Callable[..., Any]:
+        def refused(path: Any, *rest: Any, **named: Any) -> Any:
+            if locked in Path(path).parents or Path(path) in itself:  # as for everybody but root
+                raise PermissionError(13, "Permission denied", os.fspath(path))
+            return call(path, *rest, **named)
+
+        return refused
+
+    monkeypatch.setattr(os, "scandir", refusing(os.scandir, locked))
+    monkeypatch.setattr(os, "stat", refusing(os.stat))
+    options = with_layers(config.Config(None, tmp_path), {}, (), pinned=False)
+    for given, files in (([str(tmp_path)], ["a/x.py", "z.py"]), ([str(locked)], [])):
+        outcome = python_files(given, options)
+        assert [file.relative_to(tmp_path).as_posix() for file in outcome.files] == files
+        assert outcome.errors == (f"cannot read {locked}: Permission denied",)
+        assert outcome.warnings == ()

@@ -87,6 +87,15 @@ def test_entries_of_inner_projects_count(repository: Path) -> None:
     assert options.layers.entries == (EntryOption("inner", f"{repository}/inner/c.py:M"),)
 
 
+def test_what_a_base_leaves_out_adds_up(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        base_toml='exclude = ["theirs"]\nextend-exclude = ["gen"]\n',
+        ddelint_toml='extend = "base.toml"\nexclude = ["ours"]\nextend-exclude = ["more"]\n',
+    )
+    assert config.resolve(config.discover(tmp_path), {}).exclude == ("ours", "gen", "more")
+
+
 def test_a_file_extends_another(tmp_path: Path) -> None:
     write(
         tmp_path,

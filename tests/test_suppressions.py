@@ -16,9 +16,9 @@ def finding(row: int, code: str = "DDE101", end_row: int | None = None) -> Diagn
     return Diagnostic(code, "text", Span(FILE, row, 1, end_row or row, 5))
 
 
-def codes(text: str, *found: Diagnostic, traced: bool = False) -> list[str]:
+def codes(text: str, *found: Diagnostic, traced: bool = False, traceable: bool = False) -> list[str]:
     """Codes that are left of `found` in a file with this text."""
-    return [d.code for d in apply(SourceFile(FILE, text), found, traced=traced)]
+    return [d.code for d in apply(SourceFile(FILE, text), found, traced=traced, traceable=lambda: traceable)]
 
 
 @pytest.mark.parametrize(
@@ -32,6 +32,9 @@ def codes(text: str, *found: Diagnostic, traced: bool = False) -> list[str]:
         "# noqa: E501, DDE101",
         "# type: ignore  # noqa: DDE101",
         "# ddelint: ignore[DDE101] counts are small here",
+        "# ddelint: ignore[DDE101 counts are small here",
+        "# ddelint: ignore [DDE101]",
+        "# ddelint: ignore[branch-on-value]",
     ],
 )
 def test_a_comment_on_the_line_silences(comment: str) -> None:
@@ -51,6 +54,28 @@ def test_a_comment_on_the_line_silences(comment: str) -> None:
 )
 def test_other_lines_are_not_silenced(line: str) -> None:
     assert "DDE101" in codes(f"{line}\n    pass\n", finding(1))
+
+
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "# ddelint: ignore[DE201]",
+        "# ddelint: ignore[tensor-truth-values",
+        "# ddelint: ignore[DDE1O1]",
+        "# ddelint: ignore[D]",
+        "# ddelint: ignore[]",
+    ],
+)
+def test_brackets_that_name_no_rule_silence_nothing_and_are_told(comment: str) -> None:
+    source = SourceFile(FILE, f"if n > 4:  {comment}\n    pass\n")
+    kept = apply(source, [finding(1)])
+    assert [d.code for d in kept] == ["DDE101", "DDE003"]
+    assert kept[1].message == f"`{comment}` suppresses nothing: it names no rule"
+    assert kept[1].fix is None
+
+
+def test_words_that_only_begin_like_a_comment_of_ours_are_none() -> None:
+    assert codes("if n > 4:  # ddelint: ignored elsewhere\n    pass\n", finding(1)) == ["DDE101"]
 
 
 def test_the_comment_may_stand_on_any_line_of_the_finding() -> None:
@@ -79,6 +104,7 @@ def test_an_unused_suppression_is_a_finding_with_a_fix() -> None:
     ("before", "after"),
     [
         ("x = 1  # ddelint: ignore[DDE101, DDE102]\n", "x = 1  # ddelint: ignore[DDE102]\n"),
+        ("x = 1  # ddelint: ignore[branch-on-value, DDE102]\n", "x = 1  # ddelint: ignore[DDE102]\n"),
         ("x = 1  # noqa: E501, DDE101\n", "x = 1  # noqa: E501\n"),
         ("x = 1  # noqa: DDE101  # type: ignore\n", "x = 1  # type: ignore\n"),
     ],
@@ -101,6 +127,24 @@ def test_what_only_the_tracer_finds_is_unused_only_after_tracing() -> None:
     text = "x = 1  # ddelint: ignore[DDE305]\n"
     assert codes(text) == []
     assert codes(text, traced=True) == ["DDE003"]
+
+
+@pytest.mark.parametrize(
+    ("comment", "unused"),
+    [
+        ("ddelint: ignore[DDE101]", False),
+        ("ddelint: ignore[DDE1]", False),
+        ("noqa: DDE101", False),
+        ("ddelint: ignore", False),
+        ("ddelint: skip-file", False),
+        ("ddelint: ignore[DDE601]", True),
+        ("ddelint: ignore[DDE999]", True),
+    ],
+)
+def test_what_a_trace_may_need_is_not_called_unused_without_one(comment: str, unused: bool) -> None:
+    text = f"x = 1  # {comment}\n"
+    assert codes(text, traceable=True) == ["DDE003"] * unused
+    assert codes(text) == codes(text, traceable=True, traced=True) == ["DDE003"]
 
 
 def test_a_file_that_does_not_parse_keeps_its_findings() -> None:

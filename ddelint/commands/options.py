@@ -142,7 +142,7 @@ def config_of(paths: Sequence[str], config_file: str | None, isolated: bool) -> 
 
     if config_file is not None:
         return config.load(Path(config_file))
-    folders = [Path(path).absolute() for path in paths if path != STDIN] or [Path.cwd()]
+    folders = [Path(os.path.abspath(path)) for path in paths if path != STDIN] or [Path.cwd()]
     common = Path(os.path.commonpath([str(path if path.is_dir() else path.parent) for path in folders]))
     return config.Config(None, Path.cwd()) if isolated else config.discover(common)
 

@@ -128,7 +128,7 @@ def _write_files(report: Report, how: Rendering, given: dict[str, Any]) -> None:
         if destination.filename is not None:
             style = style_of({**given, "output_file": destination.filename})
             own = replace(how, style=style, output_format=destination.output_format, statistics=False, quiet=False)
-            write_file(destination.filename, formats.render(report, own).encode())
+            write_file(destination.filename, formats.render(report, own))
 
 
 def say(report: Report | VerifyReport, options: CheckOptions) -> None:
@@ -165,13 +165,15 @@ def emit(text: str, filename: str | None) -> None:
             sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
         sys.stdout.flush()
         return
-    write_file(filename, text.encode())
+    write_file(filename, text)
 
 
-def write_file(filename: str, data: bytes) -> None:
-    """Write a file as a whole. Raises UsageError where that cannot be."""
+def write_file(filename: str, content: str | bytes) -> None:
+    """Write a file as a whole, text as UTF-8. Raises UsageError where that cannot be."""
     from ddelint.files import write_atomically
 
+    # text may name files, whose names need not be UTF-8
+    data = content.encode(errors="backslashreplace") if isinstance(content, str) else content
     try:
         write_atomically(Path(filename), data)
     except OSError as error:

@@ -27,6 +27,8 @@ def run_check(paths: Sequence[str], options: CheckOptions, progress: Progress) -
     run = Run(options, progress, Sources((), {}))
     found = discover(paths, run)
     run.checked = frozenset(map(str, found))
+    if options.stdin is not None and not found:
+        return report(run, files=0)
     if options.layers is not None and options.layers.entries:
         options = run.options = replace(options, entries=(*options.entries, *options.layers.entries))
     if options.mode is not Mode.STATIC:  # reading alone loads none of this

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ddelint.discovery import Discovered, DiscoveryError, python_files
+from ddelint.discovery import STDIN, Discovered, DiscoveryError, is_left_out, python_files
 from ddelint.errors import DdelintError
 from ddelint.options import CheckOptions
 from ddelint.report.model import Progress
@@ -81,10 +82,30 @@ class Run:
     """Filename → its text at the revision of `--diff-base`, as far as asked for; None: not there."""
     checked: frozenset[str] = frozenset()
     """The files that the call is about."""
+    unread: set[str] = field(default_factory=set)
+    """Those that the static pass did not (or could not) look at: what it would have found is not known."""
     project: Project | None = None
     """What the files tell of each other; None where one is read alone."""
     compiled: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Filename → its functions that other files compile."""
+
+    @cached_property
+    def traceable(self) -> bool:
+        """Whether a run that traces would trace something here: what it finds, this one may not know."""
+        if self.entries or self.options.entry is not None or self.options.entries:
+            return True
+        from ddelint.trace.offers import static_offer
+
+        return any(source is not None and static_offer(source) is not None for source in map(self._text, self.checked))
+
+    def _text(self, filename: str) -> SourceFile | None:
+        """A file that is looked at for once: `sources` keeps what it reads."""
+        if self.options.stdin is not None:
+            return self.sources.get(filename)
+        try:
+            return SourceFile.read(Path(filename))
+        except (OSError, SourceError):
+            return None
 
 
 def roots(paths: Sequence[str]) -> list[str]:
@@ -93,15 +114,21 @@ def roots(paths: Sequence[str]) -> list[str]:
 
 
 def discover(paths: Sequence[str], run: Run) -> list[Path]:
-    """The files of the call. Raises PipelineError for a path that cannot be used."""
+    """The files of the call, each once. Raises PipelineError for a path that cannot be used."""
     if run.options.stdin is not None:
-        return [Path(os.path.realpath(run.options.stdin_filename or "stdin.py"))]
+        name = run.options.stdin_filename or "stdin.py"
+        if name != STDIN and is_left_out(Path(os.path.abspath(name)), run.options):
+            return []
+        return [Path(os.path.realpath(name))]
     try:
         found: Discovered = python_files(paths, run.options)
     except DiscoveryError as error:
         raise PipelineError(str(error)) from error
     run.warnings += found.warnings
-    return [Path(os.path.realpath(path)) for path in found.files]
+    run.errors += found.errors
+    return list(
+        dict.fromkeys(Path(os.path.realpath(path)) for path in found.files)
+    )  # a link leads to one of the others
 
 
 def read_files(files: Sequence[Path], paths: Sequence[str], run: Run) -> list[SourceFile]:
@@ -132,6 +159,15 @@ def read_files(files: Sequence[Path], paths: Sequence[str], run: Run) -> list[So
 def named_files(paths: Sequence[str]) -> frozenset[str]:
     """The files among the given paths, as against those that are found in folders."""
     return frozenset(path for path in roots(paths) if not os.path.isdir(path))
+
+
+def unsilenced(source: SourceFile, found: Sequence[Diagnostic], run: Run) -> list[Diagnostic]:
+    """What no comment in the file silences, and the comments that silence nothing, as far as the run can know."""
+    from ddelint import suppressions  # a clean file pays for none of it
+
+    filename = source.filename
+    told = suppressions.apply(source, found, traced=filename in run.executed, traceable=lambda: run.traceable)
+    return [d for d in told if d.code != suppressions.UNUSED or filename not in run.unread]
 
 
 def static_findings(source: SourceFile, run: Run) -> Sequence[Diagnostic]:

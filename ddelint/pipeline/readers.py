@@ -110,9 +110,17 @@ def _do(job: Job, project: Project | None) -> Answer:
             data = file.read()
     except OSError as error:
         return Answer(job.path, error=f"cannot read {job.path}: {error.strerror}")
-    reading = read(
-        job.path, data, assume_compiled=job.assume_compiled, parse=job.parse, project=project, roots=job.roots
-    )
+    try:
+        reading = read(
+            job.path, data, assume_compiled=job.assume_compiled, parse=job.parse, project=project, roots=job.roots
+        )
+    except RecursionError:
+        return Answer(job.path, error=f"{job.path} nests too deep to be checked")
+    except Exception as error:  # the other files are still to be told of
+        if os.environ.get("DDELINT_DEBUG"):
+            raise
+        what = f"{type(error).__name__}: {error} (a bug in ddelint; DDELINT_DEBUG=1 shows where)"
+        return Answer(job.path, error=f"cannot check {job.path}: {what}")
     return Answer(job.path, content_of(data, stamp) if job.remember else None, reading if reading != _NOTHING else None)
 
 

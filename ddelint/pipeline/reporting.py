@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 from ddelint.catalog import rule
 from ddelint.levels import Applicability
 from ddelint.merge import merge
-from ddelint.pipeline.gathering import PipelineError, Run, static_findings
+from ddelint.pipeline.gathering import Run, static_findings, unsilenced
 from ddelint.report.diff import unified_diff
 from ddelint.report.model import Report
 from ddelint.source import SourceFile
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def report(run: Run, *, files: int) -> Report:
-    """The report on all that was found; writes what `--fix` allows. Raises PipelineError where that fails."""
+    """The report on all that was found; writes what `--fix` allows."""
     options = run.options
     static = [d for d in run.static if not _refuted(d, run)]
     if any(d.code.startswith(("DDE6", "DDE7")) for d in static):
@@ -54,7 +55,8 @@ def report(run: Run, *, files: int) -> Report:
         diffs[filename] = unified_diff(filename, before.text, text)
     writes = options.fix and not options.diff
     if writes:
-        _write(rewritten, run)
+        rewritten = _write(rewritten, findings, run)
+        diffs = {filename: diffs[filename] for filename in rewritten}
         findings = _after_writing(findings, rewritten, run)
         if options.baseline is not None:
             findings = baselining.new_after_writing(findings, rewritten, run)
@@ -151,10 +153,8 @@ def _found_again(
 
     `left`: what was found before, where it stands now. `waiting`: rules of which something was found that has moved.
     """
-    from ddelint import suppressions
-
     filename = source.filename
-    found = suppressions.apply(source, list(static_findings(source, run)))
+    found = unsilenced(source, static_findings(source, run), run)
     if run.options.diff_base is not None:
         from ddelint.pipeline import changed_lines
 
@@ -190,8 +190,6 @@ def _apply_suppressions(findings: list[Diagnostic], run: Run) -> list[Diagnostic
     read = set(run.sources)
     if not (findings or read):
         return findings
-    from ddelint import suppressions  # a clean file pays for none of it
-
     kept: list[Diagnostic] = []
     by_file: dict[str, list[Diagnostic]] = {name: [] for name in read}
     for finding in findings:
@@ -199,17 +197,30 @@ def _apply_suppressions(findings: list[Diagnostic], run: Run) -> list[Diagnostic
     for filename, group in sorted(by_file.items()):
         # the static pass has read whatever holds comments
         source = run.sources[filename] if filename in read else None
-        kept += suppressions.apply(source, group, traced=filename in run.executed) if source is not None else group
+        kept += unsilenced(source, group, run) if source is not None else group
     return kept
 
 
-def _write(rewritten: Mapping[str, str], run: Run) -> None:
+def _write(rewritten: Mapping[str, str], findings: Sequence[Diagnostic], run: Run) -> dict[str, str]:
+    """Write the files; gives those that were written. Each of the others is an error of the run."""
+    if run.options.stdin is not None or not rewritten:
+        return dict(rewritten)
     from ddelint.files import write_atomically
 
+    refused = {filename for filename in rewritten if not os.access(filename, os.W_OK)}
+    fixes = [{edit.span.filename for edit in found.fix.edits} for found in findings if found.fix is not None]
+    # half of a fix is none, and what one search wrote was verified as a whole
+    halved = refused and run.history is not None and any(len(names) > 1 and names & refused for names in fixes)
+    withheld = set(run.history.overlay) - refused if halved and run.history is not None else set()
+    done: dict[str, str] = {}
     for filename, text in rewritten.items():
-        if run.options.stdin is not None:
+        if filename in withheld:
+            run.errors.append(f"{filename} is left as it is: another file of the same fix cannot be written")
             continue
         try:
             write_atomically(Path(filename), run.sources[filename].encode(text))
         except OSError as error:
-            raise PipelineError(f"cannot write {filename}: {error.strerror}") from error
+            run.errors.append(f"cannot write {filename}: {error.strerror}")
+        else:
+            done[filename] = text
+    return done

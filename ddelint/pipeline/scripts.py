@@ -51,6 +51,8 @@ def run_script(
         for source in readable:
             if source.filename in reached:
                 run.static += static_findings(source, run)
+            else:
+                run.unread.add(source.filename)
     return report(run, files=len(reached))
 
 

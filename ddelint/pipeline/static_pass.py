@@ -81,7 +81,9 @@ def _read(
         if not answer.error:
             readings[answer.path] = answer.reading
             caches.take(answer, wanted[answer.path])
-        elif answer.error not in run.errors:
+            continue
+        run.unread.add(answer.path)
+        if answer.error not in run.errors:
             run.errors.append(answer.error)
 
 
@@ -134,8 +136,11 @@ class _Caches:
         return (reading, roots) if all(self._is_as_it_was(*item) for item in consulted.items()) else None
 
     def _is_as_it_was(self, path: str, digest: str | None) -> bool:
+        held = self._project is not None and self._project.holds(path)
         if digest is None:
-            return self._project is None or not self._project.holds(path)
+            return not held
+        if not held:  # left out of this call: nothing is taken from it
+            return False
         if path not in self._digests:
             self._digests[path] = self._digest(path)
         return self._digests[path] == digest

@@ -37,7 +37,7 @@ def _of_file(filename: str, diff: str) -> bytes:
     _, _, hunks = diff.split("\n", 2)
     if encoding == "utf-8-sig":
         encoding, hunks = "utf-8", _with_mark(hunks)
-    return header.encode() + hunks.encode(encoding)
+    return header.encode(errors="surrogateescape") + hunks.encode(encoding)
 
 
 def _encoding(filename: str) -> str:

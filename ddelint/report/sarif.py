@@ -159,7 +159,7 @@ def _artifact(filename: str) -> dict[str, str]:
     shown = shown_path(filename)
     if os.path.isabs(shown):
         return {"uri": Path(shown).as_uri()}
-    return {"uri": quote(shown), "uriBaseId": _ROOT}
+    return {"uri": quote(os.fsencode(shown)), "uriBaseId": _ROOT}
 
 
 def _region(span: Span) -> dict[str, int]:

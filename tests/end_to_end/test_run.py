@@ -211,3 +211,12 @@ def test_nothing_to_check_is_one_line(folder: Path, arguments: tuple[str, ...], 
     assert message in done.stderr
     assert done.stderr.startswith("ddelint: error: ")
     assert done.stderr.count("\n") == 1
+
+
+def test_comments_in_files_that_no_program_runs_are_left_alone(folder: Path) -> None:
+    text = UNRELATED.replace("> 1:", "> 1:  # ddelint: ignore[DDE101]")
+    (folder / "unrelated.py").write_text(text)
+    (folder / "small.py").write_text("import torch\n\ntorch.compile(lambda x: x + 1)(torch.ones(3))\n")
+    done = ddelint(folder, "run", "--fix", "--select", "DDE003", "--target", "export", "small.py")
+    assert (done.returncode, "All checks passed!" in done.stdout) == (0, True), done.stderr
+    assert (folder / "unrelated.py").read_text() == text

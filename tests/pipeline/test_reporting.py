@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from ddelint.diagnostics import Applicability, Diagnostic, Edit, Severity, Span
+import pytest
+
+from ddelint.diagnostics import Applicability, Claim, Diagnostic, Edit, Fix, Severity, Span
 from ddelint.options import CheckOptions, Mode
 from ddelint.pipeline.gathering import Run, Sources, roots
 from ddelint.pipeline.reporting import report
@@ -112,6 +115,38 @@ def test_a_fix_inside_another_one_is_written_in_the_same_call_where_nothing_was_
     assert "torch._check(torch.sym_int(x.sum().item()) >= 0)" in (tmp_path / "a.py").read_text()
     assert [d.code for d in told.fixed] == ["DDE601", "DDE201"]
     assert told.remaining == ()
+
+
+def refuse(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
+    """Nothing may be written to the file, as root either."""
+    whole = os.access
+    monkeypatch.setattr(os, "access", lambda name, mode: os.fspath(name) != str(path) and whole(name, mode))
+
+
+def test_a_file_that_cannot_be_written_is_told_and_the_others_are_mended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = run_on(tmp_path, dict.fromkeys(("a.py", "b.py", "c.py"), NESTED), fix=True)
+    refuse(monkeypatch, tmp_path / "b.py")
+    told = report(run, files=3)
+    assert [(tmp_path / name).read_text() == NESTED for name in ("a.py", "b.py", "c.py")] == [False, True, False]
+    assert told.errors == (f"cannot write {tmp_path}/b.py: {tmp_path}/b.py is read-only",)
+    assert {Path(d.span.filename).name for d in told.fixed} == {"a.py", "c.py"}
+    assert {Path(d.span.filename).name for d in told.remaining} == {"b.py"}
+    assert set(told.diffs) == set(told.rewritten) == {str(tmp_path / name) for name in ("a.py", "c.py")}
+
+
+def test_half_of_a_fix_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = run_on(tmp_path, dict.fromkeys(("a.py", "b.py"), "x = 1\n"), fix=True)
+    edits = tuple(Edit(Span(str(tmp_path / name), 1, 5, 1, 6), "2") for name in ("a.py", "b.py"))
+    fix = Fix(Applicability.SAFE, "two", edits, "move", Claim.EQUIVALENT)
+    run.traced.append(replace(traced(tmp_path / "a.py", 1), code="DDE101", fix=fix))
+    run.history = History(run.sources, ()).add(list(edits), 1)
+    refuse(monkeypatch, tmp_path / "b.py")
+    told = report(run, files=2)
+    assert (tmp_path / "a.py").read_text() == (tmp_path / "b.py").read_text() == "x = 1\n"
+    assert told.fixed == ()
+    assert len(told.errors) == 2
 
 
 def test_what_a_search_left_in_its_files_is_not_called_fixed(tmp_path: Path) -> None:

@@ -9,10 +9,11 @@ import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from ddelint.options import CheckOptions, Mode
+from ddelint.options import CheckOptions, EntryOption, Mode
 from ddelint.pipeline import readers, static_pass
 from ddelint.pipeline.checking import run_check
 from ddelint.report.model import Report, Silence
@@ -129,7 +130,7 @@ def test_without_a_cache_nothing_is_written(tmp_path: Path, options: CheckOption
 
 SEVERAL_PROCESSES = """
 import json, os, sys
-from ddelint.options import CheckOptions, Mode
+from ddelint.options import CheckOptions, EntryOption, Mode
 from ddelint.pipeline import readers
 from ddelint.pipeline.checking import run_check
 from ddelint.report.model import Silence
@@ -208,6 +209,87 @@ def test_comments_in_a_file_without_findings_are_looked_at(tmp_path: Path, optio
     make(tmp_path, "src/a.py", "x = 1  # ddelint: ignore[DDE101]\n")
     for _ in range(2):
         assert codes(check(tmp_path / "src", options)) == ["a.py:1 DDE003"]
+
+
+def test_a_comment_that_a_trace_may_need_stays_where_there_is_an_entry(tmp_path: Path, options: CheckOptions) -> None:
+    text = "x = 1  # ddelint: ignore[DDE101]\n"
+    helper = make(tmp_path, "src/a.py", text)
+    entry = make(tmp_path, "src/b.py", "def fn(x):\n    return x\n\n\ndef make_inputs(seed):\n    return ()\n")
+    assert codes(check(tmp_path / "src", replace(options, fix=True))) == []
+    assert helper.read_text() == text
+    named = (EntryOption("one", f"{entry}:fn"),)
+    assert codes(check(helper, replace(options, entries=named))) == []
+    entry.unlink()
+    assert codes(check(tmp_path / "src", options)) == ["a.py:1 DDE003"]
+
+
+def test_a_file_that_is_left_out_of_a_call_tells_nothing_from_the_cache(tmp_path: Path, options: CheckOptions) -> None:
+    make(tmp_path, "src/pkg/__init__.py", "")
+    calls = "\n    def forward(self, x):\n        return self.route(x)\n"
+    make(tmp_path, "src/pkg/base.py", "import torch\n\n\nclass Base(torch.nn.Module):" + calls)
+    text = ASKS.format(number=1).replace("torch.nn.Module", "Base").replace("forward", "route")
+    make(tmp_path, "src/pkg/gate.py", "from .base import Base\n" + text)
+    outcomes = []
+    for exclude in ((), ("base.py",), ()):
+        kept, fresh = (
+            codes(check(tmp_path / "src", replace(options, exclude=exclude, cache=cache))) for cache in (True, False)
+        )
+        assert kept == fresh
+        outcomes.append(fresh)
+    assert outcomes == [["gate.py:8 DDE101"], [], ["gate.py:8 DDE101"]]
+
+
+def test_a_linked_file_is_told_of_once(tmp_path: Path, options: CheckOptions) -> None:
+    path = make(tmp_path, "src/m.py", ASKS.format(number=1))
+    (tmp_path / "src" / "link.py").symlink_to(path)
+    told = check(tmp_path / "src", options)
+    assert codes(told) == ["m.py:7 DDE101"]
+    assert told.files_checked == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (RecursionError("too deep"), "{path} nests too deep to be checked"),
+        (KeyError("odd"), "cannot check {path}: KeyError: 'odd' (a bug in ddelint; DDELINT_DEBUG=1 shows where)"),
+    ],
+)
+def test_a_file_that_reading_fails_at_is_told_and_the_others_are_checked(
+    tmp_path: Path, options: CheckOptions, monkeypatch: pytest.MonkeyPatch, error: Exception, message: str
+) -> None:
+    text = ASKS.format(number=1)
+    odd = make(tmp_path, "src/odd.py", text.replace("sum().item() > 1:", "sum().item() > 1:  # noqa: DDE101"))
+    make(tmp_path, "src/plain.py", text)
+    whole = readers.read
+
+    def read(filename: str, *rest: Any, **named: Any) -> Any:
+        if filename == str(odd):
+            raise error
+        return whole(filename, *rest, **named)
+
+    monkeypatch.setattr(readers, "read", read)
+    monkeypatch.delenv("DDELINT_DEBUG", raising=False)
+    for mode in (Mode.STATIC, Mode.DEFAULT):
+        told = check(tmp_path / "src", replace(options, mode=mode))
+        assert codes(told) == ["plain.py:7 DDE101"]
+        assert told.errors == (message.format(path=odd),)
+    if isinstance(error, KeyError):
+        monkeypatch.setenv("DDELINT_DEBUG", "1")
+        with pytest.raises(KeyError):
+            check(tmp_path / "src", options)
+
+
+@pytest.mark.parametrize(("force", "found"), [(True, []), (False, ["g.py:7 DDE101"])])
+def test_standard_input_may_be_left_out_by_its_name(
+    tmp_path: Path, options: CheckOptions, force: bool, found: list[str]
+) -> None:
+    given = replace(
+        options, stdin=ASKS.format(number=1).encode(), stdin_filename=str(tmp_path / "gen/g.py"), exclude=("gen",)
+    )
+    for mode in (Mode.STATIC, Mode.DEFAULT):
+        told = run_check(["-"], replace(given, mode=mode, fix=True, force_exclude=force), Silence())
+        assert codes(told) == found
+        assert told.files_checked == (not force)
 
 
 def test_beside_another_thread_one_process_reads(
