@@ -126,9 +126,8 @@ def discover(paths: Sequence[str], run: Run) -> list[Path]:
         raise PipelineError(str(error)) from error
     run.warnings += found.warnings
     run.errors += found.errors
-    return list(
-        dict.fromkeys(Path(os.path.realpath(path)) for path in found.files)
-    )  # a link leads to one of the others
+    # a link may lead to one of the others
+    return list(dict.fromkeys(Path(os.path.realpath(path)) for path in found.files))
 
 
 def read_files(files: Sequence[Path], paths: Sequence[str], run: Run) -> list[SourceFile]:

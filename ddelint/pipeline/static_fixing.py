@@ -51,13 +51,14 @@ def written(findings: Sequence[Diagnostic], already: dict[str, str], run: Run) -
 
 def _settled(source: SourceFile, run: Run) -> str:
     """The text once its fixes bring no further ones; as it was where they go on, and leave as much as they found."""
-    text, first = _again(source, run)
-    last = first
-    for _ in range(ROUNDS - 1):
-        before = text
-        if not last:
+    text = source.text
+    rounds: list[Counter[str]] = []
+    for _ in range(ROUNDS):
+        text, fixed = _again(SourceFile(source.filename, text, source.encoding), run)
+        if not fixed:
             return text
-        text, last = _again(SourceFile(source.filename, before, source.encoding), run)
+        rounds.append(fixed)
+    first, last = rounds[0], rounds[-1]
     return source.text if any(last[code] >= first[code] for code in last) else text
 
 

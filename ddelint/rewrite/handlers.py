@@ -7,11 +7,10 @@ import builtins
 from collections.abc import Iterator
 
 from ddelint.operators import terminal_name
+from ddelint.rewrite.knowledge import knowledge
 from ddelint.sites import Site
 from ddelint.source import SourceFile, descend
 
-_CATCHING = frozenset(("assertRaises", "assertRaisesRegex", "raises", "suppress"))
-"""Context managers that take the exceptions which they catch as arguments."""
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
@@ -79,7 +78,7 @@ def _caught(parent: ast.AST, child: ast.AST) -> Iterator[ast.expr | None]:
         case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body) if child in body:
             for item in items:
                 call = item.context_expr
-                if isinstance(call, ast.Call) and terminal_name(call.func) in _CATCHING:
+                if isinstance(call, ast.Call) and terminal_name(call.func) in knowledge().catching:
                     yield from call.args
 
 

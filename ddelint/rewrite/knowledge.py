@@ -83,6 +83,7 @@ class Knowledge:
     static: frozenset[str]
     random: frozenset[str]
     impure: frozenset[str]
+    catching: frozenset[str]
     total: frozenset[str]
     ranks: frozenset[str]
     unsafe_gradients: Mapping[str, float]
@@ -116,6 +117,7 @@ def knowledge() -> Knowledge:
             static=frozenset(types["static"]),
             random=frozenset(purity["random"]),
             impure=frozenset(purity["impure"]),
+            catching=frozenset(purity["catching"]),
             total=frozenset(purity["total"]),
             ranks=frozenset(purity["ranks"]),
             unsafe_gradients=dict(table["gradients"]["unsafe"]),

@@ -67,11 +67,15 @@ class ClassOutline:
         ends = [place.start() for place in places[1:]] + [len(self._text)]
         return {place.group(1): self._text[place.start() : end] for place, end in zip(places, ends, strict=True)}
 
+    @cached_property
+    def _kept(self) -> frozenset[str]:
+        return scan.kept_tensors(self._text)
+
     def tells(self, method: str) -> tuple[frozenset[str], bool]:
         """Which methods a method calls on `self`, and whether its text may read or demand data."""
         if method not in self._told:
             text = self.methods[method]
-            self._told[method] = frozenset(_OWN_CALL.findall(text)), scan.asks(text)
+            self._told[method] = frozenset(_OWN_CALL.findall(text)), scan.asks(text, self._kept)
         return self._told[method]
 
 
@@ -322,7 +326,8 @@ class Project:
                     return found
             return None
         inner = self.module(path, imported, imported.name)
-        if inner is not None and (found := self.resolve(inner, rest, depth + 1) if rest else None) is not None:
+        found = self.resolve(inner, rest, depth + 1) if inner is not None and rest else None
+        if found is not None:
             return found
         deeper = rest.split(".")
         for count in range(len(deeper) - 1, 0, -1):  # import package.module; package.module.fn

@@ -31,7 +31,7 @@ class Prospects:
         if function.name == "__init__" and "class " not in self._text[function.body : function.end]:
             return False  # a constructor runs in eager, and nobody calls it by its name
         text = self._text[function.start : function.end]
-        return scan.asks(text) or any(call in text for call in other_calls) or scan.tests_one_of(self._kept, text)
+        return scan.asks(text, self._kept) or any(call in text for call in other_calls)
 
     def _spread(self) -> None:
         """Those that use a name of one that asks may ask, too. Entries are not called by their names."""
@@ -71,7 +71,7 @@ class Prospects:
 
     def may_use(self, text: str) -> bool:
         """Whether code may ask that is in none of the functions."""
-        return scan.asks(text) or any(
+        return scan.asks(text, self._kept) or any(
             scan.places_that_use(name, text) for name in {self._functions[number].name for number in self._asking}
         )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from ddelint import extensions
 from ddelint.operators import operators
 
 LONGEST_TEST = 500
@@ -15,9 +16,6 @@ LONGEST_TEST = 500
 
 _WORD = re.compile(r"\w")
 _HANDED_ON = re.compile(r"\s*[(,)\[\]}]|[ \t]*(?:#[^\n]*)?(?:\r?\n|$)")
-_KEPT_TENSOR = re.compile(
-    r"register_(?:buffer|parameter)\(\s*[\"'](\w+)|self\.(\w+)(?::[^=\n]*)? = (?:\w+\.)*Parameter\("
-)
 _TESTED_ATTRIBUTE = re.compile(
     r"\b(?:if|while|assert|and|or|not) [^\n]*?\bself\.(\w+)\s*(?:[<>:]|[=!]=|%|and\b|or\b|else\b|\n)"
 )
@@ -42,7 +40,8 @@ def might_matter(data: bytes, assume_compiled: bool = False) -> bool:
         return True
     if not assume_compiled and not any(token in data for token in known.region_tokens):
         return False
-    return asks(data.decode("latin-1"), whole_file=not assume_compiled)
+    text = data.decode("latin-1")
+    return asks(text, kept_tensors(text), whole_file=not assume_compiled)
 
 
 def holds_comments(data: bytes) -> bool:
@@ -52,12 +51,14 @@ def holds_comments(data: bytes) -> bool:
     return (b"noqa" in data or b"NOQA" in data) and _NOQA.search(data) is not None
 
 
-def asks(text: str, whole_file: bool = False) -> bool:
-    """Whether the text may read data. A whole file's strings and comments are looked at, too: that is cheaper."""
+def asks(text: str, kept: frozenset[str] = frozenset(), whole_file: bool = False) -> bool:
+    """Whether the text may read data; `kept`: as `kept_tensors` says of its file.
+
+    A whole file's strings and comments are looked at, too: that is cheaper.
+    """
     text = text.replace("\r\n", "\n")
-    if (_reads(text) and (whole_file or _reads(_without_prose(text)))) or _tested_tensor(text):
-        return True
-    return tests_one_of(kept_tensors(text), text)
+    read = _reads(text) and (whole_file or _reads(_without_prose(text)))
+    return read or _tested_tensor(text) or _tests_one_of(kept, text)
 
 
 def _reads(text: str) -> bool:
@@ -82,10 +83,18 @@ def _without_prose(text: str) -> str:
 
 def kept_tensors(text: str) -> frozenset[str]:
     """The attributes of modules that a file makes buffers or parameters: they are tensors in every method."""
-    return frozenset(match.group(1) or match.group(2) for match in _KEPT_TENSOR.finditer(text))
+    return frozenset(match.group(1) or match.group(2) for match in _kept_tensor().finditer(text))
 
 
-def tests_one_of(names: frozenset[str], text: str) -> bool:
+@extensions.remembered
+def _kept_tensor() -> re.Pattern[str]:
+    regions = operators().regions
+    made = "|".join(sorted({name.rpartition(".")[2] for name in regions["parameters"]}))
+    registered = "|".join(sorted(regions["buffer_methods"]))
+    return re.compile(rf"(?:{registered})\(\s*[\"'](\w+)|self\.(\w+)(?::[^=\n]*)? = (?:\w+\.)*(?:{made})\(")
+
+
+def _tests_one_of(names: frozenset[str], text: str) -> bool:
     """Whether a test is about one of these attributes, as it is or compared: `if self.steps > 10`."""
     return bool(names) and any(match.group(1) in names for match in _TESTED_ATTRIBUTE.finditer(text))
 

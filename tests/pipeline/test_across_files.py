@@ -144,6 +144,21 @@ def test_an_inherited_method_that_a_forward_calls(tree: Tree) -> None:
     assert tree.check() == ["base.py:13 DDE101"]
 
 
+def test_an_inherited_method_that_tests_a_buffer(tree: Tree) -> None:
+    tree.write(
+        "pkg/base.py",
+        "import torch\n\n\nclass Base(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.register_buffer('steps', torch.zeros(()))\n\n    def warm(self, x):\n"
+        "        return 2 * x if self.steps > 10 else x\n",
+    )
+    assert tree.check() == []
+    tree.write(
+        "pkg/derived.py",
+        "from pkg.base import Base\n\n\nclass Model(Base):\n    def forward(self, x):\n        return self.warm(x)\n",
+    )
+    assert tree.check() == ["base.py:10 DDE105"]
+
+
 def test_a_base_class_in_another_file_says_whether_a_class_is_a_module(tree: Tree) -> None:
     forward = (
         "    def forward(self, x: torch.Tensor):\n        if x.sum() > 0:\n            return x\n        return -x\n"

@@ -12,7 +12,7 @@ from ddelint.static.outline import functions_in
 from ddelint.static.prospects import Prospects
 from ddelint.static.reading import read
 from ddelint.static.regions import FileIndex
-from ddelint.static.scan import asks, might_matter
+from ddelint.static.scan import asks, kept_tensors, might_matter
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 PROGRAMS = sorted(
@@ -41,7 +41,7 @@ RULES = sorted((FIXTURES / "rules").glob("*/*.py"))
     "label = 'one \\\n two' if x.sum() > 3 else 'three'", "for row in rows:  # of a tensor\n",
 ])  # fmt: skip
 def test_text_that_may_read_data(text: str) -> None:
-    assert asks(text)
+    assert asks(text, kept_tensors(text))
 
 
 @pytest.mark.parametrize("text", [
@@ -57,7 +57,7 @@ def test_text_that_may_read_data(text: str) -> None:
     "def f(mask: torch.Tensor):\n    if mask is not None:\n", "def f(n: int, x: Tensor):\n    if n > 3:\n",
 ])  # fmt: skip
 def test_text_that_reads_none(text: str) -> None:
-    assert not asks(text)
+    assert not asks(text, kept_tensors(text))
 
 
 def prospects(text: str) -> Prospects:
