@@ -29,9 +29,14 @@ Listed = str | Sequence[str]
 """One word, several joined by commas, or a sequence of them."""
 Result = TypeVar("Result")
 
-_NEGATED = {"cache": "--no-cache", "graph_breaks": "--no-graph-breaks", "respect_gitignore": "--no-respect-gitignore"}
+_NEGATED = {
+    "cache": "--no-cache",
+    "graph_breaks": "--no-graph-breaks",
+    "respect_gitignore": "--no-respect-gitignore",
+    "suggest": "--no-suggest",
+}
 """Keywords whose False is an option of its own."""
-_SILENT = {"cache"}
+_SILENT = {"cache", "suggest"}
 """Keywords whose True is no option."""
 
 
@@ -88,6 +93,8 @@ class CheckArguments(EntryArguments, total=False):
     """Require an entry."""
     unsafe_fixes: bool
     """Take fixes, too, that narrow what is accepted or need a promise."""
+    suggest: bool
+    """Work out fixes (the default)."""
     assume_compiled: bool
     exclude: Listed
     extend_exclude: Listed
@@ -112,7 +119,7 @@ def check(paths: Paths, *, progress: Progress | None = None, **arguments: Unpack
 def fix(paths: Paths, *, progress: Progress | None = None, **arguments: Unpack[CheckArguments]) -> Report:
     """Find, and write the safe fixes to disk (with `unsafe_fixes=True` the others, too), as `ddelint check --fix` does.
 
-    `report.fixed` is what was mended, `report.remaining` what was not, `report.diffs` what was written.
+    `report.fixed` is what was fixed, `report.remaining` what was not, `report.diffs` what was written.
     Raises DdelintError.
     """
     return _checked(paths, {"fix": True}, arguments, progress)
@@ -183,7 +190,7 @@ def capture(
             torch.compile(model)(x)
         captured
 
-    Programs run in eager inside the block; at its end each is traced, explained and mended as `ddelint run` does, in
+    Programs run in eager inside the block; at its end each is traced, explained and fixed as `ddelint run` does, in
     forks of this process. Nothing is written. `captured.report` holds what was found. `paths` (default: the working
     directory, and the notebook's cells) say whose code counts as ours; `modules` are globs of module class names that
     are checked, too, when they are called. Raises DdelintError.

@@ -1,4 +1,4 @@
-"""A file of known findings, which a run leaves out: what is there today needn't be mended before a new check goes in.
+"""A file of known findings, which a run leaves out: what is there today needn't be fixed before a new check goes in.
 
 An entry is known by its fingerprint (see `fingerprints`); the other keys are for people who read the file. File names
 in it are relative to its own folder.
@@ -15,7 +15,7 @@ from typing import Any
 
 from ddelint.diagnostics import Diagnostic
 from ddelint.errors import DdelintError
-from ddelint.files import write_atomically
+from ddelint.files import LARGE, read_regular, write_atomically
 from ddelint.fingerprints import LinesOf, fingerprints, relative
 
 FORMAT = 1
@@ -62,10 +62,12 @@ class Compared:
 def read(filename: str | Path) -> tuple[Known, ...]:
     """The entries of a baseline. Raises BaselineError where it isn't one."""
     try:
-        table: Any = json.loads(Path(filename).read_text("utf-8"))
+        table: Any = json.loads(read_regular(filename, LARGE))
     except FileNotFoundError:
         raise BaselineError(f"there is no baseline {filename}: `--write-baseline {filename}` makes it") from None
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise BaselineError(f"cannot read the baseline {filename}: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
         raise BaselineError(f"cannot read the baseline {filename}: {error}") from error
     version = table.get("ddelint-baseline") if isinstance(table, dict) else None
     if version != FORMAT:

@@ -3,27 +3,39 @@
 One JSON file for each folder of sources, so that checking one file loads little, and a whole tree is not thousands of
 files. A file that has the same size, time and inode as before is not read; else its content's hash decides. Nothing
 here raises because the disk is full or read-only: a cache that does not work is a miss.
+
+A repository may hold a folder of the cache's name, made by anybody. So the folder and all in it is ours or is not used
+at all: `OwnFolder` reaches nothing through a link and nothing of another user's, and a folder that is there already
+must hold our CACHEDIR.TAG (or be empty, which nothing checked in can be). What it says is believed only where it was
+written on this machine, into this folder: every file of the cache names the inode and the change time of the tag beside
+it. Neither can be chosen, so a cache that came with a repository, an archive or a copy is a miss, and is overwritten.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Container, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ddelint import catalog, extensions
-from ddelint.files import write_atomically
+from ddelint.files import OwnFolder
 from ddelint.version import VERSION
 
 RACY = 2 * 10**9
 """Nanoseconds: a file changed so shortly before it was looked at may change again without a new time."""
+
+TAG = "CACHEDIR.TAG"
+IGNORE = ".gitignore"
+CONTENTS = {TAG: b"Signature: 8a477f597d28d172789f06886806bc55\n# made by ddelint\n", IGNORE: b"*\n"}
+"""What tells git and backup tools what the folder is, by file."""
 
 Stamp = tuple[int, int, int]
 """Size, time of the last change in nanoseconds, inode."""
@@ -56,8 +68,10 @@ class Cache:
 
     def __init__(self, folder: str | Path, salt: str = "", enabled: bool = True) -> None:
         """`salt`: whatever else the values depend on (options of the static pass)."""
-        self.folder = Path(folder) / VERSION
+        self.folder = Path(folder)
         self.enabled = enabled
+        self.problem = ""
+        """Why the folder is of no use, where it is not."""
         self._salt = salt
         self._shards: dict[str, dict[str, Any]] = {}
         self._changed: set[str] = set()
@@ -106,13 +120,7 @@ class Cache:
             files = self._shards[folder]
             for name in [name for name in files if not os.path.exists(os.path.join(folder, name))]:
                 del files[name]
-            place = self._place(folder)
-            with suppress(OSError, ValueError):
-                if not place.parent.is_dir():
-                    place.parent.mkdir(parents=True, exist_ok=True)
-                    _mark(self.folder.parent)
-                stored = {"made by": _fingerprint(), "folder": folder, "files": files}
-                write_atomically(place, json.dumps(stored).encode(), durable=False)
+            self._store(folder, files)
         self._changed.clear()
 
     def _entry(self, path: str) -> dict[str, Any] | None:
@@ -129,35 +137,153 @@ class Cache:
         return known
 
     def _load(self, folder: str) -> dict[str, Any]:
-        with suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
-            stored = json.loads(self._place(folder).read_bytes())
-            if stored["made by"] == _fingerprint() and stored["folder"] == folder and isinstance(stored["files"], dict):
+        shard, name = self._place(folder)
+        with (
+            suppress(FileNotFoundError, ValueError, TypeError, KeyError, RecursionError),
+            self._noting_problems(),
+            OwnFolder.opened(str(self.folder)) as root,
+        ):
+            made_by = _made_by(root)
+            with root.entered(VERSION) as version, version.entered(shard) as place:
+                stored = json.loads(place.read(name))
+            if stored["made by"] == made_by and stored["folder"] == folder and isinstance(stored["files"], dict):
                 return dict(stored["files"])
         return {}
 
-    def _place(self, folder: str) -> Path:
+    def _store(self, folder: str, files: dict[str, Any]) -> None:
+        shard, name = self._place(folder)
+        with suppress(ValueError), self._noting_problems(), OwnFolder.opened(str(self.folder), make=True) as root:
+            _mark(root)
+            stored = {"made by": _made_by(root), "folder": folder, "files": files}
+            with root.entered(VERSION, make=True) as version, version.entered(shard, make=True) as place:
+                place.write(name, json.dumps(stored).encode())
+
+    @contextmanager
+    def _noting_problems(self) -> Iterator[None]:
+        try:
+            yield
+        except FileNotFoundError:  # nothing is stored yet
+            raise
+        except OSError as error:
+            self.problem = _said(error)
+
+    def _place(self, folder: str) -> tuple[str, str]:
+        """Folder and name of the file that holds what is known of a folder of sources."""
         key = hashlib.blake2b(digest_size=16)
         for part in (self._salt, folder):
             key.update(part.encode(errors="surrogateescape") + b"\0")
         name = key.hexdigest()
-        return self.folder / name[:2] / f"{name[2:]}.json"
+        return name[:2], f"{name[2:]}.json"
 
 
-def clean(folder: str | Path) -> bool:
-    """Drop the cache in `folder`; False where there was none, or where the folder is not a cache of ours."""
-    folder = Path(folder)
-    if not (folder / "CACHEDIR.TAG").is_file():
-        return False
-    from shutil import rmtree  # slow to load
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """What became of a cache."""
 
-    rmtree(folder)
-    return True
+    removed: bool
+    """False where there was none, or the folder is none of ours."""
+    left: tuple[str, ...] = ()
+    """Files in it that are not the cache's, which stay."""
+    problem: str = ""
+    """Why the folder was not touched, or not all of it."""
 
 
-def _mark(folder: Path) -> None:
-    """Tell git and backup tools what the folder is."""
-    (folder / ".gitignore").write_text("*\n")
-    (folder / "CACHEDIR.TAG").write_text("Signature: 8a477f597d28d172789f06886806bc55\n# made by ddelint\n")
+def clean(folder: str | Path) -> Cleaned:
+    """Drop the cache in `folder`: the files that the cache calls so, and no other."""
+    try:
+        with OwnFolder.opened(str(folder)) as root:
+            _require_tag(root)
+            left = tuple(_remove_versions(root))
+            if not left:
+                for name in CONTENTS:
+                    root.remove(name)
+        if not left:
+            os.rmdir(folder)
+    except FileNotFoundError:
+        return Cleaned(False)
+    except OSError as error:
+        return Cleaned(False, problem=_said(error))
+    return Cleaned(True, left)
+
+
+def _remove_versions(root: OwnFolder) -> Iterator[str]:
+    """Remove what the cache stores; gives what is none of its own."""
+    for name in root.names():
+        if name in CONTENTS and root.holds_file(name) and root.read(name) == CONTENTS[name]:
+            continue
+        if _is_temporary(name, CONTENTS) and root.holds_file(name):
+            root.remove(name)
+        elif name[:1].isdigit() and root.holds_folder(name):
+            with root.entered(name) as version:
+                yield from _remove_shards(version)
+            _remove_if_empty(root, name)
+        else:
+            yield os.path.join(root.path, name)
+
+
+def _remove_shards(version: OwnFolder) -> Iterator[str]:
+    for shard in version.names():
+        if not (_is_hexadecimal(shard, 2) and version.holds_folder(shard)):
+            yield os.path.join(version.path, shard)
+            continue
+        with version.entered(shard) as place:
+            for name in place.names():
+                stem, end = os.path.splitext(name)
+                stored = _is_hexadecimal(stem, 30) and end == ".json"
+                half = _is_temporary(name, ()) and _is_hexadecimal(name[1:31], 30)
+                if (stored or half) and place.holds_file(name):
+                    place.remove(name)
+                else:
+                    yield os.path.join(place.path, name)
+        _remove_if_empty(version, shard)
+
+
+def _remove_if_empty(above: OwnFolder, name: str) -> None:
+    with above.entered(name) as folder:
+        empty = not folder.names()
+    if empty:
+        above.remove_folder(name)
+
+
+def _is_hexadecimal(text: str, length: int) -> bool:
+    return len(text) == length and set(text) <= set("0123456789abcdef")
+
+
+def _is_temporary(name: str, of: Container[str]) -> bool:
+    """Whether a file is one that a call left half written, of one of these (of none given: of any)."""
+    parts = name[1:].rsplit(".", 2)
+    return name.startswith(".") and len(parts) == 3 and parts[2] == "tmp" and (not of or parts[0] in of)
+
+
+def _mark(root: OwnFolder) -> None:
+    """Tell git and backup tools what the folder is. Raises OSError where somebody else has made it."""
+    names = root.names()
+    if TAG not in names and all(_is_temporary(name, CONTENTS) for name in names):  # nothing checked in is empty
+        root.write(TAG, CONTENTS[TAG])
+    if IGNORE not in names:
+        _require_tag(root)
+        root.write(IGNORE, CONTENTS[IGNORE])
+
+
+def _require_tag(root: OwnFolder) -> None:
+    """Raises OSError where the folder does not hold our tag."""
+    try:
+        tagged = root.read(TAG, len(CONTENTS[TAG])) == CONTENTS[TAG]
+    except OSError:
+        tagged = False
+    if not tagged:
+        raise PermissionError(errno.EPERM, f"this is no cache of ddelint's, it has no {TAG} of ours", root.path)
+
+
+def _said(error: OSError) -> str:
+    return f"{error.filename}: {error.strerror}" if error.filename is not None else str(error.strerror)
+
+
+def _made_by(root: OwnFolder) -> str:
+    """What a file of the cache must say to be believed. Raises OSError where the folder is none of ours."""
+    _require_tag(root)
+    tag = root.entry(TAG)
+    return f"{_fingerprint()} {tag.st_ino} {tag.st_ctime_ns}"
 
 
 @extensions.remembered

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from ddelint.diagnostics import Span, Symbol
 from ddelint.operators import operators, terminal_name
+from ddelint.parsing import TOO_DEEP, parse
 from ddelint.sites import Block, Role, Site, classify
 
 VALUE_KINDS = ("tensor", "size", "number", "bool", "input")
@@ -178,8 +179,8 @@ def _is_count(symbols: Sequence[Symbol]) -> bool:
     """Whether the number counts something (a mask's sum), so that zero means: nothing selected."""
     for symbol in symbols:
         try:
-            tree = ast.parse(symbol.expression, mode="eval")
-        except (SyntaxError, ValueError):
+            tree = parse(symbol.expression, symbol.name)
+        except (SyntaxError, ValueError, *TOO_DEEP):
             continue
         calls = {terminal_name(n.func) for n in ast.walk(tree) if isinstance(n, ast.Call)}
         if calls & operators().counting:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from ddelint.commands.completion import VARIABLE, completion, rule_codes
+from ddelint.commands.endings import ended_by_signals
 from ddelint.commands.help import SectionedCommand
 from ddelint.commands.mistakes import no_such_path, told
 from ddelint.commands.options import (
@@ -47,6 +48,7 @@ from ddelint.commands.test_rules import test_rules
 from ddelint.commands.verify import verify
 from ddelint.errors import DdelintError
 from ddelint.options import CACHE_FOLDER
+from ddelint.report.visible import visible
 from ddelint.version import VERSION
 
 if TYPE_CHECKING:
@@ -87,7 +89,8 @@ class Commands(click.Group):
         """Run and exit with 0, 1 or 2; a traceback of ours is shown with `-v` or DDELINT_DEBUG only."""
         words = list(args) if args is not None else sys.argv[1:]
         try:
-            result = super().main(words, *rest, **{**kwargs, "standalone_mode": False, "complete_var": VARIABLE})
+            with ended_by_signals():
+                result = super().main(words, *rest, **{**kwargs, "standalone_mode": False, "complete_var": VARIABLE})
             sys.stdout.flush()
             sys.exit(result if isinstance(result, int) else FOUND_NOTHING)
         except BrokenPipeError:  # the reader has seen enough
@@ -138,7 +141,7 @@ def main() -> None:
 @click.option("--stdin-filename", metavar="FILE", help="The name of what is read from standard input (PATH `-`).")
 @output_options
 def check(paths: tuple[str, ...], **given: Any) -> int:
-    """Find data-dependent errors under PATH…; with --fix, mend them."""
+    """Find data-dependent errors under PATH…; --fix fixes them."""
     if not paths:
         raise click.UsageError("no path given: ddelint check PATH…")
     options = check_options(paths, given)
@@ -160,7 +163,7 @@ def check(paths: tuple[str, ...], **given: Any) -> int:
     "paths",
     multiple=True,
     metavar="PATH",
-    help="Files and folders to blame and mend.  [default: the script's folder; with -m, the working directory]",
+    help="Files and folders to report and fix.  [default: the script's folder; with -m, the working directory]",
 )
 @click.option(
     "--capture-modules",
@@ -290,10 +293,14 @@ def clean(path: str, config_file: str | None, isolated: bool) -> None:
     from ddelint import cache
 
     folder = config_of([path], config_file, isolated).root / CACHE_FOLDER
-    if cache.clean(folder):
-        click.echo(f"removed {folder}", err=True)
+    cleaned = cache.clean(folder)
+    if cleaned.problem:
+        raise click.UsageError(f"the cache is not removed: {cleaned.problem}")
+    if cleaned.left:
+        left = visible(", ".join(cleaned.left))
+        click.echo(f"emptied {folder}; these are not the cache's, and stay: {left}", err=True)
     else:
-        click.echo(f"no cache at {folder}", err=True)
+        click.echo(f"removed {folder}" if cleaned.removed else f"no cache at {folder}", err=True)
 
 
 main.add_command(verify)

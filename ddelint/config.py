@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,10 +11,12 @@ from typing import Any
 
 from ddelint import catalog, extensions, rule_files
 from ddelint.errors import DdelintError
+from ddelint.files import CONFIGURATIONS, leads_out, project_of, read_regular, read_toml
 from ddelint.options import (
     CACHE_FOLDER,
     DEFAULT_EXCLUDES,
     DEVICES,
+    LONGEST_PATTERN,
     TARGETS,
     CheckOptions,
     EntryOption,
@@ -23,9 +24,8 @@ from ddelint.options import (
     Reference,
 )
 
-OWN_FILE = "ddelint.toml"
-SHARED_FILE = "pyproject.toml"
-_UNBACKED = re.compile(r"none|all|\w+\.\d+(,\s*\w+\.\d+)*")
+OWN_FILE, SHARED_FILE = CONFIGURATIONS
+_UNBACKED = re.compile(r"none|all|\w+\.\d+(?:,\s*+\w+\.\d+)*+")
 
 
 class ConfigError(DdelintError):
@@ -106,11 +106,17 @@ def unbacked(text: str, where: str) -> str:
 def here(folder: Path) -> Path | None:
     """The configuration file in `folder` itself."""
     own, shared = folder / OWN_FILE, folder / SHARED_FILE
-    if os.path.isfile(own):  # False in a folder that cannot be read
-        return own
-    if os.path.isfile(shared) and _mentions_us(shared) and "ddelint" in _tools(shared):
-        return shared
-    return None
+    if os.path.exists(own) and not os.path.isdir(own):  # not in a folder that cannot be read
+        return _of_the_project(own)
+    there = os.path.exists(shared) and not os.path.isdir(shared)
+    return _of_the_project(shared) if there and _mentions_us(shared) and "ddelint" in _tools(shared) else None
+
+
+def _of_the_project(path: Path) -> Path:
+    """The file that nobody named. Raises ConfigError where it is a link that leads out of the project."""
+    if os.path.islink(path) and leads_out(path, within := project_of(path.parent)):
+        raise ConfigError(f"{path} is a link that leads out of {within}: name the file itself (--config FILE)")
+    return path
 
 
 def nearest(folder: Path) -> Path | None:
@@ -149,12 +155,19 @@ def _extended(path: Path, value: Any, where: str, root: Path, below: tuple[Path,
     if not isinstance(value, str):
         raise ConfigError(f"{where} must be the name of a file")
     target = Path(os.path.normpath(root / Path(os.path.expanduser(value))))
-    if not target.is_file():
+    _require_inside(target, where, root)
+    if not target.exists():
         raise ConfigError(f"{where}: no such file: {target}")
     chain = (*below, path.resolve())
     if target.resolve() in chain:
         raise ConfigError(f"{where}: {' extends '.join(str(file) for file in (*chain, target.resolve()))}")
     return load(target, chain)
+
+
+def _require_inside(path: Path, where: str, root: Path) -> None:
+    """Raises ConfigError for a path, named in a configuration in `root`, that leads out of the project."""
+    if leads_out(path, within := project_of(root)):
+        raise ConfigError(f"{where}: {path} is outside of {within}, where a configuration may name no file")
 
 
 def _over(extended: Config | None, own: Config) -> Config:
@@ -245,16 +258,22 @@ def _toml(value: object) -> str:
 
 def _parse(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        return read_toml(path)
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    except ValueError as error:
         raise ConfigError(f"{path}: {error}") from error
 
 
 def _mentions_us(path: Path) -> bool:
     try:
-        return b"ddelint" in path.read_bytes()
+        return b"ddelint" in read_regular(path)
     except OSError as error:
-        raise ConfigError(f"{path}: {error}") from error
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: OSError) -> ConfigError:
+    return ConfigError(f"{path}: {error.strerror} (--config FILE takes another, --isolated none)")
 
 
 def _tools(path: Path) -> dict[str, Any]:
@@ -324,7 +343,9 @@ def _device(value: Any, where: str, root: Path) -> str:
 def _file(value: Any, where: str, root: Path) -> str:
     if not isinstance(value, str) or not value:
         raise ConfigError(f"{where} must be the name of a file")
-    return str(root / Path(os.path.expanduser(value)))
+    path = root / Path(os.path.expanduser(value))
+    _require_inside(path, where, root)
+    return str(path)
 
 
 def _interpreter(value: Any, where: str, root: Path) -> str:
@@ -336,7 +357,14 @@ def _interpreter(value: Any, where: str, root: Path) -> str:
 def _per_file_ignores(value: Any, where: str, root: Path) -> tuple[PerFileIgnore, ...]:
     if not isinstance(value, dict):
         raise ConfigError(f"{where} must be a table of pattern = [codes]")
+    _require_short(value, where)
     return tuple(PerFileIgnore(pattern, _codes(codes, f"{where}.{pattern}", root)) for pattern, codes in value.items())
+
+
+def _require_short(patterns: Iterable[str], where: str) -> None:
+    """Raises ConfigError for a pattern that is longer than any path."""
+    if (long := next((pattern for pattern in patterns if len(pattern) > LONGEST_PATTERN), None)) is not None:
+        raise ConfigError(f"{where}: `{long[:40]}…` has more than {LONGEST_PATTERN} characters")
 
 
 def _entries(value: Any, where: str, root: Path) -> tuple[EntryOption, ...]:
@@ -379,11 +407,17 @@ def absolute_reference(text: str, where: str, root: Path) -> str:
 
 
 def _rule_files(value: Any, where: str, root: Path) -> tuple[Path, ...]:
-    """The files that the patterns stand for. Raises ConfigError for a pattern that finds none."""
-    found = rule_files.matching(_strings(value, where, root), root)
+    """The files that the patterns stand for. Raises ConfigError for a pattern that finds none, or leads outside."""
+    patterns = _strings(value, where, root)
+    _require_short(patterns, where)
+    for pattern in patterns:
+        _require_inside(rule_files.start(pattern, root), where, root)
+    found = rule_files.matching(patterns, root)
     for pattern, files in found.items():
         if not files:
             raise ConfigError(f"{where}: no rule file matches `{pattern}` in {root}")
+        for path in files:
+            _require_inside(path, where, root)
     return tuple(dict.fromkeys(path for files in found.values() for path in files))
 
 

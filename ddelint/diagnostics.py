@@ -70,13 +70,15 @@ class Evidence:
     parity: float | None = None
     sides: tuple[int, int] | None = None
     """How many samples took the (true, false) side of the rewritten decision."""
+    agreed: tuple[tuple[str, int, int], ...] = ()
+    """(target, inputs on which it gave what eager gave, inputs on which eager returned), where that was counted."""
     notes: tuple[str, ...] = ()
     """What could not be run and why (`cuda not run: no device`), or what the reader should know."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """A rewrite that mends one diagnostic; `edits` of one fix never overlap each other."""
+    """A rewrite that fixes one diagnostic; `edits` of one fix never overlap each other."""
 
     applicability: Applicability
     message: str
@@ -154,7 +156,7 @@ class TypeFact:
     """Sizes as text: `4` known, `u0` unbacked, `s0` backed (tensors only)."""
     requires_grad: bool = False
     role: str = ""
-    """`parameter`, `buffer`, or empty."""
+    """`parameter`, `buffer`, or empty; `buffer` of a module that holds any."""
     length: int | None = None
     """Of a list, tuple or dict."""
     element: TypeFact | None = None
@@ -163,6 +165,8 @@ class TypeFact:
     """repr of a small constant: int, float, bool, str."""
     python_type: str = ""
     """The class's qualified name."""
+    items: tuple[tuple[str, TypeFact], ...] = ()
+    """Key and type of each item of a small dictionary with names for keys, or sequence whose elements differ."""
 
 
 def at_row(name: str, row: int) -> str:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ddelint.errors import DdelintError
+from ddelint.files import leads_out, read_regular, repository_of
 from ddelint.options import CheckOptions
 
 if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
+    from ddelint.ignore_patterns import IgnorePatterns
 
 STDIN = "-"
 
@@ -41,6 +41,7 @@ def python_files(paths: Sequence[str], options: CheckOptions) -> Discovered:
     found: dict[Path, None] = {}
     warnings: list[str] = []
     errors: list[str] = []
+    told: list[str] = []
     for text in paths:
         path = Path(os.path.abspath(text))
         if not os.path.exists(path):
@@ -48,18 +49,21 @@ def python_files(paths: Sequence[str], options: CheckOptions) -> Discovered:
         if path.is_dir():
             before = len(found), len(errors)
             own = options.within(str(path))
-            found.update(dict.fromkeys(_walk(path, _Exclusions.above(path, own), own, errors)))
+            found.update(dict.fromkeys(_walk(path, _Exclusions.above(path, own, told), own, errors)))
             if (len(found), len(errors)) == before:
                 warnings.append(f"no Python files found under {text}")
-        elif not is_left_out(path, options):
+        elif not is_left_out(path, options, told):
             found[path] = None
-    return Discovered(tuple(found), tuple(warnings), tuple(errors))
+    return Discovered(tuple(found), tuple(dict.fromkeys((*warnings, *told))), tuple(errors))
 
 
-def is_left_out(path: Path, options: CheckOptions) -> bool:
-    """Whether a file that was given by name (absolute; it need not be there) is left out all the same."""
+def is_left_out(path: Path, options: CheckOptions, warnings: list[str]) -> bool:
+    """Whether a file that was given by name (absolute; it need not be there) is left out all the same.
+
+    `warnings` take what cannot be obeyed.
+    """
     own = options.at(str(path))
-    return own.force_exclude and _Exclusions.above(path, own).leave_out(path, folder=False)
+    return own.force_exclude and _Exclusions.above(path, own, warnings).leave_out(path, folder=False)
 
 
 def _walk(folder: Path, rules: _Exclusions, options: CheckOptions, errors: list[str]) -> Iterator[Path]:
@@ -97,39 +101,46 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
 class _Exclusions:
     """What is left out: the configured patterns, and ignore files from the repository's root inwards."""
 
-    configured: tuple[Path, GitIgnoreSpec] | None
-    ignore_files: tuple[tuple[Path, GitIgnoreSpec], ...]
+    configured: tuple[Path, IgnorePatterns] | None
+    ignore_files: tuple[tuple[Path, IgnorePatterns], ...]
+    within: Path | None
+    """The repository."""
+    warnings: list[str]
+    """What is told of patterns and files that cannot be obeyed."""
 
     @classmethod
-    def above(cls, path: Path, options: CheckOptions) -> _Exclusions:
+    def above(cls, path: Path, options: CheckOptions, warnings: list[str]) -> _Exclusions:
         """What holds at `path`, before its own ignore file.
 
         Without `force_exclude`, whatever would leave out `path` itself does not count: it was asked for.
         """
         root = Path(options.root) if options.root and path.is_relative_to(options.root) else path.parent
-        configured = (root, _specification(tuple(options.exclude)))
-        ignore_files: list[tuple[Path, GitIgnoreSpec]] = []
-        repository = _repository(path) if options.respect_gitignore else None
+        configured = _configured(root, options, warnings)
+        ignore_files: list[tuple[Path, IgnorePatterns]] = []
+        repository = repository_of(path) if options.respect_gitignore else None
         if repository is not None:
-            ignore_files += _ignore_file(repository, repository / ".git" / "info" / "exclude")
+            exclude = repository / ".git" / "info" / "exclude"  # not checked in: it may lie elsewhere
+            ignore_files += _ignore_file(repository, exclude, None, warnings)
             for folder in reversed([p for p in path.parents if p.is_relative_to(repository)]):
-                ignore_files += _ignore_file(folder, folder / ".gitignore")
+                ignore_files += _ignore_file(folder, folder / ".gitignore", repository, warnings)
         if options.force_exclude:
-            return cls(configured, tuple(ignore_files))
+            return cls(configured, tuple(ignore_files), repository, warnings)
         is_folder = path.is_dir()
         return cls(
             None if _verdict(configured, path, is_folder) else configured,
             tuple(spec for spec in ignore_files if not _verdict(spec, path, is_folder)),
+            repository,
+            warnings,
         )
 
     def configured_by(self, options: CheckOptions) -> _Exclusions:
         """The same with the patterns of another configuration, which is nearer."""
-        return _Exclusions((Path(options.root), _specification(tuple(options.exclude))), self.ignore_files)
+        return replace(self, configured=_configured(Path(options.root), options, self.warnings))
 
     def entering(self, folder: Path) -> _Exclusions:
         """The same with the ignore file of `folder`, where it has one."""
-        own = _ignore_file(folder, folder / ".gitignore")
-        return _Exclusions(self.configured, (*self.ignore_files, *own)) if own else self
+        own = _ignore_file(folder, folder / ".gitignore", self.within or folder, self.warnings)
+        return replace(self, ignore_files=(*self.ignore_files, *own)) if own else self
 
     def leave_out(self, path: Path, folder: bool) -> bool:
         """Whether `path` is left out; the innermost ignore file that has a word on it decides."""
@@ -142,27 +153,36 @@ class _Exclusions:
         return False
 
 
-def _verdict(spec: tuple[Path, GitIgnoreSpec], path: Path, folder: bool) -> bool | None:
+def _configured(root: Path, options: CheckOptions, warnings: list[str]) -> tuple[Path, IgnorePatterns]:
+    patterns = _patterns(options.exclude)
+    warnings += (f"the pattern `{pattern}` of `exclude` is not obeyed" for pattern in patterns.refused)
+    return root, patterns
+
+
+def _patterns(lines: Sequence[str]) -> IgnorePatterns:
+    from ddelint.ignore_patterns import ignore_patterns  # a file given by name doesn't pay for it
+
+    return ignore_patterns(tuple(lines))
+
+
+def _verdict(spec: tuple[Path, IgnorePatterns], path: Path, folder: bool) -> bool | None:
     base, patterns = spec
     if not path.is_relative_to(base) or path == base:
         return None
-    return patterns.check_file(path.relative_to(base).as_posix() + ("/" if folder else "")).include
+    return patterns.verdict(path.relative_to(base).as_posix(), folder)
 
 
-def _ignore_file(base: Path, path: Path) -> list[tuple[Path, GitIgnoreSpec]]:
+def _ignore_file(base: Path, path: Path, within: Path | None, warnings: list[str]) -> list[tuple[Path, IgnorePatterns]]:
+    """The patterns of an ignore file, as against `base`; one that is a link leads nowhere outside of `within`."""
     try:
-        lines = path.read_text("utf-8", errors="replace").splitlines()
-    except OSError:
+        if within is not None and os.path.islink(path) and leads_out(path, within):
+            raise OSError(f"it is a link that leads out of {within}")
+        text = read_regular(path).decode(errors="replace")
+    except (FileNotFoundError, NotADirectoryError, PermissionError):  # of a closed folder the walk tells
         return []
-    return [(base, _specification(tuple(lines)))]
-
-
-@cache
-def _specification(lines: tuple[str, ...]) -> GitIgnoreSpec:
-    from pathspec import GitIgnoreSpec  # a file given by name doesn't pay for it
-
-    return GitIgnoreSpec.from_lines(lines)
-
-
-def _repository(path: Path) -> Path | None:
-    return next((folder for folder in (path, *path.parents) if os.path.exists(folder / ".git")), None)
+    except OSError as error:
+        warnings.append(f"{path} is not obeyed: {error.strerror or error}")
+        return []
+    patterns = _patterns(text.splitlines())
+    warnings += (f"{path}: the pattern `{pattern}` is not obeyed" for pattern in patterns.refused)
+    return [(base, patterns)]

@@ -1,4 +1,4 @@
-"""The errors that are the user's to mend."""
+"""The errors that are the user's to fix."""
 
 from __future__ import annotations
 

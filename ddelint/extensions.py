@@ -11,12 +11,12 @@ import functools
 import os
 import re
 import sys
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from ddelint.errors import DdelintError
+from ddelint.files import read_regular, read_toml
 
 GROUP = "ddelint.rules"
 """The group of entry points whose values name packages: the TOML files in their folders are read."""
@@ -24,7 +24,7 @@ CODE = re.compile(r"(?!DDE\d)[A-Z]{2,12}\d{1,4}")
 """What a rule of somebody else's may be called."""
 
 _METADATA = (".dist-info", ".egg-info")
-_VALUE = re.compile(r"^\s*[\w.-]+\s*=\s*([\w.]+)", re.MULTILINE)
+_VALUE = re.compile(r"^[ \t]*+[\w.-]++[ \t]*+=[ \t]*+([\w.]++)", re.MULTILINE)
 _named: dict[Path, tuple[int, int]] = {}
 """File → size and time of its last change, of what configurations have named."""
 _emptied: list[Callable[[], None]] = []
@@ -90,8 +90,10 @@ def tables() -> Mapping[Path, dict[str, Any]]:
     owners: dict[str, Path] = {}
     for path in files():
         try:
-            table = tomllib.loads(path.read_text("utf-8"))
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            table = read_toml(path)
+        except OSError as error:
+            raise ExtensionError(f"{path}: {error.strerror}") from None
+        except ValueError as error:
             raise ExtensionError(f"{path}: {error}") from None
         if "code" in table:
             code = table["code"]
@@ -135,8 +137,7 @@ def _values() -> Iterator[str]:
             continue
         for path in sorted(entries):
             try:
-                with open(os.path.join(path, "entry_points.txt"), encoding="utf-8", errors="replace") as file:
-                    text = file.read()
+                text = read_regular(os.path.join(path, "entry_points.txt")).decode(errors="replace")
             except OSError:
                 continue
             if heading in text:

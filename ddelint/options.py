@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path, PurePath
@@ -20,6 +19,8 @@ SAVED_INPUTS = ".safetensors"
 REFERRED = (".py", SAVED_INPUTS)
 """What the FILE of a `FILE:NAME` ends in."""
 CACHE_FOLDER = ".ddelint_cache"
+LONGEST_PATTERN = 4096
+"""Characters of a glob; no path is longer."""
 DEFAULT_EXCLUDES = (
     ".bzr", ".ddelint_cache", ".direnv", ".eggs", ".git", ".hg", ".ipynb_checkpoints", ".mypy_cache", ".nox",
     ".pytest_cache", ".ruff_cache", ".svn", ".tox", ".venv", ".vscode", "__pycache__", "__pypackages__", "_build",
@@ -112,6 +113,8 @@ class CheckOptions:
     """Write the fixes."""
     unsafe_fixes: bool = False
     """Take unsafe fixes, too (with `fix`: write them; with `diff`: show them)."""
+    suggest: bool = True
+    """Work out fixes; without, findings are only found and explained."""
     diff: bool = False
     """Compute the diff of what would be written; write nothing."""
     patch: bool = False
@@ -202,26 +205,9 @@ def matches(path: PurePath, pattern: str) -> bool:
     A pattern without a slash is held against each part of the path, one with a slash against the path from
     its root; `*` crosses folders only as `**`.
     """
-    text = path.as_posix()
-    expression = re.compile(glob_expression(pattern.strip("/")))
+    from ddelint.globs import glob  # most configurations have none
+
+    wanted = glob(pattern.strip("/"))
     if "/" not in pattern.strip("/"):
-        return any(expression.fullmatch(part) for part in path.parts)
-    return expression.fullmatch(text) is not None or expression.match(text + "/") is not None
-
-
-def glob_expression(pattern: str) -> str:
-    """The regular expression of a glob whose `*` and `?` stay within one folder and whose `**` does not."""
-    out = ""
-    position = 0
-    while position < len(pattern):
-        if pattern.startswith("**/", position):
-            out += "(?:.*/)?"
-            position += 3
-        elif pattern.startswith("**", position):
-            out += ".*"
-            position += 2
-        else:
-            character = pattern[position]
-            out += {"*": "[^/]*", "?": "[^/]"}.get(character, re.escape(character))
-            position += 1
-    return out
+        return any(wanted.matches(part) for part in path.parts)
+    return wanted.matches(path.as_posix(), or_inside=True)

@@ -170,6 +170,8 @@ class Decision:
 
     key: str
     span: Span
+    compiled: bool | None = None
+    """The side that the compiled program takes whatever the truth, where a rewrite chooses one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +189,8 @@ class Mismatch:
     expected: str
     got: str
     narrower: bool = False
-    """On an input of our own making the original returned and the rewritten program raised, or took too much."""
+    """On an input of our own making the original returned and the rewritten program raised, or took too much; or the
+    input was run in a mode that nobody declared (train() for eval(), double precision, strides)."""
     deliberate: bool = False
     """The original raised by its own `raise` or `assert`."""
     stopped: bool = False
@@ -222,6 +225,10 @@ class TargetResult:
     replayed: int = 0
     skipped: int = 0
     """Samples whose static shapes the traced program does not accept by design."""
+    compared: int = 0
+    """Inputs for which eager returned and which it was given."""
+    agreed: int = 0
+    """Those of them for which it gave the same."""
     mismatches: tuple[Mismatch, ...] = ()
     graphs: int | None = None
     recompiles: int | None = None

@@ -127,7 +127,7 @@ def assert_traceable(request: pytest.FixtureRequest) -> Callable[..., None]:
     `unbacked` (`NAME.DIM,…`, or `all`) never specialized. The test fails with the findings, as `ddelint check` prints
     them. Other keywords: `kwargs` of the call, `samples` (input sets compared with eager, default 8), `seed`,
     `timeout`, `memory`, `device`, `backend` of torch.compile (default `eager`: no code is generated), and `fixes=True`
-    to have a failure propose what mends it. All of it happens in forks of the test's process.
+    to have a failure propose what fixes it. All of it happens in forks of the test's process.
     """
 
     def require(

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from ddelint import extensions, suppressions
 from ddelint.diagnostics import Diagnostic
+from ddelint.files import leads_out, write_atomically
 from ddelint.report.diff import shown_path, unified_diff
 from ddelint.source import SourceError, SourceFile
 from ddelint.static.checks import check_source
@@ -65,7 +66,7 @@ def rule_files_under(folder: Path) -> list[Path]:
 
 def fixtures_under(folder: Path) -> list[Path]:
     """The Python files to check."""
-    return [path for path in sorted(folder.rglob("*.py")) if not path.name.endswith(FIXED)]
+    return [path for path in sorted(folder.rglob("*.py")) if not path.name.endswith(FIXED) and path.is_file()]
 
 
 def run(folder: Path, accept: bool = False) -> Outcome:
@@ -116,17 +117,19 @@ def _differences(source: SourceFile, diagnostics: Iterable[Diagnostic]) -> list[
 
 def _fixed(source: SourceFile, diagnostics: list[Diagnostic], accept: bool, accepted: list[str]) -> list[str]:
     """What is wrong with the file that holds the fixed text, if there is one; `accept` writes it."""
-    from ddelint.rewrite.static_fixes import mended, with_static_fixes
+    from ddelint.rewrite.static_fixes import fixed_text, with_static_fixes
 
     path = Path(source.filename).with_suffix(FIXED)
     if not path.exists() and not accept:
         return []
-    text = mended(source, with_static_fixes(diagnostics, {source.filename: source}), True)
+    text = fixed_text(source, with_static_fixes(diagnostics, {source.filename: source}), True)
     stored = SourceFile.read(path).text if path.exists() else None
     if text == stored or (stored is None and text == source.text):
         return []
     if accept:
-        path.write_bytes(source.encode(text))
+        if leads_out(path, path.parent):
+            return [f"{shown_path(str(path))}: a link that leads out of its folder, which is not written"]
+        write_atomically(path, source.encode(text))
         accepted.append(shown_path(str(path.resolve())))
         return []
     name = str(path.resolve())

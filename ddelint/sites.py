@@ -187,6 +187,24 @@ def _is_talk(statement: ast.stmt) -> bool:
         case ast.Name(id=name):
             return name in {"print", "warn", "rank_zero_warn"}
         case ast.Attribute(value=owner, attr=attr):
-            text = ast.unparse(owner)
-            return attr in _TALKERS and (text.split(".")[-1] in _TALK_OWNERS or "log" in text.lower())
+            names = _names_along(owner)
+            return attr in _TALKERS and (
+                bool(_TALK_OWNERS & {*names[:1]}) or any("log" in name.lower() for name in names)
+            )
     return False
+
+
+def _names_along(node: ast.expr) -> list[str]:
+    """The names in `a.b().c`, the last one first."""
+    found: list[str] = []
+    while True:
+        match node:
+            case ast.Attribute(value=value, attr=name):
+                found.append(name)
+                node = value
+            case ast.Call(func=value) | ast.Subscript(value=value):
+                node = value
+            case ast.Name(id=name):
+                return [*found, name]
+            case _:
+                return found

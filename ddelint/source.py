@@ -11,6 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from ddelint.files import LARGE, read_regular
+from ddelint.parsing import TOO_DEEP, parse
 from ddelint.spans import Edit, Span
 
 
@@ -30,6 +32,10 @@ class SourceError(Exception):
     def __init__(self, message: str, span: Span) -> None:
         super().__init__(message)
         self.span = span
+
+
+class TooDeepError(SourceError):
+    """A file that may well be Python, but nests too deep for its parser; `span` is the file's first character."""
 
 
 _WITHOUT_NODES = frozenset(
@@ -166,9 +172,9 @@ class SourceFile:
     def read(cls, path: Path) -> SourceFile:
         """Read and decode `path` (PEP 263 cookie or BOM respected).
 
-        Raises SourceError when it isn't decodable, OSError when it cannot be read.
+        Raises SourceError when it isn't decodable, OSError when it cannot be read or is no regular file.
         """
-        return cls.from_bytes(str(path), path.read_bytes())
+        return cls.from_bytes(str(path), read_regular(path, LARGE))
 
     @classmethod
     def from_bytes(cls, filename: str, data: bytes) -> SourceFile:
@@ -200,17 +206,19 @@ class SourceFile:
 
     @cached_property
     def tree(self) -> ast.Module:
-        """The syntax tree. Raises SourceError where the file does not parse."""
+        """The syntax tree. Raises SourceError where the file does not parse, TooDeepError where that is why."""
         try:
-            return ast.parse(self.text, self.filename)
+            return parse(self.text, self.filename)
         except SyntaxError as error:
             row, column = error.lineno or 1, error.offset or 1
             end_row, end_column = error.end_lineno or row, error.end_offset or column + 1
             if (end_row, end_column) <= (row, column):
                 end_row, end_column = row, column + 1
             raise SourceError(str(error.msg), Span(self.filename, row, column, end_row, end_column)) from error
-        except (ValueError, RecursionError, MemoryError) as error:
-            raise SourceError(str(error) or type(error).__name__, Span(self.filename, 1, 1, 1, 2)) from error
+        except ValueError as error:
+            raise SourceError(str(error), Span(self.filename, 1, 1, 1, 2)) from error
+        except TOO_DEEP as error:
+            raise TooDeepError("the file nests too deep to be parsed", Span(self.filename, 1, 1, 1, 2)) from error
 
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
@@ -271,6 +279,13 @@ class SourceFile:
     def offset(self, row: int, column: int) -> int:
         """Characters from the start of the text to (row, column); past the end it is clamped to the text's end."""
         return min(self._line_starts[min(row, len(self._line_starts)) - 1] + column - 1, len(self.text))
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """Row and column of a character offset; that of the text's end lies behind its last character."""
+        row = bisect.bisect_right(self._line_starts, offset)
+        if row > len(self.lines) and self.lines and not self.lines[-1].endswith(("\n", "\r")):
+            row -= 1
+        return row, offset - self._line_starts[row - 1] + 1
 
     def segment(self, where: Span | ast.AST) -> str:
         """The text under a span or node, as it stands in the file."""

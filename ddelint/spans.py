@@ -15,6 +15,11 @@ class Span:
     end_row: int
     end_column: int
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether it is a place between two characters."""
+        return (self.row, self.column) == (self.end_row, self.end_column)
+
     def contains(self, other: Span) -> bool:
         """True when `other` lies within this span of the same file."""
         return (

@@ -151,7 +151,7 @@ def _comments(source: SourceFile) -> Iterator[tokenize.TokenInfo]:
 
 
 def _without_rules(source: SourceFile, comment: Suppression) -> Diagnostic:
-    """DDE003 for brackets that name no rule: somebody meant one, so that the comment is theirs to mend."""
+    """DDE003 for brackets that name no rule: somebody meant one, so that the comment is theirs to fix."""
     found = rule(UNUSED)
     text = source.segment(comment.span)
     message = found.message.format(expression=f"`{text}`") + ": it names no rule"

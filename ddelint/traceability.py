@@ -48,7 +48,7 @@ def require_traceable(
 ) -> None:
     """Trace the program on all its paths, and through the targets of `options`. Raises NotTraceable, or DdelintError.
 
-    `backend` is what torch.compile compiles with (`eager`: Dynamo alone). `fixes`: look for what would mend it, too,
+    `backend` is what torch.compile compiles with (`eager`: Dynamo alone). `fixes`: look for what would fix it, too,
     which takes longer. All of it happens in forks of this process.
     """
     from ddelint.trace import cells, live

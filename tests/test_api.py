@@ -72,6 +72,14 @@ def test_a_keyword_that_is_none_is_refused(flagged: Path, keyword: str) -> None:
     assert flagged.read_text() == FLAGGED
 
 
+def test_without_suggestions_nothing_has_a_fix(flagged: Path) -> None:
+    found, bare = ddelint.check(flagged, static=True), ddelint.check(flagged, static=True, suggest=False)
+    assert [d.code for d in bare.remaining] == [d.code for d in found.remaining]
+    assert any(d.fix is not None for d in found.remaining)
+    assert all(d.fix is None for d in bare.remaining)
+    assert bare.rewritten == {}
+
+
 def test_check_writes_nothing_and_fix_does(flagged: Path) -> None:
     seen = ddelint.check(flagged, static=True, cache=False)
     assert flagged.read_text() == FLAGGED
@@ -153,3 +161,27 @@ def test_a_report_shows_itself(flagged: Path) -> None:
     assert page.count("<details open>") == 1
     assert "n &gt; 4" in page
     assert "\x1b" not in page
+
+
+ENTRY = """import torch
+
+
+def chosen(x):
+    if x.sum() > 3:
+        return x[x > 0]
+    return x * 2
+
+
+def make_inputs(seed):
+    return (torch.rand(4, generator=torch.Generator().manual_seed(seed)),)
+"""
+
+
+@pytest.mark.slow
+def test_without_suggestions_a_trace_finds_and_explains(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text(ENTRY)
+    report = ddelint.check(tmp_path / "model.py", entry=f"{tmp_path}/model.py:chosen", suggest=False, cache=False)
+    (finding,) = report.remaining
+    assert (finding.span.row, finding.origin) == (5, ("trace",))
+    assert "export" in finding.asks
+    assert (finding.fix, finding.refused, report.suggests) == (None, (), False)

@@ -50,7 +50,7 @@ def arguments() -> tuple[torch.Tensor, torch.Tensor]:
     return torch.ones(4, 3), torch.tensor([True, False, True, True])
 
 
-def test_what_is_compiled_inside_is_explained_and_mended(module: ModuleType, tmp_path: Path) -> None:
+def test_what_is_compiled_inside_is_explained_and_fixed(module: ModuleType, tmp_path: Path) -> None:
     compiled_before = torch.compile(module.Router(), fullgraph=True)
     with ddelint.capture(tmp_path, target="export", samples=8) as captured:
         result = compiled_before(*arguments())

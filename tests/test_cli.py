@@ -142,7 +142,7 @@ def test_every_format_ends_its_last_line(run: Run, stage: Stage, output_format: 
     assert "DDE101" in result.stdout
 
 
-def test_the_closing_line_names_a_command_that_mends(run: Run, stage: Stage) -> None:
+def test_the_closing_line_names_a_command_that_fixes(run: Run, stage: Stage) -> None:
     stage.report = Report((FIXABLE,))
     last = run("model.py", "--target", "export", "--exit-zero", "--color", "never", "--no-cache").stdout.splitlines()[
         -1
@@ -226,6 +226,8 @@ def test_the_configuration_of_the_checked_folder_holds(
         (["model.py", "--ignore", "branch-on-valeu"], "did you mean `branch-on-value`?"),
         (["model.py", "--target", "exprot"], "did you mean `export`?"),
         (["model.py", "--static", "--trace"], "exclude each other"),
+        (["model.py", "--no-suggest", "--fix"], "works out no fixes"),
+        (["model.py", "--no-suggest", "--diff"], "works out no fixes"),
         (["model.py", "--static", "--entry", "Model"], "--static executes nothing"),
         (["model.py", "--entry", "gone.py:Model"], "--entry: no such file: gone.py"),
         (["model.py", "--inputs", "a b"], "--inputs: `a b` is neither"),

@@ -97,6 +97,7 @@ def test_what_a_base_leaves_out_adds_up(tmp_path: Path) -> None:
 
 
 def test_a_file_extends_another(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
     write(
         tmp_path,
         base_toml='ignore = ["DDE1"]\nextend-select = ["DDE5"]\nsamples = 8\nextend-exclude = ["gen"]\nseed = 3\n'

@@ -169,7 +169,7 @@ def test_the_action_proposes_what_it_fixed(repository: Path) -> None:
     assert "not run: equivalent by the text alone" in fixed
     assert "```diff\n--- src/model.py" in left
     assert left.startswith("Needs a person")
-    assert "| `src/model.py:11` | DDE105" in left
+    assert "| `src/model.py:8` | DDE105" in left
     assert "ddelint check src --static\nddelint check src --static --fix\n" in again
     assert (repository.parent / "summary.md").read_text() == body
     assert git(repository, "log", "-1", "--format=%s", proposed).strip() == title.removeprefix("## ")

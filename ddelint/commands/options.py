@@ -123,6 +123,7 @@ fix_options = options_of(
     click.option("--unsafe-fixes", is_flag=True,
                  help="Take fixes, too, that narrow what is accepted or need a promise."),
     click.option("--diff", is_flag=True, help="Print what --fix would change; write nothing."),
+    click.option("--no-suggest", is_flag=True, help="Find and explain only; work out no fixes."),
     click.option("--patch", type=click.Path(dir_okay=False), metavar="FILE",
                  help="Write there what --fix changes (without it: would change), for `git apply`."),
 )  # fmt: skip
@@ -166,6 +167,8 @@ def check_options(paths: Sequence[str], given: dict[str, Any]) -> CheckOptions:
             raise click.UsageError(no_such_path(path))
     if given["python"]:
         _check_interpreter(given["python"])
+    if given.get("no_suggest") and (given.get("fix") or given.get("diff") or given.get("patch")):
+        raise click.UsageError("--no-suggest works out no fixes: it takes no --fix, --diff or --patch")
     files_of(given)
     anchor = [given["stdin_filename"] or "."] if from_stdin else paths
     found = config_of(anchor, given["config_file"], given["isolated"])
@@ -178,6 +181,7 @@ def check_options(paths: Sequence[str], given: dict[str, Any]) -> CheckOptions:
         "unsafe_fixes": given.get("unsafe_fixes"),
         "diff": given.get("diff"),
         "patch": True if given.get("patch") else None,
+        "suggest": False if given.get("no_suggest") else None,
         "diff_base": given.get("diff_base"),
         "entry": entry if any(references.values()) else None,
         "targets": config.targets(given["target"], "--target") if given["target"] is not None else None,

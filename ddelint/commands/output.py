@@ -14,6 +14,7 @@ import click
 
 from ddelint.commands.destinations import shown_format
 from ddelint.options import CheckOptions
+from ddelint.report.visible import visible
 
 if TYPE_CHECKING:
     from ddelint.protocol import ScriptSpec
@@ -34,7 +35,7 @@ _ABOUT_OUTPUT_WITH_VALUE = {"--color", "--output-format", "-o", "--output-file",
 def complain(message: str) -> None:
     """One line about what went wrong, to standard error."""
     text = " ".join(line.strip() for line in message.strip().splitlines() if line.strip())
-    click.echo(f"ddelint: error: {text}", err=True)
+    click.echo(f"ddelint: error: {visible(text)}", err=True)
 
 
 def abandon_stdout() -> None:
@@ -103,7 +104,7 @@ def give(report: Report, options: CheckOptions, given: dict[str, Any], command: 
     if options.diff and not options.quiet:
         click.echo(console.diff_summary(report, options.unsafe_fixes), err=True)
     for hint in () if options.quiet else report.hints:
-        click.echo(hint, err=True)
+        click.echo(visible(hint), err=True)
     for error in report.errors:
         complain(error)
     if report.errors:
@@ -134,13 +135,13 @@ def _write_files(report: Report, how: Rendering, given: dict[str, Any]) -> None:
 def say(report: Report | VerifyReport, options: CheckOptions) -> None:
     """Notes and warnings, to standard error."""
     for note in () if options.quiet else report.notes:
-        click.echo(note, err=True)
+        click.echo(visible(note), err=True)
     for warning in report.warnings:
-        click.echo(f"ddelint: warning: {warning}", err=True)
+        click.echo(f"ddelint: warning: {visible(warning)}", err=True)
 
 
 def _fixed_stdin(report: Report, data: bytes) -> bytes:
-    """What was read, rewritten where there was something to mend, in its own encoding."""
+    """What was read, rewritten where there was something to fix, in its own encoding."""
     from ddelint.source import SourceFile
 
     for name, text in report.rewritten.items():

@@ -15,19 +15,20 @@ from ddelint.explain.ownership import blamed, is_framework
 SYMBOL = re.compile(r"\bz?[uisf]+\d+\b")
 """A symbol's name: `u0` (unbacked), `s0` (backed), `zuf0`, `zf0` (floats), `i0` and `f0` (unbacked, torch 2.1)."""
 _CREATED = re.compile(
-    r"create_unbacked_sym\w+ (?P<symbol>\w+) \[(?P<lower>[^,\]]*), (?P<upper>[^\]]*)\]\s*(?:at )?(?P<rest>.*)"
+    r"create_unbacked_sym\w{1,40} (?P<symbol>\w+) \[(?P<lower>[^,\]]{0,300}), (?P<upper>[^\]]{0,300})\]"
+    r"\s*(?:at )?(?P<rest>.*)"
 )
 _RANGE = re.compile(
     r"(?:constrain_symbol_range (?P<symbol>\w+) |_update_var_to_range (?P<updated>\w+) = VR)"
-    r"\[(?P<lower>[^,\]]*), (?P<upper>[^\]]*)\]"
+    r"\[(?P<lower>[^,\]]{0,300}), (?P<upper>[^\]]{0,300})\]"
 )
 _GRAPH_SYMBOL = re.compile(r"\b(u\d+|zuf\d+)\b")
 _GRAPH_NODE = re.compile(r"^\s*\w+: \"(?:Sym\(|[a-z]\w*\[)")
-_REPLACED = re.compile(r"derived by replacing (?P<pairs>.+?) in [^\n]+ and its negation")
-_PAIR = re.compile(r"`(?P<symbol>\w+)` with (?P<names>.+?)(?=, `|$)")
-_LOCAL = re.compile(r"^\s+(?P<name>[A-Za-z_]\w*): \['(?P<symbol>[usz]\w*\d+)'\]$")
-_SOURCES = re.compile(r", where (?P<sources>\{[^}\n]*\})")
-_SIZE_LIKE = re.compile(r"\(Size-like symbols: (?P<symbols>[^)]*)\)")
+_REPLACED = re.compile(r"derived by replacing (?P<pairs>.{1,500}?) in (?=[^\n]{0,500}? and its negation)")
+_PAIR = re.compile(r"`(?P<symbol>\w+)` with (?P<names>.{1,500}?)(?=, `|$)")
+_LOCAL = re.compile(r"^\s+(?P<name>[A-Za-z_]\w*): \['(?P<symbol>[usz]\w*(?<=\d))'\]$")
+_SOURCES = re.compile(r", where (?P<sources>\{[^}\n]{0,2000}\})")
+_SIZE_LIKE = re.compile(r"\(Size-like symbols: (?P<symbols>[^)]{0,2000})\)")
 _FARTHEST_NODE = 30
 
 

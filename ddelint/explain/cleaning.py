@@ -17,13 +17,13 @@ _ESCAPES = re.compile(
 _LOST_ESCAPES = re.compile(r"(?<![\w\])])\[(?:\d{1,2};)*\d{1,2}m")
 """What stays of a colour code where the paste has lost its escape character."""
 _QUOTE = re.compile(r"(?:> ?)+(?=\S)|(?:> )+(?= )|>$")
-_BOX = re.compile(r"[│|┃║] ?(?P<text>.*?)\s*[│|┃║]?$")
+_BOX = "│|┃║"
 _PYTEST_ERROR = re.compile(r"E   (?=\S|  )")
 _TYPOGRAPHY = str.maketrans(
     {"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u00a0": " ", "\u200b": None, "\ufeff": None}
 )
 """What forums make of quotation marks and spaces."""
-_PROCESS = re.compile(r"(?:\s*\[[A-Za-z_ ]+\d+\]:?)+|\s*\[\d+,\d+\]<\w+>|\s*\(\w+ [^()]*pid=\d+[^()]*\)")
+_PROCESS = re.compile(r"(?:\s*\[[A-Za-z_ ]+\d+\]:?)+|\s*\[\d+,\d+\]<\w+>|\s*\(\w+ [^()]{0,200}pid=\d++[^()]{0,200}\)")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?")
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _NOT_TEXT = 0.05
@@ -88,8 +88,7 @@ def clean(text: str) -> list[Line]:
             line = _QUOTE.sub("", line, count=1)
         line, header = _without_prefixes(line)
         if line[:1] in "│┃║" and line[:1]:
-            match = _BOX.fullmatch(line)
-            line = match["text"] if match is not None else line
+            line = line[1:].removeprefix(" ").removesuffix(line[-1] if line[-1] in _BOX else "").rstrip()
         line = _PYTEST_ERROR.sub("", line, count=1) if line.startswith("E   ") else line
         lines.append(Line(row, line.rstrip(), header))
     return lines

@@ -13,20 +13,23 @@ _PYTHON = re.compile(
     r'^(?P<indent>\s*(?:-\s+)?)(?:# )?File:? "?(?P<file>[^"\n]+?)"?, line(?:no)? (?P<line>\d+)'
     r"(?:, in (?P<function>[^\n,]+))?(?:, code: (?P<code>.*))?$"
 )
-_COMMENT = re.compile(r"^\s*# File: (?P<file>.+?):(?P<line>\d+) in (?P<function>\S+)(?:, code: (?P<code>.*))?$")
+_COMMENT = re.compile(r"^\s*# File: (?P<file>.{1,1000}?):(?P<line>\d+) in (?P<function>\S+)(?:, code: (?P<code>.*))?$")
 _IPYTHON = re.compile(
-    r"^(?:File )?(?P<file>(?:[~/.\w]|[A-Za-z]:\\)[^\n]*?):(?P<line>\d+),? in (?P<function>[\w.<>]+)(?P<rest>\(.*)?$"
+    r"^(?:File )?(?P<file>(?:[~/.\w]|[A-Za-z]:\\)[^\n]{0,1000}?):(?P<line>\d+)"
+    r",? in (?P<function>[\w.<>]++)(?P<rest>\(.*)?$"
 )
-_CELL = re.compile(r"^(?:Cell )?In ?\[(?P<cell>\d+)\], line (?P<line>\d+)(?:, in (?P<function>[\w.<>]+).*)?$")
+_CELL = re.compile(r"^(?:Cell )?In ?\[(?P<cell>\d+)\], line (?P<line>\d+)(?:, in (?P<function>[\w.<>]++).*)?$")
 _INPUT = re.compile(r"^Input In \[(?P<cell>\d+)\], in (?P<function><cell line: \d+>|[\w.<>]+)(?:\(.*)?$")
 _OLD_IPYTHON = re.compile(r"^(?P<file>(?:~?/|[A-Za-z]:\\|<ipython-input-)\S*) in (?P<function>[\w.<>]+)\(.*\)$")
 _PYTEST = re.compile(r"^(?P<file>[^\s:\"'(]+\.py):(?P<line>\d+):(?: in (?P<function>\S+)| ?$)")
-_NUMBERED = re.compile(r"^\s*(?P<arrow>-+>|❱)?\s*(?P<row>\d+)(?: (?P<code>.*))?$")
+_NUMBERED = re.compile(r"^\s*+(?:(?P<arrow>-+>|❱)\s*+)?(?P<row>\d+)(?: (?P<code>.*))?$")
 _RICH = re.compile(r"^\s*(?P<file>(?:/|[A-Za-z]:\\|\.)\S*\.py):(?P<line>\d+) in (?P<function>\S+)\s*$")
 _ERROR = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?::|$)|(?:The above|During handling|Set TORCH|You can suppress)\b")
-_CARETS = re.compile(r"^\s*[~^]+[~^ ]*$")
+_CARETS = re.compile(r"^\s*[~^][~^ ]*$")
 _PYTEST_ARROW = re.compile(r"^>( +)(?P<code>\S.*)$")
-_LOCATION = re.compile(r"(?:^|\s|\()(?P<file>[^\s()]+\.py|<[^>]+>):(?P<line>\d+) in (?P<function>[\w.<>]+)")
+_LOCATION = re.compile(
+    r"(?:^|\s|\()(?P<file>[^\s()]{1,1000}\.py|<[^>]{1,1000}>):(?P<line>\d+) in (?P<function>[\w.<>]+)"
+)
 _FARTHEST_CONTEXT = 12
 _FARTHEST_TEST_FRAME = 200
 

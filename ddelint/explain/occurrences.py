@@ -16,10 +16,10 @@ from ddelint.explain.reading import Match, Reading
 from ddelint.explain.texts import texts
 
 _CAUSED_BY = re.compile(r"Caused by: (?P<where>.*)")
-_BREAK_AT = re.compile(r"Graph break in user code at (?P<file>.+?):(?P<line>\d+)")
+_BREAK_AT = re.compile(r"Graph break in user code at (?P<file>.{1,1000}?):(?P<line>\d+)")
 _EXPORT_CALLED = re.compile(r"occurred when calling torch\.export\.export")
 _COMPARISON = re.compile(r"[<>]|[=!]=|\b(?:Eq|Ne|Lt|Le|Gt|Ge|And|Or|Not|Contains)\(|[&|~]")
-_INPUT = re.compile(r"(?:\w+ = )?L\[\W*\w+\W*?\](?:\[\d+\])?(?=[. ])")
+_INPUT = re.compile(r"(?:(?<!\w)\w++ = )?L\[\W{0,20}\w++\W{0,20}?\](?:\[\d+\])?(?=[. ])")
 _CODE_ALONE = re.compile(r"^\s{8,}(?P<code>\S.*?)(?<=\S):?$")
 _FARTHEST_TITLE = 3
 """Lines between the title of a graph break, which names the place, and its reason."""

@@ -11,7 +11,7 @@ from ddelint.explain.ownership import blamed
 
 ARTIFACT = "make_fx_fail_partial"
 """The name of the record in a structured log; the error itself is in none."""
-_NODE = re.compile(r'^\s+\w+: "Sym\((?P<raw>.*)\)" = [^\n]*$')
+_NODE = re.compile(r'^\s+\w+: "Sym\((?P<raw>.*)\)" = ')
 _UNBACKED = re.compile(r"\b(?:u|zuf)\d+\b")
 _WANTS_NUMBER = re.compile(r"\b(?:int|float|round|range)\(")
 """What makes of a symbol on its own a question. A plain `.item()` is none: export failed at something behind it."""

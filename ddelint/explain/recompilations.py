@@ -13,19 +13,20 @@ from ddelint.explain.ownership import blamed, is_framework
 from ddelint.explain.texts import texts
 
 _FUNCTION = re.compile(
-    r"Recompiling function (?P<function>[^\s]+) in (?P<file>.+?)(?::(?P<line>\d+))?(?:', \"(?P<reason>.*)\"\))?$"
+    r"Recompiling function (?P<function>[^\s]+) in (?P<file>[^\"\n]{1,500}?)"
+    r"(?::(?P<line>\d+))?(?:', \"(?P<reason>.{0,2000})\"\))?$"
 )
 _LIMIT = re.compile(r"torch\._dynamo hit config\.(?P<limit>\w+) \((?P<number>\d+)\)")
 _LIMIT_FUNCTION = re.compile(r"^\s*function: '(?P<function>[^']+)' \((?P<file>.+):(?P<line>\d+)\)")
 _LIMIT_REASON = re.compile(r"^\s*last reason: (?:\d+/\d+: )?(?P<reason>.+)$")
 _REASON = re.compile(r"^\s*(?:- )?(?:\d+/\d+: )(?P<reason>.+)$")
 _OLD_REASON = re.compile(r"(?:^\s*- |triggered by the following guard failure: )(?P<reason>.+)$")
-_NOT_A_REASON = re.compile(r"^\s*-?\s*(?:User stack trace:|File \"|guard \d+ failures)")
-_COMMENT = re.compile(r"\s+# ")
-_HINT = re.compile(r"\s+\((?:HINT|user code shown)[^)]*.*$")
+_NOT_A_REASON = re.compile(r"^\s*+(?:-\s*+)?(?:User stack trace:|File \"|guard \d+ failures)")
+_COMMENT = re.compile(r"(?<!\s)\s+# ")
+_HINT = re.compile(r"(?<!\s)\s+\((?:HINT|user code shown).*")
 _LOCAL = re.compile(r"L\[['\"](?P<name>\w+)['\"]\]")
 _METHOD_SIZE = re.compile(r"\.size\(\)\[")
-_RESUMED = re.compile(r"torch_dynamo_resume_in_(?P<function>\w+)_at_(?P<line>\d+)")
+_RESUMED = re.compile(r"torch_dynamo_resume_in_(?P<function>\w{1,300})_at_(?P<line>\d+)")
 _LAST_LINES = 60
 
 

@@ -17,7 +17,7 @@ from ddelint.explain.occurrences import find as find_in_text
 from ddelint.explain.ownership import blamed
 
 _RECORD = re.compile(r"^[VIWEC]\d{4} \d\d:\d\d:\d\d\.\d+ \d+ [^\s\]]+\] (?P<json>\{.*)$")
-_RANGE = re.compile(r"\[(?P<lower>[^,\]]*), (?P<upper>[^\]]*)\]")
+_RANGE = re.compile(r"\[(?P<lower>[^,\]]{0,300}), (?P<upper>[^\]]{0,300})\]")
 _NAMES = ("*.log", "raw.log", "raw.jsonl")
 _HEAD = 200
 """Lines among which a structured log shows itself."""

@@ -20,8 +20,8 @@ def rewrite(diagnostic: Diagnostic, site: Site, kind: str, operator: str = "") -
     Nothing is run, so nothing is claimed. Loads the moves.
     """
     from ddelint.rewrite.candidate import MOVES, Candidate, Context
-    from ddelint.rewrite.engine import EngineError, import_edits
     from ddelint.rewrite.moves import load_moves
+    from ddelint.rewrite.writing.imports import EngineError, import_edits
 
     load_moves()
     context = Context(site, diagnostic, kind, detail=diagnostic.detail, operator=operator)

@@ -26,7 +26,7 @@ def run_check(paths: Sequence[str], options: CheckOptions, progress: Progress) -
     """Find, propose, verify and, as the options say, write. Raises PipelineError (one line, exit code 2)."""
     run = Run(options, progress, Sources((), {}))
     found = discover(paths, run)
-    run.checked = frozenset(map(str, found))
+    run.checked, run.named = frozenset(map(str, found)), named_files(paths)
     if options.stdin is not None and not found:
         return report(run, files=0)
     if options.layers is not None and options.layers.entries:
@@ -38,9 +38,7 @@ def run_check(paths: Sequence[str], options: CheckOptions, progress: Progress) -
 
     static_only = options.mode is Mode.STATIC and options.stdin is None
     if static_only:  # texts are read by whoever checks them
-        above = roots(paths)
-        linked = [str(path) for path in found if not any(path.is_relative_to(root) for root in above)]
-        run.sources = Sources([*above, *linked], {})
+        run.sources = Sources([*roots(paths), *run.linked], {})
         readable = []
     else:
         readable = read_files(found, paths, run)
@@ -52,8 +50,10 @@ def run_check(paths: Sequence[str], options: CheckOptions, progress: Progress) -
         if options.stdin is not None:
             run.static += static_findings_of_stdin(found[0], run)
         else:
-            check_files([str(path) for path in found], named_files(paths), run)
+            check_files([str(path) for path in found], run.named, run)
         if worker is not None:
+            for found_static in run.static:
+                progress.finding(found_static)
             trace_entries(worker, specs, paths, run)
     told = report(run, files=len(found))
     if specs or options.mode is Mode.STATIC or options.stdin is not None or not told.remaining:

@@ -16,8 +16,8 @@ from ddelint.report.model import Progress
 from ddelint.source import SourceError, SourceFile
 
 if TYPE_CHECKING:
-    from ddelint.diagnostics import Diagnostic
-    from ddelint.rewrite.history import History
+    from ddelint.diagnostics import Diagnostic, Fix, Span
+    from ddelint.rewrite.search.history import History
     from ddelint.static.project import Project
 
 
@@ -71,6 +71,8 @@ class Run:
     static: list[Diagnostic] = field(default_factory=list)
     traced: list[Diagnostic] = field(default_factory=list)
     history: History | None = None
+    open_fixes: dict[tuple[Span, str], tuple[Fix, History]] = field(default_factory=dict)
+    """What may still be fixed once the safe fixes are written: by original place and rule, against which texts."""
     """The files after the fixes that the options allow, entry after entry."""
     entries: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -78,10 +80,16 @@ class Run:
     errors: list[str] = field(default_factory=list)
     executed: dict[str, frozenset[int]] = field(default_factory=dict)
     """Filename → rows that a traced entry ran."""
+    reached: set[str] = field(default_factory=set)
+    """The files that traced entries ran, to their end or not."""
+    named: frozenset[str] = frozenset()
+    """The files that the call names, as against those that are found in folders."""
     bases: dict[str, str | None] = field(default_factory=dict)
     """Filename → its text at the revision of `--diff-base`, as far as asked for; None: not there."""
     checked: frozenset[str] = frozenset()
     """The files that the call is about."""
+    linked: frozenset[str] = frozenset()
+    """Those outside of the given paths, which links in there lead to: they are read, never written."""
     unread: set[str] = field(default_factory=set)
     """Those that the static pass did not (or could not) look at: what it would have found is not known."""
     project: Project | None = None
@@ -117,7 +125,7 @@ def discover(paths: Sequence[str], run: Run) -> list[Path]:
     """The files of the call, each once. Raises PipelineError for a path that cannot be used."""
     if run.options.stdin is not None:
         name = run.options.stdin_filename or "stdin.py"
-        if name != STDIN and is_left_out(Path(os.path.abspath(name)), run.options):
+        if name != STDIN and is_left_out(Path(os.path.abspath(name)), run.options, run.warnings):
             return []
         return [Path(os.path.realpath(name))]
     try:
@@ -127,7 +135,10 @@ def discover(paths: Sequence[str], run: Run) -> list[Path]:
     run.warnings += found.warnings
     run.errors += found.errors
     # a link may lead to one of the others
-    return list(dict.fromkeys(Path(os.path.realpath(path)) for path in found.files))
+    files = dict.fromkeys(Path(os.path.realpath(path)) for path in found.files)
+    above = roots(paths)
+    run.linked = frozenset(str(path) for path in files if not any(path.is_relative_to(root) for root in above))
+    return list(files)
 
 
 def read_files(files: Sequence[Path], paths: Sequence[str], run: Run) -> list[SourceFile]:

@@ -21,7 +21,7 @@ from ddelint.source import SourceFile
 
 if TYPE_CHECKING:
     from ddelint.rewrite.candidate import Candidate
-    from ddelint.rewrite.history import History
+    from ddelint.rewrite.search.history import History
     from ddelint.trace.session import Session
 
 HINT_RULE, BOUND_RULE, GAP_RULE = "DDE501", "DDE502", "DDE504"
@@ -63,7 +63,7 @@ def parity_findings(session: Session, run: Run) -> list[Diagnostic]:
         site = _site(run.sources, parity, part)
         if site is not None:
             found.append((part, _finding(parity, part, site)))
-    return _mended(found, parity, session, run)
+    return _fixed(found, parity, session, run)
 
 
 def _parts(parity: Parity) -> list[_Part]:
@@ -104,7 +104,7 @@ def _finding(parity: Parity, part: _Part, site: Site) -> Diagnostic:
 
 def _site(sources: Mapping[str, SourceFile], parity: Parity, part: _Part) -> Site | None:
     """The call under PATHs that marks the dimension, else the parameter; None where neither stands there."""
-    from ddelint.rewrite.moves.hints import marking_call
+    from ddelint.rewrite.moves.static_hints import marking_call
 
     for source in list(sources.values()):
         call = marking_call(source, part.parameter, part.dimension)
@@ -130,9 +130,9 @@ def _parameter(source: SourceFile, row: int, name: str) -> Site | None:
 # ------------------------------------------------------------------------------------------------------------ the fix
 
 
-def _mended(found: Sequence[tuple[_Part, Diagnostic]], parity: Parity, session: Session, run: Run) -> list[Diagnostic]:
+def _fixed(found: Sequence[tuple[_Part, Diagnostic]], parity: Parity, session: Session, run: Run) -> list[Diagnostic]:
     """The findings with their fixes, where the program with all of them was measured to be better; else refused."""
-    from ddelint.rewrite.history import History
+    from ddelint.rewrite.search.history import History
 
     before = run.history if run.history is not None else History(run.sources)
     history, allowed = before, before
@@ -186,20 +186,20 @@ def _candidate(history: History, part: _Part, finding: Diagnostic) -> Candidate 
 
 
 def _applied(history: History, candidate: Candidate, number: int) -> History:
-    from ddelint.rewrite import engine
+    from ddelint.rewrite.writing.imports import import_edits
 
     changed = history.add(candidate.edits, number)
-    imports = engine.import_edits(changed.current(candidate.edits[0].span.filename), candidate.imports)
+    imports = import_edits(changed.current(candidate.edits[0].span.filename), candidate.imports)
     return changed.add(imports, number) if imports else changed
 
 
 def _with_fix(finding: Diagnostic, candidate: Candidate, history: History, number: int, safe: bool) -> Diagnostic:
-    from ddelint.rewrite import engine
+    from ddelint.rewrite.search.history import fix_edits
 
     fix = Fix(
         Applicability.SAFE if safe else Applicability.UNSAFE,
         candidate.message,
-        engine.fix_edits(history, number, candidate.imports),
+        fix_edits(history, number, candidate.imports),
         candidate.move,
         candidate.claim,
     )

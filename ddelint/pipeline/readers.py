@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ddelint.cache import Content, content_of, stamp_of
+from ddelint.files import LARGE, read_regular
 from ddelint.static.project import Project
 from ddelint.static.reading import Reading, prepare, read
 
@@ -76,12 +77,26 @@ def _in_processes(jobs: Sequence[Job], project: Project | None, processes: int) 
 
     context = multiprocessing.get_context("fork")
     # what the initializer is given is not copied: a fork has it
-    with ProcessPoolExecutor(processes, context, initializer=_start, initargs=(project,)) as pool:
-        for done in pool.map(_do_all, [jobs[i : i + AT_ONCE] for i in range(0, len(jobs), AT_ONCE)]):
-            yield from done
+    with ProcessPoolExecutor(processes, context, initializer=_start, initargs=(project, os.getpid())) as pool:
+        try:
+            for done in pool.map(_do_all, [jobs[i : i + AT_ONCE] for i in range(0, len(jobs), AT_ONCE)]):
+                yield from done
+        except BaseException:  # interrupted: nobody waits for what is being read
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in multiprocessing.active_children():
+                process.terminate()
+            raise
 
 
-def _start(project: Project | None) -> None:
+def _start(project: Project | None, parent: int) -> None:
+    """In a process of the pool: end with the call, and leave Ctrl-C to it."""
+    import signal
+
+    from ddelint.trace.isolation import die_with_parent
+
+    die_with_parent(parent)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     global _project
     _project = project
     gc.freeze()
@@ -106,8 +121,7 @@ def _do_all(jobs: Sequence[Job]) -> list[Answer]:
 def _do(job: Job, project: Project | None) -> Answer:
     try:
         stamp = stamp_of(job.path)
-        with open(job.path, "rb") as file:
-            data = file.read()
+        data = read_regular(job.path, LARGE)
     except OSError as error:
         return Answer(job.path, error=f"cannot read {job.path}: {error.strerror}")
     try:

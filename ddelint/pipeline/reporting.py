@@ -24,7 +24,7 @@ def report(run: Run, *, files: int) -> Report:
     """The report on all that was found; writes what `--fix` allows."""
     options = run.options
     static = [d for d in run.static if not _refuted(d, run)]
-    if any(d.code.startswith(("DDE6", "DDE7")) for d in static):
+    if options.suggest and any(d.code.startswith(("DDE6", "DDE7")) for d in static):
         from ddelint.rewrite.static_fixes import with_static_fixes
 
         static = with_static_fixes(static, run.sources, _proven(run.traced, static))
@@ -75,6 +75,7 @@ def report(run: Run, *, files: int) -> Report:
         entries=tuple(run.entries),
         notes=tuple(run.notes),
         warnings=tuple(run.warnings),
+        suggests=options.suggest,
         errors=tuple(run.errors),
     )
 
@@ -93,7 +94,7 @@ def _proven(traced: Sequence[Diagnostic], static: Sequence[Diagnostic]) -> dict[
 
 
 def _is_told(traced: Diagnostic, static: Sequence[Diagnostic]) -> bool:
-    """Whether the static pass says the same where it is to be mended, with what the tracer ran as its evidence."""
+    """Whether the static pass says the same where it is to be fixed, with what the tracer ran as its evidence."""
     return traced.code == "DDE701" and any(d.code == traced.code and d.evidence is not None for d in static)
 
 
@@ -117,17 +118,30 @@ def _after_writing(findings: Sequence[Diagnostic], rewritten: Mapping[str, str],
         elif finding.fix is not None and finding.fix.applicability in allowed:
             told.append(replace(finding, fixed=True))
         elif finding.origin != ("static",):
-            told.append(finding.relocated(run.history.forward) if run.history is not None else finding)
+            told.append(_still_open(finding, run))
     for filename, text in rewritten.items():
         source = SourceFile(filename, text, run.sources[filename].encoding)
         known = [finding.span for finding in told if not finding.fixed and finding.span.filename == filename]
         open_ = _found_again(source, left, waiting.get(filename, ()), run)
         if filename in searched:
-            from ddelint.rewrite.static_fixes import with_static_fixes
+            from ddelint.pipeline import static_fixing
 
-            open_ = with_static_fixes(open_, {filename: source})
+            open_ = static_fixing.offered(open_, {filename: source}, run)
         told += [new for new in open_ if not any(new.span.overlaps(span) for span in known)]
     return told
+
+
+def _still_open(finding: Diagnostic, run: Run) -> Diagnostic:
+    """A traced finding that is left, in the new text, its fix as it would change that."""
+    if run.history is None:
+        return finding
+    moved = finding.relocated(run.history.forward)
+    known = run.open_fixes.get((finding.span, finding.code))
+    if known is None:
+        return moved
+    fix, written = known
+    edits = tuple(replace(edit, span=run.history.moved(edit.span, written)) for edit in fix.edits)
+    return replace(moved, fix=replace(fix, edits=edits))
 
 
 def _refused(findings: Sequence[Diagnostic], searched: Collection[str], run: Run) -> frozenset[int]:
@@ -207,7 +221,7 @@ def _write(rewritten: Mapping[str, str], findings: Sequence[Diagnostic], run: Ru
         return dict(rewritten)
     from ddelint.files import write_atomically
 
-    refused = {filename for filename in rewritten if not os.access(filename, os.W_OK)}
+    refused = {name for name in rewritten if name in run.linked or not os.access(name, os.W_OK)}
     fixes = [{edit.span.filename for edit in found.fix.edits} for found in findings if found.fix is not None]
     # half of a fix is none, and what one search wrote was verified as a whole
     halved = refused and run.history is not None and any(len(names) > 1 and names & refused for names in fixes)
@@ -216,6 +230,11 @@ def _write(rewritten: Mapping[str, str], findings: Sequence[Diagnostic], run: Ru
     for filename, text in rewritten.items():
         if filename in withheld:
             run.errors.append(f"{filename} is left as it is: another file of the same fix cannot be written")
+            continue
+        if filename in run.linked:
+            run.errors.append(
+                f"{filename} is left as it is: a link leads there from the given paths; name the file itself"
+            )
             continue
         try:
             write_atomically(Path(filename), run.sources[filename].encode(text))

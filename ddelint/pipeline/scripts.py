@@ -66,7 +66,7 @@ class Captured(Protocol):
 
 
 def check_programs(captured: Captured, entry: EntrySpec, run: Run) -> set[str]:
-    """Trace, mend and verify each program; gives the files under PATHs that they run."""
+    """Trace, fix and verify each program; gives the files under PATHs that they run."""
     reached: set[str] = set()
     for number in range(len(captured.run.captures)):
         opened = captured.open(number)

@@ -22,7 +22,7 @@ from ddelint.protocol import EntryFailure, EntrySpec
 from ddelint.source import SourceError, SourceFile
 
 if TYPE_CHECKING:
-    from ddelint.rewrite.search import Outcome
+    from ddelint.rewrite.search.rounds import Outcome
     from ddelint.trace.session import Session, Worker
 
 
@@ -41,7 +41,7 @@ def start_worker(options: CheckOptions) -> Worker:
 
 
 def trace_entries(worker: Worker, specs: Sequence[EntrySpec], paths: Sequence[str], run: Run) -> None:
-    """Trace, mend and verify each entry. Raises PipelineError where an entry that was asked for cannot be opened."""
+    """Trace, fix and verify each entry. Raises PipelineError where an entry that was asked for cannot be opened."""
     options = run.options
     required = options.mode is Mode.TRACE or options.entry is not None
     waiting = deque(specs)
@@ -78,8 +78,9 @@ def guards_of(opened: Session | EntryFailure, run: Run) -> list[Diagnostic]:
 
 def search(session: Session, run: Run) -> set[str]:
     """Trace, propose and verify for one entry; gives the files under PATHs that it runs."""
-    from ddelint.rewrite.last_resort import TIME_IS_OVER
-    from ddelint.rewrite.search import Search
+    from ddelint.rewrite.search.asking import Asking
+    from ddelint.rewrite.search.last_resort import TIME_IS_OVER
+    from ddelint.rewrite.search.rounds import Search
     from ddelint.trace.diagnose import diagnose
 
     options = run.options
@@ -89,16 +90,14 @@ def search(session: Session, run: Run) -> set[str]:
     if types.failure is not None:
         run.traced.append(entry_failure(types.failure, session.options.entry, run))
         return set()
+    run.reached.update(types.rows)
     ignored = _suppressed(run)
     # what is found late could not be verified any more: the final runs want their share
     enough = time.monotonic() + SEARCH_SHARE * options.timeout
     search = Search(
-        session,
-        run.sources,
-        options.targets,
-        samples=options.samples,
-        diagnose=diagnose,
-        types=types.functions,
+        Asking(
+            session, run.sources, options.targets, samples=options.samples, diagnose=diagnose, types=types.functions
+        ),
         wanted=lambda diagnostic: (
             options.at(diagnostic.span.filename).selects(diagnostic.code, diagnostic.span.filename)
             and not ignored(diagnostic)
@@ -106,11 +105,12 @@ def search(session: Session, run: Run) -> set[str]:
         ),
         progress=run.progress.stage,
         share=run.progress.share,
+        found=run.progress.finding,
         start=run.history,
-        out_of_time=lambda: time.monotonic() > enough,
+        seconds_left=lambda: enough - time.monotonic(),
         graph_breaks=session.options.graph_breaks,
     )
-    outcome = search.run()
+    outcome = search.run() if options.suggest else search.findings()
     if outcome.trace.failure is not None:
         run.traced.append(entry_failure(outcome.trace.failure, session.options.entry, run))
         return set(types.rows)
@@ -126,11 +126,12 @@ def search(session: Session, run: Run) -> set[str]:
             f"more (--timeout is {options.timeout:g} s)"
         )
     run.history = outcome.everything if options.unsafe_fixes else outcome.safe
+    run.open_fixes.update({place: (fix, outcome.safe) for place, fix in outcome.open_fixes.items()})
     return set(types.rows)
 
 
 def _with_front_ends(session: Session, outcome: Outcome, run: Run) -> list[Diagnostic]:
-    """The findings with the front ends that ask there, too; and what only those ask, where nothing mends it."""
+    """The findings with the front ends that ask there, too; and what only those ask, where nothing fixes it."""
     from ddelint.trace.diagnose import diagnose
     from ddelint.trace.front_ends import asked_by, front_ends_of
 
@@ -155,10 +156,10 @@ def _with_front_ends(session: Session, outcome: Outcome, run: Run) -> list[Diagn
     compilation = outcome.compilation
     if compilation is not None and all(result.ok for result in compilation.results):
         return told
-    everything = [*run.traced, *told]  # what another entry found is mended in the text that this one was searched in
-    mended = [edit.span for found in everything if found.fix is not None for edit in found.fix.edits]
+    everything = [*run.traced, *told]  # what another entry found is fixed in the text that this one was searched in
+    fixed = [edit.span for found in everything if found.fix is not None for edit in found.fix.edits]
     for question in (question for one in asked for question in one.questions):
-        if not any(question.span.overlaps(span) for span in (*mended, *(found.span for found in everything))):
+        if not any(question.span.overlaps(span) for span in (*fixed, *(found.span for found in everything))):
             found = diagnose(question, run.sources[question.span.filename])
             told.append(replace(found, asks=front_ends_of(question.span, asked)))
     return told

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from ddelint.diagnostics import Diagnostic
+from ddelint.diagnostics import Diagnostic, Fix, Severity
 from ddelint.pipeline import baselining, changed_lines
 from ddelint.pipeline.gathering import Run, static_findings, unsilenced
 from ddelint.source import SourceError, SourceFile
@@ -18,35 +19,71 @@ ROUNDS = 8
 
 def with_offers(findings: Sequence[Diagnostic], run: Run) -> list[Diagnostic]:
     """The findings, those of the static pass alone with their fixes."""
-    from ddelint.rewrite.static_fixes import is_fixed_without_trace, with_static_fixes
+    from ddelint.rewrite.static_fixes import is_fixed_without_trace
 
     open_ = [d for d in findings if d.origin == ("static",) and d.fix is None and is_fixed_without_trace(d.code)]
     options = run.options
-    if not open_:
+    if not open_ or not options.suggest:
         return list(findings)
     if len(open_) > OFFERED and not (options.fix or options.diff or options.patch):
         run.notes.append(f"{len(open_)} findings may have a fix that needs no trace: --diff shows, --fix writes them")
         return list(findings)
-    fixed = dict(zip(map(id, open_), with_static_fixes(open_, run.sources), strict=True))
+    fixed = dict(zip(map(id, open_), offered(open_, run.sources, run), strict=True))
     return [fixed.get(id(finding), finding) for finding in findings]
+
+
+def offered(findings: Sequence[Diagnostic], sources: Mapping[str, SourceFile], run: Run) -> list[Diagnostic]:
+    """The findings with the fixes that the text alone supports, without those that leave standing what they are for."""
+    from ddelint.rewrite.static_fixes import with_static_fixes
+
+    found = with_static_fixes(findings, sources)
+    return [
+        d if d.fix is None or _clears(d.fix, sources[d.span.filename], run) else replace(d, fix=None) for d in found
+    ]
+
+
+def _clears(fix: Fix, source: SourceFile, run: Run) -> bool:
+    """Whether nothing is asked any more where a fix has written: `x.shape[0] == 0` asks as much as `len(x) == 0`."""
+    from ddelint.rewrite.search.history import History
+
+    name = source.filename
+    history = History({name: source}).add(fix.edits, 1)
+    try:
+        asking = [d.span for d in static_findings(history.current(name), run) if d.severity is Severity.ERROR]
+    except SourceError:
+        return False
+    return not any(span.overlaps(new) for span in asking for new in history.touched(1))
 
 
 def written(findings: Sequence[Diagnostic], already: dict[str, str], run: Run) -> dict[str, str]:
     """`already` and the files that fixes of the static pass alone change: those that the search left as they were."""
-    from ddelint.rewrite.static_fixes import mended
+    from ddelint.rewrite.static_fixes import fixed_text
 
     by_file: dict[str, list[Diagnostic]] = {}
     for finding in findings:
         if finding.fix is not None and finding.origin == ("static",) and finding.span.filename not in already:
             by_file.setdefault(finding.span.filename, []).append(finding)
+    left = {filename for filename in by_file if not _is_wanted(filename, run)}
+    if left:
+        files = "1 file" if len(left) == 1 else f"{len(left)} files"
+        run.notes.append(
+            f"{files} that no entry ran: left as they are; --static --fix writes the fixes found by reading"
+        )
     result = dict(already)
     for filename, group in by_file.items():
+        if filename in left:
+            continue
         source = run.sources[filename]
-        text = mended(source, group, run.options.unsafe_fixes)
+        text = fixed_text(source, group, run.options.unsafe_fixes)
         if filename not in run.executed and _parses(source, text):
             text = _settled(SourceFile(filename, text, source.encoding), run)
         result[filename] = text
     return result
+
+
+def _is_wanted(filename: str, run: Run) -> bool:
+    """Whether fixes found by reading are written to a file: where an entry ran, the call is about what it runs."""
+    return not run.reached or filename in run.reached or filename in run.named
 
 
 def _settled(source: SourceFile, run: Run) -> str:
@@ -64,17 +101,17 @@ def _settled(source: SourceFile, run: Run) -> str:
 
 def _again(source: SourceFile, run: Run) -> tuple[str, Counter[str]]:
     """What fixes make of a text that fixes have changed, and how many there were of each rule."""
-    from ddelint.rewrite.static_fixes import mended, taken, with_static_fixes
+    from ddelint.rewrite.static_fixes import fixed_text, taken
 
     found = unsilenced(source, static_findings(source, run), run)
     chosen = [d for d in found if run.options.at(source.filename).selects(d.code, source.filename)]
     chosen = changed_lines.only(chosen, run, {source.filename: source.text})
     chosen = baselining.new_after_writing(chosen, {source.filename: source.text}, run)
-    offered = with_static_fixes(chosen, {source.filename: source})
-    text = mended(source, offered, run.options.unsafe_fixes)
+    fixable = offered(chosen, {source.filename: source}, run)
+    text = fixed_text(source, fixable, run.options.unsafe_fixes)
     if text == source.text or not _parses(source, text):
         return source.text, Counter()
-    return text, Counter(finding.code for finding in taken(offered, run.options.unsafe_fixes))
+    return text, Counter(finding.code for finding in taken(fixable, run.options.unsafe_fixes))
 
 
 def _parses(source: SourceFile, text: str) -> bool:

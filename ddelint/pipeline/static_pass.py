@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ddelint.cache import Cache, content_of, stamp_of
+from ddelint.files import LARGE, read_regular
 from ddelint.pipeline.gathering import Run
 
 if TYPE_CHECKING:  # what reads is loaded where something must be read
@@ -124,8 +125,7 @@ class _Caches:
             stamp = stamp_of(path)
             value = cache.get(path, stamp)
             if value is None and cache.holds(path):
-                with open(path, "rb") as file:
-                    value = cache.get(path, stamp, file.read())
+                value = cache.get(path, stamp, read_regular(path, LARGE))
             if value is None:
                 return None
             reading = _reading(value["reading"]) if "reading" in value else None
@@ -154,8 +154,7 @@ class _Caches:
             except OSError:
                 return None
         try:
-            with open(path, "rb") as file:
-                return content_of(file.read(), None).digest
+            return content_of(read_regular(path, LARGE), None).digest
         except OSError:
             return None
 
@@ -175,8 +174,13 @@ class _Caches:
 
     def save(self) -> None:
         """Write what is new."""
+        problems: dict[str, None] = {}
         for cache in self._caches.values():
             cache.save()
+            if cache.problem:
+                problems[cache.problem] = None
+        for problem in problems:
+            self._run.progress.debug(f"the cache is not used: {problem}")
 
 
 def _reading(value: Any) -> Reading:

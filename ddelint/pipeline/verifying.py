@@ -21,7 +21,7 @@ from ddelint.report.model import Progress
 from ddelint.report.verified import Verification, VerifyReport
 
 if TYPE_CHECKING:
-    from ddelint.rewrite.history import History
+    from ddelint.rewrite.search.history import History
     from ddelint.trace.session import Session
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ddelint import catalog
 from ddelint.levels import Applicability, Severity
+from ddelint.report.by_hand import help_for
 from ddelint.report.diff import shown_path
 from ddelint.report.frame import Mark, render
 from ddelint.report.model import Report
@@ -55,7 +56,7 @@ def header(diagnostic: Diagnostic, style: Style, unsafe_fixes: bool) -> str:
 
 
 def is_fixable(diagnostic: Diagnostic, unsafe_fixes: bool) -> bool:
-    """Whether `--fix` (with `--unsafe-fixes`, where given) would mend it."""
+    """Whether `--fix` (with `--unsafe-fixes`, where given) would fix it."""
     fix = diagnostic.fix
     if fix is None or not fix.edits:
         return False
@@ -131,6 +132,8 @@ def _sections(diagnostic: Diagnostic, sources: Sources, style: Style) -> Iterato
         tried = "1 rewrite was" if count == 1 else f"{count} rewrites were"
         more = "" if style.verbose else " (-v says why)"
         yield "fix", words(f"none: {tried} tried and refused{more}", room)
+    if (by_hand := help_for(diagnostic)) is not None:
+        yield "help", [*words(f"in the way: {by_hand.hindrance}", room), *_code(by_hand.code, style)]
     if diagnostic.evidence is not None and (run := evidence_words(diagnostic.evidence)):
         yield "evidence", wrapped(run, room, " · ")
     if style.verbose:
@@ -138,6 +141,13 @@ def _sections(diagnostic: Diagnostic, sources: Sources, style: Style) -> Iterato
             yield "refused", words(f"{refusal.move}: {refusal.message}: {refusal.reason}", room)
     if diagnostic.detail and (style.verbose or not diagnostic.expression):  # else torch's words for the same question
         yield "detail", _detail(diagnostic.detail, style.verbose)
+
+
+def _code(code: str, style: Style) -> list[str]:
+    """A rewrite by hand; no code is broken where the terminal is narrow, but left out."""
+    lines = code.splitlines()
+    fits = all(len(line) + SECTION + 2 <= style.width for line in lines)
+    return ["by hand, for example:", *(f"  {line}" for line in lines)] if lines and fits else []
 
 
 def _way(diagnostic: Diagnostic, sources: Sources) -> list[str]:
@@ -249,6 +259,12 @@ def _changed(new: list[str], old: list[str]) -> list[str]:
     return out
 
 
+def agreement(evidence: Evidence, target: str) -> str:
+    """` on 61 of 64`: the inputs that a target takes, of those that eager takes; empty where these are all."""
+    counts = next(((agreed, of) for name, agreed, of in evidence.agreed if name == target), (0, 0))
+    return f" on {counts[0]} of {counts[1]}" if counts[0] != counts[1] else ""
+
+
 def evidence_words(evidence: Evidence) -> list[str]:
     """What was run and how it came out, a few words each; nothing about what was not run but its notes."""
     run: list[str] = []
@@ -262,14 +278,14 @@ def evidence_words(evidence: Evidence) -> list[str]:
         run.append(text)
     if evidence.eager_equal is not None:
         run.append("eager equal" if evidence.eager_equal else "eager differs")
-    for name, value in (
-        ("export", evidence.export),
-        ("strict export", evidence.strict),
-        ("fullgraph", evidence.compile),
-        ("backward", evidence.backward),
+    for name, value, target in (
+        ("export", evidence.export, "export"),
+        ("strict export", evidence.strict, "strict"),
+        ("fullgraph", evidence.compile, "compile"),
+        ("backward", evidence.backward, ""),
     ):
         if value is not None:
-            run.append(f"{name} {'ok' if value else 'fails'}")
+            run.append(f"{name} {'ok' + agreement(evidence, target) if value else 'fails'}")
     if evidence.devices:
         run.append(f"on {', '.join(evidence.devices)}")
     if evidence.recompiles is not None:
@@ -313,7 +329,7 @@ def summary(report: Report, style: Style, unsafe_fixes: bool, command: str, argu
 
 
 def diff_summary(report: Report, unsafe_fixes: bool) -> str:
-    """What the diff would mend, of how much."""
+    """What the diff would fix, of how much."""
     if not report.remaining:
         return "Nothing to fix."
     safe, unsafe = report.fixable(Applicability.SAFE), report.fixable(Applicability.UNSAFE)

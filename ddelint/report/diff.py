@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
+
+_QUOTED = re.compile(r'["\\\x00-\x1f\x7f]')
 
 
 def shown_path(filename: str, folder: Path | None = None) -> str:
@@ -16,6 +19,13 @@ def shown_path(filename: str, folder: Path | None = None) -> str:
         return Path(filename).as_posix()
 
 
+def quoted(name: str) -> str:
+    """A name as git writes it: quoted where it holds what would end it."""
+    if not _QUOTED.search(name):
+        return name
+    return '"' + _QUOTED.sub(lambda found: f"\\{ord(found[0]):03o}", name) + '"'
+
+
 def unified_diff(filename: str, before: str, after: str, context: int = 3) -> str:
     """The diff from `before` to `after`; empty where they are equal.
 
@@ -23,7 +33,7 @@ def unified_diff(filename: str, before: str, after: str, context: int = 3) -> st
     """
     import difflib  # slow to load
 
-    name = shown_path(filename)
+    name = quoted(shown_path(filename))
     lines = []
     for line in difflib.unified_diff(_lines(before), _lines(after), name, name, n=context):
         if line.endswith("\n"):

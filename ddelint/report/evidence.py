@@ -10,6 +10,7 @@ from ddelint.report.diff import shown_path
 
 if TYPE_CHECKING:
     from ddelint.diagnostics import Diagnostic, Evidence
+    from ddelint.report.model import Report
 
 _DEVICE_NOTE = "cuda not run"
 NOT_RUN = "not verified: nothing was run"
@@ -32,8 +33,10 @@ def trusted_line(diagnostic: Diagnostic) -> str:
     return BY_TEXT if line == NOT_RUN and by_text else line
 
 
-def unmended(diagnostic: Diagnostic) -> str:
+def unfixed(diagnostic: Diagnostic, report: Report) -> str:
     """Why it has no fix, where nothing was tried."""
+    if not report.suggests:
+        return "no fix was looked for"
     if "trace" in diagnostic.origin:
         return "no rewrite is known"
     return "not traced: with an entry to run, rewrites are tried and verified"

@@ -10,6 +10,7 @@ from ddelint.report import console
 from ddelint.report.evidence import explained
 from ddelint.report.model import Report
 from ddelint.report.style import Style
+from ddelint.report.visible import visible, visible_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ def _concise(report: Report, how: Rendering) -> str:
 
 def _for_people(lines: Iterable[str], report: Report, how: Rendering) -> str:
     closing = () if how.quiet else console.summary(report, how.style, how.unsafe_fixes, how.command, how.arguments)
-    return joined(how.style.spell(line) for line in (*lines, *closing))
+    return joined(how.style.line(line) for line in (*lines, *closing))
 
 
 def _json(report: Report, how: Rendering) -> str:
@@ -76,7 +77,7 @@ def _sarif(report: Report, how: Rendering) -> str:
 def _github(report: Report, how: Rendering) -> str:
     from ddelint.report import github
 
-    return joined(github.render_report(report))
+    return joined(map(visible, github.render_report(report)))
 
 
 def _gitlab(report: Report, how: Rendering) -> str:
@@ -94,7 +95,7 @@ def _junit(report: Report, how: Rendering) -> str:
 def _markdown(report: Report, how: Rendering) -> str:
     from ddelint.report import markdown
 
-    return joined(markdown.render_report(report, how.command, how.unsafe_fixes, how.arguments))
+    return joined(map(visible_line, markdown.render_report(report, how.command, how.unsafe_fixes, how.arguments)))
 
 
 def _html(report: Report, how: Rendering) -> str:
@@ -124,7 +125,7 @@ def render_diff(report: Report, style: Style, unsafe_fixes: bool = False) -> str
     Before each stand its fixes: what a reviewer wants to know, and what was run. `patch` and `git apply` skip that.
     """
     text = "".join(
-        style.spell(_explanations(report, name, unsafe_fixes)) + report.diffs[name] for name in sorted(report.diffs)
+        _explanations(report, name, style, unsafe_fixes) + report.diffs[name] for name in sorted(report.diffs)
     )
     paints = {"-": "removed", "+": "added", "@": "info", "#": "dim"}
     if not style.color:
@@ -133,7 +134,7 @@ def render_diff(report: Report, style: Style, unsafe_fixes: bool = False) -> str
     return "\n".join(style.paint(line, paints[line[0]]) if line[:1] in paints else line for line in lines)
 
 
-def _explanations(report: Report, filename: str, unsafe_fixes: bool) -> str:
+def _explanations(report: Report, filename: str, style: Style, unsafe_fixes: bool) -> str:
     taken = {Applicability.SAFE, *((Applicability.UNSAFE,) if unsafe_fixes else ())}
     lines: list[str] = []
     for diagnostic in (*report.fixed, *report.remaining):
@@ -143,7 +144,7 @@ def _explanations(report: Report, filename: str, unsafe_fixes: bool) -> str:
         if any(edit.span.filename == filename for edit in fix.edits):
             what, run = explained(diagnostic)
             lines += [f"# {what}", f"#   {run}"]
-    return joined(lines)
+    return joined(map(style.line, lines))
 
 
 def joined(lines: Iterable[str]) -> str:

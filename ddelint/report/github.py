@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from ddelint.levels import Severity
+from ddelint.report.by_hand import help_for
 from ddelint.report.console import rule_name
 from ddelint.report.diff import shown_path
 from ddelint.report.model import Report
@@ -27,7 +28,9 @@ def render_report(report: Report) -> Iterator[str]:
         title = f"{diagnostic.code} {rule_name(diagnostic.code)}"
         properties = ",".join(f"{key}={_property(str(value))}" for key, value in {**place, "title": title}.items())
         text = f"{shown_path(span.filename)}:{span.row}:{span.column}: {diagnostic.code} {diagnostic.message}"
-        yield f"::{_KINDS[diagnostic.severity]} {properties}::{_data(text)}"
+        by_hand = help_for(diagnostic)
+        told = text if by_hand is None else f"{text}\n{by_hand.text}"
+        yield f"::{_KINDS[diagnostic.severity]} {properties}::{_data(told)}"
     for severity, count in Counter(diagnostic.severity for diagnostic in worst_first).items():
         if count > SHOWN_PER_KIND:
             kind = _KINDS[severity]

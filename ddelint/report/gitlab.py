@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ddelint.diagnostics import Severity
 from ddelint.fingerprints import fingerprints
+from ddelint.report.by_hand import help_for
 from ddelint.report.diff import shown_path
 from ddelint.report.model import Report
 from ddelint.report.sources import Sources
@@ -24,6 +25,7 @@ def render_report(report: Report) -> str:
     issues = [
         {
             "description": f"{finding.code}: {finding.message}",
+            **({"content": {"body": by_hand.text}} if (by_hand := help_for(finding)) is not None else {}),
             "check_name": finding.code,
             "fingerprint": fingerprint,
             "severity": _SEVERITIES[finding.severity],

@@ -16,12 +16,13 @@ from ddelint.catalog import rule
 from ddelint.diagnostics import Diagnostic, Span
 from ddelint.report.console import FRONT_ENDS, changed_lines, evidence_words, rule_name
 from ddelint.report.diff import shown_path
-from ddelint.report.evidence import trusted_line, unmended
+from ddelint.report.evidence import trusted_line, unfixed
 from ddelint.report.flow import flow_of
 from ddelint.report.graph import Graph, graph_of
 from ddelint.report.highlight import Mark, Piece, painted
 from ddelint.report.model import Report
 from ddelint.report.sources import Sources
+from ddelint.report.visible import visible
 from ddelint.source import bare_lines
 from ddelint.version import VERSION
 
@@ -103,6 +104,7 @@ def render_report(report: Report, command: str, unsafe_fixes: bool, arguments: s
     environment = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
+        finalize=_shown,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -126,10 +128,16 @@ def render_report(report: Report, command: str, unsafe_fixes: bool, arguments: s
     )
 
 
+def _shown(value: object) -> object:
+    """What the page shows of a value: text that is seen as it is."""
+    return visible(value, "\n\t") if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
 def _ticks(text: str) -> Markup:
     """Text whose `code` stands between back quotes."""
     parts = [
-        Markup("<code>{}</code>").format(part) if at % 2 else escape(part) for at, part in enumerate(text.split("`"))
+        Markup("<code>{}</code>").format(part) if at % 2 else escape(part)
+        for at, part in enumerate(visible(text, "\n\t").split("`"))
     ]
     return Markup("").join(parts)
 
@@ -179,7 +187,7 @@ def _card(number: int, finding: Diagnostic, report: Report, sources: Sources) ->
         graph=graph_of(flow_of(finding, lambda span: _text_of(span, sources))),
         changes=tuple(changes),
         evidence=tuple(evidence_words(finding.evidence)) if finding.evidence is not None else (),
-        trusted=trusted_line(finding) if fix is not None else unmended(finding),
+        trusted=trusted_line(finding) if fix is not None else unfixed(finding, report),
     )
 
 

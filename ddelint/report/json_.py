@@ -8,6 +8,7 @@ from typing import Any
 
 from ddelint import catalog
 from ddelint.diagnostics import Diagnostic, Evidence, Fix, Frame, Span, Symbol
+from ddelint.report.by_hand import help_for
 from ddelint.report.model import Report
 
 
@@ -28,7 +29,7 @@ def finding(diagnostic: Diagnostic) -> dict[str, Any]:
         name, url = rule.name, rule.url
     except KeyError:
         name, url = diagnostic.code, None
-    span = diagnostic.span
+    span, by_hand = diagnostic.span, help_for(diagnostic)
     return {
         "code": diagnostic.code,
         "name": name,
@@ -52,6 +53,7 @@ def finding(diagnostic: Diagnostic) -> dict[str, Any]:
         "cpp_frames": list(diagnostic.cpp_frames),
         "evidence": _evidence(diagnostic.evidence or Evidence()),
         "refused": [{"move": r.move, "message": r.message, "reason": r.reason} for r in diagnostic.refused],
+        "help": {"hindrance": by_hand.hindrance, "code": by_hand.code} if by_hand is not None else None,
         "detail": diagnostic.detail,
     }
 
@@ -101,6 +103,7 @@ def _evidence(evidence: Evidence) -> dict[str, Any]:
         "compile": evidence.compile,
         "backward": evidence.backward,
         "devices": list(evidence.devices) if evidence.devices is not None else None,
+        "agreed": {target: [agreed, of] for target, agreed, of in evidence.agreed},
         "recompiles": evidence.recompiles,
         "parity": evidence.parity,
         "notes": list(evidence.notes),

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from itertools import groupby
 from pathlib import PurePath
 from xml.etree import ElementTree
 
+from ddelint.report.by_hand import help_for
 from ddelint.report.console import rule_name
 from ddelint.report.diff import shown_path
 from ddelint.report.evidence import trusted_line
 from ddelint.report.model import Report
-
-_NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+from ddelint.report.visible import visible, visible_line
 
 
 def render_report(report: Report) -> str:
@@ -20,7 +19,7 @@ def render_report(report: Report) -> str:
     root = ElementTree.Element("testsuites", name="ddelint")
     for filename, group in groupby(report.remaining, key=lambda finding: finding.span.filename):
         findings = list(group)
-        name = shown_path(filename)
+        name = visible(shown_path(filename))
         suite = _suite(root, name, tests=len(findings), failures=len(findings))
         for finding in findings:
             span = finding.span
@@ -32,20 +31,22 @@ def render_report(report: Report) -> str:
                 file=name,
                 line=str(span.row),
             )
-            message = _text(finding.message)
+            message = visible(finding.message)
             failure = ElementTree.SubElement(case, "failure", type=finding.severity.value, message=message)
             lines = [f"{name}:{span.row}:{span.column}: {finding.code} {message}"]
             if finding.fix is not None:
                 lines.append(f"fix ({finding.fix.applicability.value}): {finding.fix.message}")
                 lines.append(trusted_line(finding))
+            if (by_hand := help_for(finding)) is not None:
+                lines.append(by_hand.text)
             if finding.detail and not finding.expression:
                 lines.append(finding.detail.rstrip())
-            failure.text = _text("\n".join(lines))
+            failure.text = "\n".join(visible_line(line) for text in lines for line in text.split("\n"))
     if report.errors:
         suite = _suite(root, "ddelint", tests=len(report.errors), errors=len(report.errors))
         for error in report.errors:
             case = ElementTree.SubElement(suite, "testcase", name="ddelint", classname="ddelint")
-            ElementTree.SubElement(case, "error", type="error", message=_text(error))
+            ElementTree.SubElement(case, "error", type="error", message=visible(error))
     if not len(root):
         suite = _suite(root, "ddelint", tests=1)
         checked = f"{report.files_checked} file{'' if report.files_checked == 1 else 's'} checked, nothing found"
@@ -60,9 +61,4 @@ def _suite(
     root: ElementTree.Element, name: str, *, tests: int, failures: int = 0, errors: int = 0
 ) -> ElementTree.Element:
     counts = {"tests": str(tests), "failures": str(failures), "errors": str(errors)}
-    return ElementTree.SubElement(root, "testsuite", {"name": _text(name), **counts})
-
-
-def _text(text: str) -> str:
-    """Without the control characters that no XML document may hold."""
-    return _NOT_IN_XML.sub("�", text)
+    return ElementTree.SubElement(root, "testsuite", {"name": name, **counts})

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ddelint.levels import Applicability
 from ddelint.report.diff import shown_path
-from ddelint.report.evidence import name_of, trusted_line, unmended
+from ddelint.report.evidence import name_of, trusted_line, unfixed
 from ddelint.report.model import Report
 from ddelint.version import VERSION
 
@@ -47,7 +47,7 @@ def render_report(report: Report, command: str, unsafe_fixes: bool, arguments: s
     if left:
         yield "### Needs a person"
         yield ""
-        yield from _table(("where", "rule", "question", "why it is left"), [_left(found) for found in left])
+        yield from _table(("where", "rule", "question", "why it is left"), [_left(found, report) for found in left])
         yield ""
     if report.diffs:
         diff = "".join(report.diffs[name] for name in sorted(report.diffs))
@@ -55,7 +55,7 @@ def render_report(report: Report, command: str, unsafe_fixes: bool, arguments: s
         yield f"<details><summary>The change ({_plural(len(report.diffs), 'file')})</summary>"
         yield ""
         yield f"{fence}diff"
-        yield from diff.splitlines()
+        yield from diff.removesuffix("\n").split("\n")
         yield fence
         yield ""
         yield "</details>"
@@ -106,7 +106,7 @@ def _fixes(found: Sequence[Diagnostic]) -> Iterator[str]:
     yield ""
 
 
-def _left(diagnostic: Diagnostic) -> tuple[str, str, str, str]:
+def _left(diagnostic: Diagnostic, report: Report) -> tuple[str, str, str, str]:
     fix = diagnostic.fix
     if fix is not None and fix.message:
         why = f"by hand: {fix.message.splitlines()[0]}"
@@ -116,12 +116,12 @@ def _left(diagnostic: Diagnostic) -> tuple[str, str, str, str]:
         tail = f" ({_plural(more, 'more rewrite')} tried and refused)" if more else ""
         why = f"{first.message}: refused, {first.reason}{tail}"
     else:
-        why = diagnostic.detail.splitlines()[0] if diagnostic.detail else unmended(diagnostic)
+        why = diagnostic.detail.splitlines()[0] if diagnostic.detail else unfixed(diagnostic, report)
     return _where(diagnostic), _rule(diagnostic), _question(diagnostic), why
 
 
 def _where(diagnostic: Diagnostic) -> str:
-    return f"`{shown_path(diagnostic.span.filename)}:{diagnostic.span.row}`"
+    return f"`{_plain(shown_path(diagnostic.span.filename))}:{diagnostic.span.row}`"
 
 
 def _rule(diagnostic: Diagnostic) -> str:

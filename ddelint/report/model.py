@@ -15,7 +15,7 @@ class Report:
     """The outcome of `check`."""
 
     diagnostics: tuple[Diagnostic, ...] = ()
-    """All findings, those already mended on disk (`fixed`) included. Spans and edits count in `texts`."""
+    """All findings, those already fixed on disk (`fixed`) included. Spans and edits count in `texts`."""
     texts: Mapping[str, str] = field(default_factory=dict)
     """Filename → the text that spans refer to, for code frames; a file not in it is read from disk."""
     diffs: Mapping[str, str] = field(default_factory=dict)
@@ -33,6 +33,8 @@ class Report:
     """For standard error, one line each, behind `ddelint: warning:`."""
     hints: tuple[str, ...] = ()
     """What to try next: for standard error, after everything else, one line each."""
+    suggests: bool = True
+    """Whether fixes were worked out."""
     errors: tuple[str, ...] = ()
     """What kept the tool itself from doing its work; any makes the exit code 2."""
 
@@ -43,7 +45,7 @@ class Report:
 
     @property
     def fixed(self) -> tuple[Diagnostic, ...]:
-        """Findings that a rewrite of this call has mended."""
+        """Findings that a rewrite of this call has fixed."""
         return tuple(d for d in self.diagnostics if d.fixed)
 
     def fixable(self, applicability: Applicability) -> int:
@@ -84,6 +86,9 @@ class Progress(Protocol):
         """How much of what can be counted is done (files, questions); `total` may change. A guess of the time left
         comes from it."""
 
+    def finding(self, diagnostic: Diagnostic, outcome: str = "") -> None:
+        """What was just found, or what came of it by now (`safe fix`, `no fix`); the report has the last word."""
+
     def note(self, text: str) -> None:
         """A line that stays, at once (`running model.py:Model, inputs from make_inputs(seed)`); silent with `-q`."""
 
@@ -98,6 +103,9 @@ class Silence:
         """Nothing."""
 
     def share(self, done: int, total: int) -> None:
+        """Nothing."""
+
+    def finding(self, diagnostic: Diagnostic, outcome: str = "") -> None:
         """Nothing."""
 
     def note(self, text: str) -> None:

@@ -11,6 +11,7 @@ from ddelint.report.model import Report
 from ddelint.report.sources import Sources
 from ddelint.report.style import Style
 from ddelint.report.verified import VerifyReport
+from ddelint.report.visible import visible
 
 _PAINT = re.compile("\x1b\\[([0-9;]*)m")
 _CSS = {
@@ -43,7 +44,7 @@ def html(report: Report) -> str:
     """The findings, each folded but for its first line; the first is open."""
     sources, style = Sources(report.texts), Style(color=True)
     parts = [f"<div><b>ddelint</b>: {markup.escape(headline(report))}</div>"]
-    parts += [f"<div>{markup.escape(line)}</div>" for line in (*report.warnings, *report.errors)]
+    parts += [f"<div>{markup.escape(visible(line))}</div>" for line in (*report.warnings, *report.errors)]
     for number, diagnostic in enumerate(report.remaining):
         first, *lines = console.render_diagnostic(diagnostic, sources, style, True)
         opened = " open" if number == 0 else ""

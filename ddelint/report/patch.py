@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import codecs
+import io
 import os
 import re
 import tokenize
 from pathlib import Path
 
-from ddelint.report.diff import shown_path
+from ddelint.files import LARGE, read_regular, repository_of
+from ddelint.report.diff import quoted, shown_path
 from ddelint.report.model import Report
 
 _FIRST_HUNK = re.compile(r"@@ -1[, ]")
-_QUOTED = re.compile(r'["\\\x00-\x1f\x7f]')
 
 
 def render_patch(report: Report) -> bytes:
@@ -23,15 +24,10 @@ def render_patch(report: Report) -> bytes:
     return b"".join(_of_file(name, report.diffs[name]) for name in sorted(report.diffs))
 
 
-def repository_of(path: Path) -> Path | None:
-    """The folder of the git repository (or worktree) that holds `path`, without asking git."""
-    return next((folder for folder in path.resolve().parents if (folder / ".git").exists()), None)
-
-
 def _of_file(filename: str, diff: str) -> bytes:
     encoding = _encoding(filename)
-    name = shown_path(os.path.realpath(filename), repository_of(Path(filename)))
-    old, new = _spelled(f"a/{name}"), _spelled(f"b/{name}")
+    name = shown_path(os.path.realpath(filename), repository_of(Path(filename).resolve().parent))
+    old, new = quoted(f"a/{name}"), quoted(f"b/{name}")
     tab = "\t" if " " in name else ""  # as git marks the end of a name with blanks
     header = f"diff --git {old} {new}\n--- {old}{tab}\n+++ {new}{tab}\n"
     _, _, hunks = diff.split("\n", 2)
@@ -43,17 +39,9 @@ def _of_file(filename: str, diff: str) -> bytes:
 def _encoding(filename: str) -> str:
     """The file's encoding by its cookie or byte order mark."""
     try:
-        with Path(filename).open("rb") as file:
-            return tokenize.detect_encoding(file.readline)[0]
+        return tokenize.detect_encoding(io.BytesIO(read_regular(filename, LARGE)).readline)[0]
     except (OSError, SyntaxError):
         return "utf-8"
-
-
-def _spelled(name: str) -> str:
-    """A name as git writes it: quoted where it holds what would end it."""
-    if not _QUOTED.search(name):
-        return name
-    return '"' + _QUOTED.sub(lambda found: f"\\{ord(found[0]):03o}", name) + '"'
 
 
 def _with_mark(hunks: str) -> str:

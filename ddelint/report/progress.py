@@ -9,13 +9,18 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
 from ddelint.report.model import Progress
+from ddelint.report.visible import visible
 
 if TYPE_CHECKING:
     from rich.status import Status
     from rich.text import Text
 
+    from ddelint.diagnostics import Diagnostic
+
 SHORT = 0.5
 """Seconds of reading files that need no progress."""
+MOST_FINDINGS = 12
+"""Lines of findings on the screen while a call is at work; the report has all."""
 
 
 class ClosingProgress(Progress, Protocol):
@@ -86,6 +91,8 @@ class StandardError:
         self._text = "reading"
         self._remaining = Remaining(clock)
         self._status: Status | None = None
+        self._findings: dict[tuple[str, int, str], tuple[str, str]] = {}
+        """By file, row and rule: the finding as one line, and what came of it."""
 
     def __enter__(self) -> Self:
         """Itself."""
@@ -113,6 +120,15 @@ class StandardError:
         if self._live and self._clock() - self._started > SHORT:
             self._show()
 
+    def finding(self, diagnostic: Diagnostic, outcome: str = "") -> None:
+        """Shown until the call ends, on a terminal only: a pipe gets the report, whole."""
+        if self._live:
+            from ddelint.report.concise import line
+
+            key = diagnostic.span.filename, diagnostic.span.row, diagnostic.code
+            self._findings[key] = line(diagnostic), outcome
+            self._show()
+
     def note(self, text: str) -> None:
         """A line that stays; silent with `-q`."""
         if not self._quiet:
@@ -133,7 +149,13 @@ class StandardError:
         """What the terminal shows now; asked again several times a second."""
         from rich.text import Text
 
-        return Text(self.words(), overflow="ellipsis", no_wrap=True)
+        return Text("\n".join(map(visible, [self.words(), *self.found()])), overflow="ellipsis", no_wrap=True)
+
+    def found(self) -> list[str]:
+        """What was found so far, what nothing has come of yet first, as far as there is room."""
+        known = sorted(self._findings.values(), key=lambda finding: bool(finding[1]))
+        shown = [f"{text} · {outcome or '…'}" for text, outcome in known[:MOST_FINDINGS]]
+        return [*shown, f"and {len(known) - MOST_FINDINGS} more"] if len(known) > MOST_FINDINGS else shown
 
     def _show(self) -> None:
         if self._status is None:
@@ -143,6 +165,7 @@ class StandardError:
             self._status.start()
 
     def _line(self, text: str) -> None:
+        text = visible(text)
         if self._status is not None:
             self._status.console.print(text, markup=False, highlight=False, soft_wrap=True)
         else:

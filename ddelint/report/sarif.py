@@ -17,6 +17,7 @@ from ddelint.catalog import DOCS_URL, rule
 from ddelint.diagnostics import Applicability, Diagnostic, Fix, Severity, Span
 from ddelint.fingerprints import fingerprints
 from ddelint.report import json_
+from ddelint.report.by_hand import help_for
 from ddelint.report.diff import shown_path
 from ddelint.report.evidence import trusted_line
 from ddelint.report.flow import Flow, flow_of
@@ -91,12 +92,12 @@ def _rule(code: str) -> dict[str, Any]:
 
 def _result(finding: Diagnostic, codes: Sequence[str], fingerprint: str) -> dict[str, Any]:
     plain = json_.finding(finding)
-    flow = flow_of(finding)
+    flow, by_hand = flow_of(finding), help_for(finding)
     result: dict[str, Any] = {
         "ruleId": finding.code,
         "ruleIndex": codes.index(finding.code),
         "level": _LEVELS[finding.severity],
-        "message": {"text": finding.message},
+        "message": {"text": finding.message if by_hand is None else f"{finding.message}\n{by_hand.text}"},
         "locations": [_location(finding.span)],
         "partialFingerprints": {FINGERPRINT: fingerprint},
         "properties": {key: plain[key] for key in ("expression", "origin", "asks", "symbols", "evidence")},

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from ddelint.files import LARGE, read_regular
 from ddelint.source import SourceError, SourceFile
 
 
@@ -32,6 +33,6 @@ class Sources:
         try:
             return SourceFile.read(Path(filename))
         except SourceError:  # a code frame of a file that cannot be decoded still helps
-            return SourceFile(filename, Path(filename).read_bytes().decode(errors="replace"))
+            return SourceFile(filename, read_regular(filename, LARGE).decode(errors="replace"))
         except (OSError, ValueError):
             return None

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
+from ddelint.report.visible import visible, visible_line
+
 if TYPE_CHECKING:
     from ddelint.diagnostics import Symbol
 
@@ -52,6 +54,10 @@ class Style:
         """`text` in the colours of `name`, or as it is where there are no colours."""
         return f"\x1b[{_SGR[name]}m{text}\x1b[0m" if self.color and text else text
 
+    def line(self, text: str) -> str:
+        """One line, whatever stands in it, in the alphabet at hand."""
+        return self.spell(visible_line(text, self.color))
+
     def spell(self, text: str) -> str:
         """`text` in the alphabet at hand; ours and the user's characters that it lacks are replaced."""
         if self.unicode:
@@ -87,7 +93,7 @@ def columns(line: str) -> tuple[str, list[int]]:
         elif unicodedata.category(character) == "Cc":
             piece = "\N{REPLACEMENT CHARACTER}"
         else:
-            piece = character
+            piece = visible(character)
         shown.append(piece)
         at += width_of(piece)
     return "".join(shown), [*starts, at]

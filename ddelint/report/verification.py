@@ -20,7 +20,7 @@ def render_text(report: VerifyReport, style: Style) -> Iterator[str]:
     """A heading for each entry, a line for each thing that was run, and what differed under it."""
     for verification in report.verifications:
         for line in _verification(verification, style):
-            yield style.spell(line)
+            yield style.line(line)
     if report.verifications:
         failed = sum(not verification.passed for verification in report.verifications)
         yield (

@@ -1,1 +1,1 @@
-"""Rewrites: one move a file, the engine that applies their edits, the search that keeps what verification passes."""
+"""Rewrites: one move a file, what they read and write, and the search that keeps what verification passes."""

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from ddelint.diagnostics import Claim, Diagnostic, Edit, Span, TypeFact
 from ddelint.sites import Site
 from ddelint.source import SourceFile
+
+if TYPE_CHECKING:
+    from ddelint.rewrite.writing.writer import Writer
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +25,7 @@ class Import:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A rewrite that might mend a site. `edits` are against the current text of their files."""
+    """A rewrite that might fix a site. `edits` are against the current text of their files."""
 
     move: str
     claim: Claim
@@ -61,8 +66,24 @@ class Context:
     """Other files of the overlay, by absolute name (None: only this file is at hand)."""
     detail: str = ""
     operator: str = ""
+    targets: tuple[str, ...] = ()
+    """What must work afterwards (`export`, `strict`, `compile`); empty where nobody asked for anything."""
+    asked: tuple[Span, ...] = ()
+    """Where in the site's file the same trace asks something, the site among them (may be empty)."""
     fake: tuple[str, ...] = ()
     """The body of a fake kernel for the operator, where the tracer knows one (`torch` stands for the module)."""
+
+    @property
+    def write(self) -> Writer:
+        """Builds code for the site's file (loads libcst)."""
+        from ddelint.rewrite.writing.writer import writer
+
+        return writer(self.site.source)
+
+    def asks_in(self, node: ast.expr) -> bool:
+        """Whether the compiler asks in an expression of the site's file, as far as the trace has shown."""
+        span = self.site.source.span(node)
+        return any(span.contains(asked) for asked in (self.site.span, *self.asked))
 
     def type_of(self, text: str) -> TypeFact | None:
         """The type of a name or attribute chain written as `text`, where a run saw it."""
@@ -74,15 +95,3 @@ Propose = Callable[[Context], Iterator[Candidate]]
 
 MOVES: dict[str, Propose] = {}
 """Every move by its name in rules/*.toml."""
-
-
-def move(name: str) -> Callable[[Propose], Propose]:
-    """Register a move under `name`. Raises ValueError for a second one of the same name."""
-
-    def register(propose: Propose) -> Propose:
-        if name in MOVES:
-            raise ValueError(f"two moves are called {name}")
-        MOVES[name] = propose
-        return propose
-
-    return register

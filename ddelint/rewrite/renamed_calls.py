@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 
 from ddelint.catalog import Replacement
-from ddelint.diagnostics import Claim, Diagnostic, Edit, Fix, Span
+from ddelint.diagnostics import Claim, Diagnostic, Edit, Fix
 from ddelint.operators import terminal_name
 from ddelint.rewrite.candidate import Import
-from ddelint.rewrite.engine import EngineError, import_edits
+from ddelint.rewrite.writing.imports import EngineError, import_edits
+from ddelint.rewrite.writing.rewrites import Rewrite
 from ddelint.sites import locate
-from ddelint.source import SourceError, SourceFile
+from ddelint.source import SourceFile
 
 _ANY = "*."
 _MOVE = "renamed_call"
@@ -27,28 +28,26 @@ def renamed_call(finding: Diagnostic, source: SourceFile, replacement: Replaceme
     if len(fitting) != 1:
         return None
     ((old, new),) = fitting
-    edits = _edits(source, called, old, new)
-    if edits is None:
-        return None
-    try:
-        _ = SourceFile(source.filename, source.apply(edits)).tree
-    except (SourceError, ValueError):
-        return None
     message = replacement.message or f"call `{new.removeprefix(_ANY)}` instead of `{old.removeprefix(_ANY)}`"
+    edits = _edits(source, called, old, new)
     claim = Claim.PROMISE  # the rule file says so, and nothing was run
-    return Fix(replacement.applicability, message, tuple(edits), _MOVE, claim)
+    return Fix(replacement.applicability, message, tuple(edits), _MOVE, claim) if edits else None
 
 
-def _edits(source: SourceFile, called: ast.expr, old: str, new: str) -> list[Edit] | None:
+def _edits(source: SourceFile, called: ast.expr, old: str, new: str) -> list[Edit]:
+    from ddelint.rewrite.writing.rendering import rendered
+    from ddelint.rewrite.writing.writer import writer
+
     owner, _, word = new.rpartition(".")
+    imports: list[Import] = []
     if isinstance(called, ast.Attribute) and owner == old.rpartition(".")[0]:
-        span = source.span(called)
-        start = span.end_column - len(called.attr)
-        return [Edit(Span(span.filename, span.end_row, start, span.end_row, span.end_column), word)]
-    if old.startswith(_ANY) or new.startswith(_ANY):
-        return None  # a method has no module to import it from
+        built = writer(source).expr("{}.{name}", called.value, name=word)
+    elif old.startswith(_ANY) or new.startswith(_ANY):
+        return []  # a method has no module to import it from
+    else:
+        built, imports = writer(source).expression(word), [Import(owner, word)]
+    candidate = rendered(source, _MOVE, Rewrite("", {called: built}))
     try:
-        edit = Edit(source.span(called), word)
-        return [edit, *import_edits(source, [Import(owner, word)], [edit])]
+        return [*candidate.edits, *import_edits(source, imports, candidate.edits)] if candidate is not None else []
     except EngineError:
-        return None
+        return []

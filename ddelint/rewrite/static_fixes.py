@@ -11,15 +11,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ddelint.catalog import rule
-from ddelint.diagnostics import Applicability, Claim, Diagnostic, Edit, Evidence, Fix, Span, TypeFact
+from ddelint.diagnostics import Applicability, Claim, Diagnostic, Edit, Evidence, Fix, TypeFact
 from ddelint.rewrite.candidate import MOVES, Candidate, Context
-from ddelint.rewrite.engine import EngineError, import_edits, without_repeats
-from ddelint.rewrite.handlers import may_be_caught
-from ddelint.rewrite.knowledge import knowledge
 from ddelint.rewrite.moves import load_moves
+from ddelint.rewrite.reading.callers import keeps_nothing_for_numbers, other_callers
+from ddelint.rewrite.reading.handlers import may_be_caught
+from ddelint.rewrite.reading.knowledge import knowledge
+from ddelint.rewrite.reading.names import bindings
 from ddelint.rewrite.renamed_calls import renamed_call
+from ddelint.rewrite.writing.edits import without_repeats
+from ddelint.rewrite.writing.imports import EngineError, import_edits
 from ddelint.sites import Site, locate
-from ddelint.source import SourceFile, descend
+from ddelint.source import SourceFile
 
 _READING = frozenset(("DDE103", "DDE104", "DDE201", "DDE204"))
 """Rules whose fix must know a tensor from a number that was read."""
@@ -28,6 +31,8 @@ _COUNTED = frozenset(("DDE103", "DDE104", "DDE201"))
 _RAISING = frozenset(("DDE103", "DDE104"))
 """Rules whose fix raises another type of exception in the compiled program."""
 _CASTS = frozenset(("DDE201",))
+_TWICE = "compiler.is_compiling():"
+"""What two fixes side by side may both have written."""
 _SHAPES = re.compile(r"\.shape (?:==|!=) ")
 NOTHING_PROVEN: Mapping[str, Evidence] = {}
 _WITHIN_THE_FINDING = frozenset(("DDE201", "DDE204"))
@@ -50,14 +55,19 @@ def with_static_fixes(
     return [_proven(finding, proven[finding.code]) if finding.code in proven else finding for finding in told]
 
 
-def mended(source: SourceFile, findings: Sequence[Diagnostic], unsafe: bool) -> str:
+def fixed_text(source: SourceFile, findings: Sequence[Diagnostic], unsafe: bool) -> str:
     """The file's text after the findings' fixes, without those that would overlap an earlier one."""
     edits = [edit for finding in taken(findings, unsafe) if finding.fix is not None for edit in finding.fix.edits]
-    return source.apply(without_repeats(edits))
+    text = source.apply(without_repeats(edits))
+    if text.count(_TWICE) < 2:
+        return text
+    from ddelint.rewrite.writing.tidying import tidied  # loads libcst
+
+    return tidied(SourceFile(source.filename, text, source.encoding), source.text)
 
 
 def taken(findings: Sequence[Diagnostic], unsafe: bool) -> list[Diagnostic]:
-    """The findings of a file whose fixes `mended` writes."""
+    """The findings of a file whose fixes `fixed_text` writes."""
     chosen: list[Diagnostic] = []
     edits: list[Edit] = []
     for finding in findings:
@@ -95,6 +105,8 @@ def _with_fix(finding: Diagnostic, sources: Mapping[str, SourceFile]) -> Diagnos
     site = locate(source, finding.span) if source is not None and finding.fix is None else None
     if source is None or site is None or (finding.code in _RAISING and may_be_caught(site)):
         return finding
+    if finding.code in _CASTS and may_be_caught(site, cast=True):
+        return finding
     load_moves()
     entry = knowledge().without_trace[finding.code]
     context = Context(site, finding, "static", _types(site, finding))
@@ -105,8 +117,10 @@ def _with_fix(finding: Diagnostic, sources: Mapping[str, SourceFile]) -> Diagnos
             edits: list[Edit] = [*candidate.edits, *import_edits(source, candidate.imports, candidate.edits)]
         except EngineError:
             continue
-        message = "; ".join((candidate.message, *candidate.notes))
-        fix = Fix(entry.applicability, message, tuple(edits), candidate.move, candidate.claim)
+        others = other_callers(site) if finding.code in _READING and keeps_nothing_for_numbers(candidate) else ""
+        applicability = Applicability.UNSAFE if others else entry.applicability
+        message = "; ".join((candidate.message, *candidate.notes, *([others] if others else [])))
+        fix = Fix(applicability, message, tuple(edits), candidate.move, candidate.claim)
         return replace(finding, fix=fix)
     return finding
 
@@ -117,12 +131,8 @@ def _is_settled_by_the_text(candidate: Candidate, finding: Diagnostic) -> bool:
     if candidate.claim is not Claim.EQUIVALENT or candidate.last_resort:
         return False
     return finding.code not in _WITHIN_THE_FINDING or all(
-        finding.span.contains(edit.span) or _is_insertion(edit.span) for edit in candidate.edits
+        finding.span.contains(edit.span) or edit.span.is_empty for edit in candidate.edits
     )
-
-
-def _is_insertion(span: Span) -> bool:
-    return (span.row, span.column) == (span.end_row, span.end_column)
 
 
 def _types(site: Site, finding: Diagnostic) -> dict[str, TypeFact]:
@@ -146,8 +156,10 @@ def _reads_what_is_a_tensor(candidate: Candidate, finding: Diagnostic, site: Sit
     if asked is None or (finding.code in _CASTS and asked == "bool"):
         return False
     tensors = [text for text, kind in kinds.items() if kind == "tensor" and text]
-    if any(_is_bound_again(site, text) for text in tensors) or _compares_whole_shapes(candidate):
+    if any(_is_bound_again(site, text) for text in tensors):
         return False
+    if any(_SHAPES.search(edit.content) for edit in candidate.edits):
+        return False  # Python compares shapes element by element, and asks at once
     if finding.code not in _COUNTED:
         return True
     source = site.source
@@ -164,15 +176,4 @@ def _is_bound_again(site: Site, text: str) -> bool:
     """Whether a name gets several values in its function: on another path it may be no tensor."""
     if not text.isidentifier() or site.function is None:
         return False
-    stores = [n for n in descend(site.function) if isinstance(n, ast.Name) and n.id == text and _is_store(n)]
-    parameters = [n for n in descend(site.function.args) if isinstance(n, ast.arg) and n.arg == text]
-    return len(stores) + len(parameters) > 1
-
-
-def _is_store(node: ast.Name) -> bool:
-    return isinstance(node.ctx, ast.Store)
-
-
-def _compares_whole_shapes(candidate: Candidate) -> bool:
-    """Python compares shapes element by element, and asks at once."""
-    return any(_SHAPES.search(edit.content) for edit in candidate.edits)
+    return bindings(site.function, text) > 1

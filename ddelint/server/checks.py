@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ddelint import config
-from ddelint.diagnostics import Diagnostic
+from ddelint.diagnostics import Diagnostic, Span
 from ddelint.discovery import python_files
 from ddelint.errors import DdelintError
 from ddelint.options import CheckOptions, EntryOption, Mode, Reference
@@ -47,26 +47,52 @@ def check_text(path: Path, text: str) -> Checked:
     return _checked(path, text, run_check(["-"], options, Silence()))
 
 
-def trace_file(path: Path, text: str, row: int, tell: Callable[[str], None], cancelled: threading.Event) -> Checked:
+def trace_file(
+    path: Path,
+    text: str,
+    row: int,
+    tell: Callable[[str], None],
+    found: Callable[[Checked], None],
+    cancelled: threading.Event,
+) -> Checked:
     """Both passes over a file that is saved as `text`, tracing the entry that stands at a row.
 
-    `tell` hears what is being done. Raises DdelintError, also where there is no entry; Cancelled.
+    `tell` hears what is being done, `found` what is known before there are fixes. Raises DdelintError, also where there
+    is no entry; Cancelled.
     """
     options = _about_entry_at(path, text, row, replace(_options(path), mode=Mode.TRACE))
-    return replace(_checked(path, text, run_check([str(path)], options, _Progress(tell, cancelled))), traced=True)
+    name = str(path.resolve())
+
+    def known(findings: Iterable[Diagnostic]) -> None:
+        found(Checked(text, tuple(sorted((d for d in findings if d.span.filename == name), key=lambda d: d.span))))
+
+    report = run_check([str(path)], options, _Progress(tell, known, cancelled))
+    return replace(_checked(path, text, report), traced=True)
 
 
 class _Progress(Silence):
-    """Hands on what is being done, and is where a trace that nobody wants any more ends."""
+    """Hands on what is being done and found, and is where a trace that nobody wants any more ends."""
 
-    def __init__(self, tell: Callable[[str], None], cancelled: threading.Event) -> None:
+    def __init__(
+        self, tell: Callable[[str], None], known: Callable[[Iterable[Diagnostic]], None], cancelled: threading.Event
+    ) -> None:
         self._tell = tell
+        self._known = known
         self._cancelled = cancelled
+        self._findings: dict[tuple[Span, str], Diagnostic] = {}
+        self._handed_on = 0
+
+    def finding(self, diagnostic: Diagnostic, outcome: str = "") -> None:
+        """Kept until the next step begins: what is found together is shown together."""
+        self._findings.setdefault((diagnostic.span, diagnostic.code), diagnostic)
 
     def stage(self, text: str) -> None:
         """Called before each step."""
         if self._cancelled.is_set():
             raise Cancelled
+        if len(self._findings) > self._handed_on:
+            self._handed_on = len(self._findings)
+            self._known(self._findings.values())
         self._tell(text)
 
 

@@ -109,9 +109,18 @@ class Server(LanguageServer):
         cancelled = self._traces[uri] = threading.Event()
         pool = ThreadPoolExecutor(1, "ddelint-trace")
         told: Callable[[str], None] = _silent
+        loop = asyncio.get_running_loop()
+
+        def publish_early(known: Checked) -> None:
+            if self._traces.get(uri) is cancelled and self.workspace.get_text_document(uri).version == version:
+                self.publish(uri, known, version)
+
+        def found(known: Checked) -> None:
+            loop.call_soon_threadsafe(publish_early, known)
+
         try:
             told = await self._told_progress(f"ddelint traces {path.name}", cancelled)
-            checked = await self._done(pool, lambda: trace_file(path, text, line + 1, told, cancelled))
+            checked = await self._done(pool, lambda: trace_file(path, text, line + 1, told, found, cancelled))
         except asyncio.CancelledError:
             cancelled.set()
             raise

@@ -13,7 +13,7 @@ from ddelint import catalog
 from ddelint.diagnostics import Applicability, Diagnostic, Edit, Severity, Span
 from ddelint.report.evidence import explained
 from ddelint.report.rules import markdown
-from ddelint.rewrite.engine import minimal_edits
+from ddelint.rewrite.writing.edits import minimal_edits
 from ddelint.server.checks import Checked
 from ddelint.server.positions import overlap, position, range_of
 from ddelint.source import SourceError, SourceFile

@@ -39,6 +39,7 @@ from ddelint.static.domain import (
 )
 from ddelint.static.evidence import Evidence, gather
 from ddelint.static.facts import NONNEGATIVE
+from ddelint.static.following import Following
 from ddelint.static.regions import ClassInfo, FunctionNode
 from ddelint.static.shapes import OperatorCall, Shapes
 from ddelint.static.state import Frame, State, join_states
@@ -47,9 +48,6 @@ from ddelint.static.summaries import Signature, Summaries
 if TYPE_CHECKING:
     from ddelint.static.interpreter import Interpreter
 
-CALL_DEPTH = 6
-VISITS = 5
-"""How often one function is interpreted for one file; after that its annotation must do."""
 SHORT = 40
 """Functions of at most so many lines are followed even without a source or sink in them."""
 
@@ -63,13 +61,11 @@ class Calls:
     def __init__(self, interpreter: Interpreter) -> None:
         self._interpreter = interpreter
         self.shapes = Shapes(interpreter)
-        self._visits: dict[ast.AST, int] = {}
+        self.following = Following()
         self._evidence: dict[ast.AST, Evidence] = {}
         self._kept: list[object] = []
         self._summaries = Summaries(interpreter.derived)
         self._nonlocals: dict[ast.AST, tuple[str, ...]] = {}
-        self._refusals = 0
-        """How many calls were not followed, because that would lead too far."""
         self._builtins: dict[str, Callable[[ast.Call, Arguments, Keywords, State], Value]] = {
             "cast": self._cast,
             "truth": self._truth,
@@ -94,9 +90,8 @@ class Calls:
             "table": lambda node, arguments, keywords, state: Table(dict(keywords), UNKNOWN),
         }
 
-    def evaluate(self, node: ast.Call, state: State) -> Value:
-        """The value of a call."""
-        function = self._interpreter.evaluate(node.func, state)
+    def evaluate(self, node: ast.Call, function: Value, state: State) -> Value:
+        """The value of a call of `function`."""
         if isinstance(function, Optional):
             function = function.inner
         if isinstance(function, Path) and function.name.rsplit(".", 1)[-1] in operators().checks:
@@ -737,12 +732,14 @@ class Calls:
             found = self._summaries.find(signature, state.facts)
             if found is not None:
                 return found
-        if not self._may_follow(definition):
-            return promised
-        floor, refusals = fresh_symbol(), self._refusals
         entry = State({**seen, **names} if seen else names, state.facts)
         if own:
             entry.attributes = dict(state.attributes)
+        if not self._may_follow(definition, names):
+            if not interpreter.quiet:
+                self.following.postpone(function, entry.copy())
+            return promised
+        floor, refusals = fresh_symbol(), self.following.refusals
         before = entry.facts.older_than(floor) if signature is not None and signature.key is not None else None
         returned, end = self._execute(definition, function, entry)
         if end is not None:
@@ -756,10 +753,14 @@ class Calls:
         if bare(returned) == UNKNOWN and promised != UNKNOWN:
             returned = promised
         if before is not None and signature is not None and end is not None and not (own and end.attributes):
-            alone = self._refusals == refusals and before == end.facts.older_than(floor)
+            alone = self.following.refusals == refusals and before == end.facts.older_than(floor)
             if alone:
                 self._summaries.keep(signature, returned, floor, end.facts)
         return returned
+
+    def follow_late(self, function: Function, entry: State) -> None:
+        """Interpret a function whose calls led too deep, with what holds at its first line."""
+        self._execute(function.node, function, entry)
 
     def _written_outside(self, definition: FunctionNode | ast.Lambda, end: State, state: State) -> None:
         """Names of the surrounding function that the called one has bound anew."""
@@ -785,10 +786,11 @@ class Calls:
         """What a constructor that runs with these arguments leaves in the object; None where that leads too far."""
         interpreter = self._interpreter
         definition = found[0]
-        if not definition.args.args or not self._may_follow(definition):
-            return None
         function = Function(definition, Instance(cls), None, found[1])
-        entry = State(self._parameters(function, arguments, keywords, node, interpreter), state.facts)
+        names = self._parameters(function, arguments, keywords, node, interpreter)
+        if not definition.args.args or not self._may_follow(definition, names):
+            return None
+        entry = State(names, state.facts)
         _, end = self._execute(definition, function, entry)
         if end is None:
             return None
@@ -797,15 +799,9 @@ class Calls:
         own = {chain.removeprefix(prefix): v for chain, v in end.attributes.items() if chain.startswith(prefix)}
         return {name: value for name, value in own.items() if "." not in name and value != UNKNOWN}
 
-    def _may_follow(self, definition: FunctionNode | ast.Lambda) -> bool:
-        """Whether the function may be interpreted once more; counts that it is."""
+    def _may_follow(self, definition: FunctionNode | ast.Lambda, names: dict[str, Value]) -> bool:
         active = [frame.node for frame in self._interpreter.frames]
-        visits = self._visits.get(definition, 0)
-        if definition in active or len(active) >= CALL_DEPTH or visits >= VISITS:
-            self._refusals += 1
-            return False
-        self._visits[definition] = visits + 1
-        return True
+        return self.following.may(definition, active, names, self._interpreter.quiet > 0)
 
     def quietly(self, definition: FunctionNode, cls: ClassInfo, state: State) -> State | None:
         """Interpret a function body without recording anything; the state at its end."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import contextlib
 import gc
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Callable, Iterator
+from functools import lru_cache, partial
 
 from ddelint import catalog, extensions
 from ddelint.classification import reported_span, rule_for
@@ -16,12 +16,13 @@ from ddelint.source import SourceFile, descend
 from ddelint.static import breadcrumbs, patterns
 from ddelint.static.domain import Tensor, Unbacked, Value
 from ddelint.static.events import Event
+from ddelint.static.given_up import nested_too_deep, not_parsed, out_of_steps
 from ddelint.static.implicit import without_single_reads
 from ddelint.static.interpreter import BudgetError, Interpreter
 from ddelint.static.origins import Origins
-from ddelint.static.outline import outlined
+from ddelint.static.outline import OutlinedSource, outlined
 from ddelint.static.reach import only_when_failing
-from ddelint.static.regions import FileIndex
+from ddelint.static.regions import FileIndex, FunctionNode
 from ddelint.static.scan import might_matter
 
 __all__ = ["check_index", "check_source", "might_matter"]
@@ -37,6 +38,7 @@ def check_source(source: SourceFile, *, assume_compiled: bool = False) -> list[D
     """All findings of the static pass in one file, in the order of the file.
 
     With `assume_compiled` every function counts as compiled. Raises SourceError where the file doesn't parse.
+    What cannot be read to its end is among the findings (see given_up).
     """
     index = FileIndex(outlined(source))
     try:
@@ -49,6 +51,8 @@ def check_index(index: FileIndex, *, assume_compiled: bool = False) -> list[Diag
     """As `check_source`, of a file whose definitions have been looked up. Raises SourceError."""
     with _no_collection():
         found = [*_patterns(index, assume_compiled), *_undecidable(index, assume_compiled)]
+    if isinstance(index.source, OutlinedSource):
+        found += [not_parsed(index.source, node) for node in index.source.too_deep]
     unique: dict[tuple[str, Span], Diagnostic] = {}
     for diagnostic in found:
         unique.setdefault((diagnostic.code, diagnostic.span), diagnostic)
@@ -84,19 +88,28 @@ def _patterns(index: FileIndex, assume_compiled: bool) -> list[Diagnostic]:
 def _undecidable(index: FileIndex, assume_compiled: bool) -> list[Diagnostic]:
     source = index.source
     interpreter = Interpreter(index)
+    given_up: list[Diagnostic] = []
     for root in index.roots(assume_compiled):
-        if not index.has_inputs and not index.matters(root.node):
-            continue
-        try:
-            interpreter.run(root)
-        except RecursionError:
-            continue  # an expression nested too deep; what was found so far is right
-        except BudgetError:
-            break
+        if index.has_inputs or index.matters(root.node):
+            given_up += _read(interpreter, root.node, partial(interpreter.run, root))
+    while (late := interpreter.calls.following.late(index)) is not None:
+        given_up += _read(interpreter, late[0].node, partial(interpreter.run_late, *late))
     events = without_single_reads(source, interpreter.events)
     found = [d for event in events if (d := _diagnostic(source, event, interpreter.origins)) is not None]
     interpreter.release()
-    return found
+    return [*found, *given_up]
+
+
+def _read(
+    interpreter: Interpreter, node: FunctionNode | ast.Lambda, interpret: Callable[[], None]
+) -> Iterator[Diagnostic]:
+    """Interpret one function; what is given up is said, and what was found until then is right."""
+    try:
+        interpret()
+    except RecursionError:
+        yield nested_too_deep(interpreter.source, node, interpreter.row)
+    except BudgetError:
+        yield out_of_steps(interpreter.source, node, interpreter.row, interpreter.granted)
 
 
 def _diagnostic(source: SourceFile, event: Event, origins: Origins) -> Diagnostic | None:
@@ -130,7 +143,9 @@ def _diagnostic(source: SourceFile, event: Event, origins: Origins) -> Diagnosti
 def _kinds(event: Event) -> tuple[tuple[str, str], ...]:
     """Tensors and numbers in a question: itself, and its parts."""
     found = {"": _kind(event.value)} if event.value is not None else {}
-    found.update({ast.unparse(node): _kind(value) for node, value in event.parts})
+    for node, value in event.parts:
+        with contextlib.suppress(RecursionError):  # nobody asks about the kind of such a thing
+            found[ast.unparse(node)] = _kind(value)
     return tuple(found.items())
 
 

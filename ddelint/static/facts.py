@@ -12,6 +12,8 @@ Bounds = tuple[float, float]
 UNBOUNDED: Bounds = (-math.inf, math.inf)
 NONNEGATIVE: Bounds = (0, math.inf)
 _Key = tuple[tuple[int, int], ...]
+MOST_FACTS = 1000
+"""So many bounds are remembered, the latest; so many forms that are not zero, the first. Each state has a copy."""
 
 
 class Facts:
@@ -46,6 +48,8 @@ class Facts:
             low, high = high, low
         old = self._bounds.get(key, UNBOUNDED)
         self._bounds[key] = (max(low, old[0]), min(high, old[1]))
+        if len(self._bounds) > MOST_FACTS:
+            del self._bounds[next(iter(self._bounds))]
 
     def bounds(self, form: Linear) -> Bounds:
         """Inclusive bounds of `form`."""
@@ -86,7 +90,8 @@ class Facts:
         difference, operator = comparison.difference, comparison.operator
         if operator is ast.NotEq:
             # torch does not conclude n > 0 from n >= 0 and n != 0 either
-            self._nonzero |= {difference}
+            if len(self._nonzero) < MOST_FACTS:
+                self._nonzero |= {difference}
             return
         limits: dict[type[ast.cmpop], Bounds] = {
             ast.Eq: (0, 0),

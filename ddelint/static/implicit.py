@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
+from ddelint.operators import dotted_name
 from ddelint.sites import site_of
 from ddelint.source import SourceFile, descend
 from ddelint.static.events import Event
@@ -42,5 +43,5 @@ def _names(event: Event) -> set[str]:
     """Names and attribute chains in what is read."""
     node = event.subject if event.subject is not None else event.node
     found = {inner.id for inner in descend(node) if isinstance(inner, ast.Name)}
-    chains = {ast.unparse(inner) for inner in descend(node) if isinstance(inner, ast.Attribute)}
-    return (found | chains) - {"self"}
+    chains = {dotted_name(inner) for inner in descend(node) if isinstance(inner, ast.Attribute)}
+    return (found | chains) - {"self", ""}

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 
 from ddelint.operators import dotted_name, operators, terminal_name
 from ddelint.source import descend
 from ddelint.static import arguments, classes, hints
+from ddelint.static.arms import Arms, switch_of
 from ddelint.static.calls import Calls
 from ddelint.static.domain import (
     KNOWN,
@@ -46,20 +48,25 @@ from ddelint.static.matching import Matching
 from ddelint.static.origins import Origins
 from ddelint.static.records import Records
 from ddelint.static.regions import ClassInfo, FileIndex, FunctionNode, Root
-from ddelint.static.state import Choice, Frame, Loop, State, join_states
+from ddelint.static.spines import FIRST, Link
+from ddelint.static.state import Frame, Loop, Meeting, State, join_states
 from ddelint.static.widening import MOST_PASSES, WIDENED_FROM, settled, widen
 
 MOST_ITEMS = 4
 """A comprehension over so many different things is interpreted for each of them."""
-STEP_LIMIT = 400_000
-"""Nodes evaluated for one file before the pass contents itself with what it has found."""
+MOST_STEPS = 400_000
+"""Nodes evaluated for one root, so that the next one has its share, too."""
+MOST_STEPS_IN_A_FILE = 1_000_000
+"""Nodes evaluated for all of a file's roots."""
+MOST_TERMS = 64
+"""A number that is made of more symbols is just a number."""
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _NUMERIC = (Constant, Known, Unbacked)
 
 
 class BudgetError(Exception):
-    """The step limit is reached."""
+    """The steps of a root, or of its file, are used up."""
 
 
 class Interpreter:
@@ -72,6 +79,13 @@ class Interpreter:
         self._told: set[tuple[object, ...]] = set()
         """What events are about: the same question again says nothing new."""
         self.steps = 0
+        """Nodes evaluated so far, for all roots."""
+        self._limit = MOST_STEPS
+        """The number of steps at which the root is given up."""
+        self.granted = 0
+        """The number of steps that the root was given."""
+        self.row = 0
+        """The last row of the root that was looked at."""
         self.quiet = 0
         """Above zero: nothing is recorded (constructors run in eager)."""
         self.frames: list[Frame] = []
@@ -86,18 +100,15 @@ class Interpreter:
         self.globals: dict[str, Value] = {}
         self.given: set[int] = set()
         """Outlines of tensors that come in as arguments: their sizes are known while tracing."""
+        self._arms = Arms(self)
         self._expressions: dict[type, Callable[..., Value]] = {
-            ast.Attribute: self._attribute,
-            ast.Await: lambda node, state: self.evaluate(node.value, state),
-            ast.BinOp: self._binary,
             ast.BoolOp: self._boolean,
-            ast.Call: self.calls.evaluate,
             ast.Compare: self._compare,
             ast.Constant: lambda node, state: Constant(node.value),
             ast.Dict: self._dict,
             ast.DictComp: self._comprehension,
             ast.GeneratorExp: self._comprehension,
-            ast.IfExp: self._conditional,
+            ast.IfExp: self._arms.conditional,
             ast.JoinedStr: self._formatted,
             ast.Lambda: lambda node, state: Function(node, None, state.names, self.frames[-1].owner, self.frames[-1]),
             ast.List: self._display,
@@ -108,11 +119,17 @@ class Interpreter:
             ast.SetComp: self._comprehension,
             ast.Slice: self._slice,
             ast.Starred: lambda node, state: self.evaluate(node.value, state),
-            ast.Subscript: self._subscript,
             ast.Tuple: self._display,
-            ast.UnaryOp: self._unary,
             ast.Yield: self._yielded,
             ast.YieldFrom: self._yielded,
+        }
+        self._links: dict[type, Link] = {
+            ast.Attribute: self._attribute,
+            ast.Await: lambda node, value, state: value,
+            ast.BinOp: self._binary,
+            ast.Call: self.calls.evaluate,
+            ast.Subscript: self._subscript,
+            ast.UnaryOp: self._unary,
         }
         self._statements: dict[type, Callable[..., State | None]] = {
             ast.AnnAssign: self._annotated_assign,
@@ -129,7 +146,7 @@ class Interpreter:
             ast.Expr: self._expression_statement,
             ast.For: self._for,
             ast.FunctionDef: self._define,
-            ast.If: self._if,
+            ast.If: self._arms.run,
             ast.Match: Matching(self).run,
             ast.Raise: lambda node, state: None,
             ast.Return: self._return,
@@ -143,16 +160,29 @@ class Interpreter:
     # ---- entry points
 
     def run(self, root: Root) -> None:
-        """Interpret a function from its first line, its parameters being what their declaration says."""
+        """Interpret a function from its first line, its parameters being what their declaration says.
+
+        Raises BudgetError, and RecursionError where it nests too deep; what was found until then is in `events`.
+        """
         bound: Value | None = None
         if root.owner is not None and isinstance(root.node, FunctionNode) and _takes_self(root.node):
             bound = Instance(root.owner)
         function = Function(root.node, bound, None, root.owner)
-        self.frames = []
-        self.quiet = 0
+        self._begin(root.node)
         state = State()
         given, named = arguments.of_entry(self, root, state)
         self.calls.invoke(function, given, named, state, root.node)
+
+    def run_late(self, function: Function, entry: State) -> None:
+        """Interpret a function whose calls led too deep. Raises as `run` does."""
+        self._begin(function.node)
+        self.calls.follow_late(function, entry)
+
+    def _begin(self, node: FunctionNode | ast.Lambda) -> None:
+        self.frames, self.scopes, self.quiet = [], [], 0
+        self.row = node.lineno
+        self._limit = min(self.steps + MOST_STEPS, MOST_STEPS_IN_A_FILE)
+        self.granted = max(self._limit - self.steps, 0)
 
     def record(
         self,
@@ -194,11 +224,21 @@ class Interpreter:
 
     def evaluate(self, node: ast.expr, state: State) -> Value:
         """The value of an expression; demands that it makes on the way are recorded."""
-        self.steps += 1
-        if self.steps > STEP_LIMIT:
+        spine: list[ast.expr] = []
+        kind = type(node)
+        while (part := FIRST.get(kind)) is not None:
+            spine.append(node)
+            node = getattr(node, part)
+            kind = type(node)
+        self.steps += 1 + len(spine)
+        if self.steps > self._limit:
             raise BudgetError
-        handler = self._expressions.get(type(node))
-        return UNKNOWN if handler is None else handler(node, state)
+        handler = self._expressions.get(kind)
+        value = UNKNOWN if handler is None else handler(node, state)
+        while spine:
+            link = spine.pop()
+            value = self._links[type(link)](link, value, state)
+        return value
 
     def _name(self, node: ast.Name, state: State) -> Value:
         value = state.names.get(node.id)
@@ -221,10 +261,14 @@ class Interpreter:
         if name in index.imports:
             return Path(index.imports[name])
         if name in index.constants:
-            self.globals[name] = UNKNOWN
             if index.always_false(name):
                 return Constant(False)
-            return self.settled(index.constants[name])
+            self.globals[name] = UNKNOWN  # what it is made of may name it
+            try:
+                return self.settled(index.constants[name])
+            except (BudgetError, RecursionError):
+                del self.globals[name]  # the next root is to see this as well
+                raise
         return Path(f"builtins.{name}") if name in operators().builtins else UNKNOWN
 
     def settled(self, node: ast.expr, names: dict[str, Value] | None = None) -> Value:
@@ -237,8 +281,7 @@ class Interpreter:
             self.frames.pop()
             self.quiet -= 1
 
-    def _attribute(self, node: ast.Attribute, state: State) -> Value:
-        owner = self.evaluate(node.value, state)
+    def _attribute(self, node: ast.Attribute, owner: Value, state: State) -> Value:
         if state.attributes:
             found = state.attributes.get(dotted_name(node))
             if found is not None:
@@ -359,8 +402,7 @@ class Interpreter:
 
     # ---- arithmetic
 
-    def _binary(self, node: ast.BinOp, state: State) -> Value:
-        left = self.evaluate(node.left, state)
+    def _binary(self, node: ast.BinOp, left: Value, state: State) -> Value:
         right = self.evaluate(node.right, state)
         return self.binary(type(node.op), left, right, state, node)
 
@@ -421,7 +463,7 @@ class Interpreter:
     def _combined(
         self, operator: type[ast.operator], first: Linear | None, second: Linear | None, state: State
     ) -> Linear | None:
-        if first is None or second is None:
+        if first is None or second is None or len(first.terms) + len(second.terms) > MOST_TERMS:
             return None
         if operator is ast.Add:
             return first.plus(second)
@@ -452,8 +494,8 @@ class Interpreter:
             state.facts.learn_bounds(form, NONNEGATIVE)
         return form
 
-    def _unary(self, node: ast.UnaryOp, state: State) -> Value:
-        value = bare(self.evaluate(node.operand, state))
+    def _unary(self, node: ast.UnaryOp, value: Value, state: State) -> Value:
+        value = bare(value)
         if isinstance(node.op, ast.Not):
             verdict = self.decide(value, state)
             if verdict is None and self.asks(value):
@@ -501,12 +543,12 @@ class Interpreter:
 
         Undecided operands are recorded, each by itself; with `whole`, the whole test is recorded once instead.
         """
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            true, false = self.branch(node.operand, state, whole)
-            return false, true
+        positive = True
+        while isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            node, positive = node.operand, not positive
         if isinstance(node, ast.BoolOp):
             conjunction = isinstance(node.op, ast.And)
-            left: list[State] = []
+            left = Meeting()
             current: State | None = state
             for operand in node.values:
                 if current is None:
@@ -514,11 +556,11 @@ class Interpreter:
                 true, false = self.branch(operand, current, whole)
                 leaves, current = (false, true) if conjunction else (true, false)
                 if leaves is not None:
-                    left.append(leaves)
-            out = join_states(left)
-            return (current, out) if conjunction else (out, current)
-        value = self._test_value(node, state, whole)
-        return self.split(node, value, state, whole)
+                    left.add(leaves)
+            true, false = (current, left.joined()) if conjunction else (left.joined(), current)
+        else:
+            true, false = self.split(node, self._test_value(node, state, whole), state, whole)
+        return (true, false) if positive else (false, true)
 
     def _test_value(self, node: ast.expr, state: State, whole: ast.expr | None) -> Value:
         if isinstance(node, ast.Compare) and len(node.ops) > 1:
@@ -550,7 +592,7 @@ class Interpreter:
 
     def _narrow(self, node: ast.expr, state: State, holds: bool) -> None:
         """What a test says about the types of names."""
-        if state.choices and (switch := _switch(node)):
+        if state.choices and (switch := switch_of(node)):
             state.choose(switch[0], switch[1] is holds)
         match node:
             case ast.Compare(
@@ -590,18 +632,20 @@ class Interpreter:
             self.quiet += 1
             value = self.evaluate(node, state)
             self.quiet -= 1
-            state.attributes[chain] = change(value)
+            changed = change(value)
+            if changed is not UNKNOWN or value is not UNKNOWN:
+                state.attributes[chain] = changed
 
     def parts(self, node: ast.expr, state: State) -> tuple[tuple[ast.expr, Value], ...]:
         """The largest sub-expressions of a question that hold unbacked values (or tensors)."""
         if self.quiet:
             return ()
         found: list[tuple[ast.expr, Value]] = []
-        waiting = [node]
+        waiting = deque([node])
         self.quiet += 1
         try:
             while waiting:
-                current = waiting.pop(0)
+                current = waiting.popleft()
                 match current:
                     case ast.Compare(left=left, comparators=comparators):
                         waiting += [left, *comparators]
@@ -652,18 +696,6 @@ class Interpreter:
             result = _without_none(result)
         return result
 
-    def _conditional(self, node: ast.IfExp, state: State) -> Value:
-        true, false = self.branch(node.test, state.copy())
-        results: list[Value] = []
-        ends: list[State] = []
-        for arm, side in ((node.body, true), (node.orelse, false)):
-            if side is not None:
-                results.append(self.evaluate(arm, side))
-                ends.append(side)
-        if len(ends) == 1:
-            state.take(ends[0])
-        return join(results[0], results[1]) if len(results) == 2 else results[0] if results else UNKNOWN
-
     # ---- comparisons
 
     def _compare(self, node: ast.Compare, state: State) -> Value:
@@ -678,7 +710,7 @@ class Interpreter:
         values = [self.evaluate(operand, state) for operand in (node.left, *node.comparators)]
         asked = False
         result: Value = KNOWN
-        comparisons: tuple[Comparison, ...] = ()
+        comparisons: list[Comparison] = []
         for position, operator in enumerate(node.ops):
             result = bare(self.compared(node, operator, values[position], values[position + 1], state))
             verdict = self.decide(result, state)
@@ -695,7 +727,7 @@ class Interpreter:
                 if asked and in_test:
                     return KNOWN
                 if isinstance(result, Unbacked) and in_test:
-                    return replace(result, comparisons=comparisons)
+                    return replace(result, comparisons=tuple(comparisons))
                 return result
         return result
 
@@ -898,8 +930,8 @@ class Interpreter:
                 self.evaluate(part, state)
         return UNKNOWN
 
-    def _subscript(self, node: ast.Subscript, state: State) -> Value:
-        owner = self.records.as_series(bare(self.evaluate(node.value, state)))
+    def _subscript(self, node: ast.Subscript, owner: Value, state: State) -> Value:
+        owner = self.records.as_series(bare(owner))
         if isinstance(owner, Tensor):
             return index_tensor(self, node, owner, state)
         if isinstance(node.slice, ast.Slice):
@@ -1129,9 +1161,12 @@ class Interpreter:
 
     def block(self, body: list[ast.stmt], state: State | None) -> State | None:
         """Run statements; None where no path gets past them."""
+        of_root = len(self.frames) == 1
         for statement in body:
             if state is None:
                 return None
+            if of_root and statement.lineno > self.row:
+                self.row = statement.lineno
             handler = self._statements.get(type(statement))
             if handler is not None:
                 state = handler(statement, state)
@@ -1215,28 +1250,6 @@ class Interpreter:
             return self.split(node.test, value, state, node.test)[0]
         true, _ = self.branch(node.test, state, node.test)
         return true
-
-    def _if(self, node: ast.If, state: State) -> State | None:
-        true, false = self.branch(node.test, state)
-        ends = [self.block(node.body, true), self.block(node.orelse, false)]
-        after = join_states([end for end in ends if end is not None])
-        if after is not None and ends[0] is not None and ends[1] is not None and (switch := _switch(node.test)):
-            self._remember_choices(node, switch, ends[0], ends[1], after)
-        return after
-
-    def _remember_choices(
-        self, node: ast.If, switch: tuple[str, bool], true: State, false: State, after: State
-    ) -> None:
-        """Which value each name has on which side, where one of them may ask."""
-        name_of, positive = switch
-        on, off = (true, false) if positive else (false, true)
-        chosen: dict[str, Choice] = {}
-        for name, joined in after.names.items():
-            first, second = on.names.get(name), off.names.get(name)
-            if first is not second and (self.asks(first or UNKNOWN) or self.asks(second or UNKNOWN)):
-                chosen[name] = Choice(name_of, joined, first or UNKNOWN, second or UNKNOWN)
-        if chosen and not _binds((*node.body, *node.orelse), name_of.partition(" ")[0]):
-            after.choices = {**after.choices, **chosen}
 
     def _while(self, node: ast.While, state: State) -> State | None:
         exits: list[State] = []
@@ -1347,28 +1360,6 @@ def _shared_topic(values: list[Unbacked]) -> str:
     if len(topics) == 1:
         return topics.pop()
     return "size" if topics == {"size", "input"} else "number"
-
-
-def _switch(test: ast.expr) -> tuple[str, bool] | None:
-    """What a plain test is about (`self.training`, `mask is None`), and whether it holds where that does."""
-    match test:
-        case ast.UnaryOp(op=ast.Not(), operand=operand):
-            inner = _switch(operand)
-            return None if inner is None else (inner[0], not inner[1])
-        case ast.Compare(left=left, ops=[ast.Is() | ast.IsNot() as operator], comparators=[ast.Constant(value=None)]):
-            chain = dotted_name(left)
-            return (f"{chain} is None", isinstance(operator, ast.Is)) if chain else None
-    chain = dotted_name(test)
-    return (chain, True) if chain else None
-
-
-def _binds(body: Iterable[ast.stmt], chain: str) -> bool:
-    """Whether statements bind a name, or an attribute that is written like this."""
-    return any(
-        isinstance(part, (ast.Name, ast.Attribute)) and isinstance(part.ctx, ast.Store) and dotted_name(part) == chain
-        for statement in body
-        for part in descend(statement)
-    )
 
 
 def _takes_self(node: FunctionNode) -> bool:

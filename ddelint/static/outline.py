@@ -12,6 +12,7 @@ from functools import cache, cached_property, partial
 from ddelint import extensions
 from ddelint.diagnostics import Span
 from ddelint.operators import operators
+from ddelint.parsing import TOO_DEEP, parse
 from ddelint.source import DeferredBody, SourceError, SourceFile
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
@@ -25,8 +26,8 @@ LONGEST_HEADER = 100
 
 _DEFINITION = re.compile(r"def[ \t]+(\w+)")
 _BEFORE_DEF = re.compile(r"[ \t]*(?:async[ \t]+)?")
+_WORD = re.compile(r"\w")
 _NAMING = re.compile(r"=|\bimport\b")
-_IMPORTING = re.compile(r"import .*(?<!\w)$")
 _REGULAR_EXPRESSION = re.compile(r"\bre\.$")
 _QUOTES = ('"""', "'''")
 
@@ -68,7 +69,7 @@ def _compiling_places(text: str) -> Iterator[int]:
             if text[start - 1 : start] == ".":
                 if _REGULAR_EXPRESSION.search(text, max(start - 4, 0), start) is None:
                     yield start
-            elif _IMPORTING.search(text, text.rfind("\n", 0, start) + 1, start):
+            elif "import " in text[text.rfind("\n", 0, start) + 1 : start] and not _WORD.match(text[start - 1]):
                 yield start
 
 
@@ -87,6 +88,8 @@ class OutlinedSource(SourceFile):
         super().__init__(filename, text, encoding)
         self.on_loading: Callable[[FunctionNode], None] | None = None
         """Told of each function whose body has been put in."""
+        self.too_deep: list[FunctionNode] = []
+        """Functions that were looked at but could not be parsed, for they nest too deep: they stand there empty."""
         self._deferred: list[DeferredBody] = []
 
     def release(self) -> None:
@@ -113,11 +116,11 @@ class OutlinedSource(SourceFile):
         bodies = _without_compiling(self.text, worth_it, self.compiling_places)
         if bodies:
             try:
-                tree = ast.parse(_without(self.text, bodies), self.filename)
+                tree = parse(_without(self.text, bodies), self.filename)
                 for node, place in _placed(tree, bodies, self.text):
                     node.body = deferred = DeferredBody(partial(self._load, node, place))
                     self._deferred.append(deferred)
-            except (SyntaxError, ValueError, RecursionError, MemoryError, _Unusual):
+            except (SyntaxError, ValueError, *TOO_DEEP, _Unusual):
                 pass
             else:
                 return tree
@@ -136,7 +139,11 @@ class OutlinedSource(SourceFile):
 
     def _load(self, node: FunctionNode, place: Body) -> list[ast.stmt]:
         """Parse a function and put its body in. Raises SourceError where it does not parse."""
-        whole = self._parsed(place)
+        try:
+            whole = self._parsed(place)
+        except TOO_DEEP:
+            self.too_deep.append(node)
+            return [ast.copy_location(ast.Pass(), node)]
         node.body, node.end_lineno, node.end_col_offset = whole.body, whole.end_lineno, whole.end_col_offset
         self._near.clear()
         self.__dict__.pop("parents", None)
@@ -149,7 +156,7 @@ class OutlinedSource(SourceFile):
         # as many lines before it as in the file, so that every position is the file's
         text = "\n" * (place.row - 2) + "if 1:\n" + block if place.indentation else "\n" * (place.row - 1) + block
         try:
-            statement: ast.stmt = ast.parse(text, self.filename).body[0]
+            statement: ast.stmt = parse(text, self.filename).body[0]
         except (SyntaxError, ValueError) as error:
             _ = SourceFile(self.filename, self.text, self.encoding).tree  # tells what is wrong, and where
             span = Span(self.filename, place.row, 1, place.row, 2)

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from ddelint.files import LARGE, read_regular
 from ddelint.operators import operators
 from ddelint.static import scan
 
@@ -79,28 +80,36 @@ class ClassOutline:
         return self._told[method]
 
 
-# An expression that begins with a word is looked for much faster than one that begins with a line.
-_FROM = re.compile(
-    r"from(?=[ \t.])[ \t]*(\.*)[ \t]*([\w.]*)[ \t]+import[ \t]*(\((?:[^()#]|#[^\n]*)*\)|(?:[^\n#;\\]|\\\r?\n)*)"
-)
-_IMPORT = re.compile(r"import[ \t]+([^\n#;]+)")
+LONGEST_LIST = 10_000
+"""Characters of an import's names in parentheses: what is longer was opened in a comment, and closes elsewhere."""
+
+# An expression that begins with a word is looked for much faster than one that begins with a line. Each repeat is
+# possessive or bounded: nothing is tried a second time, and an unfinished match ends soon.
+_FROM = re.compile(r"from(?=[ \t.])[ \t]*+(\.*+)[ \t]*+(?:(?!import\b)([\w.]{1,500}+)[ \t]++)?+import\b[ \t]*+")
+_LISTED = re.compile(r"\((?:[^()#]++|#[^\n]*+)*+\)|(?:[^\n#;\\]|\\\r?\n)*+")
+_IMPORT = re.compile(r"import[ \t]++([^\n#;]++)")
 _NO_NAME = re.compile(r"#[^\n]*|\\")
-_BEFORE_AN_IMPORT = re.compile(r"(?:.*[;:])?[ \t]*$")
-"""What may stand before an import on its line: other statements, `try:`."""
-_CLASS = re.compile(r"class[ \t]+(\w+)[ \t]*(?:\(([^)]*)\))?[ \t]*:")
-_FUNCTION = re.compile(r"def[ \t]+(\w+)")
+_CLASS = re.compile(r"class[ \t]++(\w++)[ \t]*+(?:\(([^)]{0,4000}+)\)[ \t]*+)?+:")
+_FUNCTION = re.compile(r"def[ \t]++(\w++)")
 _NEXT_STATEMENT = re.compile(r"\n[^\s#)\]}\"']")
-_OWN_CALL = re.compile(r"self\.(\w+)\(")
+_OWN_CALL = re.compile(r"self\.(\w++)\(")
 
 
 def _first_on_lines(pattern: re.Pattern[str], text: str) -> Iterator[tuple[str, re.Match[str]]]:
     """The matches that begin their line (or stand behind `async`), each with its indentation."""
     for match in pattern.finditer(text):
-        start = match.start()
-        before = text[text.rfind("\n", 0, start) + 1 : start]
-        words = before.lstrip()
-        if not words or words.rstrip() == "async":
-            yield before[: len(before) - len(words)], match
+        start, end = _before_blanks(text, match.start()), match.start()
+        if text[max(start - len("async"), 0) : start] == "async":
+            end = start - len("async")
+            start = _before_blanks(text, end)
+        if not start or text[start - 1] == "\n":
+            yield text[start:end], match
+
+
+def _before_blanks(text: str, place: int) -> int:
+    while place and text[place - 1] in " \t":
+        place -= 1
+    return place
 
 
 def _at_the_margin(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
@@ -108,12 +117,16 @@ def _at_the_margin(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str
 
 
 def _imports_in(pattern: re.Pattern[str], text: str) -> list[re.Match[str]]:
-    """Imports, those at the margin last: where a name is bound twice they count, not an example in a docstring."""
+    """Imports, those at the margin last: where a name is bound twice they count, not an example in a docstring.
+
+    Before one there may be other statements on its line, or `try:`.
+    """
     indented: list[re.Match[str]] = []
     others: list[re.Match[str]] = []
     for match in pattern.finditer(text):
-        line = text.rfind("\n", 0, match.start()) + 1
-        if _BEFORE_AN_IMPORT.match(text, line, match.start()):
+        before = _before_blanks(text, match.start())
+        if not before or text[before - 1] in "\n;:":
+            line = text.rfind("\n", 0, match.start()) + 1
             (indented if text[line] in " \t" else others).append(match)
     return [*indented, *others]
 
@@ -149,10 +162,11 @@ class Outline:
     def _froms(self) -> list[tuple[str, str, list[tuple[str, str]]]]:
         found = []
         for match in _imports_in(_FROM, self.text):
-            listed = _NO_NAME.sub("", match.group(3)).strip("() \t\r\n")
+            found_list = _LISTED.match(self.text, match.end(), match.end() + LONGEST_LIST)
+            listed = _NO_NAME.sub("", found_list.group() if found_list else "").strip("() \t\r\n")
             names = [part.split() for part in listed.split(",")]
             pairs = [(words[0], words[2] if len(words) == 3 else "") for words in names if words]
-            found.append((match.group(1), match.group(2), pairs))
+            found.append((match.group(1), match.group(2) or "", pairs))
         return found
 
     @cached_property
@@ -161,7 +175,7 @@ class Outline:
         found: dict[str, ClassOutline] = {}
         for match in _at_the_margin(_CLASS, self.text):
             end = _NEXT_STATEMENT.search(self.text, match.end())
-            bases = [re.sub(r"\[.*", "", base).strip() for base in (match.group(2) or "").split(",")]
+            bases = [base.partition("[")[0].strip() for base in (match.group(2) or "").split(",")]
             named = [base for base in bases if base and "=" not in base]
             names = tuple(base if re.fullmatch(r"[\w.]+", base) else "?" for base in named)  # ?: anything
             found[match.group(1)] = ClassOutline(names, self.text[match.start() : end.start() + 1 if end else None])
@@ -243,8 +257,7 @@ class Project:
         handed, data = self._handed
         if handed != path:
             try:
-                with open(path, "rb") as file:
-                    data = file.read()
+                data = read_regular(path, LARGE)
             except OSError:
                 return None
         return Outline(data)

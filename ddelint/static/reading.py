@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from ddelint.catalog import rule
 from ddelint.diagnostics import Diagnostic
 from ddelint.operators import operators
-from ddelint.source import SourceError, SourceFile
+from ddelint.source import SourceError, SourceFile, TooDeepError
+from ddelint.static.given_up import whole_file
 from ddelint.static.outline import OutlinedSource, may_compile, outlined
 from ddelint.static.project import Context, Project
 from ddelint.static.prospects import Prospects
@@ -59,7 +61,8 @@ def read(
         if matters or parse or (project is not None and of_framework):
             source = SourceFile.from_bytes(filename, data)
             if parse:
-                _ = source.tree
+                with suppress(TooDeepError):  # it may be one function that does
+                    _ = source.tree
             source = outlined(source)
             compiles = of_framework and may_compile(source)
             prospects: Prospects | None = None
@@ -78,6 +81,8 @@ def read(
 
                     findings = check_index(index, assume_compiled=assume_compiled)
                 index.release()
+    except (TooDeepError, RecursionError):
+        return Reading((whole_file(SourceFile.from_bytes(filename, data)),) if matters or parse else (), comments)
     except SourceError as error:
         return Reading((syntax_error(error),) if matters or parse else (), comments)
     consulted = {} if project is None else {path: d for path, d in project.consulted.items() if path != filename}

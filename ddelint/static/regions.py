@@ -85,7 +85,9 @@ class FileIndex:
 
     def _visit(self, body: list[ast.stmt], owner: ClassInfo | None, depth: int) -> None:
         """`depth`: how many functions surround the statements."""
-        for node in body:
+        waiting = body[::-1]
+        while waiting:
+            node = waiting.pop()
             if isinstance(node, (ast.Expr, ast.Return)):
                 continue
             if isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
@@ -101,10 +103,11 @@ class FileIndex:
             elif isinstance(node, (ast.Import, ast.ImportFrom)):
                 self._import(node)
             else:
-                for part in _BLOCKS.get(type(node), ()):
-                    self._visit(getattr(node, part), owner, depth)
-                for handler in getattr(node, "handlers", ()):
-                    self._visit(handler.body, owner, depth)
+                # a long `elif` is many blocks in one another
+                blocks = [getattr(node, part) for part in _BLOCKS.get(type(node), ())]
+                blocks += [handler.body for handler in getattr(node, "handlers", ())]
+                for block in reversed(blocks):
+                    waiting += reversed(block)
 
     def _define(self, node: FunctionNode, owner: ClassInfo | None, depth: int) -> None:
         if owner is not None:
@@ -152,18 +155,19 @@ class FileIndex:
         """Whether a name of the module is a switch that is off: `DEBUG = False`, and no function binds it anew."""
         match self.constants.get(name):
             case ast.Constant(value=False as value) if value is False:
-                return re.search(rf"\bglobal\b[^\n]*\b{re.escape(name)}\b", self.source.text) is None
+                word = re.compile(rf"\b{re.escape(name)}\b")
+                declaring = (line for line in self.source.text.split("\n") if "global" in line)
+                return not any(word.search(line, line.find("global")) for line in declaring)
         return False
 
     def dotted(self, node: ast.AST) -> str:
         """The full dotted name of a name or attribute chain that starts at an import; empty otherwise."""
-        match node:
-            case ast.Name(id=name):
-                return self.imports.get(name, "")
-            case ast.Attribute(value=value, attr=attr):
-                owner = self.dotted(value)
-                return f"{owner}.{attr}" if owner else ""
-        return ""
+        parts: list[str] = []
+        while isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        owner = self.imports.get(node.id, "") if isinstance(node, ast.Name) else ""
+        return ".".join([owner, *reversed(parts)]) if owner and parts else owner
 
     def decorated(self, node: FunctionNode, names: frozenset[str]) -> bool:
         """Whether a decorator, called or not, is one of the full dotted names."""

@@ -17,9 +17,10 @@ LONGEST_TEST = 500
 _WORD = re.compile(r"\w")
 _HANDED_ON = re.compile(r"\s*[(,)\[\]}]|[ \t]*(?:#[^\n]*)?(?:\r?\n|$)")
 _TESTED_ATTRIBUTE = re.compile(
-    r"\b(?:if|while|assert|and|or|not) [^\n]*?\bself\.(\w+)\s*(?:[<>:]|[=!]=|%|and\b|or\b|else\b|\n)"
+    r"\b(?:if|while|assert|and|or|not) [^\n]{0,500}?\bself\.(\w++)"
+    r"(?:[^\S\n]{0,99}+\n|\s{0,99}+(?:[<>:]|[=!]=|%|and\b|or\b|else\b))"
 )
-_NOQA = re.compile(rb"noqa:[^\n]*\bDDE\d", re.IGNORECASE)
+_NOQA = re.compile(rb"noqa:[^\n]{0,1000}?\bDDE\d", re.IGNORECASE)
 _PROSE = re.compile(
     r'''"""[\s\S]*?"""|\'\'\'[\s\S]*?\'\'\'|"(?:[^"\\\n]|\\[\s\S])*"|'(?:[^'\\\n]|\\[\s\S])*'|#[^\n]*'''
 )
@@ -91,7 +92,10 @@ def _kept_tensor() -> re.Pattern[str]:
     regions = operators().regions
     made = "|".join(sorted({name.rpartition(".")[2] for name in regions["parameters"]}))
     registered = "|".join(sorted(regions["buffer_methods"]))
-    return re.compile(rf"(?:{registered})\(\s*[\"'](\w+)|self\.(\w+)(?::[^=\n]*)? = (?:\w+\.)*(?:{made})\(")
+    return re.compile(
+        rf"(?:{registered})\(\s*[\"'](\w+)|"
+        rf"self\.(\w++)(?::[^=\n]{{0,300}}+| )(?<= )= (?:\w++\.)*+(?:{made})\("
+    )
 
 
 def _tests_one_of(names: frozenset[str], text: str) -> bool:
@@ -167,7 +171,7 @@ def _declared_tensors() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[st
     tests = [re.compile(word + tested) for word in ("if", "while", "assert", "and", "or", "not")]
     return (
         re.compile(r"Tensor\b"),
-        re.compile(r"(\w+)\s*:\s*[\"']?(?:[\w.]+\[)?[\w.]*$"),
+        re.compile(r"(?<!\w)(\w++)\s*+:\s*+[\"']?(?:[\w.]++\[)?+[\w.]*+$"),
         re.compile(r"\n[ \t]+(\w+) = ([\w +\-*/%@<>=!.]+)(?=\n)"),
         [*tests, re.compile(r"range\((?:[^()\n]*\W)?(\w+)\)")],
     )

@@ -89,6 +89,36 @@ def join_states(states: list[State]) -> State | None:
     return result
 
 
+class Meeting:
+    """Joins any number of states without keeping them, few at a time: the two sides of a thousand operands of `and`.
+
+    Up to AT_ONCE they are joined one after the other; of more, so many are joined to one, and so on.
+    """
+
+    AT_ONCE = 16
+
+    def __init__(self) -> None:
+        self._levels: list[list[State]] = []
+
+    def add(self, state: State) -> None:
+        """One more path, behind the others."""
+        full: State | None = state
+        for level in self._levels:
+            if full is None:
+                return
+            level.append(full)
+            full = None
+            if len(level) == self.AT_ONCE:
+                full = join_states(level)
+                level.clear()
+        if full is not None:
+            self._levels.append([full])
+
+    def joined(self) -> State | None:
+        """What holds after all of them meet; None where there is none."""
+        return join_states([state for level in reversed(self._levels) for state in level])
+
+
 @dataclass
 class Loop:
     """Where `break` and `continue` of one loop lead."""

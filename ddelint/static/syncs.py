@@ -65,27 +65,37 @@ def _placed_names(function: FunctionNode) -> set[str]:
 
 
 def _is_on_device(node: ast.expr, placed: set[str]) -> bool:
-    known = operators().regions
-    match node:
-        case ast.Name(id=name):
-            return name in placed
-        case ast.Call(func=ast.Attribute(value=value, attr=method), args=arguments, keywords=keywords):
-            if method in known["accelerators"]:
-                return True
-            devices = [k.value for k in keywords if k.arg == "device"]
-            devices += arguments[:1] if method == "to" else []
-            if devices:
-                return any(map(_names_accelerator, devices))
-            if method in known["device_leaving"] or operators().returns.get(method) is None:
-                return False
-            return _is_on_device(value, placed) or any(_is_on_device(argument, placed) for argument in arguments[:1])
-        case ast.Subscript(value=value):
-            return _is_on_device(value, placed)
-        case ast.BinOp(left=left, right=right) | ast.Compare(left=left, comparators=[right]):
-            return _is_on_device(left, placed) or _is_on_device(right, placed)
-        case ast.UnaryOp(operand=operand):
-            return _is_on_device(operand, placed)
+    waiting = [node]
+    while waiting:
+        match waiting.pop():
+            case ast.Name(id=name):
+                if name in placed:
+                    return True
+            case ast.Call(func=ast.Attribute(value=value, attr=method)) as call:
+                if _moved_to_device(call, method):
+                    return True
+                waiting += _computed_from(call, value, method)
+            case ast.Subscript(value=value) | ast.UnaryOp(operand=value):
+                waiting.append(value)
+            case ast.BinOp(left=left, right=right) | ast.Compare(left=left, comparators=[right]):
+                waiting += [left, right]
     return False
+
+
+def _devices(call: ast.Call, method: str) -> list[ast.expr]:
+    """What a call names as the device of its result."""
+    named = [keyword.value for keyword in call.keywords if keyword.arg == "device"]
+    return named + (call.args[:1] if method == "to" else [])
+
+
+def _moved_to_device(call: ast.Call, method: str) -> bool:
+    return method in operators().regions["accelerators"] or any(map(_names_accelerator, _devices(call, method)))
+
+
+def _computed_from(call: ast.Call, receiver: ast.expr, method: str) -> list[ast.expr]:
+    """What decides by its own device where the result of a call is."""
+    leaves = method in operators().regions["device_leaving"] or operators().returns.get(method) is None
+    return [] if leaves or _devices(call, method) else [receiver, *call.args[:1]]
 
 
 def _names_accelerator(node: ast.expr) -> bool:

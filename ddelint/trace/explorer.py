@@ -49,7 +49,7 @@ _INTEGERS = (2, 0, 1, 3)
 _INDICES = (1, 0, 2)
 _MOST_INTEGERS = 5
 """Answers that are tried at one place."""
-_NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.]*\w)")
+_NUMBER = re.compile(r"(?<![\w.])\d++(?![\w.]*\w)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,7 +298,7 @@ class Explorer:
         self._add(self._question(observer, inquiry, who, []))
 
     def decided(self, observer: Observer, expression: sympy.Basic, answer: Answer) -> None:
-        """The same question at another place of the user's: undecidable as well, once the first place is mended."""
+        """The same question at another place of the user's: undecidable as well, once the first place is fixed."""
         who = self._blame()
         if who is None or not who.inside or not who.direct:
             return

@@ -16,7 +16,7 @@ from ddelint.trace.isolation import Death
 
 _OURS = str(Path(__file__).resolve().parent.parent) + os.sep
 _LONGEST_MESSAGE = 2000
-_DUMPED_FRAME = re.compile(r'^\s*File "(?P<filename>[^"]+)", line (?P<row>\d+)', re.MULTILINE)
+_DUMPED_FRAME = re.compile(r'^[ \t]*File "(?P<filename>[^"\n]+)", line (?P<row>\d+)', re.MULTILINE)
 
 
 def inside(filename: str, paths: Sequence[str]) -> bool:

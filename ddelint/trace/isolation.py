@@ -10,11 +10,13 @@ import contextlib
 import ctypes
 import faulthandler
 import os
+import secrets
 import select
 import signal
 import socket
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -29,6 +31,7 @@ _DUMP_SIGNAL = getattr(signal, "SIGUSR1", None)
 _NO_ANSWER = 70
 """Exit status of a child that could not send its answer."""
 _PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
 _LINUX = sys.platform.startswith("linux")
 
 
@@ -44,8 +47,8 @@ class Limits:
 class Death:
     """How a child ended instead of answering.
 
-    kind: exit, signal, timeout, memory. `output` is the end of what it wrote to stderr, where a traceback of its
-    Python frames stands when it crashed or was killed by us.
+    kind: exit, signal, timeout, memory, forged (what it wrote is no message of ours). `output` is the end of what it
+    wrote to stderr, where a traceback of its Python frames stands when it crashed or was killed by us.
     """
 
     kind: str
@@ -53,20 +56,39 @@ class Death:
     output: str
 
 
+class Supervisor:
+    """A child's side of the channel to who supervises it.
+
+    Each of its messages begins with a secret that was drawn for this child. User code shares the child's descriptors,
+    and may write to all it finds: what comes without the secret is no message.
+    """
+
+    def __init__(self, channel: socket.socket, secret: bytes) -> None:
+        self.channel = channel
+        self._secret = secret
+
+    def send(self, line: bytes) -> None:
+        """Write one message (without its newline). A supervisor that is gone is nobody's loss."""
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            self.channel.sendall(self._secret + line + b"\n")
+
+
 class Child:
     """A forked process in a session of its own, and the socket to it. Use `start`."""
 
-    def __init__(self, pid: int, channel: socket.socket, capture: int) -> None:
+    def __init__(self, pid: int, channel: socket.socket, capture: int, secret: bytes) -> None:
         self.pid = pid
         self.channel = channel
+        self._secret = secret
         self._capture = capture
         self._buffer = b""
         self._baseline = private_memory(pid)
         self._status: int | None = None
 
     @classmethod
-    def start(cls, run: Callable[[socket.socket], None]) -> Child:
+    def start(cls, run: Callable[[Supervisor], None]) -> Child:
         """Fork; the child calls `run` with its end of the channel and ends when `run` returns."""
+        secret = secrets.token_hex(16).encode()
         here, there = socket.socketpair()
         with tempfile.TemporaryFile(prefix="ddelint-") as file:
             capture = os.dup(file.fileno())
@@ -75,13 +97,13 @@ class Child:
         pid = os.fork()
         if pid:
             there.close()
-            return cls(pid, here, capture)
+            return cls(pid, here, capture, secret)
         status = _NO_ANSWER
         try:
             here.close()
             _settle(capture)
             settle_threads()
-            run(there)
+            run(Supervisor(there, secret))
             status = 0
         except BaseException:
             # the supervisor sees the exit status; the text helps whoever reads the capture
@@ -98,9 +120,11 @@ class Child:
             self.channel.sendall(line + b"\n")
 
     def receive(self, limits: Limits, cancelled: Callable[[], bool] = lambda: False) -> bytes | Death:
-        """Wait for one line. On a broken limit, or when `cancelled()` turns true, everything is killed first."""
+        """Wait for one message. On a broken limit, or when `cancelled()` turns true, everything is killed first."""
         deadline = time.monotonic() + limits.timeout
         while True:
+            if not self._buffer.startswith(self._secret[: len(self._buffer)]):
+                return self._killed("forged", "wrote to a channel of ddelint: no answer of it can be believed")
             line = self._line()
             if line is not None:
                 return line
@@ -122,7 +146,9 @@ class Child:
                     if not received:
                         break
                     self._buffer += received
-                return self._line() or self._ended()
+                if b"\n" not in self._buffer:
+                    return self._ended()
+                continue
             if limits.memory is not None and self._added_memory() > limits.memory:
                 return self._killed("memory", f"took more than {_bytes(limits.memory)} of memory")
             if cancelled():
@@ -153,7 +179,7 @@ class Child:
         if not newline:
             return None
         self._buffer = rest
-        return line
+        return line.removeprefix(self._secret)
 
     def _exited(self) -> bool:
         """Whether it has ended; it stays a zombie, so that its process group keeps its number until `kill`."""
@@ -270,11 +296,51 @@ def last_words() -> str:
     return ""
 
 
-def die_with_parent() -> None:
-    """Ask the kernel to kill this process when the one that forked it dies (Linux; elsewhere nothing happens)."""
+def die_with_parent(parent: int | None = None) -> None:
+    """Ask the kernel to kill this process when the one that forked it dies (`parent`: its number, where it is known).
+
+    On Linux the kernel kills; where there is kqueue (macOS), a thread waits for the parent's end if `parent` is given.
+    """
     if _LINUX:
-        with contextlib.suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if parent is not None and os.getppid() != parent:  # it died before it could be watched
+            os._exit(_NO_ANSWER)
+    elif parent is not None and hasattr(select, "kqueue"):
+        threading.Thread(target=_exit_after, args=(parent,), daemon=True).start()
+
+
+def _exit_after(parent: int) -> None:
+    kind: Any = select
+    event = kind.kevent(parent, kind.KQ_FILTER_PROC, kind.KQ_EV_ADD, kind.KQ_NOTE_EXIT)
+    with contextlib.suppress(OSError):  # there is no such process any more
+        kind.kqueue().control([event], 1)
+    os._exit(_NO_ANSWER)
+
+
+def adopt_orphans() -> None:
+    """Become the parent of what descendants of this process leave behind, daemons included (Linux)."""
+    if _LINUX:
+        _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def kill_orphans(known: frozenset[int]) -> None:
+    """Kill all children of this process, and what they started, that are not `known`."""
+    while new := children() - known:
+        for child in new:
+            for pid in [*_descendants(child), child]:
+                _kill_group(pid)
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(child, 0)
+
+
+def children() -> frozenset[int]:
+    """The processes whose parent this one is (Linux; elsewhere none are found)."""
+    return frozenset(_children(os.getpid()))
+
+
+def _prctl(option: int, value: int) -> None:
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
 def limit_address_space(memory: int) -> None:
@@ -337,14 +403,18 @@ def _kill_group(pid: int) -> None:
 
 def _descendants(pid: int) -> Iterator[int]:
     """All processes that descend from `pid`, deepest first (Linux; elsewhere none are found)."""
-    children: list[int] = []
+    for child in _children(pid):
+        yield from _descendants(child)
+        yield child
+
+
+def _children(pid: int) -> list[int]:
+    found: list[int] = []
     with contextlib.suppress(OSError):
         for task in os.listdir(f"/proc/{pid}/task"):
             with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{task}/children") as file:
-                children += [int(text) for text in file.read().split()]
-    for child in children:
-        yield from _descendants(child)
-        yield child
+                found += [int(text) for text in file.read().split()]
+    return found
 
 
 def _signal_name(number: int) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,7 +16,7 @@ import torch
 
 from ddelint.trace import eager_runs, torch_internals
 from ddelint.trace.entry import Entry
-from ddelint.trace.isolation import Child, Death, Limits
+from ddelint.trace.isolation import Child, Death, Limits, Supervisor
 from ddelint.wire import from_wire, to_wire
 
 Name = tuple[str, int | str]
@@ -117,7 +116,7 @@ def tried(operator: Any, arguments: Sequence[Callable[[], tuple[Any, Any]]]) -> 
     """What `operator` returns for other arguments (made by the functions); those that it refuses are left out."""
     calls: list[Call] = []
 
-    def run(channel: socket.socket) -> None:
+    def run(supervisor: Supervisor) -> None:
         with torch.no_grad():
             for make in arguments:
                 try:
@@ -128,7 +127,7 @@ def tried(operator: Any, arguments: Sequence[Callable[[], tuple[Any, Any]]]) -> 
                     returned, numbers = None, {}
                 known = [[*name, size] for name, size in numbers.items()]
                 told = None if returned is None else [known, to_wire(returned)]
-                channel.sendall(json.dumps(told).encode() + b"\n")
+                supervisor.send(json.dumps(told).encode())
 
     child = Child.start(run)
     try:

@@ -77,7 +77,8 @@ def _may_offer(text: str) -> bool:
 def _bound(name: str) -> re.Pattern[str]:
     """A line that may bind the name: an assignment, an import (on a line of its own, too), a definition."""
     return re.compile(
-        rf"^[^\n#=]*\b{name}\b[^\n=]*=|\bimport\b[^\n]*\b{name}\b|^[ \t]*{name},?[ \t]*$|\b(?:def|class) {name}\b",
+        rf"^[^\n#=]{{0,300}}\b{name}\b[^\n=]{{0,300}}=|\bimport\b[^\n]{{0,500}}\b{name}\b|"
+        rf"^[ \t]*{name},?[ \t]*$|\b(?:def|class) {name}\b",
         re.MULTILINE,
     )
 

@@ -137,11 +137,11 @@ class Worker:
         session = self._session(options)
         if isinstance(session, EntryFailure):
             return session
+        self._sessions.append(session)  # whoever interrupts the next line closes it, too
         opened = session.start()
         if opened is not None:
             session.close()
             return opened
-        self._sessions.append(session)
         return session
 
     def run_script(self, options: SessionOptions) -> CapturedScript | EntryFailure:
@@ -151,12 +151,12 @@ class Worker:
         session = self._session(options)
         if isinstance(session, EntryFailure):
             return session
-        reply = session.ask("open", {"options": to_wire(options)})
-        if "failure" in reply:
-            session.close()
-            return from_wire(EntryFailure, reply["failure"])
         self._sessions.append(session)
-        return CapturedScript(session, from_wire(ScriptRun, reply["result"]))
+        ran = _read(ScriptRun, session.ask("open", {"options": to_wire(options)}))
+        if isinstance(ran, EntryFailure):
+            session.close()
+            return ran
+        return CapturedScript(session, ran)
 
     def close(self) -> None:
         """End the worker and every session. Calling it twice changes nothing."""
@@ -223,10 +223,13 @@ class Session:
 
     def start(self) -> EntryFailure | None:
         """Have the worker load the entry (Worker.open does this)."""
-        reply = self.ask("open", {"options": to_wire(self.options)})
-        if "failure" in reply:
-            return from_wire(EntryFailure, reply["failure"])
-        self._info = from_wire(EntryInfo, reply["result"])
+        return self._entered(self.ask("open", {"options": to_wire(self.options)}))
+
+    def _entered(self, reply: Mapping[str, Any]) -> EntryFailure | None:
+        found = _read(EntryInfo, reply)
+        if isinstance(found, EntryFailure):
+            return found
+        self._info = found
         return None
 
     def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
@@ -378,11 +381,7 @@ class CaptureSession(Session):
 
     def start(self) -> EntryFailure | None:
         """Run the program once in eager; gives why that failed."""
-        reply = self.ask("enter", {})
-        if "failure" in reply:
-            return from_wire(EntryFailure, reply["failure"])
-        self._info = from_wire(EntryInfo, reply["result"])
-        return None
+        return self._entered(self.ask("enter", {}))
 
     def ask(self, method: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         spec = self.options.entry
@@ -394,10 +393,18 @@ class CaptureSession(Session):
 
 
 def _result(kind: type[T], reply: Mapping[str, Any], empty: T) -> T:
-    if "failure" in reply:
-        failure = from_wire(EntryFailure, reply["failure"])
-        return replace(empty, failure=failure)  # type: ignore[type-var]
-    return from_wire(kind, reply["result"])
+    found = _read(kind, reply)
+    return replace(empty, failure=found) if isinstance(found, EntryFailure) else found  # type: ignore[type-var]
+
+
+def _read(kind: type[T], reply: Mapping[str, Any]) -> T | EntryFailure:
+    """What a reply holds; a failure where it is none of ddelint's: user code runs in the process that it comes from."""
+    try:
+        if "failure" in reply:
+            return from_wire(EntryFailure, reply["failure"])
+        return from_wire(kind, reply["result"])
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return EntryFailure("forged", "the entry's process gave an answer that is none of ddelint's")
 
 
 def _failed(kind: str, message: str) -> dict[str, Any]:

@@ -27,6 +27,8 @@ _MOST_CALLS = 64
 """Calls of one function that are watched in one run; a loop over a million rows tells no more than its first ones."""
 _MOST_LINES = 2000
 """Line events of one call that are looked at."""
+RETURNED = "return"
+"""The name under which the type of what a function gives is told."""
 _NAMELESS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "<lambda>")
 _MISSING = object()
 
@@ -76,6 +78,7 @@ def merge(one: TypeFact, other: TypeFact) -> TypeFact:
         role=one.role if one.role == other.role else "",
         length=one.length if one.length == other.length else None,
         element=_merged_elements(one, other),
+        items=_merged_items(one, other),
         value=one.value if one.value == other.value else None,
         python_type=one.python_type if one.python_type == other.python_type else "",
     )
@@ -88,6 +91,12 @@ def _merged_elements(one: TypeFact, other: TypeFact) -> TypeFact | None:
         return one.element if other.length == 0 else None
     merged = merge(one.element, other.element)
     return merged if merged.kind != "other" or one.element.kind == "other" else None
+
+
+def _merged_items(one: TypeFact, other: TypeFact) -> tuple[tuple[str, TypeFact], ...]:
+    if [key for key, _ in one.items] != [key for key, _ in other.items]:
+        return ()
+    return tuple((key, merge(fact, same)) for (key, fact), (_, same) in zip(one.items, other.items))
 
 
 class _Recorder:
@@ -198,6 +207,8 @@ class _Watch:
             self._row = frame.f_lineno
         elif event == "return":
             self._look(frame, everything=True)
+            if argument is not None and not self._inner:  # an exception gives None as well
+                self._recorder.note(self._key, False, RETURNED, argument)
             self._last.clear()
         return self.on_event
 
@@ -267,7 +278,7 @@ _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
 
 def _chains_of_file(filename: str) -> dict[str, set[str]]:
-    """Qualified function name → texts of the attribute chains that it loads (`self.bias`, `config.n`)."""
+    """Qualified function name → texts of the attribute chains that it loads or assigns (`self.bias`, `config.n`)."""
     try:
         with open(filename, "rb") as file:
             tree = ast.parse(file.read(), filename)
@@ -277,7 +288,7 @@ def _chains_of_file(filename: str) -> dict[str, set[str]]:
     for name, function in _functions(tree, ""):
         chains = found.setdefault(name, set())
         for node in ast.walk(function):
-            text = _chain_text(node) if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) else None
+            text = _chain_text(node) if isinstance(node, ast.Attribute) else None
             if text is not None:
                 chains.add(text)
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
@@ -13,6 +14,8 @@ _LONGEST_CONSTANT = 80
 """Characters of a constant's repr that are worth keeping."""
 _MOST_ELEMENTS = 64
 """Elements of a list that are looked at to find their common type."""
+_MOST_ITEMS, _DEEPEST = 16, 3
+"""Of a dictionary or sequence whose items are told one by one; how far these are looked into."""
 
 
 def describe_value(value: Any, *, role: str = "") -> TypeFact:
@@ -21,10 +24,10 @@ def describe_value(value: Any, *, role: str = "") -> TypeFact:
     `role` is `parameter` or `buffer` where the caller knows it from the owner; a `torch.nn.Parameter` says so itself.
     Never asks a symbolic size anything, never runs user code (no property, no `__repr__` of a user's class).
     """
-    return _describe(value, role, deep=True)
+    return _describe(value, role, _DEEPEST)
 
 
-def _describe(value: Any, role: str, deep: bool) -> TypeFact:
+def _describe(value: Any, role: str, deep: int) -> TypeFact:
     kind = type(value)
     python_type = f"{kind.__module__}.{kind.__qualname__}" if kind.__module__ != "builtins" else kind.__qualname__
     if isinstance(value, torch.Tensor):
@@ -34,7 +37,7 @@ def _describe(value: Any, role: str, deep: bool) -> TypeFact:
             shape=tensor_sizes(value),
             requires_grad=bool(value.requires_grad),
             role=role or ("parameter" if isinstance(value, torch.nn.Parameter) else ""),
-            python_type="torch.nn.Parameter" if isinstance(value, torch.nn.Parameter) else "torch.Tensor",
+            python_type="torch.nn.Parameter" if isinstance(value, torch.nn.Parameter) else _class_of(value),
         )
     if value is None or kind in (bool, int, float, str):
         text = repr(value) if kind is not str or len(value) <= _LONGEST_CONSTANT else ""
@@ -48,21 +51,39 @@ def _describe(value: Any, role: str, deep: bool) -> TypeFact:
             return TypeFact(kind=name, python_type=f"torch.{symbolic.__name__}")
     if isinstance(value, (list, tuple)):
         items = list(islice(list.__iter__(value) if isinstance(value, list) else tuple.__iter__(value), _MOST_ELEMENTS))
+        length = list.__len__(value) if isinstance(value, list) else tuple.__len__(value)
+        element = _element(items) if deep else None
         return TypeFact(
             kind="list" if isinstance(value, list) else "tuple",
-            length=list.__len__(value) if isinstance(value, list) else tuple.__len__(value),
-            element=_element(items) if deep else None,
+            length=length,
+            element=element,
             python_type=python_type,
+            items=_items([("", item) for item in items], length, deep) if element is None else (),
         )
     if isinstance(value, dict):
-        return TypeFact(kind="dict", length=dict.__len__(value), python_type=python_type)
+        length = dict.__len__(value)
+        named = _items(list(islice(dict.items(value), _MOST_ITEMS)), length, deep)
+        return TypeFact(kind="dict", length=length, python_type=python_type, items=named)
     if isinstance(value, torch.nn.Module):
-        length = len(value) if type(value) in (torch.nn.ModuleList, torch.nn.Sequential, torch.nn.ModuleDict) else None
-        return TypeFact(kind="module", length=length, python_type=python_type)
+        counted = type(value) in (torch.nn.ModuleList, torch.nn.Sequential, torch.nn.ModuleDict)
+        holds = "buffer" if any(module._buffers for module in torch.nn.Module.modules(value)) else ""
+        return TypeFact(kind="module", length=len(value) if counted else None, python_type=python_type, role=holds)
     if isinstance(value, bool | int | float | str):
         base = next(b for b in (bool, int, float, str) if isinstance(value, b))
         return TypeFact(kind=base.__name__, python_type=python_type)
     return TypeFact(kind="callable" if callable(value) else "other", python_type=python_type)
+
+
+def _items(items: Sequence[tuple[Any, Any]], length: int, deep: int) -> tuple[tuple[str, TypeFact], ...]:
+    """Each item's key and type, where there are few and all keys are strings."""
+    if not deep or len(items) != length or length > _MOST_ITEMS or any(type(key) is not str for key, _ in items):
+        return ()
+    return tuple((key, _describe(item, "", deep - 1)) for key, item in items)
+
+
+def _class_of(tensor: torch.Tensor) -> str:
+    """`torch.Tensor`; the layout where it is another one (`torch.sparse_coo`)."""
+    return "torch.Tensor" if tensor.layout is torch.strided else str(tensor.layout)
 
 
 def tensor_sizes(value: torch.Tensor) -> tuple[str, ...] | None:
@@ -75,7 +96,7 @@ def tensor_sizes(value: torch.Tensor) -> tuple[str, ...] | None:
 
 def _element(items: list[Any]) -> TypeFact | None:
     """The type that all elements share; sizes, values and roles in which they differ are left out."""
-    facts = [_describe(item, "", deep=False) for item in items if item is not None]
+    facts = [_describe(item, "", 0) for item in items if item is not None]
     if not facts:
         return None
     first = facts[0]

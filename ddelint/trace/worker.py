@@ -18,6 +18,7 @@ import select
 import signal
 import socket
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -25,7 +26,19 @@ from typing import Any
 
 from ddelint.protocol import LOWERING, Decision, EntryFailure, EntryInfo, SavedInputs, ScriptRun, SessionOptions
 from ddelint.trace import failures
-from ddelint.trace.isolation import Child, Death, Limits, die_with_parent, limit_address_space, settle_threads
+from ddelint.trace.isolation import (
+    POLL_SECONDS,
+    Child,
+    Death,
+    Limits,
+    Supervisor,
+    adopt_orphans,
+    children,
+    die_with_parent,
+    kill_orphans,
+    limit_address_space,
+    settle_threads,
+)
 from ddelint.wire import from_wire, to_wire
 
 OLDEST_TORCH = (2, 11)
@@ -45,6 +58,8 @@ PRELOADED = (
 INDUCTOR = ("torch._inductor.compile_fx", "torch._inductor.codegen.cpp")
 """A fifth of the start-up, and only the last steps need it: loaded on first use, then shared by the forks."""
 INDUCTOR_BACKENDS = ("inductor", LOWERING)
+CLOSING_SECONDS = 3.0
+"""What keepers have to end their sessions' processes when the parent is gone."""
 SLACK_SECONDS = 30.0
 """What a keeper grants its zygote beyond the request's own time, for killing and reporting."""
 _CAPTURE = ("capture", "calls", "filename")
@@ -70,6 +85,7 @@ def main(descriptor: int) -> None:
     while True:
         _, descriptors, _, _ = socket.recv_fds(channel, 1, 1)
         if not descriptors:
+            _await_keepers()
             return
         (session,) = descriptors
         sessions += 1
@@ -89,6 +105,13 @@ def main(descriptor: int) -> None:
             finally:
                 os._exit(status)
         os.close(session)
+
+
+def _await_keepers() -> None:
+    """Wait until the keepers have ended what their sessions started: they die with this process."""
+    deadline = time.monotonic() + CLOSING_SECONDS
+    while children() and time.monotonic() < deadline:
+        time.sleep(POLL_SECONDS)
 
 
 def _preload() -> EntryFailure | None:
@@ -148,6 +171,7 @@ class _Keeper:
 
     def serve(self) -> None:
         """Answer the parent until it closes the session."""
+        adopt_orphans()
         try:
             for line in self._reader:
                 request = json.loads(line)
@@ -160,6 +184,7 @@ class _Keeper:
         finally:
             if self._zygote is not None:
                 self._zygote.kill()
+            kill_orphans(frozenset())
 
     def _open(self) -> dict[str, Any]:
         """Start a zygote and wait until it has the entry. The reply carries `result` (EntryInfo) or `failure`."""
@@ -167,10 +192,10 @@ class _Keeper:
         assert options is not None
         cold = self._cold
 
-        def run(channel: socket.socket) -> None:
+        def run(supervisor: Supervisor) -> None:
             self._reader.close()
             self._channel.close()
-            _Zygote(channel, options, cold).serve()
+            _Zygote(supervisor, options, cold).serve()
 
         zygote = Child.start(run)
         self._zygote = zygote
@@ -227,11 +252,11 @@ class _Keeper:
         options = self._options
         assert options is not None
 
-        def run(channel: socket.socket) -> None:
+        def run(supervisor: Supervisor) -> None:
             self._reader.close()
             self._channel.close()
             failure = _import(options, warm=False)
-            _send(channel, _handle(options, request) if failure is None else {"failure": to_wire(failure)})
+            _tell(supervisor, _handle(options, request) if failure is None else {"failure": to_wire(failure)})
 
         return _supervised(Child.start(run), options, self._parent_is_gone)
 
@@ -243,8 +268,7 @@ class _Keeper:
             self._zygote = None
             options = self._options
             return {"failure": to_wire(failures.from_death(answer, options.paths, options.entry.filename))}
-        reply: dict[str, Any] = json.loads(answer)
-        return reply
+        return _reply(answer)
 
     def _parent_is_gone(self) -> bool:
         return _is_closed(self._channel)
@@ -256,48 +280,53 @@ class _Keeper:
 class _Zygote:
     """Holds the imported entry; forks for each request. `cold`: imports nothing itself, each fork does."""
 
-    def __init__(self, channel: socket.socket, options: SessionOptions, cold: bool) -> None:
-        self._channel = channel
-        self._reader = channel.makefile("rb")
+    def __init__(self, keeper: Supervisor, options: SessionOptions, cold: bool) -> None:
+        self._keeper = keeper
+        self._reader = keeper.channel.makefile("rb")
         self._options = options
         self._cold = cold
 
     def serve(self) -> None:
         """Import, report what was found, answer requests until the keeper closes the channel."""
+        adopt_orphans()
         if not self._cold:
             failure = _import(self._options)
             if failure is not None:
-                _send(self._channel, {"failure": to_wire(failure)})
+                _tell(self._keeper, {"failure": to_wire(failure)})
                 return
             if is_unforkable():
-                _send(self._channel, {"cold": True})
+                _tell(self._keeper, {"cold": True})
                 return
-        _send(self._channel, {"imported": True})
-        _send(self._channel, self._fork({"method": "open" if self._options.entry.script is None else "captures"}))
+        _tell(self._keeper, {"imported": True})
+        _tell(self._keeper, self._fork({"method": "open" if self._options.entry.script is None else "captures"}))
         for line in self._reader:
-            _send(self._channel, self._fork(json.loads(line)))
+            _tell(self._keeper, self._fork(json.loads(line)))
 
     def _fork(self, request: dict[str, Any]) -> dict[str, Any]:
         """Answer one request in a process of its own."""
         if request["method"] in _MEASURING or request.get("backend") in INDUCTOR_BACKENDS:
             _load_inductor()
-        child = Child.start(lambda channel: self._answer(channel, request))
-        return _supervised(child, self._options, self._keeper_is_gone)
+        before = children()
+        child = Child.start(lambda zygote: self._answer(zygote, request))
+        try:
+            return _supervised(child, self._options, self._keeper_is_gone)
+        finally:
+            kill_orphans(before)
 
     def _keeper_is_gone(self) -> bool:
-        return _is_closed(self._channel)
+        return _is_closed(self._keeper.channel)
 
-    def _answer(self, channel: socket.socket, request: dict[str, Any]) -> None:
+    def _answer(self, zygote: Supervisor, request: dict[str, Any]) -> None:
         owner = os.getpid()
         self._reader.close()
-        self._channel.close()
+        self._keeper.channel.close()
         failure: EntryFailure | None = None
         if self._cold:
             # one captured program needs only so much of the script
             failure = _import(self._options, warm="capture" not in request)
         reply = {"failure": to_wire(failure)} if failure is not None else _handle(self._options, request)
         if os.getpid() == owner:
-            _send(channel, reply)
+            _tell(zygote, reply)
 
 
 def answered_by_fork(
@@ -305,9 +334,9 @@ def answered_by_fork(
 ) -> dict[str, Any]:
     """One request, answered by a fork of this process, which holds the program (see trace.live)."""
 
-    def run(channel: socket.socket) -> None:
+    def run(supervisor: Supervisor) -> None:
         prepare()
-        _send(channel, _handle(options, request))
+        _tell(supervisor, _handle(options, request))
 
     return _supervised(Child.start(run), options, lambda: False)
 
@@ -330,8 +359,18 @@ def _supervised(child: Child, options: SessionOptions, cancelled: Callable[[], b
         child.kill()
     if isinstance(answer, Death):
         return {"failure": to_wire(failures.from_death(answer, options.paths, options.entry.filename)), "died": True}
-    reply: dict[str, Any] = json.loads(answer)
-    return reply
+    return _reply(answer)
+
+
+def _reply(answer: bytes) -> dict[str, Any]:
+    """A child's answer, read; a failure where it is none: user code may have replaced what writes it."""
+    try:
+        found = json.loads(answer)
+    except ValueError:
+        found = None
+    if isinstance(found, dict):
+        return found
+    return {"failure": to_wire(EntryFailure("forged", "the entry's process gave an answer that is none of ddelint's"))}
 
 
 def _seconds(options: SessionOptions) -> float:
@@ -439,7 +478,7 @@ class _Internal(Exception):
 
 @contextlib.contextmanager
 def _engine() -> Any:
-    """What is raised inside is ours to mend, not the user's, unless the user's code ended the process."""
+    """What is raised inside is ours to fix, not the user's, unless the user's code ended the process."""
     try:
         yield
     except Exception as error:
@@ -605,6 +644,10 @@ _METHODS: dict[str, Callable[[SessionOptions, Mapping[str, Any]], object]] = {
     "measure": _measure,
     "parity": _parity,
 }
+
+
+def _tell(supervisor: Supervisor, message: Mapping[str, Any]) -> None:
+    supervisor.send(json.dumps(message).encode())
 
 
 def _send(channel: socket.socket, message: Mapping[str, Any]) -> None:

@@ -42,10 +42,10 @@ def backward_question(
         off = _error(reference, gradients(reference, contextlib.nullcontext))
         if off is None or off < _NOTABLE:
             continue
-        mended = _error(reference, gradients(reference, lambda: torch_internals.compiled_backward_autocast("off")))
-        if mended is not None and mended * _CLOSER < off:
+        fixed = _error(reference, gradients(reference, lambda: torch_internals.compiled_backward_autocast("off")))
+        if fixed is not None and fixed * _CLOSER < off:
             said = f"on {reference.sample.label} compiled gradients are off by {off:.1e} of the largest"
-            detail = f"{said}, with backward_pass_autocast='off' by {mended:.1e}"
+            detail = f"{said}, with backward_pass_autocast='off' by {fixed:.1e}"
             return Question(place, "autocast", said, "backward_pass_autocast", asks=("compile",), detail=detail)
     return None
 

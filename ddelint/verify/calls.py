@@ -11,6 +11,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,7 @@ from torch.utils import _pytree as pytree
 
 from ddelint.trace.entries import seed_everything
 from ddelint.trace.entry import Arguments
+from ddelint.verify import reach
 from ddelint.verify.sameness import Constant, Freezer, Frozen, differences, kind_of, storage_address
 
 _TORCH = os.path.dirname(os.path.realpath(torch.__file__)) + os.sep
@@ -53,7 +55,8 @@ class Outcome:
     arguments: Frozen
     """The arguments as they were after the call."""
     effects: Mapping[str, Frozen]
-    """Parameters, buffers and plain attributes of the module that the call changed, by their new value."""
+    """What the call changed, by its new value: parameters, buffers and plain attributes of the module by their name,
+    and what else the program reaches by a phrase (`global STATS`, see `reach`)."""
     rebound: frozenset[str]
     """Parameters and buffers that are another tensor than before: whoever holds the old one sees nothing."""
     random: int
@@ -94,7 +97,7 @@ def run(
     if module is None:
         module = module_of(program)
     args, kwargs = arguments
-    watch = _Watch(module)
+    watch, reached = _Watch(module), reach.Watch(program, module)
     freezer = Freezer(_owners(module, arguments))
     if module is not None:
         module.zero_grad(set_to_none=True)
@@ -113,7 +116,7 @@ def run(
     digest = random_digest()
     frozen = freezer.freeze(result) if error is None else None
     kept = freezer.freeze([list(args), kwargs])
-    effects, rebound = watch.changes(freezer), watch.rebound()
+    effects, rebound = {**reached.changes(), **watch.changes(freezer)}, watch.rebound()
     found, gradient_error = None, None
     if gradients and error is None:
         found, gradient_error = _gradients(result, module, arguments)
@@ -270,6 +273,20 @@ def _is_plain(value: Any, depth: int = 0) -> bool:
 # --------------------------------------------------------------------------------------------------------- gradients
 
 
+Weighing = Callable[[torch.Tensor], torch.Tensor]
+_weighing: ContextVar[Weighing] = ContextVar("_weighing", default=lambda weights: weights)
+
+
+@contextlib.contextmanager
+def weighing(change: Weighing) -> Iterator[None]:
+    """Within, what results are weighed with for a gradient is changed: it flows into gradients like any input."""
+    token = _weighing.set(change)
+    try:
+        yield
+    finally:
+        _weighing.reset(token)
+
+
 def _gradients(
     result: Any, module: torch.nn.Module | None, arguments: Arguments
 ) -> tuple[dict[str, Frozen] | None, Raised | None]:
@@ -281,7 +298,7 @@ def _gradients(
             continue
         try:
             real = torch.view_as_real(tensor) if tensor.is_complex() else tensor
-            weights = torch.cos(torch.arange(real.numel(), dtype=torch.float64, device=real.device))
+            weights = _weighing.get()(torch.cos(torch.arange(real.numel(), dtype=torch.float64, device=real.device)))
             term = (real * weights.reshape(real.shape).to(real.dtype)).sum()
             total = term if total is None else total + term.to(total.device)
         except (RuntimeError, NotImplementedError):

@@ -25,9 +25,10 @@ from ddelint.verify import failures
 from ddelint.verify.assumptions import Assumptions
 from ddelint.verify.backward_autocast import Around, backward_question, runs_under_autocast
 from ddelint.verify.calls import Outcome, module_of, run
-from ddelint.verify.eager import Patience, Reference, mismatches, run_sample
+from ddelint.verify.eager import Patience, Reference, mismatches, run_sample, witnessed
 from ddelint.verify.inputs import REQUIRING_GRAD, Sample, variations
 from ddelint.verify.limits import TooMuch, limited
+from ddelint.verify.reach import Rewinding
 from ddelint.verify.sameness import COMPILED, Tolerance
 
 _MOST_MISMATCHES = 6
@@ -37,7 +38,7 @@ _ORIGINAL_SECONDS, _REPLAY_SECONDS = 30.0, 45.0
 _SHARE = 0.9
 """Of the request's time: what is left is for saying how it went."""
 
-_ZERO_ONE = re.compile(r"Guard failed: [^\n]* != [01]\s*$", re.MULTILINE)
+_ZERO_ONE = re.compile(r"Guard failed: [^\n]{0,1000} != [01]\s*$", re.MULTILINE)
 
 
 def compile_targets(
@@ -55,14 +56,30 @@ def compile_targets(
     """
     started = time.perf_counter()
     count = max(samples, 8)
-    references = list(_references(original, options, samples, count))
-    replays = references if samples else []
-    program = _Program(rewritten(), options, count)
+    rewinding = Rewinding(original)
+    references = list(_references(rewinding.entry, options, samples, count))
+    rewinding.back()
+    with witnessed(rewinding.entry, references) if samples else contextlib.nullcontext():
+        program = _Program(Rewinding(rewritten()).entry, options, count)
+        return _through_targets(program, targets, options, references, backend, replayed=bool(samples), since=started)
+
+
+def _through_targets(
+    program: _Program,
+    targets: Sequence[str],
+    options: SessionOptions,
+    references: Sequence[Reference],
+    backend: str,
+    *,
+    replayed: bool,
+    since: float,
+) -> Compilation:
+    replays = references if replayed else []
     notes: list[str] = []
     results: list[TargetResult] = []
     backward: list[bool] = []
     for target in targets:
-        left = options.timeout * _SHARE - (time.perf_counter() - started)
+        left = options.timeout * _SHARE - (time.perf_counter() - since)
         try:
             with limited(max(left, 1.0), None):
                 if target == "compile":
@@ -71,9 +88,9 @@ def compile_targets(
                     results.append(_judge_export(program, target, references, replays))
         except TooMuch:
             results.append(TargetResult(target, "cpu", ok=False, error=f"did not finish within {max(left, 1.0):.0f} s"))
-    if "compile" in targets and samples:
+    if "compile" in targets and replayed:
         results += _on_devices(program, options, backend, notes, results, replays, backward)
-    asked = _autocast_question(program, options, references, results) if samples else None
+    asked = _autocast_question(program, options, references, results) if replayed else None
     if asked is not None:
         results = [replace(r, questions=(*r.questions, asked)) if r.target == "compile" else r for r in results]
     results = [_shortened(result) for result in results]
@@ -128,10 +145,18 @@ def _references(original: Entry, options: SessionOptions, samples: int, count: i
         spent = time.perf_counter() - started > min(_ORIGINAL_SECONDS, options.timeout / 10)
         if any_returned and (number >= samples or spent):
             return
-        calls = run_sample(original, sample, twice=False, patience=Patience(5.0, options.memory // 4))
+        patience = Patience(5.0, options.memory // 4)
+        calls = run_sample(original, sample, twice=False, patience=patience)
         if calls is not None:
             any_returned |= calls[0].returned
-            yield Reference(sample, calls)
+            twice = len(calls) > 1
+            yield Reference(
+                sample,
+                calls,
+                rerun=lambda entry, moved, twice=twice, patience=patience: run_sample(  # type: ignore[misc]
+                    entry, moved, twice=twice, patience=patience
+                ),
+            )
 
 
 # ------------------------------------------------------------------------------------------------------- the program
@@ -272,6 +297,7 @@ def _judge_export(
         outcome = run(module, arguments, gradients=False, surroundings=program.entry.surroundings)
         if _refused_by_size(outcome, declared=reference.sample.declared):
             replay.skipped += 1
+            replay.compared += reference.first.returned
             continue
         differing = replay.compare(reference, [outcome])
         if differing:
@@ -357,6 +383,8 @@ class _Replay:
     device: str = "cpu"
     replayed: int = 0
     skipped: int = 0
+    compared: int = 0
+    agreed: int = 0
     dirty: bool = False
     """Whether the last run changed the program's state."""
     mismatches: list[Mismatch] = field(default_factory=list)
@@ -372,6 +400,9 @@ class _Replay:
         found = list(mismatches(reference, outcomes, self.target, self.tolerance))
         found = [replace(m, where="backward") if m.aspect in ("gradient", "backward") else m for m in found]
         self.mismatches += found
+        if reference.first.returned:
+            self.compared += 1
+            self.agreed += not any(mismatch.where != "backward" for mismatch in found)
         return found
 
     def result(
@@ -385,6 +416,8 @@ class _Replay:
             error=error,
             replayed=self.replayed,
             skipped=self.skipped,
+            compared=self.compared,
+            agreed=self.agreed,
             mismatches=tuple(self.mismatches),
             graphs=graphs,
             recompiles=recompiles,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,22 +12,26 @@ from ddelint.protocol import Comparison, Decision, EntryFailure, Mismatch, Sessi
 from ddelint.trace.entry import Entry
 from ddelint.verify import guided, traced_path
 from ddelint.verify.calls import Outcome, Raised, raised, run
-from ddelint.verify.inputs import REQUIRING_GRAD, Sample, requiring_grad, variations
+from ddelint.verify.inputs import NOT_FINITE, REQUIRING_GRAD, Sample, other_modes, requiring_grad, variations
 from ddelint.verify.limits import TooMuch, is_too_much, limited
+from ddelint.verify.meeting import is_untouched, told
+from ddelint.verify.reach import Rewinding
 from ddelint.verify.recording import Recorder, recording
 from ddelint.verify.sameness import (
     EXACT,
     REORDERED,
+    SIGN_OF_ZERO,
     Constant,
     Container,
     Difference,
     Frozen,
     FrozenTensor,
+    Noise,
     Tolerance,
     differences,
     is_finite,
-    magnitude,
 )
+from ddelint.verify.witness import Witness
 
 QUICK = 12
 """Inputs of a quick comparison, unless the caller asks for fewer."""
@@ -37,6 +42,10 @@ _GUIDED = 96
 _ALWAYS_TWICE = 4
 """Inputs on which a program is called twice even though the first call changed nothing that can be seen."""
 _MOST_MISMATCHES = 12
+_NOT_FINITE, _MODES = 6, 4
+"""Inputs with infinities and NaN through which gradients flow; and inputs that are run in other modes."""
+_MEETINGS = 12
+"""Inputs for each side that is skipped on which is looked at what the block leaves."""
 _QUICK_SECONDS, _FULL_SECONDS = 10.0, 60.0
 """Time for running the original; the other runs take about as long each."""
 
@@ -60,6 +69,11 @@ class Reference:
     """How."""
     twin: bool = False
     """Whether it is another one with gradients, and no input of its own."""
+    witness: Witness | None = None
+    """Tells how far rounding may move it, by its `number` among the references."""
+    number: int = 0
+    rerun: Callable[[Entry, Sample], list[Outcome] | None] = lambda entry, sample: None
+    """Runs an entry as the original was run."""
 
     @property
     def first(self) -> Outcome:
@@ -87,6 +101,8 @@ def compare(
     What the programs raise is caught; what `rewritten` raises goes through.
     """
     started, busy = time.perf_counter(), time.process_time()
+    rewinding = Rewinding(original)
+    original = rewinding.entry
     count = max(1, min(samples, QUICK) if quick else samples)
     limit = min(_QUICK_SECONDS if quick else _FULL_SECONDS, options.timeout / 5)
     extra = 0 if quick or not decisions else _EXTRA
@@ -96,11 +112,16 @@ def compare(
         if not quick:
             runs.guide()
         runs.differentiate()
+        if not quick:
+            runs.change_modes()
+        skipped = [] if quick else list(runs.meet())
     references = runs.references
     stable, seeded = _is_stable(original, references)
-    program = rewritten()
-    samples_again = variations(program, count, options.seed, extra=extra)
-    found = list(_eager_mismatches(program, references, options, samples_again))
+    rewinding.back()
+    with witnessed(original, references):
+        program = Rewinding(rewritten()).entry
+        samples_again = variations(program, count, options.seed, extra=extra)
+        found = [*skipped, *_eager_mismatches(program, references, options, samples_again)]
     if not seeded:
         found = [mismatch for mismatch in found if mismatch.aspect != _RANDOM]
     mismatches = [mismatch for mismatch in found if mismatch.aspect != _RANDOM] or found
@@ -117,6 +138,16 @@ def compare(
     )
 
 
+@contextlib.contextmanager
+def witnessed(original: Entry, references: Sequence[Reference]) -> Iterator[None]:
+    """Within, the references know how far rounding may move them, whatever is loaded in the original's place."""
+    witness = Witness(lambda number, change: references[number].rerun(*change(original, references[number].sample)))
+    with witness.ready():
+        for number, reference in enumerate(references):
+            reference.witness, reference.number = witness, number
+        yield
+
+
 _RANDOM = "random state"
 
 
@@ -130,6 +161,12 @@ def _has_plain_floats(value: Frozen) -> bool:
     return False
 
 
+def _is_all_finite(outcome: Outcome) -> bool:
+    """Whether results and gradients are finite: what is not among the inputs was left unread."""
+    parts = (outcome.result, *(outcome.gradients or {}).values())
+    return outcome.gradients is not None and all(map(is_finite, parts))
+
+
 def _failed(failure: EntryFailure, references: Sequence[Reference], busy: float) -> Comparison:
     declared = sum(reference.sample.declared for reference in references)
     return Comparison(len(references), declared, False, failure=failure, seconds=time.process_time() - busy)
@@ -137,7 +174,11 @@ def _failed(failure: EntryFailure, references: Sequence[Reference], busy: float)
 
 def _breaks(mismatch: Mismatch) -> bool:
     """Whether a mismatch means that results differ (and not only what is raised on inputs of our own making)."""
-    return mismatch.declared or mismatch.aspect not in ("exception", "message", "cost")
+    if mismatch.narrower:  # on inputs, or in a mode, that nobody declared
+        return False
+    return mismatch.aspect not in (SIGN_OF_ZERO, SIDE_EFFECT, MEETING) and (
+        mismatch.declared or mismatch.aspect not in ("exception", "message", "cost")
+    )
 
 
 def _worst(mismatches: Sequence[Mismatch]) -> list[Mismatch]:
@@ -149,7 +190,7 @@ def _worst(mismatches: Sequence[Mismatch]) -> list[Mismatch]:
             not m.declared,
             not _breaks(m),
             m.where != "eager",
-            m.sample.endswith((" inf", " nan")),  # a candidate may answer for what it does to these
+            m.sample.endswith(NOT_FINITE),  # a candidate may answer for what it does to these
         ),
     )
     kept: list[Mismatch] = []
@@ -243,24 +284,76 @@ class _Runs:
 
         Gradients differ on one side only, more often than not: a root of zero, a division of nothing.
         """
-        found: dict[tuple[str, frozenset[bool]], Reference] = {}
-        for reference in self.references:
-            if not (reference.first.returned and reference.sample.differentiable and not reference.twin):
+        chosen = [r for r in self._one_for_each_way() if _has_plain_floats(r.first.arguments)]
+        chosen += [r for r in self.references if r.sample.label.endswith(NOT_FINITE) and r.first.returned][:_NOT_FINITE]
+        for reference in chosen:
+            if self._is_over():
+                break
+            if reference.sample.label == REQUIRING_GRAD:
                 continue
-            arguments = reference.first.arguments
-            if reference.sample.label == REQUIRING_GRAD or not is_finite(arguments):
-                continue  # gradients behind an inf or nan are what nobody asked for
-            if _has_plain_floats(arguments):
-                for decision in self._decisions:
-                    sides = frozenset(reference.sides.get(decision.key, ()))
-                    if sides:
-                        found.setdefault((decision.key, sides), reference)
-        for reference in {reference.sample.label: reference for reference in found.values()}.values():
-            if not self._is_over():
-                self._add(reference.sample, requiring_grad, of=reference, twin=True)
-        if any(reference.twin and reference.first.gradient_error is not None for reference in self.references):
+            known = len(self.references)
+            self._add(reference.sample, requiring_grad, of=reference, twin=True)
+            if not is_finite(reference.first.arguments):
+                # an inf or nan that the program reads: gradients behind it mean nothing
+                self.references[known:] = [added for added in self.references[known:] if _is_all_finite(added.first)]
+        if any(r.twin and r.first.gradient_error is not None for r in self.references):
             # nobody takes gradients of a program that has none on one of its sides (an operator without a backward)
             self.references[:] = [reference for reference in self.references if not reference.twin]
+
+    def change_modes(self) -> None:
+        """One input set for each way that a decision went, in the modes that nobody declared."""
+        chosen = self._one_for_each_way()[:_MODES] or self.references[:1]
+        for reference in [r for r in chosen if r.first.returned]:
+            for mode in other_modes(self._original.build()):
+                if not self._is_over():
+                    self._add(reference.sample, mode, of=reference, twin=True)
+
+    def _one_for_each_way(self) -> list[Reference]:
+        """An input set for each set of sides that a decision took."""
+        found: dict[tuple[str, frozenset[bool]], Reference] = {}
+        for reference in self.references:
+            usable = reference.first.returned and not reference.twin and is_finite(reference.first.arguments)
+            for decision in self._decisions if usable and reference.sample.differentiable else ():
+                sides = frozenset(reference.sides.get(decision.key, ()))
+                if sides:
+                    found.setdefault((decision.key, sides), reference)
+        return list({reference.sample.label: reference for reference in found.values()}.values())
+
+    def meet(self) -> Iterator[Mismatch]:
+        """What the sides leave where they meet, on inputs that take the side which the compiled program skips."""
+        for decision in self._decisions:
+            block = self._recorder.blocks.get(decision.key)
+            if block is None or decision.compiled is None:
+                continue
+            taking = [r for r in self.references if self._takes_other(r, decision)][:_MEETINGS]
+            untouched = []
+            for reference in taking:
+                if self._is_over():
+                    break
+                as_it_is = self._left(reference, decision.key)
+                with self._recorder.forced(decision.key, decision.compiled):
+                    forced = self._left(reference, decision.key)
+                if as_it_is is None or forced is None:
+                    continue
+                found = told(as_it_is, forced)
+                if found is not None:
+                    yield _met(reference, *found)
+                untouched.append(is_untouched(as_it_is, forced))
+            if decision.compiled in block.skips and untouched and all(untouched):
+                yield _void(taking[0], len(untouched))
+
+    def _takes_other(self, reference: Reference, decision: Decision) -> bool:
+        sides = reference.sides.get(decision.key, set())
+        return reference.first.returned and not reference.twin and (not decision.compiled) in sides
+
+    def _left(self, reference: Reference, key: str) -> list[Mapping[str, Frozen]] | None:
+        """What one run leaves at a decision's meeting places; None where it does not return."""
+        self._recorder.meetings.take(key)
+        patience = _patience(self.references, self._options)
+        calls = run_sample(self._original, reference.sample, twice=False, patience=patience, once=True)
+        left = self._recorder.meetings.take(key)
+        self._recorder.take()
+        return left if calls is not None and calls[0].returned else None
 
     def _is_over(self) -> bool:
         return time.perf_counter() > self._until
@@ -290,6 +383,9 @@ class _Runs:
             return
         note()
         reference = Reference(sample, calls, before=before.label if before is not None else "", twin=twin)
+        reference.rerun = lambda entry, moved: run_sample(
+            entry, moved, twice=twice or calls[0].state_changed, patience=patience, before=before
+        )
         reference.base = of.base if of is not None else given.label
         reference.derive = derive if of is None else lambda base: derive(of.derive(base))
         reference.distances, reference.sides = seen[0]
@@ -298,6 +394,26 @@ class _Runs:
                 reference.traced = run_sample(self._original, sample, twice=twice, patience=patience, before=before)
             self._recorder.take()
         self.references.append(reference)
+
+
+def _met(reference: Reference, name: str, how: str) -> Mismatch:
+    expected, _, got = how.partition(", and ")
+    label, declared = reference.sample.label, reference.sample.declared
+    return Mismatch(
+        label, declared, TRACED_PATH, MEETING, f"{name} {expected}", f"{got} from the side that is compiled"
+    )
+
+
+def _void(reference: Reference, count: int) -> Mismatch:
+    inputs = "the one input that takes it" if count == 1 else f"{count} inputs that take it"
+    return Mismatch(
+        reference.sample.label,
+        reference.sample.declared,
+        TRACED_PATH,
+        MEETING,
+        "something that the block does",
+        f"nothing, on {inputs}: no input shows what is skipped",
+    )
 
 
 # --------------------------------------------------------------------------------------------------------------- runs
@@ -324,20 +440,21 @@ def run_sample(
     patience: Patience | None,
     before: Sample | None = None,
     between: Callable[[], None] = lambda: None,
+    once: bool = False,
 ) -> list[Outcome] | None:
     """A fresh instance on fresh arguments, once or twice; a second time in any case where the first changed its state.
 
     Where it is called twice, it is called once more on the arguments of `before`: state that was taken from one input
-    shows on another. `between` is called before that.
+    shows on another. `between` is called before that. `once`: a single time, whatever it changes.
 
     An entry that cannot be built or has no arguments for the sample gives one outcome with that exception. None: an
     input of our own making was more than `patience` allows, and says nothing.
     """
     if sample.declared or patience is None:
-        return _run_sample(entry, sample, twice, before, between)
+        return _run_sample(entry, sample, twice, before, between, once)
     try:
         with limited(patience.seconds * (3 if twice else 1), patience.memory):
-            outcomes = _run_sample(entry, sample, twice, before, between)
+            outcomes = _run_sample(entry, sample, twice, before, between, once)
     except (TooMuch, MemoryError):
         return None
     error = outcomes[-1].error
@@ -345,15 +462,15 @@ def run_sample(
 
 
 def _run_sample(
-    entry: Entry, sample: Sample, twice: bool, before: Sample | None, between: Callable[[], None]
+    entry: Entry, sample: Sample, twice: bool, before: Sample | None, between: Callable[[], None], once: bool
 ) -> list[Outcome]:
     try:
-        program = entry.build()
+        program = sample.prepare(entry.build())
     except (Exception, SystemExit) as error:
         return [_not_run(raised(error))]
     outcomes: list[Outcome] = []
     for number, given in enumerate((sample, sample, *((before,) if before is not None else ()))):
-        if number and not (twice or outcomes[0].state_changed):
+        if number and (once or not (twice or outcomes[0].state_changed)):
             break
         if number == 2:
             between()
@@ -421,7 +538,7 @@ def _eager_mismatches(
                     with traced_path.assumed(options.targets):
                         traced = run_sample(program, sample, twice=twice, patience=patience, before=before)
                     if traced is None:
-                        yield _overdone(sample, "traced path")
+                        yield _overdone(sample, TRACED_PATH)
                     else:
                         yield from _traced_path_mismatches(reference, traced)
     for reference in itertools.chain.from_iterable(wanted.values()):
@@ -434,10 +551,10 @@ def _overdone(sample: Sample, where: str) -> Mismatch:
 
 def _traced_path_mismatches(reference: Reference, traced: Sequence[Outcome]) -> Iterator[Mismatch]:
     if reference.traced is not None and any(
-        True for _ in mismatches(reference, reference.traced, "traced path", REORDERED)
-    ):
-        return
-    yield from mismatches(reference, traced, "traced path", REORDERED)
+        True for _ in mismatches(reference, reference.traced, TRACED_PATH, REORDERED)
+    ):  # the program asks how it is run, and does something else there
+        reference = replace(reference, calls=reference.traced)
+    yield from mismatches(reference, traced, TRACED_PATH, REORDERED)
 
 
 def mismatches(
@@ -445,17 +562,39 @@ def mismatches(
 ) -> Iterator[Mismatch]:
     """How the calls of another program differ from those of the original on the same input."""
     sample = reference.sample
-    tolerance = replace(tolerance, magnitude=magnitude(reference.first.arguments))
     for number, (expected, got) in enumerate(zip(reference.calls, outcomes)):
         label = sample.label + ("", ", second call", f", then {reference.before}")[number]
         found = list(_call_mismatches(expected, got, where, tolerance, label, sample.declared))
-        yield from found
+        if reference.witness is not None and any(mismatch.aspect in _NUMERIC for mismatch in found):
+            answers = reference.witness.moved(reference.number)
+            moved = tuple((amount, calls[number]) for amount, calls in answers if number < len(calls))
+            if moved:
+                found = list(_call_mismatches(expected, got, where, tolerance, label, sample.declared, moved))
+                reference.witness.judged(wrong=any(mismatch.aspect in _NUMERIC for mismatch in found))
+        yield from (replace(mismatch, narrower=True) for mismatch in found) if sample.mode else found
         if any(mismatch.aspect != _RANDOM for mismatch in found):
             return
 
 
+TRACED_PATH = "traced path"
+SIDE_EFFECT = "side effect"
+"""The aspect in which the path that tracing picks leaves other state than eager behind, where that is no tensor."""
+MEETING = "meeting"
+"""The aspect in which the sides of a decision differ where they meet, whatever comes of it later."""
+_NUMERIC = ("value", "mutation", "gradient")
+"""Aspects in which results may differ by rounding."""
+MovedCall = Sequence[tuple[float, Outcome]]
+"""One call of `witness.Moved`."""
+
+
 def _call_mismatches(
-    expected: Outcome, got: Outcome, where: str, tolerance: Tolerance, label: str, declared: bool
+    expected: Outcome,
+    got: Outcome,
+    where: str,
+    tolerance: Tolerance,
+    label: str,
+    declared: bool,
+    moved: MovedCall = (),
 ) -> Iterator[Mismatch]:
     deliberate = expected.error is not None and expected.error.deliberate
     stopped = expected.error is None and got.error is not None and got.error.deliberate
@@ -471,7 +610,9 @@ def _call_mismatches(
     elif expected.error is not None and got.error is not None:
         yield from _error_mismatches(expected.error, got.error, mismatch, where == "eager", declared)
     else:
-        for found in outcome_differences(expected, got, tolerance, everything=where == "eager"):
+        for found in outcome_differences(expected, got, tolerance, everything=where == "eager", moved=moved):
+            if found.aspect == SIDE_EFFECT and where != TRACED_PATH:
+                continue  # what runs while tracing leaves none behind, whatever was rewritten
             yield mismatch(found.aspect, found.expected, found.got)
         if where == "eager" and expected.random != got.random:
             yield mismatch(_RANDOM, "the generator's state after the original", "another one")
@@ -490,7 +631,7 @@ def _error_mismatches(
 
 
 def outcome_differences(
-    expected: Outcome, got: Outcome, tolerance: Tolerance, *, everything: bool = True
+    expected: Outcome, got: Outcome, tolerance: Tolerance, *, everything: bool = True, moved: MovedCall = ()
 ) -> Iterator[Difference]:
     """Differences of two calls that returned: results first, then effects, then gradients.
 
@@ -500,31 +641,41 @@ def outcome_differences(
         return
     if not everything:
         tolerance = replace(tolerance, identity=False)
-    yield from differences(expected.result, got.result, tolerance)
-    for found in differences(expected.arguments, got.arguments, tolerance):
+    yield from differences(expected.result, got.result, tolerance, noise=_noise(moved, lambda call: call.result))
+    noise = _noise(moved, lambda call: call.arguments)
+    for found in differences(expected.arguments, got.arguments, tolerance, noise=noise):
         yield Difference("mutation", f"arguments{found.place}", found.expected, found.got)
-    yield from _effect_differences(expected.effects, got.effects, tolerance, everything)
+    yield from _effect_differences(expected.effects, got.effects, tolerance, everything, moved)
     if everything:
         for name in sorted(got.rebound - expected.rebound):
             yield Difference("mutation", name, f"self.{name} is the same tensor as before", "another one in its place")
-    yield from gradient_differences(expected, got, tolerance)
+    yield from gradient_differences(expected, got, tolerance, moved)
+
+
+def _noise(moved: MovedCall, part: Callable[[Outcome], Frozen | None]) -> Noise:
+    found = [(amount, part(call)) for amount, call in moved]
+    return Noise(tuple((amount, value) for amount, value in found if value is not None))
 
 
 def _effect_differences(
-    expected: Mapping[str, Frozen], got: Mapping[str, Frozen], tolerance: Tolerance, everything: bool
+    expected: Mapping[str, Frozen], got: Mapping[str, Frozen], tolerance: Tolerance, everything: bool, moved: MovedCall
 ) -> Iterator[Difference]:
     for name in dict.fromkeys((*expected, *got)):
         one, other = expected.get(name), got.get(name)
+        told = name if " " in name or name.startswith("self.") else f"self.{name}"
+        aspect = "mutation" if everything or isinstance(one or other, FrozenTensor) else SIDE_EFFECT
         if one is None or other is None:
-            changed, unchanged = f"self.{name} changed", f"self.{name} unchanged"
-            if everything or isinstance(one or other, FrozenTensor):
-                yield Difference("mutation", name, *((unchanged, changed) if one is None else (changed, unchanged)))
+            changed, unchanged = f"{told} changed", f"{told} unchanged"
+            yield Difference(aspect, name, *((unchanged, changed) if one is None else (changed, unchanged)))
             continue
-        for found in differences(one, other, tolerance):
-            yield Difference("mutation", name, f"self.{name}: {found.expected}", f"self.{name}: {found.got}")
+        noise = _noise(moved, lambda call, name=name: call.effects.get(name))  # type: ignore[misc]
+        for found in differences(one, other, tolerance, noise=noise):
+            yield Difference(aspect, name, f"{told}: {found.expected}", f"{told}: {found.got}")
 
 
-def gradient_differences(expected: Outcome, got: Outcome, tolerance: Tolerance) -> Iterator[Difference]:
+def gradient_differences(
+    expected: Outcome, got: Outcome, tolerance: Tolerance, moved: MovedCall = ()
+) -> Iterator[Difference]:
     """Where both were asked for gradients; one of nothing but zeros is as good as none."""
     if not (expected.differentiated and got.differentiated):
         return
@@ -534,7 +685,7 @@ def gradient_differences(expected: Outcome, got: Outcome, tolerance: Tolerance) 
         return
     if expected.gradients is None and got.gradients is None:
         return
-    tolerance = replace(tolerance, identity=False)
+    tolerance = replace(tolerance, identity=False, signs=False)
     one, other = expected.gradients or {}, got.gradients or {}
     for name in dict.fromkeys((*one, *other)):
         first, second = one.get(name), other.get(name)
@@ -544,7 +695,8 @@ def gradient_differences(expected: Outcome, got: Outcome, tolerance: Tolerance) 
                 texts = (f"of {name}", f"none of {name}")
                 yield Difference("gradient", name, *(texts if second is None else texts[::-1]))
             continue
-        for found in differences(first, second, tolerance):
+        noise = _noise(moved, lambda call, name=name: (call.gradients or {}).get(name))  # type: ignore[misc]
+        for found in differences(first, second, tolerance, noise=noise):
             yield Difference("gradient", name, f"of {name}: {found.expected}", f"of {name}: {found.got}")
 
 

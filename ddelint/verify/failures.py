@@ -32,7 +32,7 @@ _OPERATOR = re.compile(
 )
 _SPECIALIZED = re.compile(r"[Cc]onstraints violated|ConstraintViolation|specialized it to be a constant")
 _FAILURE = re.compile(
-    r"[Pp]ending unbacked symbol|PendingUnbackedSymbolNotFound|unhashable type: .*Sym(?:Int|Float|Bool)"
+    r"[Pp]ending unbacked symbol|PendingUnbackedSymbolNotFound|unhashable type: .{0,200}Sym(?:Int|Float|Bool)"
     r"|\bSym(?:Int|Float|Bool)\b|\bSymNodeVariable\b|[Dd]ata[- ]dependent|\bunbacked\b|(?<![\w.])z?u[f]?\d+(?!\w)"
 )
 _UNBACKED = re.compile(r"\bwith unbacked symints?\b|^ +args\[\d+\]: [^\n]*(?<![\w.])u\d+\b", re.MULTILINE)
@@ -76,7 +76,7 @@ def question(
     """What `target` asked when it raised `error`; None where no code of the user's can be named.
 
     `until` is the code of the caller of the front end: frames above it don't count. `fallback` is blamed where neither
-    the exception nor its text names a line of the user's; the kind is then `other`, since nothing there can be mended.
+    the exception nor its text names a line of the user's; the kind is then `other`, since nothing there can be fixed.
     """
     chain = causes(error)
     inside = Paths(paths)

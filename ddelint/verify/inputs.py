@@ -10,6 +10,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -21,6 +22,8 @@ from ddelint.verify.calls import letting_gradients_flow
 
 REQUIRING_GRAD = "inputs that require grad"
 """Label of the variation that lets gradients flow into floating-point inputs."""
+NOT_FINITE = (" inf", " -inf", " nan")
+"""How labels of inputs with infinities and NaN of our own making end."""
 _LOOKED_AT = 8
 """Declared inputs from which ranges and sizes are learned."""
 _LARGEST = 1 << 22
@@ -37,6 +40,10 @@ class Sample:
     make: Callable[[], Arguments]
     differentiable: bool = True
     """Whether gradients mean something (not behind an inf or nan of our own making)."""
+    prepare: Callable[[Any], Any] = lambda program: program
+    """Brings a program that was built into another mode than it was declared in."""
+    mode: str = ""
+    """Which one."""
 
 
 Transform = Callable[[torch.Tensor], torch.Tensor]
@@ -102,14 +109,66 @@ def _digest(entry: Entry, seed: int) -> int | None:
 
 
 def requiring_grad(sample: Sample) -> Sample:
-    """The same input with gradients flowing into its floating-point tensors."""
+    """The same input with gradients flowing into its floating-point tensors, infinities and NaN or not."""
 
     def make() -> Arguments:
         leaves, spec = pytree.tree_flatten(sample.make())
         args, kwargs = pytree.tree_unflatten([_letting_flow(leaf) for leaf in leaves], spec)
         return tuple(args), dict(kwargs)
 
-    return replace(sample, label=f"{sample.label}, requiring grad", declared=False, make=make)
+    label = f"{sample.label}, requiring grad"
+    return replace(sample, label=label, declared=False, make=make, differentiable=True)
+
+
+def other_modes(program: Any) -> Iterator[Callable[[Sample], Sample]]:
+    """The same input in what nobody declared: train() or eval(), whichever it is not; double precision; strides."""
+    if isinstance(program, torch.nn.Module):
+        yield partial(_in_training, not program.training)
+    yield _in_double
+    yield _strided
+
+
+def _in_training(training: bool, sample: Sample) -> Sample:
+    mode = "in train()" if training else "in eval()"
+    return _in_mode(sample, mode, prepare=lambda program: program.train(training))
+
+
+def _in_double(sample: Sample) -> Sample:
+    def widened(leaf: Any) -> Any:
+        is_single = isinstance(leaf, torch.Tensor) and leaf.dtype is torch.float32 and is_ordinary(leaf)
+        return leaf.detach().double().requires_grad_(leaf.requires_grad) if is_single else leaf
+
+    return _in_mode(
+        sample,
+        "in double precision",
+        change=widened,
+        prepare=lambda program: program.double() if isinstance(program, torch.nn.Module) else program,
+    )
+
+
+def _strided(sample: Sample) -> Sample:
+    def spread(leaf: Any) -> Any:
+        if not isinstance(leaf, torch.Tensor) or not is_ordinary(leaf) or not leaf.dim() or leaf.requires_grad:
+            return leaf
+        return torch.stack((leaf, leaf), -1)[..., 0]
+
+    return _in_mode(sample, "with strides", change=spread)
+
+
+def _in_mode(
+    sample: Sample,
+    mode: str,
+    *,
+    change: Callable[[Any], Any] = lambda leaf: leaf,
+    prepare: Callable[[Any], Any] = lambda program: program,
+) -> Sample:
+    def make() -> Arguments:
+        leaves, spec = pytree.tree_flatten(sample.make())
+        args, kwargs = pytree.tree_unflatten(list(map(change, leaves)), spec)
+        return tuple(args), dict(kwargs)
+
+    label = f"{sample.label}, {mode}"
+    return replace(sample, label=label, declared=False, make=make, prepare=prepare, mode=mode)
 
 
 def _letting_flow(leaf: Any) -> Any:
@@ -246,7 +305,7 @@ def _sample(entry: Entry, label: str, changes: dict[int, Transform], seed: int) 
         args, kwargs = pytree.tree_unflatten(leaves, spec)
         return tuple(args), dict(kwargs)
 
-    return Sample(label, False, make, differentiable=not label.endswith((" inf", " nan")))
+    return Sample(label, False, make, differentiable=not label.endswith(NOT_FINITE))
 
 
 def _applied(transform: Transform, leaf: torch.Tensor) -> torch.Tensor:
@@ -374,14 +433,17 @@ def _spread(total: int, parts: int) -> torch.Tensor:
 
 def _of_float(example: torch.Tensor) -> Iterator[tuple[str, Transform]]:
     del example
-    for value in (0.0, 1.0, -1.0, 0.5, 2.0, 1e4, -1e4, 1e-6, math.inf, math.nan):
+    for value in (0.0, 1.0, math.nan, -1.0, 0.5, math.inf, 2.0, -0.0, 1e4, -1e4, 1e-6, -math.inf):
         yield f"{value:g}", _filled(value)
 
 
 def _of_floats(example: torch.Tensor) -> Iterator[tuple[str, Transform]]:
     yield "all zero", _filled(0.0)
+    yield "one nan", _flat(lambda r: _set(r, -1, math.nan))
     yield "large", lambda t: t * 1e4
     yield "negative", lambda t: -t.abs()
+    yield "one inf", _flat(lambda r: _set(r, -1, math.inf))
+    yield "all -0.0", _filled(-0.0)
     yield "all equal", _filled(0.5)
     yield "positive", lambda t: t.abs()
     if example.numel() > 1:
@@ -392,8 +454,7 @@ def _of_floats(example: torch.Tensor) -> Iterator[tuple[str, Transform]]:
         yield "all rows alike", lambda t: t[:1].expand_as(t).clone()
     yield "all one", _filled(1.0)
     yield "sorted", _flat(lambda r: r.sort().values)
-    yield "one inf", _flat(lambda r: _set(r, -1, math.inf))
-    yield "one nan", _flat(lambda r: _set(r, -1, math.nan))
+    yield "one -inf", _flat(lambda r: _set(r, -1, -math.inf))
 
 
 def _of_pairs(seen: _Seen) -> Iterator[tuple[str, dict[int, Transform]]]:

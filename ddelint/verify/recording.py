@@ -6,7 +6,7 @@ import ast
 import builtins
 import contextlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
@@ -16,6 +16,7 @@ from ddelint.sites import locate
 from ddelint.source import SourceError, SourceFile
 from ddelint.trace.overlay import live_functions
 from ddelint.verify.distances import COMPARE, Shape, difference, distance, parts_of
+from ddelint.verify.meeting import Block, Meetings, block_of
 
 _RECORD = "__ddelint_record__"
 
@@ -27,6 +28,10 @@ class Recorder:
         self._seen: dict[str, set[bool]] = {}
         self._nearest: dict[tuple[str, bool], float] = {}
         self._differences: dict[str, dict[int, tuple[str, Any]]] = {}
+        self.meetings = Meetings()
+        self.blocks: dict[str, Block] = {}
+        """What is kept where the sides of a decision meet, for those of which the compiled side is known."""
+        self._forced: dict[str, bool] = {}
         self.shapes: dict[str, Shape] = {}
         """How each decision's test is built of comparisons, where it is."""
         self.missing: tuple[str, ...] = ()
@@ -58,6 +63,24 @@ class Recorder:
             for side in (True, False):
                 far = distance(self.shapes[key], differences, side)
                 self._nearest[key, side] = min(far, self._nearest.get((key, side), far))
+        return self._forced.get(key, value)
+
+    @contextlib.contextmanager
+    def forced(self, key: str, side: bool) -> Iterator[None]:
+        """Within, the decision `key` goes to `side` whatever its test says."""
+        self._forced[key] = side
+        try:
+            yield
+        finally:
+            del self._forced[key]
+
+    def meet(self, key: str, values: Mapping[str, Any]) -> None:
+        """Both sides of a decision come here; `values` are the local ones."""
+        self.meetings.note(key, values, self.blocks[key].names)
+
+    def leave(self, key: str, value: Any) -> Any:
+        """A function with a decision that may return returns `value`; gives it back."""
+        self.meetings.note_returned(key, value)
         return value
 
 
@@ -101,6 +124,7 @@ def _instrumented(
     wanted: dict[_Position, list[str]] = {}
     compared: dict[_Position, tuple[str, int, str]] = {}
     missing = []
+    meeting: dict[_Position, str] = {}
     for decision in decisions:
         site = locate(source, decision.span)
         node = site.node if site is not None else None
@@ -110,10 +134,17 @@ def _instrumented(
             missing.append(decision.key)
             continue
         wanted.setdefault(_position(node), []).append(decision.key)
+        statement = site.statement if site is not None else None
+        if decision.compiled is not None and isinstance(statement, ast.If) and statement.test is node:
+            function = site.function if site is not None else None
+            loops = any(isinstance(parent, (ast.For, ast.While)) for parent in source.ancestors(statement))
+            recorder.blocks[decision.key] = block_of(statement, function or source.tree, loops)
+            meeting[_position(node)] = decision.key
         shape, parts = parts_of(node)
         if shape is not None and not any(_position(part.node) in compared for part in parts):
             recorder.shapes[decision.key] = shape
             compared |= {_position(p.node): (decision.key, number, p.sign) for number, p in enumerate(parts)}
+    _Meeting(meeting).visit(tree)
     wrapped: ast.Module = _Wrapper(wanted, compared).visit(tree)  # type: ignore[assignment]
     try:
         recording_code = compile(wrapped, filename, "exec", dont_inherit=True)
@@ -127,6 +158,61 @@ _Position = tuple[int, int, int, int]
 
 def _position(node: ast.expr) -> _Position:
     return node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0
+
+
+class _Meeting(ast.NodeTransformer):
+    """`record.meet(key, locals())` behind an `if`; where an arm returns, each `return E` of its function notes E."""
+
+    def __init__(self, wanted: dict[_Position, str]) -> None:
+        self._wanted = wanted
+        self._returning: list[list[str]] = []
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """A function: its decisions with an arm that returns."""
+        self._returning.append(
+            [
+                self._wanted[_position(inner.test)]
+                for inner in _own_nodes(node)
+                if isinstance(inner, ast.If)
+                and _position(inner.test) in self._wanted
+                and any(isinstance(part, ast.Return) for part in ast.walk(inner))
+            ]
+        )
+        visited = self.generic_visit(node)
+        self._returning.pop()
+        return visited
+
+    visit_AsyncFunctionDef = visit_FunctionDef  # type: ignore[assignment]
+
+    def visit_Return(self, node: ast.Return) -> ast.AST:
+        """The value is noted for each of the function's decisions that may return."""
+        for key in self._returning[-1] if self._returning else ():
+            value = node.value if node.value is not None else ast.Constant(None)
+            node.value = _call("leave", ast.Constant(key), value, at=node)
+        return node
+
+    def visit_If(self, node: ast.If) -> Any:
+        """The statement, and its meeting place behind it."""
+        key = self._wanted.get(_position(node.test))
+        self.generic_visit(node)
+        if key is None or (self._returning and key in self._returning[-1]):
+            return node
+        values = ast.Call(ast.Name("locals", ast.Load()), [], [])
+        meet = ast.Expr(_call("meet", ast.Constant(key), values, at=node))
+        return [node, ast.fix_missing_locations(ast.copy_location(meet, node))]
+
+
+def _own_nodes(function: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a function without those of functions inside it."""
+    for child in ast.iter_child_nodes(function):
+        if not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            yield child
+            yield from _own_nodes(child)
+
+
+def _call(method: str, *arguments: ast.expr, at: ast.stmt) -> ast.expr:
+    function = ast.Attribute(ast.Name(_RECORD, ast.Load()), method, ast.Load())
+    return ast.fix_missing_locations(ast.copy_location(ast.Call(function, list(arguments), []), at))
 
 
 class _Wrapper(ast.NodeTransformer):

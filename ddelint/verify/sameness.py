@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
+from collections import deque
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
@@ -14,41 +16,34 @@ _SEQUENCES = {"list", "tuple", "torch.Size", "torch.fx.immutable_collections.imm
 _DEEPEST = 12
 """Levels of nesting that are kept; what lies below counts as opaque."""
 _LONGEST_TEXT = 120
+SIGN_OF_ZERO = "sign of zero"
+"""The aspect in which 0.0 and -0.0 differ."""
 
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How far apart two floating-point numbers may be.
+    """How far apart two floating-point numbers may be; bit-equal ones are never looked at twice.
 
-    `factor` widens the defaults of torch.testing.assert_close for each dtype. `scaled` (for float32, others by their
-    precision) adds that fraction of the largest magnitude around, in the tensor or `magnitude`, say of the inputs:
-    sums that are taken in another order lose digits where large terms cancel. `identity`: what isn't a value counts,
-    too (the device, the kind of sequence, whether a result is a view, whether it carries gradients).
+    `ulps`: units in the last place of the expected number itself, element by element. `noise`: how often what the
+    original's own result moves by when its inputs move by a rounding error (see `witness`), element by element: where
+    large terms cancel, or many are summed, other orders of summation lose as much. Nothing else widens it: neither a
+    large number elsewhere in the tensor nor one among the arguments. `identity`: what isn't a value counts, too (the
+    device, the kind of sequence, whether a result is a view, whether it carries gradients). `signs`: 0.0 is not -0.0.
     """
 
-    factor: float = 1.0
-    scaled: float = 1e-6
-    magnitude: float = 0.0
+    ulps: float = 8.0
+    noise: float = 64.0
     identity: bool = True
+    signs: bool = True
 
 
 EXACT = Tolerance()
-"""Eager against eager: the defaults of torch.testing.assert_close, but for what cancellation loses."""
-REORDERED = Tolerance(factor=8.0, scaled=1e-5)
+"""Eager against eager."""
+REORDERED = Tolerance(ulps=16.0, noise=128.0, signs=False)
 """The path that tracing picks against the original: one sum may stand for many, or another order be taken."""
-COMPILED = Tolerance(factor=20.0, scaled=1e-5, identity=False)
-"""Compiled against eager: fused kernels round elsewhere."""
-
-_DEFAULTS: dict[torch.dtype, tuple[float, float]] = {
-    torch.float16: (1e-3, 1e-5),
-    torch.bfloat16: (1.6e-2, 1e-5),
-    torch.float32: (1.3e-6, 1e-5),
-    torch.float64: (1e-7, 1e-7),
-    torch.complex32: (1e-3, 1e-5),
-    torch.complex64: (1.3e-6, 1e-5),
-    torch.complex128: (1e-7, 1e-7),
-}
-"""(relative, absolute), as documented for torch.testing.assert_close."""
+COMPILED = Tolerance(ulps=64.0, noise=256.0, identity=False, signs=False)
+"""Compiled against eager: fused kernels round elsewhere. Inductor's vectorized elementary functions (SLEEF, its own
+polynomials for erf and tanh) are documented to a few units in the last place each, and a kernel chains many."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +91,7 @@ Frozen = FrozenTensor | Constant | Container | Opaque
 
 @dataclass(frozen=True)
 class Difference:
-    """One difference. `aspect`: value, dtype, shape, type, device, layout, stride, alias, requires_grad."""
+    """One difference. `aspect`: value, sign of zero, dtype, shape, type, device, layout, stride, alias, ..."""
 
     aspect: str
     place: str
@@ -105,10 +100,14 @@ class Difference:
 
 
 class Freezer:
-    """Freezes values; `owners` says whose memory a tensor may share (storage address → name)."""
+    """Freezes values; `owners` says whose memory a tensor may share (storage address → name).
 
-    def __init__(self, owners: Mapping[int, str] | None = None) -> None:
+    `modules`: a module is kept with its state (else it is opaque).
+    """
+
+    def __init__(self, owners: Mapping[int, str] | None = None, *, modules: bool = False) -> None:
         self._owners = owners or {}
+        self._modules = modules
         self._open: set[int] = set()
 
     def freeze(self, value: Any, depth: int = 0) -> Frozen:
@@ -129,10 +128,15 @@ class Freezer:
 
     def _container(self, value: Any, depth: int) -> Frozen:
         kind = kind_of(value)
+        if isinstance(value, dict):
+            pairs = entries(value)
+            return Container(
+                kind, tuple(_key(key) for key, _ in pairs), tuple(self.freeze(part, depth) for _, part in pairs)
+            )
         if isinstance(value, Mapping):
             keys = tuple(value)
             return Container(kind, tuple(map(_key, keys)), tuple(self.freeze(value[key], depth) for key in keys))
-        if isinstance(value, (list, tuple)):
+        if isinstance(value, (list, tuple, deque)):
             return Container(kind, tuple(range(len(value))), tuple(self.freeze(part, depth) for part in value))
         if isinstance(value, Set):
             return Constant(kind, frozenset(map(_key, value)))
@@ -145,14 +149,31 @@ class Freezer:
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
             names = tuple(field.name for field in dataclasses.fields(value))
             return Container(kind, names, tuple(self.freeze(getattr(value, name, None), depth) for name in names))
+        if self._modules and isinstance(value, torch.nn.Module):
+            return self._module(value, depth)
+        if isinstance(value, itertools.count):
+            return Constant(kind, repr(value))
         if isinstance(value, (torch.nn.Module, type, torch.Generator)) or callable(value):
             return Opaque(kind)
-        attributes = getattr(value, "__dict__", None)
-        if isinstance(attributes, dict):
+        attributes = attributes_of(value)
+        if attributes:
             return Container(
                 kind, tuple(attributes), tuple(self.freeze(part, depth) for part in list(attributes.values()))
             )
         return Opaque(kind)
+
+    def _module(self, module: torch.nn.Module, depth: int) -> Frozen:
+        """Its tensors, and the attributes of its own class."""
+        parts: dict[str, Any] = {
+            name: tensor
+            for name, tensor in itertools.chain(module.named_parameters(), module.named_buffers())
+            if not torch.nn.parameter.is_lazy(tensor)
+        }
+        for prefix, inner in module.named_modules():
+            for name, value in list(vars(inner).items()):
+                if not name.startswith("_") and not isinstance(value, torch.nn.Module):
+                    parts[f"{prefix}.{name}"] = value
+        return Container(kind_of(module), tuple(parts), tuple(self.freeze(part, depth) for part in parts.values()))
 
     def _tensor(self, tensor: torch.Tensor) -> FrozenTensor:
         aliases: frozenset[str] = frozenset()
@@ -177,6 +198,30 @@ class Freezer:
             requires_grad=tensor.requires_grad,
             aliases=aliases,
         )
+
+
+def attributes_of(value: Any) -> dict[str, Any]:
+    """What an object holds in its `__dict__` and its slots."""
+    slots = [name for kind in type(value).__mro__ for name in _slots(kind) if hasattr(value, name)]
+    return {**(getattr(value, "__dict__", None) or {}), **{name: getattr(value, name) for name in slots}}
+
+
+def entries(value: dict[Any, Any]) -> list[tuple[Any, Any]]:
+    """What a dictionary itself holds: one that loads its values when asked is not asked."""
+    return list(builtin_class(value).items(value))
+
+
+def builtin_class(value: Any) -> Any:
+    """The class of Python's that a container is one of: its methods run no code of the user's subclass."""
+    return next(kind for kind in type(value).__mro__ if kind.__module__ in ("builtins", "collections"))
+
+
+def _slots(kind: type) -> tuple[str, ...]:
+    slots = vars(kind).get("__slots__", ())
+    return (slots,) if isinstance(slots, str) else tuple(slots) if kind.__module__ not in _BUILT_IN else ()
+
+
+_BUILT_IN = ("builtins", "collections", "typing", "enum")
 
 
 def storage_address(tensor: torch.Tensor) -> int | None:
@@ -214,29 +259,88 @@ def _values(tensor: torch.Tensor) -> torch.Tensor | None:
         return None
 
 
+# ------------------------------------------------------------------------------------------------------------- noise
+
+
+@dataclass(frozen=True)
+class Noise:
+    """How far rounding may move a result: what it became on inputs that were moved by known relative amounts.
+
+    Each of `moved` is (relative amount, the result then). The last amount is a fraction of the others: where a result
+    moves as far all the same, it jumps (a tie is broken, an index differs), which says nothing about rounding.
+    """
+
+    moved: tuple[tuple[float, Frozen], ...] = ()
+
+    def part(self, of: Container, number: int) -> Noise:
+        """That of one part of a container; none where the results are not built alike."""
+        return Noise(
+            tuple(
+                (amount, other.parts[number])
+                for amount, other in self.moved
+                if isinstance(other, Container) and other.keys == of.keys
+            )
+        )
+
+    def of(self, expected: torch.Tensor) -> torch.Tensor:
+        """By element (float64): how many times as much as its inputs, relatively, a number moves in absolute terms."""
+        found = []
+        for amount, other in self.moved:
+            values = _numbers_of(other)
+            if values is None or values.shape != expected.shape:
+                return torch.zeros(expected.shape, dtype=torch.float64)
+            found.append(((values.to(expected.dtype) - expected).abs() / amount).nan_to_num(0.0, 0.0, 0.0))
+        if len(found) < 2:
+            return torch.zeros(expected.shape, dtype=torch.float64)
+        smooth = torch.stack(found[:-1]).amax(0)
+        jumps = found[-1] > _JUMP * smooth
+        return torch.where(jumps, 0.0, smooth)
+
+
+QUIET = Noise()
+"""Where nobody knows."""
+_JUMP = 4.0
+"""Times as steep on the smaller step as on the larger ones: no slope any more."""
+
+
+def _numbers_of(value: Frozen) -> torch.Tensor | None:
+    match value:
+        case FrozenTensor(values=torch.Tensor() as values):
+            return values
+        case Constant(value=float() as number):
+            return torch.tensor(number, dtype=torch.float64)
+    return None
+
+
 # ------------------------------------------------------------------------------------------------------- comparison
 
 
-def differences(expected: Frozen, got: Frozen, tolerance: Tolerance = EXACT, place: str = "") -> Iterator[Difference]:
-    """How `got` differs from `expected`, outermost first."""
+def differences(
+    expected: Frozen, got: Frozen, tolerance: Tolerance = EXACT, place: str = "", noise: Noise = QUIET
+) -> Iterator[Difference]:
+    """How `got` differs from `expected`, outermost first. `noise`: what `expected` became on inputs moved a little."""
     if isinstance(expected, FrozenTensor) and isinstance(got, FrozenTensor):
-        yield from _tensor_differences(expected, got, tolerance, place)
+        yield from _tensor_differences(expected, got, tolerance, place, noise)
     elif isinstance(expected, FrozenTensor) or isinstance(got, FrozenTensor) or type(expected) is not type(got):
         yield Difference("type", place, _describe(expected), _describe(got))
     elif isinstance(expected, Container) and isinstance(got, Container):
-        yield from _container_differences(expected, got, tolerance, place)
+        yield from _container_differences(expected, got, tolerance, place, noise)
     elif expected.kind != got.kind:
         yield Difference("type", place, _describe(expected), _describe(got))
     elif (
         isinstance(expected, Constant)
         and isinstance(got, Constant)
-        and not _constants_agree(expected.value, got.value, tolerance)
+        and not _constants_agree(expected.value, got.value, tolerance, noise)
     ):
         yield Difference("value", place, _describe(expected), _describe(got))
+    elif tolerance.signs and isinstance(expected, Constant) and isinstance(got, Constant):
+        one, other = expected.value, got.value
+        if isinstance(one, float) and one == 0 and math.copysign(1, one) != math.copysign(1, other):
+            yield Difference(SIGN_OF_ZERO, place, str(one), str(other))
 
 
 def _container_differences(
-    expected: Container, got: Container, tolerance: Tolerance, place: str
+    expected: Container, got: Container, tolerance: Tolerance, place: str, noise: Noise
 ) -> Iterator[Difference]:
     if expected.kind != got.kind and (tolerance.identity or not {expected.kind, got.kind} <= _SEQUENCES):
         yield Difference("type", place, _describe(expected), _describe(got))
@@ -247,13 +351,13 @@ def _container_differences(
         else:
             yield Difference("value", place, _short(list(expected.keys)), _short(list(got.keys)))
         return
-    for key, one, other in zip(expected.keys, expected.parts, got.parts):
+    for number, (key, one, other) in enumerate(zip(expected.keys, expected.parts, got.parts)):
         inner = f"{place}[{key!r}]"
-        yield from differences(one, other, tolerance, inner)
+        yield from differences(one, other, tolerance, inner, noise.part(expected, number))
 
 
 def _tensor_differences(
-    expected: FrozenTensor, got: FrozenTensor, tolerance: Tolerance, place: str
+    expected: FrozenTensor, got: FrozenTensor, tolerance: Tolerance, place: str, noise: Noise
 ) -> Iterator[Difference]:
     if expected.dtype != got.dtype:
         yield Difference("dtype", place, _dtype(expected.dtype), _dtype(got.dtype))
@@ -266,9 +370,11 @@ def _tensor_differences(
     if tolerance.identity:
         yield from _identity_differences(expected, got, place)
     if expected.values is not None and got.values is not None:
-        found = _first_difference(expected.values, got.values, tolerance)
+        found = _first_difference(expected.values, got.values, tolerance, noise)
         if found is not None:
             yield Difference("value", place, *found)
+        elif tolerance.signs and _signs_of_zero_differ(expected.values, got.values):
+            yield Difference(SIGN_OF_ZERO, place, "0.0 or -0.0", "the other one")
     elif (expected.values is None) != (got.values is None):
         yield Difference("type", place, _describe(expected), _describe(got))
 
@@ -307,26 +413,25 @@ def _is_contiguous(tensor: FrozenTensor) -> bool:
     return True
 
 
-def _first_difference(expected: torch.Tensor, got: torch.Tensor, tolerance: Tolerance) -> tuple[str, str] | None:
+def _first_difference(
+    expected: torch.Tensor, got: torch.Tensor, tolerance: Tolerance, noise: Noise
+) -> tuple[str, str] | None:
     if expected.shape != got.shape:
         return str(list(expected.shape)), str(list(got.shape))
-    wrong = ~close(expected, got, tolerance)
+    wrong = ~close(expected, got, tolerance, noise)
     if not bool(wrong.any()):
         return None
     index = wrong.nonzero()[0].tolist()
     where = f" at {index}" if index else ""
-    return f"{expected[tuple(index)].item()}{where}", f"{got[tuple(index)].item()}{where}"
+    one, other = (tensor[tuple(index)].item() for tensor in (expected, got))
+    return f"{one}{where}", f"{other}{where}"
 
 
-def magnitude(value: Frozen | None) -> float:
-    """The largest finite magnitude of the floating-point tensors in `value`; 0 where there are none."""
-    match value:
-        case FrozenTensor(values=torch.Tensor() as values) if values.is_floating_point() and values.numel():
-            finite = values[values.isfinite()]
-            return float(finite.abs().max()) if finite.numel() else 0.0
-        case Container(parts=parts):
-            return max(map(magnitude, parts), default=0.0)
-    return 0.0
+def _signs_of_zero_differ(expected: torch.Tensor, got: torch.Tensor) -> bool:
+    if not expected.is_floating_point():
+        return False
+    zeros = (expected == 0) & (got == 0)
+    return bool((zeros & (expected.signbit() != got.signbit())).any())
 
 
 def is_finite(value: Frozen | None) -> bool:
@@ -339,34 +444,38 @@ def is_finite(value: Frozen | None) -> bool:
     return True
 
 
-def close(expected: torch.Tensor, got: torch.Tensor, tolerance: Tolerance = EXACT) -> torch.Tensor:
+def close(
+    expected: torch.Tensor, got: torch.Tensor, tolerance: Tolerance = EXACT, noise: Noise = QUIET
+) -> torch.Tensor:
     """Element by element, whether `got` is `expected` (a bool tensor of their common shape).
 
     Integers and bools exactly; floats within the tolerance of their dtype; NaN and infinities in the same places.
     """
-    if not (expected.is_floating_point() or expected.is_complex()):
-        return expected == got
-    relative, absolute = _DEFAULTS.get(expected.dtype, (1.6e-2, 1e-5))
-    relative, absolute = relative * tolerance.factor, absolute * min(tolerance.factor, 2.0)
+    same = (expected == got) | ((expected != expected) & (got != got))
+    if not (expected.is_floating_point() or expected.is_complex()) or bool(same.all()):
+        return same
+    precision = torch.finfo(expected.dtype)
     wide = torch.complex128 if expected.is_complex() else torch.float64
     one, other = expected.to(wide), got.to(wide)
-    if tolerance.scaled and one.numel():
-        magnitudes = one.abs()
-        finite = magnitudes[magnitudes.isfinite()]
-        largest = float(finite.max()) if finite.numel() else 0.0
-        precision = torch.finfo(expected.dtype).eps / torch.finfo(torch.float32).eps
-        absolute += tolerance.scaled * precision * max(largest, tolerance.magnitude)
-    return torch.isclose(other, one, rtol=relative, atol=absolute, equal_nan=True)
+    # what was computed in single precision may be handed on in double
+    eps = precision.eps if precision.bits < 64 or not _holds_single_precision(one) else torch.finfo(torch.float32).eps
+    allowed = tolerance.ulps * eps * (one.abs() + precision.tiny)
+    allowed = allowed + tolerance.noise * eps * noise.of(one)
+    both_finite = one.isfinite() & other.isfinite()
+    return same | (both_finite & ((one - other).abs() <= allowed))
 
 
-def _constants_agree(expected: Any, got: Any, tolerance: Tolerance) -> bool:
+def _holds_single_precision(values: torch.Tensor) -> bool:
+    """Whether each number is one of single precision, and not just a whole one, which is of either."""
+    parts = torch.view_as_real(values) if values.is_complex() else values
+    finite = parts[parts.isfinite()]
+    return bool((finite.float().double() == finite).all()) and not bool((finite == finite.round()).all())
+
+
+def _constants_agree(expected: Any, got: Any, tolerance: Tolerance, noise: Noise) -> bool:
     if isinstance(expected, float) and isinstance(got, float):
-        if math.isnan(expected) or math.isnan(got):
-            return math.isnan(expected) and math.isnan(got)
-        if math.isinf(expected) or math.isinf(got):
-            return expected == got
-        # read from float32 tensors more often than not
-        return abs(expected - got) <= 1e-5 + 1.3e-6 * tolerance.factor * abs(expected)
+        one, other = (torch.tensor(value, dtype=torch.float64) for value in (expected, got))
+        return bool(close(one, other, tolerance, noise))
     return bool(expected == got)
 
 

@@ -100,8 +100,19 @@ def treat(
 ) -> Row:
     """Copy a program into `folder`, let ddelint rewrite the copy, judge both.
 
-    With `look`, the row tells what a call without `--fix` finds; else what is left once the fixes are written.
+    With `look`, the row tells what a call without `--fix` finds; else what is left once the fixes are written. Where
+    strict export alone still fails, which a call without `--target` doesn't ask for, it is asked for.
     """
+    row = _treat(program, folder, judge, options, before, look)
+    broken = {name for name, verdict in row.after.targets.items() if not verdict.ok}
+    if row.changed and broken == {"strict"}:
+        return _treat(program, folder, judge, (*options, "--target", "export,strict,compile"), row.before, look)
+    return row
+
+
+def _treat(
+    program: Path, folder: Path, judge: Judge, options: Sequence[str], before: Verdict | None, look: bool
+) -> Row:
     copy = folder / program.name
     shutil.copy(program, copy)
     text = copy.read_text("utf-8")

@@ -20,7 +20,7 @@ def ddelint(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
-def test_the_step_is_mended(tmp_path: Path) -> None:
+def test_the_step_is_fixed(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     shutil.copy(FIXTURE, tmp_path / "train.py")
     (found,) = json.loads(ddelint("--output-format", "json", folder=tmp_path).stdout)

@@ -22,6 +22,8 @@ pytestmark = pytest.mark.slow
 
 FOLDER = Path(__file__).resolve().parents[2] / "fixtures" / "rules"
 ENTRIES = sorted(FOLDER.glob("*/entry.py"))
+STRICT = re.compile(r"torch\._check\w*\(.*, lambda: ")
+"""What strict export refuses: a fix says it where nobody asks for that target, and another one where somebody does."""
 EXPECTATION = re.compile(r"#\s*error: (DDE\d{3}(?:, DDE\d{3})*)")
 
 
@@ -31,13 +33,13 @@ def expected(path: Path) -> list[str]:
     return [f"{code}:{row}" for row, line in rows for m in EXPECTATION.finditer(line) for code in m[1].split(", ")]
 
 
-def fix(path: Path, folder: Path) -> tuple[list[str], str, Path]:
+def fix(path: Path, folder: Path, *options: str) -> tuple[list[str], str, Path]:
     """What is flagged, what the file became, and where it lies."""
     copy = folder / f"{path.parent.name}.py"
     shutil.copy(path, copy)
     found = check(copy)
     assert found.error == "", found.error
-    left = check(copy, "--fix", "--unsafe-fixes")
+    left = check(copy, "--fix", "--unsafe-fixes", *options)
     assert left.error == "", left.error
     return found.codes, copy.read_text("utf-8"), copy
 
@@ -60,6 +62,10 @@ def test_entry(path: Path, tmp_path: Path, judge: Judge) -> None:
     if text != wanted.read_text("utf-8"):
         path.with_suffix(".actual").write_text(text, "utf-8")
     assert text == wanted.read_text("utf-8")
+    if STRICT.search(text):
+        verdict = judge(path, copy, eager_seeds=16, backend="aot_eager", targets=("export", "compile"))
+        assert verdict.clean, verdict
+        _, _, copy = fix(path, tmp_path, "--target", "export,strict,compile")
     verdict = judge(path, copy, eager_seeds=16, backend="aot_eager")
     assert verdict.clean, verdict
     assert judge(path, targets=("export", "compile"), backend="aot_eager").fails

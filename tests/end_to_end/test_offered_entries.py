@@ -51,7 +51,7 @@ def make_inputs(seed):
 """
 
 
-def test_all_entries_of_a_file_are_run_and_mended(tmp_path: Path) -> None:
+def test_all_entries_of_a_file_are_run_and_fixed(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     program = tmp_path / "several.py"
     program.write_text(SEVERAL)

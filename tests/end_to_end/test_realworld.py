@@ -75,7 +75,6 @@ CLEARED: dict[str, str] = {
     "egnn_adj": "egnn_pytorch.py",
     "entmax_loss": ".",
     "kornia_crop_by_boxes": "geometry/transform geometry/conversions.py geometry/bbox.py",
-    "kornia_nms": "geometry/bbox.py",
     "moe_top2_lucidrains": ".",
     "pyg_coalesce": "utils",
     "pyg_global_mean_pool": "utils",
@@ -115,7 +114,7 @@ SEEDS = 4
 
 
 def package_of(case: Path) -> str:
-    """The package whose files are to be blamed and mended."""
+    """The package whose files are to be blamed and fixed."""
     match = re.search(r'^PACKAGE = "(\w+)"$', case.read_text("utf-8"), re.MULTILINE)
     assert match is not None, case
     return match[1]

@@ -1,4 +1,4 @@
-"""`ddelint run` on real scripts: what they compile is checked with their arguments, and mended."""
+"""`ddelint run` on real scripts: what they compile is checked with their arguments, and fixed."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def found(done: subprocess.CompletedProcess[str]) -> list[tuple[str, str, int]]:
     return [(f["code"], Path(f["filename"]).name, f["location"]["row"]) for f in json.loads(done.stdout)]
 
 
-def test_a_training_script_is_checked_and_mended(folder: Path) -> None:
+def test_a_training_script_is_checked_and_fixed(folder: Path) -> None:
     done = ddelint(
         folder,
         "run",
@@ -163,8 +163,8 @@ def test_a_training_script_is_checked_and_mended(folder: Path) -> None:
     assert found(again) == found(done), again.stderr
     assert "inputs from inputs.safetensors" in again.stderr
 
-    mended = ddelint(folder, "run", "--fix", "train.py", "--steps", "3")
-    assert (mended.returncode, mended.stdout) == (0, "Fixed 1 error in 1 file.\n"), mended.stderr
+    fixed = ddelint(folder, "run", "--fix", "train.py", "--steps", "3")
+    assert (fixed.returncode, fixed.stdout) == (0, "Fixed 1 error in 1 file.\n"), fixed.stderr
     assert "if kept > 2" not in (folder / "model.py").read_text()
     assert ddelint(folder, "run", "train.py", "--steps", "2").stdout.startswith("All checks passed!")
 
@@ -180,8 +180,8 @@ def test_one_program_in_several_surroundings_is_told_once(folder: Path) -> None:
     done = ddelint(folder, "run", "--output-format", "json", "mixed.py")
     assert found(done) == [("DDE101", "model.py", 11)], done.stderr
     assert done.stderr.count("running model.py:Router, inputs from its first call in mixed.py") == 3
-    mended = ddelint(folder, "run", "--fix", "mixed.py")
-    assert (mended.returncode, mended.stdout) == (0, "Fixed 1 error in 1 file.\n"), mended.stderr
+    fixed = ddelint(folder, "run", "--fix", "mixed.py")
+    assert (fixed.returncode, fixed.stdout) == (0, "Fixed 1 error in 1 file.\n"), fixed.stderr
 
 
 def test_tests_are_a_script_too(folder: Path) -> None:

@@ -97,7 +97,7 @@ def test_only_what_is_told_is_fixed(model: Path) -> None:
     result = check("model.py", "--fix")
     assert result.exit_code == 0, result.output
     text = model.read_text()
-    assert "torch._check(torch.sym_not((x.max() > 9)" in text
+    assert "torch._check_value(torch.sym_not((x.max() > 9)" in text
     assert "        if x.min() < 0:\n            raise" in text
 
 

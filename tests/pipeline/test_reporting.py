@@ -1,4 +1,4 @@
-"""One report of both passes: what a trace proves, and what a call says that it has mended."""
+"""One report of both passes: what a trace proves, and what a call says that it has fixed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ddelint.pipeline.gathering import Run, Sources, roots
 from ddelint.pipeline.reporting import report
 from ddelint.pipeline.static_pass import check_files
 from ddelint.report.model import Report, Silence
-from ddelint.rewrite.history import History
+from ddelint.rewrite.search.history import History
 
 STEP = """\
 import torch
@@ -123,7 +123,7 @@ def refuse(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
     monkeypatch.setattr(os, "access", lambda name, mode: os.fspath(name) != str(path) and whole(name, mode))
 
 
-def test_a_file_that_cannot_be_written_is_told_and_the_others_are_mended(
+def test_a_file_that_cannot_be_written_is_told_and_the_others_are_fixed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = run_on(tmp_path, dict.fromkeys(("a.py", "b.py", "c.py"), NESTED), fix=True)

@@ -70,7 +70,7 @@ def emptiness() -> Diagnostic:
 
 @pytest.fixture
 def refused() -> Diagnostic:
-    """A branch that nothing could mend: an unsafe promise was refused, frames lie outside, no evidence."""
+    """A branch that nothing could fix: an unsafe promise was refused, frames lie outside, no evidence."""
     return Diagnostic(
         code="DDE101",
         message="the compiler must answer `n > 4` while tracing",

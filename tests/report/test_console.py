@@ -218,9 +218,9 @@ def test_the_closing_line_counts(emptiness: Diagnostic, refused: Diagnostic, cru
 
 
 def test_the_closing_line_tells_what_was_fixed(emptiness: Diagnostic, refused: Diagnostic) -> None:
-    mended = replace(emptiness, fixed=True)
-    assert closing(mended) == "Fixed 1 error in 1 file."
-    assert closing(mended, refused) == "Fixed 1 error in 1 file.\n1 error left in 1 file"
+    fixed = replace(emptiness, fixed=True)
+    assert closing(fixed) == "Fixed 1 error in 1 file."
+    assert closing(fixed, refused) == "Fixed 1 error in 1 file.\n1 error left in 1 file"
 
 
 def test_the_line_below_a_diff_counts_too(emptiness: Diagnostic, refused: Diagnostic, crumbs: Diagnostic) -> None:

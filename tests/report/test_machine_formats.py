@@ -57,7 +57,7 @@ def test_junit_is_one_suite_a_file_and_one_failure_a_finding(emptiness: Diagnost
     assert failure is not None
     assert "verified: 64 inputs" in (failure.text or "")
     assert root[1][0].get("classname") == "pkg.other"
-    assert root[1][0][0].get("message") == "a � <b> & c"
+    assert root[1][0][0].get("message") == "a \\x00 <b> & c"
 
 
 def test_junit_says_that_nothing_was_found() -> None:

@@ -6,8 +6,9 @@ import sys
 
 import pytest
 
+from ddelint.diagnostics import Diagnostic, Severity, Span
 from ddelint.report.model import Progress, Silence
-from ddelint.report.progress import Remaining, StandardError, duration, progress
+from ddelint.report.progress import MOST_FINDINGS, Remaining, StandardError, duration, progress
 
 
 def say_everything(to: Progress) -> None:
@@ -106,3 +107,35 @@ def test_reading_a_few_files_shows_nothing_and_loads_nothing() -> None:
         clock.now += 1
         said.share(2, 3)
         assert said._status is not None
+
+
+def finding(row: int, code: str = "DDE101") -> Diagnostic:
+    span = Span("model.py", row, 4, row, 9)
+    return Diagnostic(code, "n > 3 decides", span, Severity.ERROR, ("trace",), "n > 3")
+
+
+def test_what_is_found_is_shown_until_the_call_ends(capsys: pytest.CaptureFixture[str]) -> None:
+    with StandardError(quiet=False, verbose=0, live=True) as said:
+        said.finding(finding(1))
+        said.finding(finding(2))
+        said.finding(finding(1), "safe fix")
+        assert said.found() == [
+            "model.py:2:4: DDE101 n > 3 decides · …",
+            "model.py:1:4: DDE101 n > 3 decides · safe fix",
+        ]
+    assert capsys.readouterr().out == ""
+
+
+def test_more_findings_than_there_is_room_for_are_counted() -> None:
+    with StandardError(quiet=False, verbose=0, live=True) as said:
+        for row in range(1, MOST_FINDINGS + 4):
+            said.finding(finding(row))
+        assert len(said.found()) == MOST_FINDINGS + 1
+        assert said.found()[-1] == "and 3 more"
+
+
+def test_a_pipe_hears_of_findings_in_the_report_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    with StandardError(quiet=False, verbose=2, live=False) as said:
+        said.finding(finding(1))
+        assert said.found() == []
+    assert capsys.readouterr() == ("", "")

@@ -12,6 +12,8 @@ from typing import Any
 from ddelint.diagnostics import Diagnostic, Span, TypeFact
 from ddelint.rewrite.candidate import MOVES, Candidate, Context
 from ddelint.rewrite.moves import load_moves
+from ddelint.rewrite.search.history import History
+from ddelint.rewrite.writing.imports import import_edits
 from ddelint.sites import locate
 from ddelint.source import SourceFile
 
@@ -51,11 +53,35 @@ def candidates(move: str, context: Context) -> list[Candidate]:
     return list(MOVES[move](context))
 
 
+def applied(files: Mapping[str, SourceFile], candidate: Candidate) -> dict[str, str]:
+    """New text of every file that `candidate` touches, with the imports that it needs in the file of its first edit.
+
+    Raises EngineError where a name that it imports is taken, ValueError where edits overlap, KeyError for a file that
+    is not among `files`, SourceError where the result does not parse.
+    """
+    texts: dict[str, str] = {}
+    for filename in dict.fromkeys(edit.span.filename for edit in candidate.edits):
+        edits = [edit for edit in candidate.edits if edit.span.filename == filename]
+        texts[filename] = files[filename].apply(edits)
+    if candidate.edits and candidate.imports:
+        filename = candidate.edits[0].span.filename
+        changed = SourceFile(filename, texts[filename], files[filename].encoding)
+        texts[filename] = changed.apply(import_edits(changed, candidate.imports))
+    for filename, text in texts.items():
+        _ = SourceFile(filename, text).tree
+    return texts
+
+
 def rewritten(move: str, context: Context) -> list[str]:
-    """The text after each candidate, without the imports; each must parse."""
-    texts = [context.site.source.apply(candidate.edits) for candidate in candidates(move, context)]
-    for text in texts:
+    """The text after each candidate, without the imports; each must parse, and the search must make the same of it."""
+    source = context.site.source
+    texts = []
+    for candidate in candidates(move, context):
+        text = source.apply(candidate.edits)
         ast.parse(text)
+        searched = History({source.filename: source}).add(candidate.edits, 1)
+        assert searched.current(source.filename).text == text
+        texts.append(text)
     return list(dict.fromkeys(texts))
 
 

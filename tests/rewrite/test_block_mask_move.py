@@ -67,3 +67,10 @@ def test_a_mask_says_the_same_as_chunks(call: str, lengths: list[int], monkeypat
 )
 def test_a_mask_that_is_there_or_not_taken_stays(call: str) -> None:
     assert _offered(call) == []
+
+
+def test_rows_that_are_computed_get_a_name() -> None:
+    text = PROGRAM.replace("{call}", PLAIN).replace("for t in (q, k, v)", "for t in (q * 2, k, v)")
+    (found,) = rewritten("block_diagonal_mask", context_of(text, "lengths.tolist()", TYPES, "DDE304"))
+    assert "        rows = q * 2\n        # a row attends to the rows of its own chunk alone\n" in found
+    assert "        out = F.scaled_dot_product_attention(rows, k, v, attn_mask=block_mask)\n    else:\n" in found

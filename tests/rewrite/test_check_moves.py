@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from control_flow import COUNT, INTEGERS, MASK, TENSOR, candidates, context_of, failures, rewritten, with_imports
 
@@ -39,13 +41,80 @@ def test_a_raise_with_a_constant_message_becomes_one_check() -> None:
 def test_the_check_has_the_exception_type(exception: str, check: str) -> None:
     text = f'def fn(n):\n    if n > 4:\n        raise {exception}("m")\n'
     found = rewritten("check_instead_of_raise", context_of(text, "n > 4", TYPES, "DDE103"))
-    assert found[1] == f'def fn(n):\n    torch.{check}(n <= 4, lambda: "m")\n'
+    assert found[0] == f'def fn(n):\n    torch.{check}(n <= 4, lambda: "m")\n'
+    assert "is_compiling" in found[1]  # strict export refuses a text
 
 
-def test_a_check_with_a_message_comes_first_where_strict_export_takes_it() -> None:
-    text = 'def fn(n):\n    if n != 4:\n        raise ValueError("m")\n'
-    found = rewritten("check_instead_of_raise", context_of(text, "n != 4", TYPES, "DDE103"))
-    assert found[0] == 'def fn(n):\n    torch._check_value(n == 4, lambda: "m")\n'
+@pytest.mark.parametrize(
+    ("condition", "checked"),
+    [
+        ("f > 4", "torch.sym_not(f > 4)"),
+        ("not f <= 4", "f <= 4"),
+        ("x[0].item() > 4", "torch.sym_not(x[0].item() > 4)"),
+        ("t.max() > self.limit", "torch.sym_not((t.max() > self.limit).item())"),
+        ("len(x) > u and n in (1, 2)", "sym_or(len(x) <= u, sym_and(n != 1, n != 2))"),
+    ],
+)
+def test_one_line_says_it_where_every_operand_is_known(condition: str, checked: str) -> None:
+    text = f'def fn(self, x, f, t, n, u):\n    if {condition}:\n        raise ValueError("m")\n'
+    types = {**TYPES, "f": TypeFact("symfloat")}
+    found = rewritten("check_instead_of_raise", context_of(text, condition, types, "DDE103"))
+    assert f'    torch._check_value({checked}, lambda: "m")\n' in found[0]
+
+
+@pytest.mark.parametrize(
+    "condition", ["n > limit", "bool(limit)", "not limit > n", "n in (limit, 2)", "x.shape != [limit]"]
+)
+def test_what_may_be_no_bool_leaves_eager_alone(condition: str) -> None:
+    text = f'def fn(x, n, limit):\n    if {condition}:\n        raise ValueError("m")\n'
+    context = context_of(text, condition, TYPES, "DDE103")
+    assert "is_compiling" in rewritten("check_instead_of_raise", context)[0]
+    untraced = rewritten("check_instead_of_raise", replace(context, kind="static"))
+    assert untraced
+    assert all("is_compiling" in one for one in untraced)
+
+
+@pytest.mark.parametrize(
+    ("raised", "is_one_line"),
+    [
+        ('ValueError(f"above {LIMIT} {name}")', True),
+        ('ValueError("above %d" % LIMIT)', True),
+        ('ValueError("a {}".format(name))', True),
+        ('ValueError("a" "b")', True),
+        ('ValueError(f"above {n}")', False),
+        ('ValueError(f"above {x.shape}")', False),
+        ('ValueError(f"above {local}")', False),
+        ("ValueError(LIMIT)", False),
+        ('ValueError("a", LIMIT)', False),
+    ],
+)
+def test_a_text_goes_into_the_check_where_dynamo_takes_it(raised: str, is_one_line: bool) -> None:
+    body = f"    local = 3\n    if n > 4:\n        raise {raised}\n"
+    text = f"LIMIT = 4\n\n\ndef fn(n, x, name):\n{body}"
+    types = {**TYPES, "name": TypeFact("str"), "local": TypeFact("int")}
+    found = rewritten("check_instead_of_raise", context_of(text, "n > 4", types, "DDE103"))
+    assert ("is_compiling" not in found[0]) is is_one_line
+
+
+def test_what_stood_under_else_follows_the_check() -> None:
+    text = 'def fn(n):\n    if n > 4:\n        raise ValueError("m")\n    else:\n        n = 1\n    return n\n'
+    found = rewritten("check_instead_of_raise", context_of(text, "n > 4", TYPES, "DDE103"))
+    assert found[0] == 'def fn(n):\n    torch._check_value(n <= 4, lambda: "m")\n    n = 1\n    return n\n'
+
+
+def test_the_last_elif_becomes_an_else() -> None:
+    text = 'def fn(n, k):\n    if k:\n        k = 2\n    elif n > 4:\n        raise ValueError("m")\n    return k\n'
+    found = rewritten("check_instead_of_raise", context_of(text, "n > 4", TYPES, "DDE103"))
+    assert found[0] == (
+        'def fn(n, k):\n    if k:\n        k = 2\n    else:\n        torch._check_value(n <= 4, lambda: "m")\n'
+        "    return k\n"
+    )
+
+
+def test_the_loop_over_two_shapes_takes_no_names_that_are_read_later() -> None:
+    text = "def fn(x, t, expected):\n    if x.shape != t.shape:\n        raise KeyError(x)\n    return expected\n"
+    context = context_of(text, "x.shape != t.shape", TYPES, "DDE103")
+    assert rewritten("check_instead_of_raise", context) == []
 
 
 @pytest.mark.parametrize("raised", ['AssertionError("m")', 'ValueError(f"{t}")', "MyError(n)", 'ValueError("a", n)'])
@@ -256,9 +325,17 @@ def test_checked_programs_trace_and_raise_where_eager_does(block: str, asking: s
 def test_one_line_checks_trace_and_raise_the_same_type() -> None:
     text = "import torch\n\n\ndef fn(x, t):\n    if t.sum() > 5:\n        raise IndexError('m')\n    return x * 2\n"
     found = with_imports("check_instead_of_raise", context_of(text, "t.sum() > 5", TYPES, "DDE103"))
-    assert "torch._check_index(t.sum().item() <= 5, lambda: 'm')" in found[1]
-    assert failures(text, found[1], samples(), ("export", "compile")) == []
-    assert failures(text, found[0], samples(), ("export", "strict", "compile")) == []
+    assert "torch._check_index(t.sum().item() <= 5, lambda: 'm')" in found[0]
+    assert failures(text, found[0], samples(), ("export", "compile")) == []
+    assert failures(text, found[1], samples(), ("export", "strict", "compile")) == []
+
+
+def test_texts_over_constants_trace_when_they_change() -> None:
+    head = "import torch\n\nLIMIT = 5\n\n\n"
+    text = f"{head}def fn(x, t):\n    if t.sum() > 5:\n        raise ValueError(f'above {{LIMIT}}')\n    return x * 2\n"
+    found = with_imports("check_instead_of_raise", context_of(text, "t.sum() > 5", TYPES, "DDE103"))
+    assert "lambda: f'above {LIMIT}')" in found[0]
+    assert failures(text, found[0], samples(), ("export", "compile")) == []
 
 
 def test_split_checks_trace() -> None:
@@ -276,3 +353,12 @@ def test_claims() -> None:
     assert one.claim is Claim.EQUIVALENT
     assert one.decisions
     assert one.imports[0].module == "torch"
+
+
+def test_no_text_where_a_target_refuses_it() -> None:
+    text = 'def fn(x, n):\n    if n > 4:\n        raise ValueError("large")\n    return x\n'
+    context = context_of(text, "n > 4", {"n": COUNT}, "DDE103")
+    assert 'torch._check_value(n <= 4, lambda: "large")' in rewritten("check_instead_of_raise", context)[0]
+    strict = replace(context, targets=("export", "strict"))
+    assert all("lambda" not in one for one in rewritten("check_instead_of_raise", strict))
+    assert rewritten("check_instead_of_raise", strict)

@@ -25,6 +25,40 @@ def test_the_arms_become_functions_beside_the_branch() -> None:
     ]
 
 
+def test_arms_that_stand_on_one_line_each() -> None:
+    text = "def fn(x, t):\n    if t.sum() > 4: y = x * 2; z = x\n    else: y = x; z = x * 3\n    return y + z\n"
+    (found,) = rewritten("torch_cond", context_of(text, "t.sum() > 4", TYPES))
+    assert (
+        "        def when_true(x):\n            y = x * 2\n            z = x\n            return y, z.clone()\n"
+        in found
+    )
+    assert "    elif t.sum() > 4: y = x * 2; z = x\n    else: y = x; z = x * 3\n" in found
+
+
+@pytest.mark.parametrize(
+    ("body", "results"),
+    [
+        ("    if t.sum() > 4:\n        return 1\n    return -2\n", ["1", "-2"]),
+        (
+            "    if t.sum() > 4:\n        return x, x.shape[0]\n    return x * 2, i\n",
+            ["x.clone(), x.shape[0]", "x * 2, i"],
+        ),
+        ("    if t.sum() > 4:\n        y = i\n    else:\n        y = i + 1\n    return x * y\n", ["y", "y"]),
+        ("    if t.sum() > 4:\n        return True\n    return False\n", None),
+        ("    if t.sum() > 4:\n        return x, None\n    return x, x\n", None),
+        ("    if t.sum() > 4:\n        return [x]\n    return [x + 1]\n", None),
+        ("    y = x * (2.0 if t.sum() > 4 else 1.0)\n    return y\n", None),
+        ("    y = 2.0 if t.sum() > 4 else 1.0\n    return y\n", None),
+        ("    if t.sum() > 4:\n        y = 'many'\n    else:\n        y = f'{i}'\n    return y\n", None),
+    ],
+)
+def test_results_are_tensors_or_integers(body: str, results: list[str] | None) -> None:
+    found = rewritten("torch_cond", context_of(f"def fn(x, t, i):\n{body}", "t.sum() > 4", TYPES))
+    traced = [line.strip() for text in found for line in text.splitlines() if line.startswith(" " * 12)]
+    assert [line.removeprefix("return ") for line in traced if line.startswith("return ")] == (results or [])
+    assert bool(found) == bool(results)
+
+
 @pytest.mark.parametrize(
     "body",
     [

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from control_flow import applied
 
 from ddelint.diagnostics import Claim, Edit, Span
-from ddelint.rewrite import engine
 from ddelint.rewrite.candidate import Candidate, Import
-from ddelint.rewrite.history import History
+from ddelint.rewrite.search.history import History, fix_edits
+from ddelint.rewrite.writing import imports as engine
+from ddelint.rewrite.writing.edits import minimal_edits, without_repeats
 from ddelint.source import SourceFile
 
 SHAPES = "torch.fx.experimental.symbolic_shapes"
@@ -123,7 +125,7 @@ def test_apply_adds_the_import_once_and_keeps_the_rest() -> None:
         edits=(Edit(Span("m.py", 4, 5, 4, 11), "guard_or_false(n == 0)"),),
         imports=(GUARD,),
     )
-    after = engine.apply({"m.py": source}, candidate)["m.py"]
+    after = applied({"m.py": source}, candidate)["m.py"]
     assert after == (
         f"import torch\r\nfrom {SHAPES} import guard_or_false\r\n\r\n"
         "def f(n):  # keep\r\n\tif guard_or_false(n == 0):\r\n\t\treturn 1\r\n"
@@ -145,7 +147,7 @@ def test_apply_adds_the_import_once_and_keeps_the_rest() -> None:
 )
 def test_minimal_edits_lead_from_one_text_to_the_other(before: str, after: str, contents: list[str]) -> None:
     source = SourceFile("m.py", before)
-    edits = engine.minimal_edits(source, after)
+    edits = minimal_edits(source, after)
     assert source.apply(edits) == after
     assert [edit.content for edit in edits] == contents
 
@@ -155,9 +157,9 @@ def test_the_edits_of_a_step_stand_on_the_original_text() -> None:
     history = History({"m.py": source})
     history = history.add([Edit(Span("m.py", 2, 5, 2, 6), "11"), Edit(Span("m.py", 2, 1, 2, 1), "import os\n")], 1)
     history = history.add([Edit(Span("m.py", 4, 5, 4, 6), "22")], 2)
-    assert source.apply(engine.fix_edits(history, 2)) == "import torch\na = 1\nb = 22\n"
-    assert source.apply(engine.fix_edits(history, 1)) == "import torch\nimport os\na = 11\nb = 2\n"
-    with_guard = source.apply(engine.fix_edits(history, 2, (GUARD,)))
+    assert source.apply(fix_edits(history, 2)) == "import torch\na = 1\nb = 22\n"
+    assert source.apply(fix_edits(history, 1)) == "import torch\nimport os\na = 11\nb = 2\n"
+    with_guard = source.apply(fix_edits(history, 2, (GUARD,)))
     assert with_guard == f"import torch\nfrom {SHAPES} import guard_or_false\na = 1\nb = 22\n"
 
 
@@ -171,13 +173,13 @@ def test_the_edits_of_a_step_stand_on_the_original_text() -> None:
 )
 def test_imports_of_several_fixes_are_put_together(contents: tuple[str, ...], after: str) -> None:
     place = Span("m.py", 1, 1, 1, 1)
-    assert SourceFile("m.py", "x = 1\n").apply(engine.without_repeats([Edit(place, c) for c in contents])) == after
+    assert SourceFile("m.py", "x = 1\n").apply(without_repeats([Edit(place, c) for c in contents])) == after
 
 
 def test_names_of_several_fixes_for_one_import_are_put_together() -> None:
     place = Span("m.py", 1, 16, 1, 16)
     edits = [Edit(place, ", c"), Edit(place, ", b, c"), Edit(place, ", b")]
-    assert SourceFile("m.py", "from a import a\n").apply(engine.without_repeats(edits)) == "from a import a, c, b\n"
+    assert SourceFile("m.py", "from a import a\n").apply(without_repeats(edits)) == "from a import a, c, b\n"
 
 
 def test_a_submodule_is_imported_beside_its_package() -> None:

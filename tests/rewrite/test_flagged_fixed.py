@@ -1,4 +1,4 @@
-"""fixtures/rules/*/flagged.py under `check --static --fix`: mended without a run (flagged.fixed.py).
+"""fixtures/rules/*/flagged.py under `check --static --fix`: fixed without a run (flagged.fixed.py).
 
 A text that differs from what stands beside it is left as flagged.actual; after a look, accept it:
 
@@ -17,12 +17,12 @@ import pytest
 from ddelint.options import CheckOptions, Mode
 from ddelint.pipeline import run_check
 from ddelint.report.model import Report, Silence
-from ddelint.rewrite.knowledge import knowledge
+from ddelint.rewrite.reading.knowledge import knowledge
 
 FOLDER = Path(__file__).resolve().parents[2] / "fixtures" / "rules"
 FLAGGED = sorted(FOLDER.glob("*/flagged.py"))
-PARTLY = {"DDE204", "DDE208"}
-"""Rules of which text alone mends some findings only."""
+PARTLY = {"DDE208"}
+"""Rules of which text alone fixes some findings only."""
 DISPLAYED = {"DDE604"}
 BEYOND_THE_LINE = {"DDE701"}
 
@@ -41,7 +41,7 @@ def fix(path: Path, folder: Path) -> tuple[str, Path]:
 
 
 @pytest.mark.parametrize("path", FLAGGED, ids=lambda path: path.parent.name)
-def test_mended_without_a_trace(path: Path, tmp_path: Path) -> None:
+def test_fixed_without_a_trace(path: Path, tmp_path: Path) -> None:
     wanted = path.with_suffix(".fixed.py")
     if path.parent.name == "DDE001":
         assert not wanted.is_file()
@@ -59,7 +59,7 @@ def test_mended_without_a_trace(path: Path, tmp_path: Path) -> None:
     assert copy.read_text("utf-8") == text  # a second run changes nothing
 
 
-def test_every_rule_that_text_can_mend_is_shown() -> None:
+def test_every_rule_that_text_can_fix_is_shown() -> None:
     shown = {path.parent.name for path in FOLDER.glob("*/flagged.fixed.py")} - {"DDE003"}
     assert shown == set(knowledge().without_trace) - DISPLAYED
 

@@ -1,7 +1,9 @@
 """Changes can be taken back alone, and spans find their way home."""
 
+import pytest
+
 from ddelint.diagnostics import Edit, Span
-from ddelint.rewrite.history import History
+from ddelint.rewrite.search.history import History
 from ddelint.source import SourceFile
 
 TEXT = "a = 1\nb = 2\nc = 3\n"
@@ -50,6 +52,24 @@ def test_touched_follows_later_growth() -> None:
 def test_several_edits_of_one_step_refer_to_the_same_text() -> None:
     changed = history().add([replace(1, 5, 6, "10"), replace(1, 1, 2, "aa"), replace(2, 5, 6, "20")], 1)
     assert changed.current("f.py").text == "aa = 10\nb = 20\nc = 3\n"
+    undone = changed.without(1)
+    assert undone is not None
+    assert undone.current("f.py").text == TEXT
+
+
+@pytest.mark.parametrize(
+    "edits",
+    [
+        [replace(2, 1, 1, "inner\n"), replace(2, 1, 1, "outer\n")],
+        [replace(2, 1, 1, "outer\n"), replace(2, 1, 1, "inner\n"), replace(2, 1, 1, "last\n")],
+        [replace(2, 1, 1, "before\n"), replace(2, 1, 2, "bb")],
+        [replace(2, 1, 2, "bb"), replace(2, 1, 1, "before\n")],
+        [replace(3, 5, 6, "33"), replace(2, 6, 6, "2"), replace(2, 6, 6, "3"), replace(1, 1, 2, "")],
+    ],
+)
+def test_edits_of_one_place_stand_in_the_order_of_the_file_text(edits: list[Edit]) -> None:
+    changed = history().add(edits, 1)
+    assert changed.current("f.py").text == SourceFile("f.py", TEXT).apply(edits)
     undone = changed.without(1)
     assert undone is not None
     assert undone.current("f.py").text == TEXT

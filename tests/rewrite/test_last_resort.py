@@ -8,10 +8,11 @@ import pytest
 from test_search import MERGE, NAME, SHORTCUT, TEXT, Prover, by_row, moves, replacing, search
 
 from ddelint.diagnostics import Applicability, Claim, Diagnostic, Edit, Question, Refusal, Span
-from ddelint.protocol import Compilation, Overlay, TargetResult
-from ddelint.rewrite import last_resort
+from ddelint.protocol import Compilation, Overlay, TargetResult, TraceResult
 from ddelint.rewrite.candidate import MOVES, Candidate, Context, NotOffered
-from ddelint.rewrite.search import Outcome, Search
+from ddelint.rewrite.search import last_resort
+from ddelint.rewrite.search.asking import Asking
+from ddelint.rewrite.search.rounds import Outcome, Search
 from ddelint.source import SourceFile
 from ddelint.trace.diagnose import diagnose
 
@@ -49,7 +50,7 @@ def test_a_region_is_outlined_only_where_all_else_fails_and_is_never_safe(moves:
     assert {d.code for d in outcome.diagnostics} == {"DDE101"}
 
 
-def test_what_nothing_mends_is_told_with_every_refusal(moves: pytest.MonkeyPatch) -> None:
+def test_what_nothing_fixes_is_told_with_every_refusal(moves: pytest.MonkeyPatch) -> None:
     moves.setitem(MOVES, last_resort.OUTLINE, none_offered)
     moves.setitem(MOVES, MERGE, replacing(MERGE, Claim.RESTRUCTURED, "WRONG({test})"))
 
@@ -79,7 +80,14 @@ def test_sizes_of_inputs_and_settings_are_no_reason_to_leave_the_program() -> No
     asked = Question(span, "truth", "n > 4", "u0 > 4")
     assert last_resort.wanted(asked, Diagnostic("DDE101", "", span))
     assert not last_resort.wanted(asked, Diagnostic("DDE401", "", span))
-    assert not last_resort.wanted(Question(span, "other", "n", ""), Diagnostic("DDE005", "", span))
+    assert not last_resort.wanted(Question(span, "guarded", "n", ""), Diagnostic("DDE005", "", span))
+
+
+def test_what_is_not_data_dependent_may_leave_the_program_too() -> None:
+    span = Span(NAME, 5, 8, 5, 13)
+    failing, noted = Diagnostic("DDE005", "", span), Diagnostic("DDE703", "", span)
+    assert last_resort.wanted(Question(span, "other", "a.numpy()", ""), failing)
+    assert list(last_resort.unsupported({"failing": failing, "noted": noted})) == ["failing"]
 
 
 class Breaking(Prover):
@@ -100,10 +108,9 @@ def test_the_graph_is_broken_where_that_is_allowed(moves: pytest.MonkeyPatch) ->
     moves.setitem(MOVES, last_resort.GRAPH_BREAK, breaking)
 
     def outcome(allowed: bool) -> Outcome:
-        source, targets = SourceFile(NAME, TEXT), ("compile",)
-        return Search(
-            Breaking(), {NAME: source}, targets, samples=8, diagnose=diagnose, types={}, graph_breaks=allowed
-        ).run()
+        sources, targets = {NAME: SourceFile(NAME, TEXT)}, ("compile",)
+        asking = Asking(Breaking(), sources, targets, samples=8, diagnose=diagnose, types={})
+        return Search(asking, graph_breaks=allowed).run()
 
     assert outcome(False).everything.overlay == {}
     broken = outcome(True)
@@ -114,3 +121,40 @@ def test_the_graph_is_broken_where_that_is_allowed(moves: pytest.MonkeyPatch) ->
     assert evidence is not None
     assert evidence.compile is None
     assert "torch.compile agrees with eager, with graph breaks" in evidence.notes
+
+
+def test_a_region_is_not_written_where_the_program_goes_nowhere_with_it(moves: pytest.MonkeyPatch) -> None:
+    class Stopped(Prover):
+        """What lies behind the regions is neither exported nor compiled."""
+
+        def compile(self, overlay: Overlay, targets: tuple[str, ...], samples: int, backend: str) -> Compilation:
+            return Compilation(tuple(TargetResult(target, "cpu", False, error="unsupported") for target in targets))
+
+    moves.setitem(MOVES, last_resort.OUTLINE, outlining("region({test})"))
+    moves.setitem(MOVES, MERGE, replacing(MERGE, Claim.RESTRUCTURED, "WRONG({test})"))
+    outcome = search(Stopped())
+    assert outcome.everything.overlay == {}
+    reasons = {refusal.move: refusal.reason for refusal in by_row(outcome)[5].refused}
+    assert reasons[last_resort.OUTLINE] == last_resort.GAINS_NOTHING
+    assert "value differs" in reasons[MERGE]
+
+
+def test_a_region_comes_last_for_the_program_not_for_the_question(moves: pytest.MonkeyPatch) -> None:
+    class Hidden(Prover):
+        """The first question is not asked any more once the second has its answer."""
+
+        def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
+            traced = super().trace(overlay, first=first)
+            return TraceResult((), runs=1) if "merged(m" in overlay.get(NAME, TEXT) else traced
+
+    def merge(context: Context) -> Iterator[Candidate]:
+        span = context.site.span
+        test = context.site.source.segment(span)
+        word = "merged" if test.startswith("m") else "WRONG"
+        yield Candidate(MERGE, Claim.RESTRUCTURED, "merge", (Edit(span, f"{word}({test})"),), spreads=True)
+
+    moves.setitem(MOVES, last_resort.OUTLINE, outlining("region({test})"))
+    moves.setitem(MOVES, MERGE, merge)
+    text = search(Hidden()).everything.current(NAME).text
+    assert "merged(m > 5)" in text
+    assert "region" not in text

@@ -17,15 +17,10 @@ def test_a_loop_to_a_number_from_data_goes_to_the_size_of_what_it_reads() -> Non
         "def fn(x, t):\n    total = x[0]\n    for i in range(int(t)):  # rows\n"
         "        total = total + x[i]\n    return total\n"
     )
-    loop, summed = rewritten("masked_loop", context_of(text, "int(t)", TYPES, "DDE203"))
+    (loop,) = rewritten("masked_loop", context_of(text, "int(t)", TYPES, "DDE203"))
     assert loop == (
         "def fn(x, t):\n    total = x[0]\n    # rows\n    torch._check_index(t.item() <= x.shape[0])\n"
         "    for i in range(x.shape[0]):\n        total = torch.where(i < t, total + x[i], total)\n    return total\n"
-    )
-    assert summed == (
-        "def fn(x, t):\n    total = x[0]\n    # rows\n    torch._check_index(t.item() <= x.shape[0])\n"
-        "    total = total + torch.where((torch.arange(x.shape[0], device=x.device) < t).reshape(-1, 1), x, 0).sum(0)\n"
-        "    return total\n"
     )
 
 
@@ -52,7 +47,7 @@ def test_a_while_that_counts() -> None:
 def test_a_bound_that_is_stated() -> None:
     text = "def fn(x, n):\n    torch._check(n <= 8)\n    for _ in range(n):\n        x = x / 2\n    return x\n"
     (found,) = rewritten("masked_loop", context_of(text, "range(n)", TYPES, "DDE203"))
-    assert "    for turn in range(8):\n" in found
+    assert "    for iteration in range(8):\n" in found
     assert found.count("_check") == 1
 
 
@@ -65,14 +60,14 @@ def test_a_bound_that_is_stated() -> None:
         ("min(7, int(t))", "7"),
         ("torch.clamp_max(t, 3).long().item()", "3"),
         ("n % 5", "5 - 1"),
-        ("min(n, x.shape[0] // 2)", "(x.shape[0] // 2)"),
+        ("min(n, x.shape[0] // 2)", "x.shape[0] // 2"),
     ],
 )
 def test_a_bound_that_the_number_itself_states(stop: str, bound: str) -> None:
     text = f"def fn(x, t, n, k):\n    for _ in range({stop}):\n        x = x / 2\n    return x\n"
     types = {**TYPES, "k": TypeFact("int")}
     found = rewritten("masked_loop", context_of(text, f"range({stop})", types, "DDE203"))
-    assert [line.strip() for line in found[0].splitlines()][1] == f"for turn in range({bound}):"
+    assert [line.strip() for line in found[0].splitlines()][1] == f"for iteration in range({bound}):"
     assert "_check" not in found[0]
 
 
@@ -82,18 +77,31 @@ def test_what_states_no_bound(stop: str) -> None:
     assert candidates("masked_loop", context_of(text, f"range({stop})", TYPES, "DDE203")) == []
 
 
-def test_a_break_becomes_a_mask_while_compiling() -> None:
+def test_a_break_notes_what_is_read_behind_the_loop() -> None:
     text = (
         "def fn(x):\n    for k in range(8):\n        y = x / 2 + 1 / x\n        if (y - x).abs().max() < 1e-3:\n"
         "            break\n        x = y\n    return x\n"
     )
     context = context_of(text, "(y - x).abs().max() < 1e-3", {"x": ROWS, "y": ROWS}, "DDE105")
     assert rewritten("masked_loop", context) == [
-        "def fn(x):\n    going = torch.ones((), dtype=torch.bool, device=x.device)\n    for k in range(8):\n"
-        "        y = x / 2 + 1 / x\n"
-        "        if not torch.compiler.is_compiling() and (y - x).abs().max() < 1e-3:\n            break\n"
-        "        going = going & ~((y - x).abs().max() < 1e-3)\n        x = torch.where(going, y, x)\n    return x\n"
+        "def fn(x):\n    choices = []\n    for k in range(8):\n        y = x / 2 + 1 / x\n"
+        "        if torch.compiler.is_compiling():\n"
+        "            choices.append(((y - x).abs().max() < 1e-3, x))\n"
+        "        elif (y - x).abs().max() < 1e-3:\n            break\n        x = y\n"
+        "    for left, x_then in reversed(choices):\n        x = torch.where(left, x_then, x)\n    return x\n"
     ]
+
+
+def test_statements_on_one_line_stay_on_it() -> None:
+    text = (
+        "def fn(x):\n    for k in range(8):\n        y = x / 2 + 1 / x; z = y\n"
+        "        if (y - x).abs().max() < 1e-3: break\n        x = z\n    return x\n"
+    )
+    (found,) = rewritten(
+        "masked_loop", context_of(text, "(y - x).abs().max() < 1e-3", {"x": ROWS, "y": ROWS}, "DDE105")
+    )
+    assert "        y = x / 2 + 1 / x; z = y\n        if torch.compiler.is_compiling():\n" in found
+    assert "        elif (y - x).abs().max() < 1e-3: break\n        x = z\n    for left, x_then in" in found
 
 
 @pytest.mark.parametrize(
@@ -147,8 +155,24 @@ def test_an_index_by_the_row_keeps_its_dimension() -> None:
 
 
 @pytest.mark.parametrize(
+    ("use", "expected"),
+    [
+        ("w[e].squeeze(0)", "w[e]"),
+        ("w[e][e]", "w[e : e + 1][e : e + 1]"),
+        ("f(e.item())[e].squeeze(0) * (e == 2)", "f(e)[e] * (e == 2)"),
+        ("v[int(e), e[0]]", "v[e, e]"),
+    ],
+)
+def test_uses_of_a_row_inside_each_other(use: str, expected: str) -> None:
+    text = f"def fn(x, mask):\n    for e in mask.nonzero():\n        x = x + {use}\n    return x\n"
+    found = rewritten("loop_over_groups", context_of(text, "mask.nonzero()", TYPES, "DDE203"))[0]
+    assert found == text.replace("mask.nonzero()", "range(mask.shape[0])").replace(use, expected)
+
+
+@pytest.mark.parametrize(
     "text",
     [
+        "def fn(x, mask):\n    for e in mask.nonzero():\n        x = x + g(e)[e].squeeze(0)\n    return x\n",
         "def fn(x, mask):\n    for e in mask.nonzero():\n        x = x + g(e)\n    return x\n",
         "def fn(x, mask):\n    for e in mask.nonzero():\n        x = x + w[e]\n    return x, e\n",
         "def fn(x, mask):\n    for e, f in mask.nonzero():\n        x = x + w[e]\n    return x\n",
@@ -190,7 +214,7 @@ def test_masked_loops_trace_and_agree(body: str, asking: str) -> None:
         )
 
 
-def test_a_masked_break_traces_and_agrees() -> None:
+def test_a_noted_break_traces_and_agrees() -> None:
     import torch
 
     text = (
@@ -254,13 +278,26 @@ def test_what_grows_in_a_loop_that_is_left_is_cut_off() -> None:
     )
     types = {"out": TypeFact("tensor", "int64", ("2", "2")), "stop": TypeFact("tensor", "bool", ("2", "2"))}
     (program,) = with_imports("masked_loop", context_of(text, "stop.any(dim=-1).all()", types, "DDE105"))[-1:]
-    assert "        turns = turns + going\n        # the next one\n" in program or "# the next one" in program
-    assert (
-        "        out = out.narrow(-1, 0, out_size + turns.item() * sample.shape[-1])\n        stop = out == t\n"
-        in program
-    )
+    assert "            choices.append((stop.any(dim=-1).all(), out.shape[-1]))\n" in program
+    assert "        out = out.narrow(-1, 0, out_size)\n        stop = out == t\n" in program
     samples = [(torch.tensor([[1], [2]]), torch.tensor(value)) for value in (4, 1, 0, 5)]
     assert failures(text, program, samples, ("export", "compile")) == []
+
+
+@pytest.mark.parametrize("skipped", ["if t < 0:\n            continue", "if x.dim() == 2:\n            continue"])
+def test_iterations_that_skip_the_break_are_counted(skipped: str) -> None:
+    import torch
+
+    text = (
+        "import torch\n\n\ndef fn(x, t):\n    out = x\n    for _ in range(5):\n"
+        "        sample = (out[:, -1:] * 3 + 1) % 7\n        out = torch.cat((out, sample), dim=-1)\n"
+        f"        {skipped}\n        if (out == t).any(dim=-1).all():\n            break\n    return out[:, 1:]\n"
+    )
+    types = {"out": TypeFact("tensor", "int64", ("2", "2"))}
+    (program,) = with_imports("masked_loop", context_of(text, "(out == t).any(dim=-1).all()", types, "DDE105"))[-1:]
+    samples = [(torch.tensor([[1], [2]]), torch.tensor(value)) for value in (4, 1, 0, 5)]
+    targets = ("export", "compile") if "dim" in skipped else ()
+    assert failures(text, program, samples, targets) == []
 
 
 def test_a_return_from_a_loop_becomes_a_choice_behind_it() -> None:
@@ -273,16 +310,28 @@ def test_a_return_from_a_loop_becomes_a_choice_behind_it() -> None:
     context = context_of(text, "x.sum() > t", TYPES, "DDE105")
     (program,) = with_imports("masked_loop", context)
     assert "            choices.append((x.sum() > t, x - k))\n        elif x.sum() > t:\n" in program
-    assert program.endswith("        result = torch.where(condition, value, result)\n    return result\n")
+    assert program.endswith("        result = torch.where(left, result_then, result)\n    return result\n")
     samples = [(torch.ones(2), torch.tensor(limit)) for limit in (3.0, 9.0, 17.0, 90.0)]
     assert failures(text, program, samples, ("export", "compile")) == []
 
 
-def test_what_grows_by_an_expression() -> None:
+@pytest.mark.parametrize(
+    ("grows", "stops", "dim"),
+    [
+        ("rows = torch.cat([rows, new[:, None]], 1)", "(new == 3).all()", 1),
+        ("rows = torch.cat((rows, new), dim=-1)", "(rows == 0).any(-1).all()", -1),
+        ("rows = torch.concat([rows, new])", "bool(new.norm() < 1)", 0),
+        ("rows = torch.cat([rows, new], 0)", "torch.all(new > 10).item()", 0),
+    ],
+)
+def test_what_grows_is_cut_off_behind_the_loop(grows: str, stops: str, dim: int) -> None:
     text = (
-        "def fn(ids, m):\n    for _ in range(4):\n        nxt = m(ids[:, -1])\n"
-        "        ids = torch.cat([ids, nxt[:, None]], 1)\n"
-        "        if (nxt == 3).all():\n            break\n    return ids\n"
+        f"def fn(rows, m):\n    for _ in range(4):\n        new = m(rows[:, -1])\n        {grows}\n"
+        f"        if {stops}:\n            break\n    return rows\n"
     )
-    found = rewritten("masked_loop", context_of(text, "(nxt == 3).all()", {"ids": ROWS}, "DDE105"))
-    assert any("ids = ids.narrow(1, 0, ids_size + turns.item() * nxt[:, None].shape[1])\n" in one for one in found)
+    types = {"rows": ROWS, "new": ROWS}
+    (found,) = rewritten("masked_loop", context_of(text, stops, types, "DDE105"))
+    assert (
+        f", rows.shape[{dim}]))\n        elif {stops}:\n            break\n    rows_size = rows.shape[{dim}]\n" in found
+    )
+    assert found.endswith(f"        rows = rows.narrow({dim}, 0, rows_size)\n    return rows\n")

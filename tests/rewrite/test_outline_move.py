@@ -58,7 +58,7 @@ def test_a_region_grows_until_tensors_come_out() -> None:
         "list(y.split(t.tolist()))",
     )
     assert outlined(found)[0] == (
-        "def _fn_region(y, t):\n    pieces = list(y.split(t.tolist()))\n"
+        "def _fn_out(y: torch.Tensor, t: torch.Tensor):\n    pieces = list(y.split(t.tolist()))\n"
         "    out = torch.stack([p.sum() for p in pieces])\n    return out"
     )
 
@@ -75,7 +75,7 @@ def test_a_list_that_is_filled_is_made_inside() -> None:
         "t.tolist()",
     )
     text = outlined(found)[0]
-    assert text.startswith("def _fn_region(t, x):\n    pieces = []\n")
+    assert text.startswith("def _fn_out(t: torch.Tensor, x: torch.Tensor):\n    pieces = []\n")
     assert text.endswith("    return out")
 
 
@@ -83,7 +83,8 @@ def test_attributes_are_handed_over_as_parameters() -> None:
     body = "while (x > t.sum()).any():\n    x = x * self.scale\nreturn x\n"
     found = context(body, "(x > t.sum()).any()", "def fn(self, x, t):")
     assert outlined(found) == [
-        "def _fn_region(x, t, scale):\n    while (x > t.sum()).any():\n        x = x * scale\n    return x"
+        "def _fn_x(x: torch.Tensor, t: torch.Tensor, scale: float):\n"
+        "    while (x > t.sum()).any():\n        x = x * scale\n    return x"
     ]
 
 
@@ -91,8 +92,8 @@ def test_what_the_region_changes_is_copied_in_the_operator_only() -> None:
     found = context("out = x.clone()\nfor i in t.tolist():\n    out[i] = 0\nreturn out\n", "t.tolist()")
     (candidate,) = [c for c in candidates("outline", found) if "out[i]" in c.edits[0].content]
     text = candidate.edits[0].content
-    assert "    return _fn_region(t, out.clone())" in text or "    return _fn_region(out.clone(), t)" in text
-    assert "def _fn_region(t, out):\n    for i in t.tolist():\n" in text
+    assert "    return _fn_out(t, out.clone())" in text
+    assert "def _fn_out(t: torch.Tensor, out: torch.Tensor):\n    for i in t.tolist():\n" in text
 
 
 @pytest.mark.parametrize(
@@ -104,9 +105,8 @@ def test_what_the_region_changes_is_copied_in_the_operator_only() -> None:
             "t.tolist()",
             "its gradient would draw others",
         ),
-        ("for i in t.tolist():\n    self.last = x\nreturn x\n", "t.tolist()", "`self.last` is assigned"),
+        ("for i in t.tolist():\n    self.last = x\nreturn x\n", "t.tolist()", "`self.last` cannot be handed"),
         ("for i in t.tolist():\n    yield x\n", "t.tolist()", "more than a computation"),
-        ("for i in t.tolist():\n    x[i] = 0\nreturn x + 1\n", "t.tolist()", "`x` is changed in place"),
     ],
 )
 def test_why_there_is_none(body: str, asking: str, why: str) -> None:
@@ -161,10 +161,10 @@ def test_gradients_flow_through_the_operator() -> None:
     found = context_of(SOLVER, "t.tolist()", facts)
     candidate = next(c for c in candidates("outline", found) if "for k in" in c.edits[0].content)
     text = found.site.source.apply(candidate.edits)
-    fake = "@_fn_region_op.register_fake\ndef _(t, x, w):\n    return x.new_empty(x.shape)\n\n\n"
+    fake = "@_fn_x_op.register_fake\ndef _(t, x, w):\n    return x.new_empty(x.shape)\n\n\n"
     text = text.replace(
-        '@torch.library.custom_op("model::fn_region_backward',
-        fake + '@torch.library.custom_op("model::fn_region_backward',
+        '@torch.library.custom_op("model::fn_x_backward',
+        fake + '@torch.library.custom_op("model::fn_x_backward',
     )
     eager, program = load(SOLVER), load(text)
     compiled = torch.compile(program, fullgraph=True, backend="aot_eager")
@@ -212,7 +212,7 @@ def test_what_comes_out_lies_in_memory_as_the_fake_kernel_says() -> None:
     program = load(found.site.source.apply(candidate.edits))
     x, t = torch.ones(2, 3), torch.tensor([1])
     assert not program(x, t).is_contiguous()
-    assert program.__globals__["_fn_region_op"](t, x).is_contiguous()
+    assert program.__globals__["_fn_x_op"](t, x).is_contiguous()
 
 
 def test_a_name_that_both_arms_give_another_kind_has_that_kind() -> None:
@@ -230,4 +230,6 @@ def test_a_name_that_both_arms_give_another_kind_has_that_kind() -> None:
     text = f"import torch\n\n\ndef fn(x, t, n, limit):\n{textwrap.indent(textwrap.dedent(body).strip(), '    ')}\n"
     limits = {"limit": TypeFact("other"), "limit@6": replace(SCALAR, dtype="int64")}
     found = context_of(text, "t.tolist()", TYPES | limits | {"total": TENSOR})
-    assert outlined(found)[0].startswith("def _fn_region(t, x, limit):\n    rows = []")
+    assert outlined(found)[0].startswith(
+        "def _fn_total(t: torch.Tensor, x: torch.Tensor, limit: torch.Tensor):\n    rows = []"
+    )

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ddelint.diagnostics import Claim, TypeFact
-from ddelint.rewrite.linear import AtLeastZero, Sum, contradiction, name, number
-from ddelint.rewrite.proofs import Proofs
+from ddelint.rewrite.proving.linear import AtLeastZero, Sum, contradiction, name, number
+from ddelint.rewrite.proving.proofs import Proofs
 
 INT = TypeFact("int")
 TYPES = {"x": TENSOR, "mask": MASK, "t": INTEGERS, **dict.fromkeys("abcn", COUNT), "limit": INT, "f": TypeFact("float")}

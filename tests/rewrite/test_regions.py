@@ -6,7 +6,13 @@ import ast
 
 import pytest
 
-from ddelint.rewrite.regions import assigned_on_every_way, changed_in_place, ends_in_return, free_names, live_behind
+from ddelint.rewrite.reading.regions import (
+    assigned_on_every_way,
+    changed_in_place,
+    ends_in_return,
+    free_names,
+    live_behind,
+)
 from ddelint.source import SourceFile
 
 

@@ -7,11 +7,15 @@ from dataclasses import replace
 
 import pytest
 
+from ddelint.catalog import rule
 from ddelint.diagnostics import Applicability, Claim, Diagnostic, Edit, Frame, Question, Span
 from ddelint.protocol import Comparison, Compilation, Decision, Mismatch, Overlay, TargetResult, TraceResult
 from ddelint.rewrite.candidate import MOVES, Candidate, Context
 from ddelint.rewrite.moves import load_moves
-from ddelint.rewrite.search import Outcome, Search
+from ddelint.rewrite.reading.knowledge import knowledge
+from ddelint.rewrite.search.asking import Asking
+from ddelint.rewrite.search.last_resort import TIME_IS_OVER
+from ddelint.rewrite.search.rounds import Outcome, Search
 from ddelint.source import SourceFile
 from ddelint.trace.diagnose import diagnose
 
@@ -90,23 +94,18 @@ def moves(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 
 
 def search(prover: Prover, **options: object) -> Outcome:
-    source = SourceFile(NAME, TEXT)
-    return Search(
-        prover,
-        {NAME: source},
-        ("export",),
-        samples=8,
-        diagnose=diagnose,
-        types={},
-        **options,  # type: ignore[arg-type]
-    ).run()
+    return Search(asking(prover), **options).run()  # type: ignore[arg-type]
+
+
+def asking(prover: Prover, text: str = TEXT) -> Asking:
+    return Asking(prover, {NAME: SourceFile(NAME, text)}, ("export",), samples=8, diagnose=diagnose, types={})
 
 
 def by_row(outcome: Outcome) -> dict[int, Diagnostic]:
     return {diagnostic.span.row: diagnostic for diagnostic in outcome.diagnostics}
 
 
-def test_every_site_is_mended_and_told_on_the_original_text(moves: pytest.MonkeyPatch) -> None:
+def test_every_site_is_fixed_and_told_on_the_original_text(moves: pytest.MonkeyPatch) -> None:
     moves.setitem(MOVES, SHORTCUT, replacing(SHORTCUT, Claim.GENERAL_PATH, "not compiling and {test}"))
     outcome = search(Prover())
     assert "if not compiling and n > 4:" in outcome.safe.current(NAME).text
@@ -275,8 +274,7 @@ def test_a_region_around_the_caller_is_the_very_last_resort(moves: pytest.Monkey
             yield Candidate("outline", Claim.RESTRUCTURED, "outlined", (edit,), last_resort=True)
 
     moves.setitem(MOVES, "outline", outline)
-    source = SourceFile(NAME, text)
-    outcome = Search(OneQuestion(), {NAME: source}, ("export",), samples=8, diagnose=diagnose, types={}).run()
+    outcome = Search(asking(OneQuestion(), text)).run()
     assert "return x * UNSEEN(n)" in outcome.everything.current(NAME).text
     assert outcome.safe.overlay == {}
 
@@ -350,3 +348,157 @@ def test_what_does_not_hold_together_is_tried_alone(moves: pytest.MonkeyPatch) -
     text = outcome.safe.current(NAME).text
     assert "if not compiling and n > 4:" in text
     assert "if not compiling and m > 5:" in text
+
+
+def test_what_is_still_open_once_the_safe_fixes_are_written_is_offered_for_that_text(moves: pytest.MonkeyPatch) -> None:
+    def propose(context: Context) -> Iterator[Candidate]:
+        """A safe candidate for the one site, which also changes the line of the other."""
+        span = context.site.span
+        if context.site.source.segment(span).startswith("n"):
+            line = Span(NAME, 7, 1, 7, 1)
+            edits = (Edit(span, "not compiling and n > 4"), Edit(line, "    m = m + 1\n"))
+            yield Candidate(SHORTCUT, Claim.GENERAL_PATH, "safe", edits, decisions=(span,))
+
+    moves.setitem(MOVES, SHORTCUT, propose)
+    moves.setitem(MOVES, PROMISE, replacing(PROMISE, Claim.PROMISE, "promised({test})"))
+    outcome = search(Prover())
+    ((place, fix),) = outcome.open_fixes.items()
+    assert place == (by_row(outcome)[7].span, by_row(outcome)[7].code)
+    assert fix.applicability is Applicability.UNSAFE
+    written = outcome.safe.current(NAME)
+    assert written.apply(fix.edits) == written.text.replace("if m > 5:", "if promised(m > 5):")
+
+
+def test_fixes_side_by_side_are_tidied_where_that_agrees_with_the_original(moves: pytest.MonkeyPatch) -> None:
+    checked = "torch.compiler.is_compiling():\n        pass\n    elif known({test})"
+    moves.setitem(MOVES, SHORTCUT, replacing(SHORTCUT, Claim.GENERAL_PATH, checked))
+    outcome = search(Prover())
+    text = outcome.safe.current(NAME).text
+    assert text.count("is_compiling()") == 1
+    assert outcome.everything.current(NAME).text == text
+    for row in (5, 7):
+        fix = by_row(outcome)[row].fix
+        assert fix is not None
+        assert SourceFile(NAME, TEXT).apply(fix.edits).count("is_compiling()") == 1
+
+
+def test_moves_that_the_rule_does_not_list_are_tried_after_its_own_and_before_promises(
+    moves: pytest.MonkeyPatch,
+) -> None:
+    tried: list[str] = []
+    other = "bypass_cache"
+    assert other not in rule("DDE101").moves
+
+    def noting(name: str, claim: Claim, template: str) -> object:
+        propose = replacing(name, claim, template)
+
+        def noted(context: Context) -> Iterator[Candidate]:
+            tried.append(name)
+            yield from propose(context)  # type: ignore[operator]
+
+        return noted
+
+    moves.setitem(MOVES, PROMISE, noting(PROMISE, Claim.PROMISE, "promised({test})"))
+    moves.setitem(MOVES, other, noting(other, Claim.RESTRUCTURED, "other({test})"))
+    text = search(Prover()).everything.current(NAME).text
+    assert "if other(n > 4):" in text
+    moves.setitem(MOVES, SHORTCUT, noting(SHORTCUT, Claim.GENERAL_PATH, "not compiling and {test}"))
+    tried.clear()
+    assert "if not compiling and n > 4:" in search(Prover()).everything.current(NAME).text
+    assert other not in tried
+
+
+def test_where_a_helper_asks_its_caller_may_decide_otherwise(moves: pytest.MonkeyPatch) -> None:
+    helper = "def small(n):\n    return [n > 4]\n"
+    text = f"{helper}\n\ndef forward(x, n):\n    if small(n):\n        return x\n    return x + 0\n"
+    inner, outer = Span(NAME, 2, 13, 2, 18), Span(NAME, 6, 8, 6, 16)
+    frames = (Frame(outer, "forward", True), Frame(inner, "small", True))
+    asked = Question(inner, "truth", "n > 4", "u0 > 4", frames=frames, asks=("export",))
+
+    class OneQuestion(Prover):
+        def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
+            return TraceResult(() if "eager and small" in overlay.get(NAME, text) else (asked,), runs=1)
+
+    def decided(context: Context) -> Iterator[Candidate]:
+        test = context.site.decision
+        if test is not None:
+            span = context.site.source.span(test)
+            edit = Edit(span, f"eager and {context.site.source.segment(span)}")
+            yield Candidate(SHORTCUT, Claim.GENERAL_PATH, "asked in eager", (edit,))
+
+    moves.setitem(MOVES, SHORTCUT, decided)
+    outcome = Search(asking(OneQuestion(), text)).run()
+    assert "if eager and small(n):" in outcome.safe.current(NAME).text
+
+
+def test_a_question_takes_its_share_of_the_time_and_leaves_the_others_theirs(moves: pytest.MonkeyPatch) -> None:
+    clock = [100.0]
+
+    class Slow(Prover):
+        def compare(self, overlay: Overlay, decisions: tuple[Decision, ...], samples: int, quick: bool) -> Comparison:
+            clock[0] -= 20.0
+            return super().compare(overlay, decisions, samples, quick)
+
+    def propose(context: Context) -> Iterator[Candidate]:
+        span = context.site.span
+        test = context.site.source.segment(span)
+        for number in range(9) if test.startswith("n") else ():
+            edit = Edit(span, f"WRONG({number}) and {test}")
+            yield Candidate(SHORTCUT, Claim.GENERAL_PATH, "slow", (edit,), decisions=(span,))
+        if test.startswith("m"):
+            edit = Edit(span, f"not compiling and {test}")
+            yield Candidate(SHORTCUT, Claim.GENERAL_PATH, "quick", (edit,), decisions=(span,))
+
+    moves.setitem(MOVES, SHORTCUT, propose)
+    outcome = search(Slow(), seconds_left=lambda: clock[0])
+    assert "if not compiling and m > 5:" in outcome.safe.current(NAME).text
+    assert by_row(outcome)[5].refused[-1].reason == TIME_IS_OVER
+
+
+def test_what_may_be_tried_beyond_a_rule_is_known() -> None:
+    load_moves()
+    assert set(knowledge().beyond.moves) <= set(MOVES)
+    assert len(set(knowledge().beyond.moves)) == len(knowledge().beyond.moves)
+
+
+def test_what_was_proved_stays_when_a_fix_is_refuted_and_time_is_over(moves: pytest.MonkeyPatch) -> None:
+    clock = [1.0]
+
+    class Later(Prover):
+        """Compiled code shows that the second fix is wrong, when no time is left."""
+
+        def compile(self, overlay: Overlay, targets: tuple[str, ...], samples: int, backend: str) -> Compilation:
+            clock[0] = 0.0
+            return super().compile(overlay, targets, samples, backend)
+
+    def propose(context: Context) -> Iterator[Candidate]:
+        span = context.site.span
+        test = context.site.source.segment(span)
+        ending = " or 0" if test.startswith("m") else ""
+        yield Candidate(SHORTCUT, Claim.GENERAL_PATH, "in eager", (Edit(span, f"eager and {test}{ending}"),))
+
+    moves.setitem(MOVES, SHORTCUT, propose)
+    prover = Later()
+    prover.compiled_wrong = {"m > 5 or 0"}
+    outcome = search(prover, seconds_left=lambda: clock[0])
+    text = outcome.safe.current(NAME).text
+    assert "if eager and n > 4:" in text
+    assert "if m > 5:" in text
+
+
+@pytest.mark.parametrize("seconds", [1e9, 0.0])
+def test_what_the_text_alone_makes_safe_needs_no_input_and_no_time(moves: pytest.MonkeyPatch, seconds: float) -> None:
+    check = "check_instead_of_raise"
+    text = TEXT.replace("        x = x + 1\n", "        raise ValueError\n").replace(
+        "        x = x + 2\n", "        raise ValueError\n"
+    )
+    moves.setitem(MOVES, check, replacing(check, Claim.EQUIVALENT, "checked({test})"))
+
+    class OneSided(Prover):
+        def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
+            return super().trace(overlay or {NAME: text}, first=first)
+
+    prover = OneSided()
+    prover.one_sided = True
+    outcome = Search(asking(prover, text), seconds_left=lambda: seconds).run()
+    assert outcome.safe.current(NAME).text.count("checked(") == 2

@@ -117,3 +117,18 @@ def test_what_is_no_reduction_of_groups_is_left_alone(other: str) -> None:
 def test_a_list_that_something_else_reads_stays() -> None:
     text = DISTINCT.replace("return torch.stack(pooled)", "return torch.stack(pooled), len(pooled)")
     assert candidates(MOVE, context_of(text, "ids.unique()", TYPES)) == []
+
+
+def test_numbers_of_groups_that_no_index_takes_are_converted_once() -> None:
+    context = context_of(GUARDED, "rows.shape[0] == 0", TYPES | {"ids": TypeFact("tensor", "int32", ("6",))})
+    (found,) = rewritten(MOVE, context)
+    assert "    ids_2 = ids.long()\n    # the first place is for what belongs to no group\n" in found
+    assert "place = torch.where((ids_2 >= 0) & (ids_2 < 3), ids_2 + 1, 0)" in found
+
+
+def test_arms_that_keep_their_values_in_different_ways_are_left_alone() -> None:
+    body = (
+        "if (ids == g).sum() > 0:\n            out[g] = x[ids == g].sum(0)\n        else:\n            out.append(x[0])"
+    )
+    text = f"def fn(x, ids, out):\n    for g in range(ids.max().item()):\n        {body}\n    return out\n"
+    assert candidates(MOVE, context_of(text, "ids.max().item()", TYPES)) == []

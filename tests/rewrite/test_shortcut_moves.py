@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from control_flow import COUNT, MASK, TENSOR, candidates, context_of, failures, rewritten, with_imports
 
@@ -216,3 +218,42 @@ def test_the_other_choice_is_told_apart_by_running_it() -> None:
     )
     found = with_imports("shortcut_in_eager", context_of(text, "mask.any()", TYPES, "DDE105"))
     assert failures(text, found[1], samples(), ("export",)) != []
+
+
+@pytest.mark.parametrize(
+    ("kept", "first"),
+    [
+        ("all(len(r) <= 1 for r in rows)", "not torch.compiler.is_compiling() and all(len(r) <= 1 for r in rows)"),
+        (
+            "any(r.numel() == 0 for r in rows)",
+            "not torch.compiler.is_compiling() and any(r.numel() == 0 for r in rows)",
+        ),
+        ("any([len(r) for r in rows])", "torch.compiler.is_compiling() or any([len(r) for r in rows])"),
+    ],
+)
+@pytest.mark.parametrize("line", ["    alone = {}\n    return alone\n", "    return {}\n"])
+def test_an_answer_that_is_kept_for_later_is_asked_only_in_eager(kept: str, first: str, line: str) -> None:
+    text = "def fn(rows):\n" + line.format(kept)
+    found = rewritten("shortcut_in_eager", context_of(text, kept, {}, "DDE108"))
+    assert found[0] == text.replace(kept, first)
+
+
+def test_a_number_that_is_kept_is_no_answer() -> None:
+    text = "def fn(x, n):\n    longest = max(n)\n    return x\n"
+    assert rewritten("shortcut_in_eager", context_of(text, "max(n)", TYPES, "DDE108")) == []
+
+
+def test_operands_that_ask_alike_are_treated_alike() -> None:
+    text = (
+        "def fn(x, flag, a, b):\n    if flag and a.shape[0] > 0 and b.shape[0] > 0:\n        x = x + 1\n    return x\n"
+    )
+    sizes = {"x": TENSOR, "a": TENSOR, "b": TENSOR, "flag": TypeFact("bool")}
+    both = [context_of(text, f"{name}.shape[0] > 0", sizes, "DDE102") for name in "ab"]
+    context = replace(both[0], asked=tuple(one.site.span for one in both))
+    (first, *_) = rewritten("shortcut_in_eager", context)
+    assert "if flag and (torch.compiler.is_compiling() or a.shape[0] > 0 and b.shape[0] > 0):" in first
+    (first, second) = rewritten("guard_on_size", context)
+    assert "if flag and guard_or_true(a.shape[0] > 0) and guard_or_true(b.shape[0] > 0):" in first
+    assert "if flag and guard_or_false(a.shape[0] > 0) and guard_or_false(b.shape[0] > 0):" in second
+    (first, *_) = rewritten("guard_on_size", both[1])
+    assert "if flag and a.shape[0] > 0 and guard_or_true(b.shape[0] > 0):" in first

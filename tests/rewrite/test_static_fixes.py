@@ -10,7 +10,7 @@ from control_flow import context_of
 from ddelint.catalog import Replacement
 from ddelint.diagnostics import Applicability, Diagnostic
 from ddelint.rewrite.renamed_calls import renamed_call
-from ddelint.rewrite.static_fixes import mended, with_static_fixes
+from ddelint.rewrite.static_fixes import fixed_text, with_static_fixes
 from ddelint.source import SourceFile
 from ddelint.static.checks import check_source
 
@@ -30,7 +30,9 @@ def test_a_retired_call_gets_a_safe_fix() -> None:
     fixed = with_static_fixes([diagnostic], sources)[0]  # type: ignore[arg-type]
     assert fixed.fix is not None
     assert fixed.fix.applicability is Applicability.SAFE
-    assert "torch._check(n >= 0)\n    torch._check(n <= 8)" in fixed.fix.edits[0].content
+    assert sources["model.py"].apply(fixed.fix.edits) == TEXT.replace(  # type: ignore[attr-defined]
+        "torch._check_is_size(n, max=8)", "torch._check(n >= 0)\n    torch._check(n <= 8)"
+    )
 
 
 def test_other_findings_pass_through() -> None:
@@ -90,10 +92,10 @@ def test_what_nothing_is_known_of_is_left_to_the_tracer() -> None:
     assert [d.span.row for d in fixed if d.fix is not None and d.code in ("DDE103", "DDE104", "DDE201")] == []
 
 
-def mended_text(text: str) -> str:
+def after_fixes(text: str) -> str:
     """The text after all fixes that need no trace."""
     source = SourceFile("model.py", text)
-    return mended(source, with_static_fixes(check_source(source), {"model.py": source}), False)
+    return fixed_text(source, with_static_fixes(check_source(source), {"model.py": source}), False)
 
 
 def compiled(*lines: str, head: str = "import torch\n", parameters: str = "x, flag=True") -> str:
@@ -124,7 +126,7 @@ RAISES = ("    if x.sum() > 5:", "        raise ValueError('big')")
 )
 def test_what_may_be_caught_keeps_its_raise(lines: tuple[str, ...], is_fixed: bool) -> None:
     text = compiled(*lines)
-    assert ("torch._check" in mended_text(text)) is is_fixed
+    assert ("torch._check" in after_fixes(text)) is is_fixed
 
 
 @pytest.mark.parametrize(("call", "is_fixed"), [("f(x)", False), ("fast(x)", False), ("g(x)", True), ("x.sum()", True)])
@@ -132,7 +134,7 @@ def test_what_a_caller_may_catch_keeps_its_raise(call: str, is_fixed: bool) -> N
     text = compiled("assert x.sum() < 3")
     text += f"\n\nfast = torch.compile(f)\n\n\ndef main(x):\n    try:\n        {call}\n    except AssertionError:\n"
     text += "        return f(x)\n"
-    assert ("torch._check" in mended_text(text)) is is_fixed
+    assert ("torch._check" in after_fixes(text)) is is_fixed
 
 
 @pytest.mark.parametrize(
@@ -153,7 +155,7 @@ def test_what_a_caller_may_catch_keeps_its_raise(call: str, is_fixed: bool) -> N
 def test_the_argument_of_a_retired_check_is_computed_once(before: str, after: tuple[str, ...]) -> None:
     parameters = "x, sizes, bounded=5" if "bounded" in before else "x, sizes"
     text = compiled(f"torch._check_is_size({before})", parameters=parameters)
-    assert mended_text(text) == compiled(*after, parameters=parameters)
+    assert after_fixes(text) == compiled(*after, parameters=parameters)
 
 
 @pytest.mark.parametrize(
@@ -172,8 +174,8 @@ def test_the_argument_of_a_retired_check_is_computed_once(before: str, after: tu
 )
 def test_an_operand_that_may_fail_keeps_its_short_circuit(condition: str, after: str) -> None:
     text = compiled("n = x.sum().int().item()", f"torch._check({condition})")
-    assert f"torch._check({after or condition})" in mended_text(text)
-    assert ("sym_or" in mended_text(text)) is bool(after)
+    assert f"torch._check({after or condition})" in after_fixes(text)
+    assert ("sym_or" in after_fixes(text)) is bool(after)
 
 
 AS_T = "import torch as t\n\n\n@t.compile\ndef f(x):\n"
@@ -197,13 +199,13 @@ AS_T = "import torch as t\n\n\n@t.compile\ndef f(x):\n"
     ],
 )
 def test_a_name_that_means_something_else_around_is_not_used(text: str, is_fixed: bool) -> None:
-    assert (mended_text(text) != text) is is_fixed
+    assert (after_fixes(text) != text) is is_fixed
 
 
 def test_the_name_of_a_function_around_is_looked_at_too() -> None:
     inner = "    @compile\n    def f(x):\n        assert x.max() < 3\n        return x\n\n    return f\n"
-    assert mended_text(f"from torch import compile\n\n\ndef make(torch):\n{inner}").count("torch.compiler") == 0
-    assert mended_text(f"from torch import compile\n\n\ndef make(other):\n{inner}").count("torch.compiler") == 1
+    assert after_fixes(f"from torch import compile\n\n\ndef make(torch):\n{inner}").count("torch.compiler") == 0
+    assert after_fixes(f"from torch import compile\n\n\ndef make(other):\n{inner}").count("torch.compiler") == 1
 
 
 LAZY = """\
@@ -226,7 +228,7 @@ def build():
 
 @pytest.mark.parametrize("comment", ["", "  # late"])
 def test_an_import_inside_a_function_is_in_scope_there(comment: str) -> None:
-    after = mended_text(LAZY.format(comment=comment))
+    after = after_fixes(LAZY.format(comment=comment))
     shapes = "from torch.fx.experimental.symbolic_shapes import sym_and, sym_or"
     assert after.startswith(f"import os\n\n\ndef build():\n    import torch{comment}\n    {shapes}\n    @torch")
     assert after.count("import") == 3
@@ -236,7 +238,7 @@ def test_an_import_inside_a_function_is_in_scope_there(comment: str) -> None:
 def test_an_import_that_only_another_function_makes_stays_late() -> None:
     text = "def f(x):\n    assert x.max() < 3\n    return x\n\n\n"
     text += "def main():\n    import torch\n\n    return torch.compile(f)\n"
-    assert mended_text(text) == text
+    assert after_fixes(text) == text
 
 
 def test_several_fixes_bring_one_import() -> None:
@@ -247,7 +249,7 @@ def test_several_fixes_bring_one_import() -> None:
         "    raise RuntimeError(n)",
         head="from torch import compile\n",
     ).replace("@torch.", "@")
-    after = mended_text(text)
+    after = after_fixes(text)
     assert after.startswith(
         "import torch\nfrom torch import compile\nfrom torch.fx.experimental.symbolic_shapes import sym_or\n\n"
     )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ddelint.diagnostics import Claim, Edit, Span
 from ddelint.rewrite.candidate import Candidate
-from ddelint.rewrite.history import History
-from ddelint.rewrite.together import fit_together, moved
+from ddelint.rewrite.search.history import History
+from ddelint.rewrite.search.together import fit_together, moved
 from ddelint.source import SourceFile
 
 NAME = "program.py"

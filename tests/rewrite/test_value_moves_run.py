@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,10 +12,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from control_flow import candidates, context_of, load  # noqa: E402
+from control_flow import applied, candidates, context_of, load  # noqa: E402
 
 from ddelint.diagnostics import TypeFact  # noqa: E402
-from ddelint.rewrite import engine  # noqa: E402
 
 INDEX = TypeFact("tensor", "int64", ())
 INTEGERS = TypeFact("tensor", "int64", ("3",))
@@ -124,7 +124,7 @@ PROGRAMS = {
         numbers(2, 0, 9),
     ),
     "max pooling": Program(
-        "symbolic_function",
+        "equivalent_operator",
         "def fn(x, m):\n    y = x[m].T\n    return torch.nn.functional.max_pool1d(y, 2, stride=1).sum()\n",
         "torch.nn.functional.max_pool1d",
         {"y": ROWS},
@@ -282,7 +282,7 @@ def rewritten_text(program: Program) -> tuple[str, str]:
     text = f"{program.prelude}import torch\n\n\n{program.text}"
     context = context_of(text, program.asking, program.types, program.code)
     candidate = candidates(program.move, context)[program.which]
-    return text, engine.apply({"model.py": context.site.source}, candidate)["model.py"]
+    return text, applied({"model.py": context.site.source}, candidate)["model.py"]
 
 
 def as_module(function: Callable[..., Any]) -> Any:
@@ -354,16 +354,26 @@ def fn(x, m):
 """
 
 
+SIZE = "size = torch.library.get_ctx().new_dynamic_size()"
+
+
 @pytest.mark.parametrize(
-    ("kind", "body"),
-    [("rows", "x[m].clone()"), ("same", "x * m.unsqueeze(1)"), ("where", "torch.nonzero(m.unsqueeze(1) & (x > 0))")],
+    ("kind", "body", "seen"),
+    [
+        ("rows", "x[m].clone()", (SIZE, "return x.new_empty((size, x.shape[1]))")),
+        ("same", "x * m.unsqueeze(1)", ("return x.new_empty((x.shape[0], x.shape[1]))",)),
+        (
+            "where",
+            "torch.nonzero(m.unsqueeze(1) & (x > 0))",
+            (SIZE, "return x.new_empty((size, 2), dtype=torch.int64)"),
+        ),
+    ],
 )
-def test_a_generated_fake_kernel_is_taken(kind: str, body: str) -> None:
+def test_a_generated_fake_kernel_is_taken(kind: str, body: str, seen: tuple[str, ...]) -> None:
     text = FAKE.format(kind=kind, body=body)
-    context = context_of(text, "kept(x, m)", code="DDE801", occurrence=0)
     asking = context_of(text, "kept(x, m).sum(0)", code="DDE801")
-    assert context.site.source.text == asking.site.source.text
-    after = engine.apply({"model.py": asking.site.source}, candidates("fake_kernel", asking)[0])["model.py"]
+    asking = dataclasses.replace(asking, fake=seen, operator=f"valuemoves.kept_{kind}.default")
+    after = applied({"model.py": asking.site.source}, candidates("fake_kernel", asking)[0])["model.py"]
     function = load(after)
     assert callable(function)
     exported = torch.export.export(as_module(function), (rows(), torch.arange(8) < 3), strict=False).module()
@@ -381,7 +391,7 @@ def test_line_ends_and_tabs_are_kept(name: str) -> None:
     for version in (text, other):
         context = context_of(version, program.asking, program.types, program.code)
         candidate = candidates(program.move, context)[program.which]
-        results.append(engine.apply({"model.py": context.site.source}, candidate)["model.py"])
+        results.append(applied({"model.py": context.site.source}, candidate)["model.py"])
     assert results[1] == results[0].replace("    ", "\t").replace("\n", "\r\n")
 
 
@@ -391,6 +401,6 @@ def test_comments_outside_the_edit_are_kept(name: str) -> None:
     text = f"{program.prelude}import torch  # the framework\n\n\n{program.text}\n# the end, without a line end"
     context = context_of(text, program.asking, program.types, program.code)
     for candidate in candidates(program.move, context):
-        after = engine.apply({"model.py": context.site.source}, candidate)["model.py"]
+        after = applied({"model.py": context.site.source}, candidate)["model.py"]
         assert "import torch  # the framework\n" in after
         assert after.endswith("\n\n# the end, without a line end")

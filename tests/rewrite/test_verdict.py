@@ -8,7 +8,7 @@ import pytest
 
 from ddelint.diagnostics import Claim, Span
 from ddelint.protocol import Comparison, Decision, Mismatch
-from ddelint.rewrite.verdict import before_later_checks, doubt, narrows, refutation, unreached
+from ddelint.rewrite.search.verdict import before_later_checks, doubt, narrows, refutation, unreached
 
 OURS = Mismatch("keep all false", False, "eager", "exception", "a result", "RuntimeError", narrower=True)
 ON_PURPOSE = Mismatch("keep all false", False, "eager", "exception", "ValueError", "a result", deliberate=True)

@@ -45,13 +45,20 @@ def test_comments_stand_above() -> None:
 
 def test_an_early_return() -> None:
     found = merged("    if t.sum() > 4:\n        return x\n    y = x + 1\n    return y * 2\n", "t.sum() > 4")
-    assert found == ["    y = x + 1\n    return torch.where(t.sum() > 4, x, y * 2)\n"]
+    assert found == [
+        "    y = x + 1\n    return torch.where(t.sum() > 4, x, y * 2)\n",
+        "    if not torch.compiler.is_compiling() and t.sum() > 4:\n        return x\n    y = x + 1\n"
+        "    if torch.compiler.is_compiling():\n        return torch.where(t.sum() > 4, x, y * 2)\n    return y * 2\n",
+    ]
 
 
 def test_an_early_return_of_what_changes_later_is_kept() -> None:
     found = merged("    if t.sum() > 4:\n        return x\n    x = x + 1\n    return x * 2\n", "t.sum() > 4")
     assert found == [
         "    early_result = x\n    x = x + 1\n    return torch.where(t.sum() > 4, early_result, x * 2)\n",
+        "    if torch.compiler.is_compiling():\n        early_result = x\n    elif t.sum() > 4:\n        return x\n"
+        "    x = x + 1\n    if torch.compiler.is_compiling():\n"
+        "        return torch.where(t.sum() > 4, early_result, x * 2)\n    return x * 2\n",
     ]
 
 
@@ -60,10 +67,10 @@ def test_an_early_return_from_a_with() -> None:
         "    with torch.no_grad():\n        if t.sum() == 0:\n"
         "            return x\n        x = x + t\n    return x * 2\n"
     )
-    assert merged(body, "t.sum() == 0") == [
+    assert merged(body, "t.sum() == 0")[0] == (
         "    with torch.no_grad():\n        early_result = x\n        x = x + t\n"
         "    return torch.where(t.sum() == 0, early_result, x * 2)\n"
-    ]
+    )
 
 
 def test_two_early_returns_and_tuples() -> None:
@@ -133,6 +140,44 @@ def test_what_is_known_stays_an_if() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("test", "expected"),
+    [
+        (
+            "flag and t.sum() > 4",
+            "    if flag:\n        y = torch.where(t.sum() > 4, x + 1, x * 2)\n    else:\n        y = x * 2\n",
+        ),
+        (
+            "flag or t.sum() > 4",
+            "    if flag:\n        y = x + 1\n    else:\n        y = torch.where(t.sum() > 4, x + 1, x * 2)\n",
+        ),
+        (
+            "'mask' not in flag and t.sum() > 4",
+            "    if 'mask' not in flag:\n        y = torch.where(t.sum() > 4, x + 1, x * 2)\n"
+            "    else:\n        y = x * 2\n",
+        ),
+    ],
+)
+def test_what_is_known_decides_first_of_two_arms_too(test: str, expected: str) -> None:
+    body = f"    if {test}:\n        y = x + 1\n    else:\n        y = x * 2\n    return y\n"
+    assert f"{expected}    return y\n" in merged(body, "t.sum() > 4", "DDE105")
+
+
+@pytest.mark.parametrize(
+    ("test", "asked"),
+    [
+        ("(top := t.sum()) > 4", "top > 4"),
+        ("3 < (top := t.sum())", "3 < top"),
+        ("not (top := t > 4)", "~top.reshape(())"),
+    ],
+)
+def test_a_name_that_the_test_binds_is_bound_before(test: str, asked: str) -> None:
+    text = f"    if {test}:\n        x = x * top\n    return x\n"
+    value = "t > 4" if "not" in test else "t.sum()"
+    expected = f"    top = {value}\n    x = torch.where({asked}, x * top, x)\n    return x\n"
+    assert expected in merged(text, test, "DDE105")
+
+
 def test_elif_becomes_a_nested_choice() -> None:
     body = (
         "    if t.sum() > 4:\n        y = x\n    elif mask.any():\n        y = x * 2\n    else:\n        y = x * 3\n"
@@ -194,7 +239,7 @@ def test_logic_and_equal_are_said_of_tensors() -> None:
         "    if t.sum() > 4:\n        raise ValueError(x)\n    return x\n",
         "    for i in range(3):\n        if t.sum() > 4:\n            break\n    return x\n",
         "    if not torch.compiler.is_compiling() and t.sum() > 4:\n        x = x + 1\n    return x\n",
-        "    if (m := t.sum()) > 0 and t.sum() > 4:\n        x = x + m\n    return x\n",
+        "    if flag and (m := t.sum() > 4):\n        x = x + m\n    return x\n",
     ],
 )
 def test_what_does_more_than_choose_is_left_alone(body: str) -> None:
@@ -252,3 +297,41 @@ def test_the_gradient_stays_finite_where_the_other_arm_is_chosen() -> None:
     assert "is_compiling" in last  # eager keeps its branch there
     plain = next(one for one in with_imports("where_merge", context_of(text, "t.sum() > 4", TYPES, "DDE105"))[2:])
     assert gradient(plain).isnan().all()
+
+
+def test_what_an_arm_computes_on_the_way_is_kept_harmless() -> None:
+    body = (
+        "    if mask.any():\n        new = (x * mask).sum() / mask.sum()\n        root = new.sqrt()\n"
+        "        x = x * root + new\n    return x\n"
+    )
+    assert merged(body, "mask.any()")[0] == (
+        "    condition = mask.any()\n    new_then = (x * mask).sum() / torch.where(condition, mask.sum(), 1)\n"
+        "    root_then = torch.where(condition, new_then, 1).sqrt()\n"
+        "    x = torch.where(condition, x * root_then + new_then, x)\n    return x\n"
+    )
+
+
+def test_an_arm_that_runs_a_module_is_computed_only_while_compiling() -> None:
+    text = "def fn(x, t, net):\n    if t.sum() > 4:\n        x = net(x)\n    return x\n"
+    types = {**TYPES, "net": TypeFact("module")}
+    found = rewritten("where_merge", context_of(text, "t.sum() > 4", types))
+    assert found[0] == (
+        "def fn(x, t, net):\n    if torch.compiler.is_compiling():\n        x = torch.where(t.sum() > 4, net(x), x)\n"
+        "    elif t.sum() > 4:\n        x = net(x)\n    return x\n"
+    )
+
+
+def test_a_number_among_early_results_stays_a_number() -> None:
+    import torch
+
+    text = (
+        "import torch\n\n\ndef fn(x, t):\n    if t.sum() > 4:\n        return x * 2, 0, 0.1\n    n = t.max().item()\n"
+        "    y = x + n\n    return y, n, 0.7\n"
+    )
+    context = context_of(text, "t.sum() > 4", TYPES)
+    samples = [(torch.randn(4), torch.tensor([1, 2, 3, last])) for last in (4, -9, -2)]
+    programs = with_imports("where_merge", context)
+    assert len(programs) == 2
+    for program in programs:
+        assert "torch.where(condition, 0, n).item()" in program
+        assert failures(text, program, samples, ("export", "compile")) == []

@@ -17,7 +17,7 @@ from ddelint import config
 from ddelint.diagnostics import Span
 from ddelint.errors import DdelintError
 from ddelint.server import checks, language_server
-from ddelint.server.checks import Cancelled, check_text, trace_file
+from ddelint.server.checks import Cancelled, Checked, check_text, trace_file
 from ddelint.server.language_server import make_server
 from ddelint.server.positions import overlap, position, range_of
 from ddelint.server.telling import Document
@@ -54,9 +54,11 @@ def test_a_trace_that_nobody_waits_for_ends_before_its_next_step(tmp_path: Path)
     cancelled = threading.Event()
     cancelled.set()
     told: list[str] = []
+    known: list[Checked] = []
     with pytest.raises(Cancelled):
-        trace_file(path, path.read_text(), 1, told.append, cancelled)
+        trace_file(path, path.read_text(), 1, told.append, known.append, cancelled)
     assert told == []
+    assert known == []
 
 
 MODELS = """import torch

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 from collections.abc import Callable
 from typing import Any
 
@@ -11,15 +10,15 @@ import pytest
 import torch
 
 from ddelint.trace import rehearsal
-from ddelint.trace.isolation import Child, Limits
+from ddelint.trace.isolation import Child, Limits, Supervisor
 
 
 def test_a_fork_asks_for_its_threads_before_anything_else(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
     monkeypatch.setattr(torch, "set_num_threads", asked.append)
 
-    def tell(channel: socket.socket) -> None:
-        channel.sendall(json.dumps(asked).encode() + b"\n")
+    def tell(supervisor: Supervisor) -> None:
+        supervisor.send(json.dumps(asked).encode())
 
     child = Child.start(tell)
     answer = child.receive(Limits(timeout=60))

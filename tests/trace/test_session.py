@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -25,6 +26,17 @@ def make_inputs(seed):
     return (torch.full((2,), float(seed)),)
 """
 
+WRITES_TO_ALL = """
+import os, select
+
+def write_to_all(data):
+    for number in range(3, 256):
+        try:
+            if select.select([], [number], [], 0)[1]:
+                os.write(number, data)
+        except (OSError, ValueError):
+            pass
+"""
 FAILS_WHEN_CALLED = """
 import os, signal, sys, time
 
@@ -95,7 +107,7 @@ def test_a_hang_is_ended_and_shown(write: Write, refused: Fail, body: str) -> No
 
 
 def test_a_hang_shows_its_place(write: Write, refused: Fail) -> None:
-    failure = refused(write(FAILS_WHEN_CALLED.format(body="while True: pass")), timeout=1.0)
+    failure = refused(write(FAILS_WHEN_CALLED.format(body="while True: pass")), timeout=5.0)
     assert failure.span is not None
     assert failure.span.row == 6
 
@@ -266,7 +278,9 @@ def test_inputs_may_come_from_the_processes_of_a_data_loader(write: Write, opene
     """
     session = opened(write(text))
     assert [question.expression for question in session.trace({}).questions] == ["x.sum() > 0"]
-    assert session.compare({}, (), 4, True).samples >= 4
+    compared = session.compare({}, (), 4, True)
+    assert compared.failure is None
+    assert compared.samples >= 1
 
 
 def test_a_session_survives_a_request_that_crashes(write: Write, opened: Open, tmp_path: Path) -> None:
@@ -437,3 +451,55 @@ def test_a_working_directory_that_hides_the_standard_library(
         session = started.open(_options(tmp_path))
         assert isinstance(session, Session), session
         session.close()
+
+
+FORGED = json.dumps({"result": {"label": "mine", "parameters": [], "requires_grad": False, "seeded": True}})
+
+
+@pytest.mark.parametrize("written", ["junk", "junk\n", FORGED + "\n"])
+def test_a_program_that_forges_answers_when_it_is_called_is_refused(write: Write, refused: Fail, written: str) -> None:
+    called = GOOD.replace("return x + 1", f"write_to_all({written.encode()!r}); return x + 1")
+    failure = refused(write(WRITES_TO_ALL + called))
+    assert failure.kind == "forged"
+
+
+@pytest.mark.parametrize("written", ["junk", "junk\n", FORGED + "\n", '{"imported": true}\n' + FORGED + "\n"])
+def test_a_file_that_forges_answers_while_it_is_imported_is_refused(
+    write: Write, refused: Fail, opened: Open, written: str
+) -> None:
+    failure = refused(write(f"{WRITES_TO_ALL}\nwrite_to_all({written.encode()!r})\n{GOOD}"))
+    assert failure.kind == "forged"
+    assert "wrote to a channel of ddelint" in failure.message
+    assert opened(write(GOOD, "next.py")).info.parameters == ("x",)
+
+
+def test_an_answer_in_ddelints_name_without_its_form_is_a_failure(write: Write, refused: Fail) -> None:
+    """User code can replace what ddelint sends with: that ends its own session."""
+    text = "import json\njson.dumps = lambda *_, **__: '[]'\n"
+    assert refused(write(text + GOOD)).kind == "forged"
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="waits for /proc")
+def test_a_daemon_does_not_outlive_the_request_that_started_it(write: Write, opened: Open, tmp_path: Path) -> None:
+    daemon = f"""
+import os, time
+
+def fn(x):
+    child = os.fork()
+    if child == 0:
+        os.setsid()
+        grandchild = os.fork()
+        if grandchild:
+            open({str(tmp_path / "pid")!r}, "w").write(str(grandchild))
+            os._exit(0)
+        while True:
+            time.sleep(1000)
+    os.waitpid(child, 0)
+    return x
+
+def make_inputs(seed):
+    return (torch.zeros(2),)
+"""
+    opened(write(daemon))
+    with pytest.raises(ProcessLookupError):
+        _signal_until_gone(int((tmp_path / "pid").read_text()))

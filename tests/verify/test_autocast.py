@@ -64,7 +64,7 @@ def test_a_second_run_finds_nothing() -> None:
 
 
 @pytest.mark.parametrize("autocast", [True, False])
-def test_what_the_patch_mends_is_told(program: Callable[..., Any], options: SessionOptions, autocast: bool) -> None:
+def test_what_the_patch_fixes_is_told(program: Callable[..., Any], options: SessionOptions, autocast: bool) -> None:
     def surroundings() -> Any:
         return torch.autocast("cpu", dtype=torch.bfloat16, enabled=autocast)
 

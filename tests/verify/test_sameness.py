@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from ddelint.verify.sameness import COMPILED, EXACT, Freezer, Tolerance, differences
+from ddelint.verify.sameness import COMPILED, EXACT, Freezer, Noise, Tolerance, differences
 
 
 def aspects(expected: Any, got: Any, tolerance: Tolerance = EXACT) -> list[str]:
@@ -20,7 +20,7 @@ def aspects(expected: Any, got: Any, tolerance: Tolerance = EXACT) -> list[str]:
 SAME = [
     (torch.ones(3), torch.ones(3)),
     (torch.tensor([1.0, math.nan, math.inf]), torch.tensor([1.0, math.nan, math.inf])),
-    (torch.tensor([1.0]), torch.tensor([1.0 + 1e-6])),
+    (torch.tensor([1.0]), torch.tensor([1.0 + 5e-7])),
     (torch.zeros(0), torch.zeros(0)),
     ({"a": (1, None, [True, "x"])}, {"a": (1, None, [True, "x"])}),
     (math.nan, math.nan),
@@ -83,16 +83,59 @@ def test_the_place_of_a_difference_is_named() -> None:
     assert found.got == "5.0 at [1, 0]"
 
 
-def test_sums_of_large_terms_may_lose_digits() -> None:
-    expected, got = torch.tensor([1.0]), torch.tensor([1.004])
+def test_a_number_differs_by_units_in_its_own_last_place_alone() -> None:
+    expected = torch.tensor([1.0, 1e30, 1e-9, -1e38])
 
-    assert aspects(expected, got) == ["value"]
-    assert aspects(expected, got, Tolerance(magnitude=1e4)) == []
-    assert aspects(expected.double(), got.double(), Tolerance(magnitude=1e4)) == ["value"]
+    for index, by in ((0, 1e-3), (2, 1e-12)):
+        got = expected.clone()
+        got[index] += by
+        assert aspects(expected, got) == ["value"], index
+    assert aspects(expected, torch.nextafter(expected, expected * 2)) == []
+    assert aspects(torch.tensor(3e-7), torch.tensor(3.1e-7)) == ["value"]
+
+
+def test_a_double_is_no_float_put_wide_unless_both_sides_were_one() -> None:
+    tenth = torch.tensor(0.1)
+
+    assert aspects(torch.tensor([0.1], dtype=torch.float64), tenth.double().reshape(1)) == ["value"]
+    assert aspects(0.1, tenth.item()) == ["value"]
+    assert aspects(tenth.item(), (tenth * (1 + 2e-7)).item()) == []
+
+
+def test_the_sign_of_zero_is_told() -> None:
+    assert aspects(torch.tensor([0.0]), torch.tensor([-0.0])) == ["sign of zero"]
+    assert aspects(torch.tensor([0.0]), torch.tensor([-0.0]), COMPILED) == []
+    assert aspects(0.0, -0.0) == ["sign of zero"]
+
+
+def noisy(expected: torch.Tensor, got: torch.Tensor, *moved: tuple[float, torch.Tensor]) -> list[str]:
+    freezer = Freezer()
+    noise = Noise(tuple((amount, freezer.freeze(value)) for amount, value in moved))
+    return [d.aspect for d in differences(freezer.freeze(expected), freezer.freeze(got), EXACT, noise=noise)]
+
+
+def test_sums_of_large_terms_lose_as_many_digits_as_their_terms_move_them() -> None:
+    expected, got = torch.tensor([1.0, 1.0]), torch.tensor([1.004, 1.0])
+    steep = [
+        (1e-5, expected + torch.tensor([0.1, 0.0])),
+        (1e-5, expected),
+        (1e-6, expected + torch.tensor([0.01, 0.0])),
+    ]
+
+    assert noisy(expected, got) == ["value"]
+    assert noisy(expected, got, *steep) == []
+    assert noisy(expected, got.flip(0), *steep) == ["value"], "the other element does not move"
+
+
+def test_a_jump_is_no_rounding() -> None:
+    expected, got = torch.tensor([1.0]), torch.tensor([1.004])
+    jump = [(1e-5, expected + 1), (1e-5, expected + 1), (1e-6, expected + 1)]
+
+    assert noisy(expected, got, *jump) == ["value"]
 
 
 def test_compiled_code_rounds_elsewhere_and_makes_tuples_of_lists() -> None:
-    assert aspects([torch.tensor([1.0])], (torch.tensor([1.00002]),), COMPILED) == []
+    assert aspects([torch.tensor([1.0])], (torch.tensor([1.000005]),), COMPILED) == []
     assert aspects(torch.tensor([1.0]), torch.tensor([1.001]), COMPILED) == ["value"]
 
 

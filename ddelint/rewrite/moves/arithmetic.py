@@ -5,26 +5,25 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddelint.diagnostics import Claim
-from ddelint.rewrite.candidate import Candidate, Context, move
-from ddelint.rewrite.expressions import Binding, is_pure, replaced, text_of
-from ddelint.rewrite.kinds import Kinds, definition
-from ddelint.rewrite.proposals import is_tensor, number_kind, offer, origins
+from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.reading.around import is_tensor, number_kind, origins
+from ddelint.rewrite.reading.kinds import Kinds, definition
+from ddelint.rewrite.reading.names import is_pure
+from ddelint.rewrite.writing.rewrites import Rewrite, restructured, rewriting
 
 _WIDE = ("int64", "int32", "integer", "")
 """Dtypes whose arithmetic does not overflow where Python's integers would not (in practice)."""
 _EXACT = (ast.FloorDiv, ast.Mult, ast.Add, ast.Sub, ast.Mod)
 
 
-@move("arithmetic_before_item")
-def arithmetic_before_item(context: Context) -> Iterator[Candidate]:
+@rewriting("arithmetic_before_item")
+def arithmetic_before_item(context: Context) -> Iterator[Rewrite]:
     """`t.item() // 2` → `(t // 2).item()`, for a tensor of integers."""
-    source = context.site.source
-    kinds = Kinds(context)
+    kinds, write = Kinds(context), context.write
     for node in origins(context):
         if not (isinstance(node, ast.BinOp) and isinstance(node.op, _EXACT) and is_pure(node)):
             continue
-        if isinstance(source.parents.get(node), ast.BinOp):
+        if isinstance(context.site.source.parents.get(node), ast.BinOp):
             continue
         found = _read(kinds, node)
         if found is None:
@@ -33,14 +32,9 @@ def arithmetic_before_item(context: Context) -> Iterator[Candidate]:
         dtype = kinds.dtype(tensor)
         if dtype not in _WIDE or (is_tensor(kinds, tensor) and kinds.shape(tensor) not in (None, ())):
             continue
-        text = replaced(source, node, [(read, text_of(source, tensor, Binding.PRIMARY))])
-        yield from offer(
-            context,
-            "arithmetic_before_item",
-            Claim.RESTRUCTURED,
-            "the arithmetic is done on the tensor, so that the size is one plain symbol",
-            [(node, f"({text}).item()")],
-        )
+        done = write.replaced(node, {read: write.expression(tensor)})
+        message = "the arithmetic is done on the tensor, so that the size is one plain symbol"
+        yield restructured(message, {node: write.expr("{}.item()", done)})
 
 
 def _read(kinds: Kinds, node: ast.expr) -> tuple[ast.expr, ast.expr] | None:

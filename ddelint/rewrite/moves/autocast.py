@@ -5,35 +5,23 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddelint.diagnostics import Claim, Edit, Span
 from ddelint.operators import operators, terminal_name
-from ddelint.rewrite.candidate import Candidate, Context, Import, move
-from ddelint.rewrite.expressions import parses, torch_name
+from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.reading.names import names_written
+from ddelint.rewrite.writing.rewrites import Rewrite, rewriting
 
-_OFF = '_functorch.config.patch(backward_pass_autocast="off")'
 
-
-@move("backward_autocast_off")
-def backward_autocast_off(context: Context) -> Iterator[Candidate]:
+@rewriting("backward_autocast_off")
+def backward_autocast_off(context: Context) -> Iterator[Rewrite]:
     """`with autocast(…):` → `with autocast(…), torch._functorch.config.patch(backward_pass_autocast="off"):`."""
-    block = _block(context)
+    block, write = _block(context), context.write
     if block is None:
         return
-    source = context.site.source
-    item = block.items[-1]
-    last = source.span(item.optional_vars or item.context_expr)
-    torch, imports = torch_name(source)
-    needed = (*imports, Import("torch._functorch.config"))  # torch itself loads it late
-    end = Span(source.filename, last.end_row, last.end_column, last.end_row, last.end_column)
-    edits = (Edit(end, f", {torch}.{_OFF}"),)
-    if parses(source, edits):
-        yield Candidate(
-            "backward_autocast_off",
-            Claim.EQUIVALENT,
-            "tell the compiler that backward runs outside of autocast, as it does in eager: gradients agree again",
-            edits,
-            needed,
-        )
+    off = write.expr('torch._functorch.config.patch(backward_pass_autocast="off")')
+    yield Rewrite(
+        "tell the compiler that backward runs outside of autocast, as it does in eager: gradients agree again",
+        {block: write.with_manager(block, off)},
+    )
 
 
 def _block(context: Context) -> ast.With | None:
@@ -50,13 +38,6 @@ def _block(context: Context) -> ast.With | None:
         managers = [item.context_expr for item in block.items]
         if not any(isinstance(m, ast.Call) and terminal_name(m.func) in autocasts for m in managers):
             continue
-        targets = [
-            target.id
-            for node in ast.walk(block)
-            if isinstance(node, ast.Assign)
-            for target in node.targets
-            if isinstance(target, ast.Name)
-        ]
-        if name in targets and call not in ast.walk(block):
+        if name in names_written(*block.body) and call not in ast.walk(block):
             return block
     return None

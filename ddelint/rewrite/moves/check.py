@@ -3,234 +3,148 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from ddelint.diagnostics import Claim, Edit
-from ddelint.rewrite.candidate import Candidate, Context, Import, move
-from ddelint.rewrite.conditions import Conditions, Inexpressible
-from ddelint.rewrite.expressions import (
-    Binding,
-    asks_compiling,
-    begins_line,
-    block_text,
-    called,
-    enclosing_block,
-    has_comment,
-    here,
-    insert_before,
-    is_elif,
-    joined,
-    names_read,
-    names_written,
-    owns_lines,
-    parses,
-    removal,
-    text_of,
-    wrap_edits,
-)
-from ddelint.rewrite.knowledge import knowledge
+from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.parts.checks import Checks, Inexpressible
+from ddelint.rewrite.proving.relations import parsed
+from ddelint.rewrite.reading.knowledge import knowledge
+from ddelint.rewrite.reading.names import asks_compiling, called, enclosing_block, names_read, names_written, parameters
+from ddelint.rewrite.writing.rewrites import Changes, Expr, Rewrite, Statements, rewriting
 from ddelint.sites import Block, classify
-from ddelint.source import SourceFile
 
 NAME = "check_instead_of_raise"
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-@move(NAME)
-def check_instead_of_raise(context: Context) -> Iterator[Candidate]:
+@rewriting(NAME)
+def check_instead_of_raise(context: Context) -> Iterator[Rewrite]:
     """`if bad: raise E(m)` and `assert good, m`: a check that the compiler records.
 
-    First the check alone where it raises the same in eager; then a check for the compiler beside the original, which
-    eager keeps.
+    First the check alone, where it surely raises the same in eager; then a check for the compiler beside the original,
+    which eager keeps.
     """
     statement = context.site.statement
-    source = context.site.source
     if not isinstance(statement, (ast.If, ast.Assert)) or asks_compiling(statement.test):
         return
     if isinstance(statement, ast.If) and classify(statement.body) is not Block.RAISES:
         return
     if any(isinstance(node, ast.NamedExpr) for node in ast.walk(statement.test)):
         return
-    if not begins_line(source, statement):
-        return
-    want = isinstance(statement, ast.Assert)
-    seen: set[tuple[Edit, ...]] = set()
+    refused = knowledge().message_refused & set(context.targets)
+    message = _message(context, statement) if isinstance(statement, ast.If) and not refused else None
     for robust in (False, True):
         for assumed in (context.diagnostic.code == "DDE105", context.diagnostic.code != "DDE105"):
-            conditions = Conditions(context, robust=robust, assume_tensor=assumed)
-            for candidate in _variants(context, statement, want, conditions):
-                if candidate.edits not in seen:
-                    seen.add(candidate.edits)
-                    yield candidate
+            checks = Checks(context, robust=robust, assume_tensor=assumed)
+            try:
+                beside = _beside(context, statement, checks.lines(statement.test, isinstance(statement, ast.Assert)))
+                alone = _alone(context, statement, message, checks) if message is not None else None
+            except Inexpressible:
+                continue
+            if alone is None:
+                yield beside
+            elif checks.is_certain:
+                yield from (alone, beside)
+            else:  # a run will show; without one, only what leaves eager alone is right
+                yield from (beside, alone) if context.kind != "static" else (beside,)
 
 
-def _variants(
-    context: Context, statement: ast.If | ast.Assert, want: bool, conditions: Conditions
-) -> Iterator[Candidate]:
-    try:
-        alone = list(_alone(context, statement, conditions)) if isinstance(statement, ast.If) else []
-        lines = conditions.lines(statement.test, want, f"{conditions.torch}._check")
-    except (Inexpressible, ValueError):
-        return
-    beside = list(_beside(context, statement, lines, conditions))
-    yield from (*alone, *beside) if _strict_takes_message(lines) else (*beside, *alone)
+def _message(context: Context, statement: ast.If) -> tuple[str, Expr] | None:
+    """The name of the exception that an `if` raises and nothing else, and its text as a function."""
+    write = context.write
+    match statement.body:
+        case [ast.Raise(exc=ast.Name(id=name) | ast.Call(func=ast.Name(id=name), args=[], keywords=[]), cause=None)]:
+            said = write.expr('lambda: ""')
+        case [ast.Raise(exc=ast.Call(func=ast.Name(id=name), args=[text], keywords=[]), cause=None)]:
+            if not _is_constant_text(context, text):
+                return None
+            said = write.expr("lambda: {}", text)
+        case _:
+            return None
+    return (name, said) if name in knowledge().checks else None
 
 
-def _strict_takes_message(lines: list[str]) -> bool:
-    """Whether strict export takes these conditions with a message beside them.
-
-    It does for equalities and for a bool read from a tensor, which fix the symbol; for any other condition the message
-    lands in the graph (torch 2.13: AttributeError, 'function' object has no attribute 'is_quantized').
-    """
-    for line in lines:
-        try:
-            (statement,) = ast.parse(line).body
-        except (SyntaxError, ValueError):
-            return False
-        match statement:
-            case ast.Expr(value=ast.Call(args=[ast.Compare(ops=[ast.Eq()]), *_])):
-                pass
-            case ast.Expr(value=ast.Call(args=[ast.Call(func=ast.Attribute(attr="item")), *_])):
-                pass
-            case _:
-                return False
-    return True
+def _is_constant_text(context: Context, text: ast.expr) -> bool:
+    """Whether it is a string over what Dynamo takes in a message: constants of the module, and what rules name."""
+    match text:
+        case (
+            ast.Constant(value=str())
+            | ast.JoinedStr()
+            | ast.BinOp(left=ast.Constant(value=str()) | ast.JoinedStr(), op=ast.Add() | ast.Mod())
+            | ast.Call(func=ast.Attribute(value=ast.Constant(value=str()), attr="format"))
+        ):
+            effects = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
+            plain = not any(isinstance(node, effects) for node in ast.walk(text))
+            return plain and all(_is_constant(context, name) for name in names_read(text))
+    return False
 
 
-def _candidate(
-    context: Context,
-    statement: ast.If | ast.Assert,
-    edits: tuple[Edit, ...],
-    message: str,
-    imports: tuple[Import, ...],
-    notes: tuple[str, ...],
-) -> Iterator[Candidate]:
+def _is_constant(context: Context, name: str) -> bool:
+    fact = context.type_of(name)
+    if fact is not None and fact.kind in knowledge().message_reads:
+        return True
     source = context.site.source
-    if parses(source, edits):
-        yield Candidate(
-            NAME, Claim.EQUIVALENT, message, edits, imports, notes, decisions=(source.span(statement.test),)
-        )
+    functions = [f for f in source.ancestors(context.site.statement) if isinstance(f, _FUNCTIONS)]
+    local = {found for function in functions for found in parameters(function.args) | names_written(*function.body)}
+    return name not in local and name in names_written(*source.tree.body)
 
 
-def _alone(context: Context, statement: ast.If, conditions: Conditions) -> Iterator[Candidate]:
-    """The check in the place of the whole `if`."""
-    source = context.site.source
-    raised = _plain_raise(source, statement)
-    if raised is None or statement.orelse or not owns_lines(source, statement):
-        return
-    exception, message = raised
-    if has_comment(source, source.span(statement)):
-        return
-    name = knowledge().checks[exception]
-    lines = conditions.lines(statement.test, False, f"{conditions.torch}.{name}", f"lambda: {message}")
-    if is_elif(source, statement):
-        lines = ["else:", *(conditions.unit + line for line in lines)]
-    text = joined(source, statement, lines)
-    yield from _candidate(
-        context,
-        statement,
-        (Edit(source.span(statement), text),),
-        f"let torch.{name} raise the {exception}: it hands the condition to the compiler",
-        conditions.needed_imports(),
-        (f"the compiled program raises RuntimeError where eager raises {exception}",)
-        if exception != "RuntimeError"
-        else (),
+def _alone(
+    context: Context, statement: ast.If | ast.Assert, message: tuple[str, Expr], beside: Checks
+) -> Rewrite | None:
+    """The check in the place of the `if`; what stood under its `else` follows."""
+    write, (raised, said) = context.write, message
+    if isinstance(statement, ast.Assert) or (statement.orelse and write.has_comments(statement)):
+        return None
+    check = knowledge().checks[raised]
+    checks = Checks(context, write.expr("torch.{}", check), [said], beside.robust, beside.assume_tensor)
+    return Rewrite(
+        f"let torch.{check} raise the {raised}: it hands the condition to the compiler",
+        {statement: [*checks.lines(statement.test, False), *statement.orelse]},
+        notes=(f"the compiled program raises RuntimeError where eager raises {raised}",) * (raised != "RuntimeError"),
+        decisions=(statement.test,),
     )
 
 
-def _plain_raise(source: SourceFile, statement: ast.If) -> tuple[str, str] | None:
-    """The type and the constant message of a lone `raise E("text")`; None where it is anything else."""
-    table = knowledge()
-    source_call: ast.expr | None
-    match statement.body:
-        case [ast.Raise(exc=source_call, cause=None)]:
-            pass
-        case _:
-            return None
-    match source_call:
-        case ast.Name(id=name) if name in table.checks:
-            return name, '""'
-        case ast.Call(func=ast.Name(id=name), args=[], keywords=[]) if name in table.checks:
-            return name, '""'
-        case ast.Call(func=ast.Name(id=name), args=[ast.Constant(value=str()) as message], keywords=[]) if (
-            name in table.checks
-        ):
-            return name, text_of(source, message)
-    return None
-
-
-def _beside(
-    context: Context, statement: ast.If | ast.Assert, lines: list[str], conditions: Conditions
-) -> Iterator[Candidate]:
-    """The check while compiling, the original statement otherwise: eager is the same by construction."""
-    source = context.site.source
-    indentation, newline, unit = source.indentation(statement), source.newline, conditions.unit
-    asks = f"{conditions.torch}.compiler.is_compiling()"
-    inner = newline.join(indentation + unit + line for line in lines)
-    edits: tuple[Edit, ...]
-    if isinstance(statement, ast.Assert):
-        kept = block_text(source, [statement], indentation + unit)
-        if kept is None:
-            return
-        text = f"if {asks}:{newline}{inner}{newline}{indentation}else:{newline}{kept}"
-        # block_text takes the trailing comment along with the line: it must not stand twice
-        last = source.lines[(statement.end_lineno or statement.lineno) - 1].rstrip("\r\n")
-        comment = last[source.span(statement).end_column - 1 :]
-        text = text[: len(text) - len(comment)] if comment and text.endswith(comment) else text
-        edits = (Edit(source.span(statement), text),)
-    elif is_elif(source, statement):
-        if statement.orelse:
-            return
-        edits = (Edit(here(source, statement), f"elif {asks}:{newline}{inner}{newline}{indentation}"),)
-    elif statement.orelse:
-        check = insert_before(source, statement, [f"if {asks}:", *(unit + line for line in lines)])
-        edits = (check, *wrap_edits(source, statement.test, f"not {asks} and ", Binding.AND))
+def _beside(context: Context, statement: ast.If | ast.Assert, checks: Statements) -> Rewrite:
+    """The checks while compiling, the original statement otherwise: eager is the same by construction."""
+    write, test = context.write, statement.test
+    if isinstance(statement, ast.If) and statement.orelse:
+        before = write.lines("if torch.compiler.is_compiling():\n    {checks}", checks=checks)
+        in_eager = write.expr("not torch.compiler.is_compiling() and {}", test)
+        changes: Changes = {statement: [*before, statement], test: in_eager}
     else:
-        edits = (Edit(here(source, statement), f"if {asks}:{newline}{inner}{newline}{indentation}el"),)
+        changes = {statement: write.beside(checks, [statement])}
     what = "assert" if isinstance(statement, ast.Assert) else "raise"
-    yield from _candidate(
-        context,
-        statement,
-        edits,
+    return Rewrite(
         f"hand the condition to the compiler with torch._check; eager keeps the {what} as it is",
-        conditions.needed_imports(),
-        ("the compiled program raises RuntimeError, without the message",),
+        changes,
+        notes=("the compiled program raises RuntimeError, without the message",),
+        decisions=(test,),
     )
 
 
 # ---------------------------------------------------------------------- checks with Python logic inside
 
 
-@move("split_check")
-def split_check(context: Context) -> Iterator[Candidate]:
+@rewriting("split_check")
+def split_check(context: Context) -> Iterator[Rewrite]:
     """`torch._check(a and b)`, `0 <= u <= n`, `not c`, `a or b`: one check each, or sym_or and sym_not."""
-    source, statement = context.site.source, context.site.statement
-    if not (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)):
-        return
-    call = statement.value
-    if not _is_check(call) or not call.args or call.keywords or len(call.args) > 2:
-        return
-    if isinstance(call.args[0], ast.Starred) or not owns_lines(source, statement):
-        return
-    if has_comment(source, source.span(statement)):
-        return
-    message = text_of(source, call.args[1]) if len(call.args) == 2 else ""
-    seen: set[tuple[Edit, ...]] = set()
-    for assumed in (False, True):
-        conditions = Conditions(context, assume_tensor=assumed)
-        try:
-            lines = conditions.lines(call.args[0], True, source.segment(call.func), message)
-        except (Inexpressible, ValueError):
+    statement = context.site.statement
+    match statement:
+        case ast.Expr(value=ast.Call(func=func, args=[test] | [test, _], keywords=[]) as call) if _is_check(call):
+            if isinstance(test, ast.Starred) or context.write.has_comments(statement):
+                return
+        case _:
             return
-        edits = (Edit(source.span(statement), joined(source, statement, lines)),)
-        if edits in seen or not parses(source, edits):
-            continue
-        seen.add(edits)
-        yield Candidate(
-            "split_check",
-            Claim.EQUIVALENT,
+    for assumed in (False, True):
+        try:
+            lines = Checks(context, func, call.args[1:], assume_tensor=assumed).lines(test, True)
+        except Inexpressible:
+            return
+        yield Rewrite(
             "one check for each condition: Python's own `and`, `or`, `not` and chained comparisons ask too early",
-            edits,
-            conditions.needed_imports(),
+            {statement: lines},
         )
 
 
@@ -242,46 +156,35 @@ def _is_check(call: ast.Call) -> bool:
 # ---------------------------------------------------------------------- checks that come too late
 
 
-@move("move_check")
-def move_check(context: Context) -> Iterator[Candidate]:
+@rewriting("move_check")
+def move_check(context: Context) -> Iterator[Rewrite]:
     """Later checks of the same block about the same names are moved before the statement that asks."""
     source, asking = context.site.source, context.site.statement
+    about = _about(context, asking)
     for statement in (asking, *(node for node in source.ancestors(asking) if isinstance(node, ast.stmt))):
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             return
-        yield from _moved(context, source, asking, statement)
+        checks = _movable(enclosing_block(source, statement), statement, about)
+        if checks:
+            yield Rewrite(
+                "move the check before the line that needs it",
+                {statement: [*checks, statement], **{check: [] for check in checks}},
+                notes=("an input that fails the check now raises earlier",),
+            )
 
 
-def _moved(context: Context, source: SourceFile, asking: ast.stmt, statement: ast.stmt) -> Iterator[Candidate]:
-    block = enclosing_block(source, statement)
-    position = block.index(statement)
-    about = _about(context, asking)
-    edits: list[Edit] = []
-    lines: list[str] = []
+def _movable(block: Sequence[ast.stmt], statement: ast.stmt, about: set[str]) -> list[ast.stmt]:
+    """The checks behind a statement that may stand before it as well."""
+    checks: list[ast.stmt] = []
     written = names_written(statement)
-    for later in block[position + 1 :]:
-        is_check = isinstance(later, ast.Expr) and isinstance(later.value, ast.Call) and _is_check(later.value)
-        if is_check and owns_lines(source, later):
+    for later in block[block.index(statement) + 1 :]:
+        if isinstance(later, ast.Expr) and isinstance(later.value, ast.Call) and _is_check(later.value):
             read = names_read(later)
             if read & about and not (read - {"torch"}) & written:
-                kept = block_text(source, [later], "")
-                if kept is not None:
-                    # a continuation line of the check keeps its distance from the first line
-                    lines += kept.splitlines()
-                    edits.append(removal(source, later))
-                    continue
+                checks.append(later)
+                continue
         written |= names_written(later)
-    if not edits or not begins_line(source, statement) or is_elif(source, statement):
-        return
-    edits.insert(0, insert_before(source, statement, lines))
-    if parses(source, edits):
-        yield Candidate(
-            "move_check",
-            Claim.EQUIVALENT,
-            "move the check before the line that needs it",
-            tuple(edits),
-            notes=("an input that fails the check now raises earlier",),
-        )
+    return checks
 
 
 def _about(context: Context, asking: ast.stmt) -> set[str]:
@@ -290,10 +193,5 @@ def _about(context: Context, asking: ast.stmt) -> set[str]:
     about = names_read(node if isinstance(node, ast.expr) else asking)
     if not isinstance(asking, (ast.For, ast.While, ast.With, ast.If, ast.Try)):
         about |= names_read(asking)
-    texts = [context.diagnostic.expression, *(symbol.name for symbol in context.diagnostic.symbols)]
-    for text in texts:
-        try:
-            about |= names_read(ast.parse(text, mode="eval"))
-        except SyntaxError:
-            continue
-    return about - {"torch"}
+    texts = (context.diagnostic.expression, *(symbol.name for symbol in context.diagnostic.symbols))
+    return (about | names_read(*filter(None, map(parsed, texts)))) - {"torch"}

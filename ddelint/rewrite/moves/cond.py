@@ -7,87 +7,67 @@ changes in place, an attribute of a module included, comes out of the cond and i
 from __future__ import annotations
 
 import ast
+import copy
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from ddelint.diagnostics import Edit, TypeFact
-from ddelint.rewrite.branch_functions import (
+from ddelint.diagnostics import TypeFact
+from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.parts.branch_functions import (
+    TWICE,
     BranchFunctions,
     NotFunctional,
     arms_of_return,
-    as_tuple,
     has_return,
     predicate,
-    read_elsewhere,
     separate,
+    tensors_read,
 )
-from ddelint.rewrite.candidate import Candidate, Context, move
-from ddelint.rewrite.conditions import Inexpressible
-from ddelint.rewrite.expressions import (
+from ddelint.rewrite.parts.checks import Inexpressible
+from ddelint.rewrite.parts.truths import NotAPredicate
+from ddelint.rewrite.reading.around import read_elsewhere
+from ddelint.rewrite.reading.knowledge import knowledge
+from ddelint.rewrite.reading.names import (
     asks_compiling,
-    begins_line,
-    block_text,
     bound_before,
     called,
     enclosing_block,
     fresh_name,
-    here,
-    indent_unit,
-    insert_before,
-    is_elif,
     is_pure,
     names_read,
     names_written,
-    owns_lines,
-    text_of,
-    torch_name,
 )
-from ddelint.rewrite.kinds import Kind, Kinds
-from ddelint.rewrite.knowledge import knowledge
-from ddelint.rewrite.predicates import NotAPredicate
-from ddelint.rewrite.proposals import offer_beside
-from ddelint.rewrite.regions import changed_in_place
+from ddelint.rewrite.reading.regions import changed_in_place
+from ddelint.rewrite.writing.rewrites import Expr, Lines, Rewrite, Statements, restructured, rewriting
 from ddelint.sites import Block, Role
-from ddelint.source import SourceFile
 
-NAME = "torch_cond"
-_STRIDES = frozenset(
-    (
-        "T",
-        "H",
-        "mT",
-        "adjoint",
-        "einsum",
-        "expand",
-        "flip",
-        "movedim",
-        "permute",
-        "swapaxes",
-        "swapdims",
-        "t",
-        "transpose",
-    )
-)
+_SPEAKING = (Block.RAISES, Block.WARNS)
 
 
-@move(NAME)
-def torch_cond(context: Context) -> Iterator[Candidate]:
+@rewriting("torch_cond")
+def torch_cond(context: Context) -> Iterator[Rewrite]:
     """Arms as functions of the tensors they read, for the compiler; eager keeps its branch."""
-    site = context.site
-    statement = site.statement
-    if site.decision is None or asks_compiling(site.decision) or not begins_line(site.source, statement):
+    site, statement = context.site, context.site.statement
+    if site.decision is None or asks_compiling(site.decision):
         return
     if any(isinstance(node, ast.NamedExpr) for node in ast.walk(site.decision)):
         return
-    try:
-        if site.role is Role.IF_TEST and isinstance(statement, ast.If):
-            if site.block not in (Block.RAISES, Block.WARNS):
-                yield from _branch(context, statement)
-        elif site.role is Role.TERNARY_TEST:
+    with suppress(NotFunctional, NotAPredicate, Inexpressible, ValueError):
+        if site.role is Role.TERNARY_TEST:
             yield from _ternary(context, statement)
-    except (NotFunctional, NotAPredicate, Inexpressible, ValueError):
-        return
+        elif site.role is Role.IF_TEST and isinstance(statement, ast.If) and site.block not in _SPEAKING:
+            yield from _branch(context, statement)
+
+
+def _rewrite(context: Context, lines: Lines) -> Rewrite:
+    site = context.site
+    message = "while compiling, torch.cond computes one of the two arms; eager stays as it is"
+    decisions = (site.decision,) if site.decision is not None else ()
+    # what is expensive is not computed for nothing
+    preferred = any(isinstance(n, ast.Call) and called(n) in knowledge().expensive for n in ast.walk(site.statement))
+    return restructured(message, {site.statement: lines}, TWICE, decisions=decisions, preferred=preferred)
 
 
 # ---------------------------------------------------------------------- branches
@@ -95,88 +75,62 @@ def torch_cond(context: Context) -> Iterator[Candidate]:
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
-    """The branch on a text in which each attribute that it changes is a local name."""
+    """A copy of the branch in which each attribute that it changes is a local name."""
 
     functions: BranchFunctions
     statement: ast.If
-    rest: tuple[ast.stmt, ...]
-    state: dict[str, str]
-    """Attribute → the local name that stands for it."""
+    rest: Sequence[ast.stmt]
+    """What stands behind it in its block, where it may return."""
 
 
-def _branch(context: Context, statement: ast.If) -> Iterator[Candidate]:
-    source = context.site.source
-    if not owns_lines(source, statement):
-        raise NotFunctional("a shared line")
-    block = enclosing_block(source, statement)
-    returns = has_return(statement)
-    rest = block[block.index(statement) + 1 :] if returns and not is_elif(source, statement) else []
+def _branch(context: Context, statement: ast.If) -> Iterator[Rewrite]:
+    block = enclosing_block(context.site.source, statement)
+    continues = has_return(statement) and not context.write.is_elif(statement)
+    rest = block[block.index(statement) + 1 :] if continues else []
     prepared = _prepared(context, statement, rest)
-    yield from _written(context, prepared, returns)
-    if not _lays_out_anew([statement, *rest]):
-        return
-    layout = f"{torch_name(source)[0]}.contiguous_format"
-    alike = replace(prepared, functions=replace(prepared.functions, contiguous=layout))
-    yield from _written(context, alike, returns)
+    yield _rewrite(context, _written(context, prepared))
+    if _lays_out_anew([statement, *rest]):
+        alike = replace(prepared, functions=replace(prepared.functions, contiguous=True))
+        yield _rewrite(context, _written(context, alike))
 
 
-def _written(context: Context, prepared: _Prepared, returns: bool) -> Iterator[Candidate]:
-    source, statement = context.site.source, context.site.statement
-    if returns:
-        lines = _returning(prepared)
-    else:
-        lines = _assigning(context, prepared)
-    lines = [*(f"{local} = {attribute}" for attribute, local in prepared.state.items()), *lines]
-    asks = f"if {torch_name(source)[0]}.compiler.is_compiling():"
-    unit, newline, indentation = indent_unit(source, statement), source.newline, source.indentation(statement)
-    if is_elif(source, statement):
-        kept = block_text(source, [statement], indentation + unit)
-        if kept is None or returns:
-            raise NotFunctional("lines that cannot be moved")
-        inner = newline.join((indentation + 2 * unit + line) if line else "" for line in lines)
-        text = f"else:{newline}{indentation}{unit}{asks}{newline}{newline}{inner}{newline}{newline}{kept}"
-        yield from _candidate(context, (Edit(source.span(statement), _without_comment(source, statement, text)),))
-    elif returns:
-        inside = ((unit + line) if line else "" for line in lines)
-        yield from _candidate(context, (insert_before(source, statement, [asks, "", *inside, ""]),))
-    else:
-        inner = newline.join((indentation + unit + line) if line else "" for line in lines)
-        text = f"{asks}{newline}{newline}{inner}{newline}{newline}{indentation}el"
-        yield from _candidate(context, (Edit(here(source, statement), text),))
-
-
-def _returning(prepared: _Prepared) -> list[str]:
-    statement = prepared.statement
-    if prepared.state or changed_in_place([statement, *prepared.rest]):
+def _written(context: Context, prepared: _Prepared) -> Lines:
+    write, statement = context.write, context.site.statement
+    if not has_return(statement):
+        return write.beside(_assigning(context, prepared), [statement])
+    if write.is_elif(statement):
+        raise NotFunctional("an elif that returns")
+    if prepared.functions.names or changed_in_place([prepared.statement, *prepared.rest]):
         raise NotFunctional("a change in place before a return")
-    return prepared.functions.returning(statement.test, *arms_of_return(statement, prepared.rest))
+    arms = arms_of_return(prepared.statement, prepared.rest)
+    return [*write.while_compiling(prepared.functions.returning(prepared.statement.test, arms)), statement]
 
 
-def _assigning(context: Context, prepared: _Prepared) -> list[str]:
+def _assigning(context: Context, prepared: _Prepared) -> Statements:
     """Lines that give every live name the chosen arm's value; what was changed in place is copied into its place."""
-    statement = prepared.statement
-    changed = changed_in_place([statement]) & prepared.functions.local
-    rebound = _rebound(statement)
-    state = set(prepared.state.values())
-    if changed & (rebound - state):
+    statement, functions, write = prepared.statement, prepared.functions, context.write
+    state = functions.names
+    changed = changed_in_place([statement]) & functions.local
+    if changed & (_rebound(statement) - set(state.values())):
         raise NotFunctional("changed in place on one side, given another value on the other")
-    copied = changed | state
-    outputs = sorted(
-        name
-        for name in names_written(*statement.body, *statement.orelse) | copied
+    copied = changed | set(state.values())
+    outputs = {
+        name: fresh_name(context.site.source, f"{name}_after") if name in copied else name
+        for name in sorted(names_written(*statement.body, *statement.orelse) | copied)
         if name in copied or read_elsewhere(context, name, context.site.statement)
-    )
+    }
     if not outputs:
         raise NotFunctional("nothing comes out")
-    targets = [fresh_name(prepared.functions.source, f"{name}_after") if name in copied else name for name in outputs]
-    target = ", ".join(targets)
-    lines = prepared.functions.assigning(statement.test, statement.body, statement.orelse, outputs, target, copied)
-    for name, new in zip(outputs, targets):
-        if name in copied:
-            # under autograd all that comes out of a cond has a history, which state must not take over
-            fact = prepared.functions.context.type_of(name)
-            bare = name in state and fact is not None and not fact.requires_grad
-            lines.append(f"{name}.copy_({new}{'.detach()' if bare else ''})")
+    lines: Statements = []
+    for attribute, local in state.items():
+        lines += write.assigned(local, attribute)
+    lines += functions.assigning(statement.test, (statement.body, statement.orelse), outputs, copied)
+    for name in sorted(copied):
+        # under autograd all that comes out of a cond has a history, which state must not take over
+        fact = functions.context.type_of(name)
+        bare = name in state.values() and fact is not None and not fact.requires_grad
+        template = "{}.copy_({}.detach())" if bare else "{}.copy_({})"
+        lines += write.block([write.expr(template, name, outputs[name])])
     return lines
 
 
@@ -190,8 +144,7 @@ def _rebound(statement: ast.If) -> set[str]:
 
 
 def _prepared(context: Context, statement: ast.If, rest: Sequence[ast.stmt]) -> _Prepared:
-    source, function = context.site.source, context.site.function
-    if function is None:
+    if context.site.function is None:
         raise NotFunctional("no function")
     parts = [statement, *rest]
     stored = {
@@ -207,104 +160,64 @@ def _prepared(context: Context, statement: ast.If, rest: Sequence[ast.stmt]) -> 
         fact = context.type_of(attribute)
         if fact is None or fact.kind != "tensor" or not re.fullmatch(r"\w+(\.\w+)+", attribute):
             raise NotFunctional(f"`{attribute}` is changed")
-        state[attribute] = fresh_name(source, f"{attribute.rpartition('.')[2]}_state")
+        state[attribute] = fresh_name(context.site.source, f"{attribute.rpartition('.')[2]}_state")
         types[state[attribute]] = fact
-    local = bound_before(function, statement)
-    local |= set(state.values())
-    changed_context = replace(context, types=types)
-    unit = indent_unit(source, statement)
+    local = frozenset(bound_before(context.site.function, statement) | set(state.values()))
+    functions = BranchFunctions(replace(context, types=types), local, state)
     if not state:
-        return _Prepared(
-            BranchFunctions(changed_context, source, unit, frozenset(local)), statement, tuple(rest), state
-        )
-    edits = [
-        Edit(source.span(node), state[ast.unparse(node)])
-        for part in parts
-        for node in ast.walk(part)
-        if isinstance(node, ast.Attribute) and ast.unparse(node) in state
-    ]
-    changed = SourceFile(source.filename, source.apply(edits), source.encoding)
-    position = (statement.lineno, statement.col_offset)
-    same = next(n for n in ast.walk(changed.tree) if isinstance(n, ast.If) and (n.lineno, n.col_offset) == position)
-    block = enclosing_block(changed, same)
-    behind = block[block.index(same) + 1 :] if rest else []
-    site = replace(context.site, source=changed)
-    functions = BranchFunctions(replace(changed_context, site=site), changed, unit, frozenset(local))
-    return _Prepared(functions, same, tuple(behind), state)
+        return _Prepared(functions, statement, rest)
+    branch, *behind = (_Localized(state).visit(copy.deepcopy(part)) for part in parts)
+    return _Prepared(functions, branch, behind)
 
 
-def _without_comment(source: SourceFile, statement: ast.stmt, text: str) -> str:
-    """`text` without the comment behind the statement, which stays where it is."""
-    end = statement.end_lineno or statement.lineno
-    comment = source.lines[end - 1].rstrip("\r\n")[source.span(statement).end_column - 1 :]
-    return text[: len(text) - len(comment)] if comment and text.endswith(comment) else text
+@dataclass
+class _Localized(ast.NodeTransformer):
+    """Attributes as the local names that stand for them, where they stood."""
 
+    names: Mapping[str, str]
 
-# ---------------------------------------------------------------------- choices inside a statement
-
-
-def _ternary(context: Context, statement: ast.stmt) -> Iterator[Candidate]:
-    source = context.site.source
-    choice = source.parents.get(context.site.decision) if context.site.decision is not None else None
-    match statement:
-        case ast.Assign(targets=[ast.Name(id=name)], value=value) if value is choice:
-            head = f"{name} = "
-        case ast.Return(value=value) if value is choice:
-            head = "return "
-        case _:
-            raise NotFunctional("a choice inside an expression")
-    if not isinstance(choice, ast.IfExp) or not (is_pure(choice.body) and is_pure(choice.orelse)):
-        raise NotFunctional("an arm with an effect")
-    if not owns_lines(source, statement):
-        raise NotFunctional("a shared line")
-    operands = _tensors_read(context, [choice.body, choice.orelse], statement)
-    arms = [separate(text_of(source, arm), arm) for arm in (choice.body, choice.orelse)]
-    parameters = ", ".join(operands)
-    torch = torch_name(source)[0]
-    functions = ", ".join(f"lambda {parameters}: {arm}" if parameters else f"lambda: {arm}" for arm in arms)
-    call = f"{torch}.cond({predicate(context, choice.test)}, {functions}, {as_tuple(operands)})"
-    unit, indentation, newline = indent_unit(source, statement), source.indentation(statement), source.newline
-    kept = block_text(source, [statement], indentation + unit)
-    if kept is None:
-        raise NotFunctional("lines that cannot be moved")
-    asks = f"if {torch}.compiler.is_compiling():"
-    text = f"{asks}{newline}{indentation}{unit}{head}{call}{newline}{indentation}else:{newline}{kept}"
-    yield from _candidate(context, (Edit(source.span(statement), _without_comment(source, statement, text)),))
-
-
-def _tensors_read(context: Context, arms: Sequence[ast.expr], statement: ast.stmt) -> list[str]:
-    prepared = [ast.Expr(arm) for arm in arms]
-    function = context.site.function
-    if function is None:
-        raise NotFunctional("no function")
-    local = bound_before(function, statement)
-    kinds = Kinds(context)
-    found = []
-    for name in sorted(names_read(*prepared) & local):
-        fact = context.type_of(name)
-        if fact is not None and fact.kind in {"symint", "symfloat", "symbool"}:
-            raise NotFunctional("an arm reads a number that only exists at run time")
-        kind = kinds.of(ast.Name(id=name, ctx=ast.Load()))
-        if kind is Kind.TENSOR or (kind is Kind.UNKNOWN and name != "self"):
-            found.append(name)
-    return found
-
-
-# ---------------------------------------------------------------------- the candidate
-
-
-def _candidate(context: Context, edits: tuple[Edit, ...]) -> Iterator[Candidate]:
-    message = "while compiling, torch.cond computes one of the two arms; eager stays as it is"
-    for candidate in offer_beside(context, NAME, message, edits):
-        yield replace(candidate, preferred=_dear(context.site.statement))
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        name = self.names.get(ast.unparse(node))
+        if name is not None:
+            return ast.copy_location(ast.Name(id=name, ctx=node.ctx), node)
+        self.generic_visit(node)
+        return node
 
 
 def _lays_out_anew(body: Sequence[ast.stmt]) -> bool:
     """Whether something in `body` may give a tensor other strides than the usual ones."""
     names = {node.attr for statement in body for node in ast.walk(statement) if isinstance(node, ast.Attribute)}
-    return bool(names & (_STRIDES | knowledge().dear))
+    return bool(names & (knowledge().aliasing.strides | knowledge().expensive))
 
 
-def _dear(statement: ast.stmt) -> bool:
-    """Whether an arm does what nobody wants to compute in vain."""
-    return any(isinstance(node, ast.Call) and called(node) in knowledge().dear for node in ast.walk(statement))
+# ---------------------------------------------------------------------- choices inside a statement
+
+
+def _ternary(context: Context, statement: ast.stmt) -> Iterator[Rewrite]:
+    write = context.write
+    choice = context.site.source.parents.get(context.site.decision) if context.site.decision is not None else None
+    if not isinstance(choice, ast.IfExp) or not (is_pure(choice.body) and is_pure(choice.orelse)):
+        raise NotFunctional("an arm with an effect")
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=name)], value=value) if value is choice:
+            lines = write.assigned(name, _chosen(context, choice, statement))
+        case ast.Return(value=value) if value is choice:
+            lines = write.lines("return {value}", value=_chosen(context, choice, statement))
+        case _:
+            raise NotFunctional("a choice inside an expression")
+    yield _rewrite(context, write.beside(lines, [statement]))
+
+
+def _chosen(context: Context, choice: ast.IfExp, statement: ast.stmt) -> Expr:
+    write, function = context.write, context.site.function
+    if function is None:
+        raise NotFunctional("no function")
+    operands = tensors_read(context, names_read(choice.body, choice.orelse) & bound_before(function, statement))
+    template = (
+        "torch.cond({test}, lambda {operands}: {then}, lambda {operands}: {otherwise}, {handed})"
+        if operands
+        else "torch.cond({test}, lambda: {then}, lambda: {otherwise}, {handed})"
+    )
+    then, otherwise = (separate(context, arm, arm) for arm in (choice.body, choice.orelse))
+    test, handed = predicate(context, choice.test), write.tuple(operands)
+    return write.expr(template, test=test, operands=operands, then=then, otherwise=otherwise, handed=handed)

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import Any
 
 from ddelint.buffers import Read, constant_reads
 from ddelint.diagnostics import Claim
-from ddelint.rewrite.candidate import Candidate, Context, move
-from ddelint.rewrite.expressions import text_of
-from ddelint.rewrite.proposals import lines_behind, offer
+from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.reading.names import unused
+from ddelint.rewrite.writing.rewrites import Rewrite, rewriting
 from ddelint.source import SourceFile
 
-_MOVE = "constant_beside_buffer"
+_VALUES = {True: "self.{constant} = self.{buffer}.tolist()", False: "self.{constant} = self.{buffer}.item()"}
+"""By whether it is a list."""
 
 
-@move(_MOVE)
-def constant_beside_buffer(context: Context) -> Iterator[Candidate]:
+@rewriting("constant_beside_buffer")
+def constant_beside_buffer(context: Context) -> Iterator[Rewrite]:
     """`self.sizes.tolist()` → `self.sizes_list`, which the constructor reads from the buffer once."""
     source = context.site.source
     asked: list[ast.AST] = [context.site.node]
@@ -28,30 +30,23 @@ def constant_beside_buffer(context: Context) -> Iterator[Candidate]:
         yield from _beside(context, read)
 
 
-def _beside(context: Context, read: Read) -> Iterator[Candidate]:
+def _beside(context: Context, read: Read) -> Iterator[Rewrite]:
     """The constant, and every read that it can stand for."""
-    source, buffer = context.site.source, read.buffer
+    source, write, buffer = context.site.source, context.write, read.buffer
     listed = _is_list(read)
     constant = _fresh_attribute(source, f"{buffer.name}_{'list' if listed else 'value'}")
-    line = lines_behind(
-        source, buffer.made, [f"self.{constant} = self.{buffer.name}.{'tolist' if listed else 'item'}()"]
-    )
-    if line is None:
-        return
-    changes = [
-        (other.node, f"self.{constant}" + (f"[{text_of(source, other.index)}]" if other.index is not None else ""))
-        for other in constant_reads(source, source.tree)
-        if other.buffer == buffer and _is_list(other) == listed
-    ]
-    notes = ("a state dict with other values would leave the constant behind",) if buffer.saved else ()
-    yield from offer(
-        context,
-        _MOVE,
-        Claim.PROMISE if buffer.saved else Claim.RESTRUCTURED,
+    changes: dict[ast.AST, Any] = {
+        buffer.made: [buffer.made, *write.lines(_VALUES[listed], constant=constant, buffer=buffer.name)]
+    }
+    for other in constant_reads(source, source.tree):
+        if other.buffer == buffer and _is_list(other) == listed:
+            new = write.expr("self.{}", constant)
+            changes[other.node] = new if other.index is None else write.expr("{}[{}]", new, other.index)
+    yield Rewrite(
         f"`self.{buffer.name}` never changes after construction: its value is kept beside it as a Python constant",
         changes,
-        edits=[line],
-        notes=notes,
+        Claim.PROMISE if buffer.saved else Claim.RESTRUCTURED,
+        ("a state dict with other values would leave the constant behind",) if buffer.saved else (),
     )
 
 
@@ -61,6 +56,4 @@ def _is_list(read: Read) -> bool:
 
 def _fresh_attribute(source: SourceFile, base: str) -> str:
     """`base`, or `base_2` and so on where the file already uses that attribute."""
-    used = {node.attr for node in ast.walk(source.tree) if isinstance(node, ast.Attribute)}
-    names = (base if number == 1 else f"{base}_{number}" for number in range(1, len(used) + 2))
-    return next(name for name in names if name not in used)
+    return unused(base, {node.attr for node in ast.walk(source.tree) if isinstance(node, ast.Attribute)})

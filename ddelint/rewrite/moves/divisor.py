@@ -5,33 +5,20 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from ddelint.diagnostics import Claim, Edit
-from ddelint.rewrite.candidate import Candidate, Context, move
-from ddelint.rewrite.expressions import (
-    Binding,
-    after,
-    asks_compiling,
-    binding,
-    called,
-    compiling,
-    enclosing_block,
-    here,
-    is_pure,
-    names_read,
-    names_written,
-    text_of,
-    torch_name,
-)
-from ddelint.rewrite.kinds import Kinds
-from ddelint.rewrite.polarity import general_side
-from ddelint.rewrite.proposals import function_statements, headers, is_tensor, number_kind, offer, place_of, swap
+from ddelint.diagnostics import Claim
+from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.reading.around import function_statements, headers, is_tensor, number_kind
+from ddelint.rewrite.reading.kinds import Kinds
+from ddelint.rewrite.reading.names import asks_compiling, called, enclosing_block, is_pure, names_read, names_written
+from ddelint.rewrite.reading.polarity import general_side
+from ddelint.rewrite.writing.rewrites import Expr, Rewrite, rewriting
 from ddelint.sites import Block, Role
 
 _DIVISIONS = (ast.Div, ast.FloorDiv, ast.Mod)
 
 
-@move("clamp_divisor")
-def clamp_divisor(context: Context) -> Iterator[Candidate]:
+@rewriting("clamp_divisor")
+def clamp_divisor(context: Context) -> Iterator[Rewrite]:
     """The emptiness test is asked only in eager, and `x / n` behind it becomes `x / torch.sym_max(n, 1)`."""
     site = context.site
     test = site.decision
@@ -40,29 +27,17 @@ def clamp_divisor(context: Context) -> Iterator[Candidate]:
     if site.block in (Block.RAISES, Block.WARNS):
         return
     side = general_side(test)
-    if side is None:
+    if side is None or isinstance(site.source.parents.get(test), ast.BoolOp):
         return
-    source = site.source
-    clamped = list(_clamped(context, _general_path(context, test, side), _related(context, test)))
-    if not clamped:
-        return
-    word = f"{compiling(context)} or " if side else f"not {compiling(context)} and "
-    level = Binding.OR if side else Binding.NOT
-    opened, closed = ("", "") if binding(test) >= level else ("(", ")")
-    edits = [*clamped, Edit(here(source, test), word + opened)]
-    if isinstance(source.parents.get(test), ast.BoolOp):
-        return
-    if closed:
-        edits.append(Edit(after(source, test), closed))
-    yield from offer(
-        context,
-        "clamp_divisor",
-        Claim.GENERAL_PATH,
-        "the empty case is asked for only in eager; while compiling the general path divides by at least 1",
-        edits=edits,
-        imports=torch_name(source)[1],
-        decisions=[source.span(test)],
-    )
+    clamped = _clamped(context, _general_path(context, test, side), _related(context, test))
+    if clamped:
+        in_eager = "torch.compiler.is_compiling() or {}" if side else "not torch.compiler.is_compiling() and {}"
+        yield Rewrite(
+            "the empty case is asked for only in eager; while compiling the general path divides by at least 1",
+            {**clamped, test: context.write.expr(in_eager, test)},
+            Claim.GENERAL_PATH,
+            decisions=(test,),
+        )
 
 
 def _general_path(context: Context, test: ast.expr, side: bool) -> list[ast.AST]:
@@ -98,75 +73,53 @@ def _related(context: Context, test: ast.expr) -> set[str]:
     return names
 
 
-def _clamped(context: Context, path: Sequence[ast.AST], related: set[str]) -> Iterator[Edit]:
-    kinds = Kinds(context)
-    source = context.site.source
+def _clamped(context: Context, path: Sequence[ast.AST], related: set[str]) -> dict[ast.AST, Expr]:
+    """Divisors and means of the general path, with what doesn't divide by zero."""
+    changes: dict[ast.AST, Expr | None] = {}
     for root in path:
         for node in ast.walk(root):
             match node:
                 case ast.BinOp(op=operator, right=right) if isinstance(operator, _DIVISIONS):
-                    text = _at_least_one(context, kinds, right, related)
-                    if text is not None:
-                        yield swap(source, right, text)
-                case ast.Call() if called(node) == "mean":
-                    text = _mean(context, kinds, node, related)
-                    if text is not None:
-                        yield swap(source, node, text)
+                    changes[right] = _at_least_one(context, right, related)
+                case ast.Call(func=ast.Attribute(value=owner)) if called(node) == "mean":
+                    changes[node] = _mean(context, node, owner, related)
+    return {node: new for node, new in changes.items() if new is not None}
 
 
-def _at_least_one(context: Context, kinds: Kinds, node: ast.expr, related: set[str]) -> str | None:
+def _at_least_one(context: Context, node: ast.expr, related: set[str]) -> Expr | None:
     """A divisor that is never 0; None where it is not a count."""
-    source = context.site.source
+    kinds, name = Kinds(context), called(node) if isinstance(node, ast.Call) else ""
     if isinstance(node, ast.Constant) or not names_read(node) & related or not is_pure(node):
         return None
-    if called_name(node) in {"sym_max", "max", "clamp", "clamp_min", "maximum"}:
+    if name in {"sym_max", "max", "clamp", "clamp_min", "maximum"}:
         return None
-    torch, _ = torch_name(source)
     fact = kinds.fact(node)
     if fact is not None and fact.kind in {"int", "float"} and fact.role:
         return None
     if is_tensor(kinds, node):
-        if called_name(node) in {"sum", "count_nonzero", "numel"} or kinds.dtype(node).startswith("int"):
-            return f"{text_of(source, node, Binding.PRIMARY)}.clamp(min=1)"
-        return None
-    if number_kind(kinds, node) == "int" or called_name(node) == "item":
-        return f"{torch}.sym_max({text_of(source, node)}, 1)"
+        counts = name in {"sum", "count_nonzero", "numel"} or kinds.dtype(node).startswith("int")
+        return context.write.expr("{}.clamp(min=1)", node) if counts else None
+    if number_kind(kinds, node) == "int" or name == "item":
+        return context.write.expr("torch.sym_max({}, 1)", node)
     return None
 
 
-def called_name(node: ast.expr) -> str:
-    """The last part of what is called, for a call; empty for anything else."""
-    return called(node) if isinstance(node, ast.Call) else ""
-
-
-def _mean(context: Context, kinds: Kinds, node: ast.Call, related: set[str]) -> str | None:
+def _mean(context: Context, node: ast.Call, tensor: ast.expr, related: set[str]) -> Expr | None:
     """`x.mean(0)` → `x.sum(0) / torch.sym_max(x.shape[0], 1)`."""
-    source = context.site.source
-    torch, _ = torch_name(source)
-    if not isinstance(node.func, ast.Attribute):
-        return None
-    own = node.args
-    if ast.unparse(node.func.value) == torch:
-        if not node.args:
+    own, write = node.args, context.write
+    if ast.unparse(tensor) == write.torch:
+        if not own:
             return None
-        tensor, own = node.args[0], node.args[1:]
-    else:
-        tensor = node.func.value
+        tensor, *own = own
     if not isinstance(tensor, (ast.Name, ast.Attribute)) or not names_read(tensor) & related:
         return None
     if any(keyword.arg not in {"dim", "keepdim"} for keyword in node.keywords) or len(own) > 1:
         return None
-    dimension = own[0] if own else next((k.value for k in node.keywords if k.arg == "dim"), None)
-    text = text_of(source, tensor, Binding.PRIMARY)
-    if dimension is None:
-        count = f"{text}.numel()"
-    elif isinstance(dimension, ast.Constant) or (
-        isinstance(dimension, ast.UnaryOp) and isinstance(dimension.operand, ast.Constant)
-    ):
-        count = f"{text}.shape[{source.segment(dimension)}]"
-    else:
-        return None
-    arguments = [source.segment(argument) for argument in own]
-    arguments += [source.segment(keyword) for keyword in node.keywords]
-    quotient = f"{text}.sum({', '.join(arguments)}) / {torch}.sym_max({count}, 1)"
-    return f"({quotient})" if place_of(source, node) > Binding.ARITHMETIC + 1 else quotient
+    match own[0] if own else next((k.value for k in node.keywords if k.arg == "dim"), None):
+        case None:
+            count = write.expr("{}.numel()", tensor)
+        case ast.Constant() | ast.UnaryOp(operand=ast.Constant()) as dimension:
+            count = write.expr("{}.shape[{}]", tensor, dimension)
+        case _:
+            return None
+    return write.expr("{}.sum({}) / torch.sym_max({}, 1)", tensor, [*own, *node.keywords], count)

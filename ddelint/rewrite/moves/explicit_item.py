@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import Any
 
-from ddelint.diagnostics import Claim, Edit
-from ddelint.rewrite.candidate import Candidate, Context, move
-from ddelint.rewrite.expressions import Binding, fresh_name, is_pure, text_of
-from ddelint.rewrite.kinds import Kind, Kinds, definition
-from ddelint.rewrite.proposals import around, headers, is_tensor, lines_before, offer, statement_of
+from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.parts.applied import below
+from ddelint.rewrite.reading.around import around, headers, is_tensor, statement_of
+from ddelint.rewrite.reading.kinds import Kind, Kinds, definition, is_whole
+from ddelint.rewrite.reading.names import fresh_name, is_pure, names_read
+from ddelint.rewrite.reading.number_uses import number_uses
+from ddelint.rewrite.reading.regions import bound_inside
+from ddelint.rewrite.writing.rewrites import Rewrite, rewriting
 
 
-@move("explicit_item")
-def explicit_item(context: Context) -> Iterator[Candidate]:
+@rewriting("explicit_item")
+def explicit_item(context: Context) -> Iterator[Rewrite]:
     """`x.expand(-1, n)` with a tensor `n` → `n.item()`; `h, w = size` → `size.tolist()`."""
     kinds = Kinds(context)
     yield from _unpacked(context, kinds)
@@ -21,10 +25,10 @@ def explicit_item(context: Context) -> Iterator[Candidate]:
     places = list(_number_places(context, kinds))
     if not places:
         return
-    texts = dict.fromkeys(ast.unparse(node) for node in places)
-    yield from _once_before(context, places, list(texts))
+    yield from _at_definition(context, kinds, places, only_numbers=True)
+    yield from _once_before(context, places)
     yield from _in_place(context, places)
-    yield from _at_definition(context, kinds, places)
+    yield from _at_definition(context, kinds, places, only_numbers=False)
 
 
 def _number_places(context: Context, kinds: Kinds) -> Iterator[ast.expr]:
@@ -41,13 +45,9 @@ def _number_places(context: Context, kinds: Kinds) -> Iterator[ast.expr]:
 
 def _one_element(kinds: Kinds, node: ast.expr) -> bool:
     """Whether `node` is a tensor of one number, as far as anything tells."""
-    if not is_tensor(kinds, node):
-        return False
-    shape = kinds.shape(node)
-    dtype = kinds.dtype(node)
-    if dtype and not (dtype.startswith(("int", "uint")) or dtype == "integer"):
-        return False
-    return shape is None or all(size == "1" for size in shape)
+    shape, dtype = kinds.shape(node), kinds.dtype(node)
+    single = shape is None or all(size == "1" for size in shape)
+    return single and (not dtype or is_whole(dtype)) and is_tensor(kinds, node)
 
 
 def _wants_number(kinds: Kinds, parent: ast.AST | None, node: ast.expr) -> bool:
@@ -80,96 +80,64 @@ def _message(text: str) -> str:
     return f"`{text}` is a tensor where a number is expected; one explicit `.item()` gives the compiler one symbol"
 
 
-def _in_place(context: Context, places: list[ast.expr]) -> Iterator[Candidate]:
-    source = context.site.source
-    outer = [node for node in places if not any(_strictly_inside(node, other) for other in places)]
-    changes = [(node, f"{text_of(source, node, Binding.PRIMARY)}.item()") for node in outer]
-    yield from offer(context, "explicit_item", Claim.EQUIVALENT, _message(source.segment(outer[0])), changes)
+def _in_place(context: Context, places: list[ast.expr]) -> Iterator[Rewrite]:
+    segment, write = context.site.source.segment, context.write
+    outer = [node for node in places if not any(node is not other and node in ast.walk(other) for other in places)]
+    changes: dict[ast.AST, Any] = {node: write.expr("{}.item()", node) for node in outer}
+    yield Rewrite(_message(segment(outer[0])), changes)
     if len(outer) > 1:
-        for change in changes:
-            yield from offer(context, "explicit_item", Claim.EQUIVALENT, _message(source.segment(change[0])), [change])
+        for node in outer:
+            yield Rewrite(_message(segment(node)), {node: changes[node]})
 
 
-def _strictly_inside(node: ast.expr, other: ast.expr) -> bool:
-    return node is not other and any(inner is node for inner in ast.walk(other))
-
-
-def _once_before(context: Context, places: list[ast.expr], texts: list[str]) -> Iterator[Candidate]:
+def _once_before(context: Context, places: list[ast.expr]) -> Iterator[Rewrite]:
     """Used several times in the statement: read before it, into a name."""
-    source = context.site.source
-    for text in texts:
+    source, write = context.site.source, context.write
+    for text in dict.fromkeys(map(ast.unparse, places)):
         same = [node for node in places if ast.unparse(node) == text]
-        if len(same) < 2 or not is_pure(same[0]) or _bound_inside(context, same[0]):
+        if len(same) < 2 or not is_pure(same[0]) or names_read(same[0]) & bound_inside(headers(context.site.statement)):
             continue
         base = same[0].id if isinstance(same[0], ast.Name) else "count"
         name = fresh_name(source, f"{base}_value")
-        line = lines_before(
-            source, context.site.statement, [f"{name} = {text_of(source, same[0], Binding.PRIMARY)}.item()"]
-        )
-        if line is not None:
-            yield from offer(
-                context,
-                "explicit_item",
-                Claim.EQUIVALENT,
-                _message(source.segment(same[0])),
-                [(node, name) for node in same],
-                edits=[line],
-            )
+        lines = write.lines("{name} = {tensor}.item()", name=name, tensor=same[0])
+        changes = below(context, lines, {node: write.expression(name) for node in same})
+        yield Rewrite(_message(source.segment(same[0])), changes)
 
 
-def _bound_inside(context: Context, node: ast.expr) -> bool:
-    """Whether `node` uses a name that the statement itself binds (a comprehension's variable)."""
-    used = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
-    bound = {
-        inner.id
-        for header in headers(context.site.statement)
-        for each in ast.walk(header)
-        if isinstance(each, ast.comprehension)
-        for inner in ast.walk(each.target)
-        if isinstance(inner, ast.Name)
-    }
-    return bool(used & bound)
-
-
-def _at_definition(context: Context, kinds: Kinds, places: list[ast.expr]) -> Iterator[Candidate]:
-    """`n = mask.sum()` → `n = mask.sum().item()`, where every use of `n` is one of a number."""
-    source = context.site.source
+def _at_definition(context: Context, kinds: Kinds, places: list[ast.expr], *, only_numbers: bool) -> Iterator[Rewrite]:
+    """`n = mask.sum()` → `n = mask.sum().item()`: first where `n` is a number at all of its several uses."""
+    write = context.write
     for name in dict.fromkeys(node.id for node in places if isinstance(node, ast.Name)):
-        value = definition(context, name)
+        value, uses = definition(context, name), number_uses(kinds, name)
         if value is None or not is_tensor(kinds, value):
             continue
-        yield from offer(
-            context,
-            "explicit_item",
-            Claim.EQUIVALENT,
-            f"`{name}` is used as a number: reading it where it is made gives the compiler one symbol",
-            [(value, f"{text_of(source, value, Binding.PRIMARY)}.item()")],
-        )
+        changes: dict[ast.AST, Any] = {value: write.expr("{}.item()", value)}
+        if only_numbers:
+            if uses is None or uses.count < 2:
+                continue
+            needless = uses.reads if context.kind == "static" else [*uses.reads, *uses.casts]
+            changes |= {node: write.expression(name) for node in needless}
+        message = f"`{name}` is used as a number: reading it where it is made gives the compiler one symbol"
+        yield Rewrite(message, changes)
 
 
-def _unpacked(context: Context, kinds: Kinds) -> Iterator[Candidate]:
+def _unpacked(context: Context, kinds: Kinds) -> Iterator[Rewrite]:
     """`h, w = size` with a tensor of integers."""
     source = context.site.source
     statements = [context.site.statement]
     for node in around(context):
-        if isinstance(node, ast.Name) and (value := definition_by_unpacking(context, node.id)) is not None:
+        if isinstance(node, ast.Name) and (value := _unpacked_into(context, node.id)) is not None:
             found = statement_of(source, value)
             if found is not None and found not in statements:
                 statements.append(found)
     for statement in statements:
         match statement:
-            case ast.Assign(targets=[ast.Tuple() | ast.List()], value=value):
-                if _integers(kinds, value):
-                    yield from offer(
-                        context,
-                        "explicit_item",
-                        Claim.EQUIVALENT,
-                        f"`{source.segment(value)}` is unpacked into numbers: `.tolist()` makes one symbol of each",
-                        [(value, f"{text_of(source, value, Binding.PRIMARY)}.tolist()")],
-                    )
+            case ast.Assign(targets=[ast.Tuple() | ast.List()], value=value) if _integers(kinds, value):
+                message = f"`{source.segment(value)}` is unpacked into numbers: `.tolist()` makes one symbol of each"
+                yield Rewrite(message, {value: context.write.expr("{}.tolist()", value)})
 
 
-def definition_by_unpacking(context: Context, name: str) -> ast.expr | None:
+def _unpacked_into(context: Context, name: str) -> ast.expr | None:
     """The value of the assignment that unpacks into `name`, where there is just one."""
     function = context.site.function
     if function is None:
@@ -187,13 +155,11 @@ def definition_by_unpacking(context: Context, name: str) -> ast.expr | None:
 
 def _integers(kinds: Kinds, node: ast.expr) -> bool:
     """Whether `node` is a tensor of one dimension that holds integers."""
-    if not is_tensor(kinds, node):
-        return False
-    shape, dtype = kinds.shape(node), kinds.dtype(node)
-    return (shape is None or len(shape) == 1) and (dtype == "integer" or dtype.startswith(("int", "uint")))
+    shape = kinds.shape(node)
+    return (shape is None or len(shape) == 1) and is_whole(kinds.dtype(node)) and is_tensor(kinds, node)
 
 
-def _iterated(context: Context, kinds: Kinds) -> Iterator[Candidate]:
+def _iterated(context: Context, kinds: Kinds) -> Iterator[Rewrite]:
     """`for n in sizes:` over a tensor, where `n` is then used as a number."""
     source = context.site.source
     function = context.site.function
@@ -215,10 +181,5 @@ def _iterated(context: Context, kinds: Kinds) -> Iterator[Candidate]:
                 if len(tensors) == 1:
                     iterated = tensors[0]
         if _integers(kinds, iterated):
-            yield from offer(
-                context,
-                "explicit_item",
-                Claim.EQUIVALENT,
-                f"the loop reads numbers from `{source.segment(iterated)}`: `.tolist()` makes one symbol of each",
-                edits=[Edit(source.span(iterated), f"{text_of(source, iterated, Binding.PRIMARY)}.tolist()")],
-            )
+            message = f"the loop reads numbers from `{source.segment(iterated)}`: `.tolist()` makes one symbol of each"
+            yield Rewrite(message, {iterated: context.write.expr("{}.tolist()", iterated)})

@@ -4,32 +4,24 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
-from ddelint.diagnostics import Claim, Edit, Span
-from ddelint.rewrite.arms import NotMergeable
-from ddelint.rewrite.candidate import Candidate, Context, move
-from ddelint.rewrite.expressions import (
-    Binding,
-    comments_in,
-    indent_unit,
-    is_pure,
-    joined,
-    laid_out,
-    names_read,
-    names_written,
-    owns_lines,
-    parses,
-    removal,
-    text_of,
-    torch_name,
-)
-from ddelint.rewrite.kinds import Kinds, definition, is_torch, reduces_all
-from ddelint.rewrite.knowledge import knowledge
-from ddelint.rewrite.moves.loops import masked_turn
-from ddelint.rewrite.predicates import NotAPredicate
+from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.parts.applied import integer
+from ddelint.rewrite.parts.arms import NotMergeable
+from ddelint.rewrite.parts.merge import masked_lines
+from ddelint.rewrite.reading.around import listed_mask, read_elsewhere
+from ddelint.rewrite.reading.groups import distinct_ids
+from ddelint.rewrite.reading.kinds import Kinds, definition, is_torch, own_arguments, reduces_all, tensor_argument
+from ddelint.rewrite.reading.knowledge import knowledge
+from ddelint.rewrite.reading.loops import for_over_result, surrounding_for
+from ddelint.rewrite.reading.names import is_pure, names_read, names_written
+from ddelint.rewrite.reading.unread import unread_definitions
+from ddelint.rewrite.writing.rewrites import Rewrite, restructured, rewriting
 
-NAME = "loop_over_groups"
+_COST = "every group is visited, empty ones too"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,92 +30,90 @@ class _Listing:
 
     mask: ast.expr
     row: bool
-    """Each turn gets a row (a tensor of one element); otherwise one number."""
+    """Each iteration gets a row (a tensor of one element); otherwise one number."""
 
 
-@move(NAME)
-def loop_over_groups(context: Context) -> Iterator[Candidate]:
+@rewriting("loop_over_groups")
+def loop_over_groups(context: Context) -> Iterator[Rewrite]:
     """`for e in hit.nonzero():` → `for e in range(hit.shape[0]):`, with `e[0]` and `x[e].squeeze(0)` said of an int."""
-    source = context.site.source
-    loop = _loop(context)
+    loop = surrounding_for(context) or for_over_result(context)
     if loop is None or not isinstance(loop.target, ast.Name) or loop.orelse:
         return
-    name = loop.target.id
-    function = context.site.function
-    inside = set(ast.walk(loop))
-    if function is not None and any(
-        isinstance(node, ast.Name) and node.id == name and node not in inside for node in ast.walk(function)
-    ):
+    name, listing = loop.target.id, _listing(context, loop.iter)
+    if read_elsewhere(context, name, loop):
         return
-    listing = _listing(context, loop.iter)
-    if listing is None or not is_pure(listing.mask) or names_read(listing.mask) & names_written(*loop.body):
+    if listing is None:
+        yield from _distinct_groups(context, loop, name)
         return
-    size = _leading_size(context, listing.mask)
-    edits = [Edit(source.span(loop.iter), f"range({size})")]
-    yield from _visited(context, loop, listing, size, edits)
-    yield from _masked(context, loop, listing, size)
-
-
-def _visited(context: Context, loop: ast.For, listing: _Listing, size: str, edits: list[Edit]) -> Iterator[Candidate]:
-    """The body as it is, for every group."""
-    source = context.site.source
-    name = loop.target.id if isinstance(loop.target, ast.Name) else ""
+    if not is_pure(listing.mask) or names_read(listing.mask) & names_written(*loop.body):
+        return
+    write, sized = context.write, _sized(context, listing.mask)
+    groups = write.expr("range({}.shape[0])", sized)
+    uses = _row_uses(context, loop, name) if listing.row else {}
+    if None not in uses.values():
+        yield restructured(
+            "loop over all groups: their number is known, and a group without members adds nothing",
+            {loop.iter: groups, **uses},
+            _COST,
+        )
     if listing.row:
-        row_edits = _row_edits(context, loop, name)
-        if row_edits is None:
-            return
-        edits += row_edits
-    if parses(source, edits):
-        yield Candidate(
-            NAME,
-            Claim.RESTRUCTURED,
-            "loop over all groups: the number of turns is known, and a group without members adds nothing",
-            tuple(edits),
-            notes=("every group is visited, empty ones too",),
-            decisions=(),
-        )
-
-
-def _masked(context: Context, loop: ast.For, listing: _Listing, size: str) -> Iterator[Candidate]:
-    """Every group in turn, what the body changes kept only for those that occur."""
-    source = context.site.source
-    if listing.row or not owns_lines(source, loop) or not isinstance(loop.target, ast.Name):
         return
-    name = loop.target.id
-    unit = indent_unit(source, loop)
-    try:
-        inner = masked_turn(context, loop, loop.body, f"{text_of(source, listing.mask, Binding.PRIMARY)}[{name}]", name)
-    except (NotMergeable, NotAPredicate, ValueError):
-        return
-    lines = [
-        *comments_in(source, source.span(loop)),
-        f"for {name} in range({size}):",
-        *(unit + line for line in inner),
-    ]
-    depth = len(source.indentation(loop).expandtabs(4))
-    edits = (Edit(source.span(loop), joined(source, loop, laid_out(lines, depth, unit))),)
-    if parses(source, edits):
-        yield Candidate(
-            NAME,
-            Claim.RESTRUCTURED,
+    with suppress(NotMergeable):
+        body = masked_lines(context, loop, loop.body, write.expr("{}[{}]", listing.mask, name), name)
+        yield restructured(
             "loop over all groups, and keep what a group changes only where it occurs",
-            edits,
-            torch_name(source)[1],
-            notes=("every group is visited, empty ones too",),
+            {loop: write.lines("for {name} in {groups}:\n    {body}", name=name, groups=groups, body=body)},
+            _COST,
         )
 
 
-def _loop(context: Context) -> ast.For | None:
-    """The loop that the site's statement is, or stands in."""
-    statement = context.site.statement
-    if isinstance(statement, ast.For):
-        return statement
-    for node in context.site.source.ancestors(statement):
-        if isinstance(node, ast.For):
-            return node
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            return None
-    return None
+def _distinct_groups(context: Context, loop: ast.For, name: str) -> Iterator[Rewrite]:
+    """`for e in ids.unique():` whose numbers choose from a container → over all places of that container."""
+    ids, write = distinct_ids(context, loop.iter), context.write
+    table = next(_chosen_from(context, loop, name), None)
+    if ids is None or table is None or not is_pure(ids) or name in names_written(*loop.body):
+        return
+    numbers: dict[ast.AST, Any] = {
+        node: write.of(name) for inner in loop.body for node in ast.walk(inner) if _reads_number(node, name)
+    }
+    groups = write.expr("range(len({}))", table)
+    message = "loop over all that the container holds: their number is known, and one that nobody chose adds nothing"
+    unread: dict[ast.AST, Any] = {statement: [] for statement in unread_definitions(context, [loop.iter])}
+    yield restructured(message, {loop.iter: groups, **numbers, **unread}, _COST)
+    if numbers or names_read(ids) & names_written(*loop.body):
+        return
+    with suppress(NotMergeable):
+        body = masked_lines(context, loop, loop.body, write.expr("({} == {}).any()", ids, name), name)
+        unread = {statement: [] for statement in unread_definitions(context, [loop.iter], names_read(ids))}
+        yield restructured(
+            "loop over all that the container holds, and keep what one changes only where it is chosen",
+            {loop: write.lines("for {name} in {groups}:\n    {body}", name=name, groups=groups, body=body), **unread},
+            _COST,
+        )
+
+
+def _chosen_from(context: Context, loop: ast.For, name: str) -> Iterator[ast.expr]:
+    """Containers of known length in which the loop's number is a place."""
+    kinds, bound = Kinds(context), names_written(*loop.body)
+    for statement in loop.body:
+        for node in ast.walk(statement):
+            match node:
+                case ast.Subscript(value=table, slice=place, ctx=ast.Load()):
+                    reads = (isinstance(place, ast.Name) and place.id == name) or _reads_number(place, name)
+                    fact = kinds.fact(table)
+                    known = fact is not None and fact.kind in {"module", "list", "tuple"}
+                    if reads and known and is_pure(table) and not names_read(table) & bound:
+                        yield table
+
+
+def _reads_number(node: ast.AST, name: str) -> bool:
+    """`int(e)`, `e.item()`."""
+    match node:
+        case ast.Call(func=ast.Name(id="int"), args=[ast.Name(id=read)], keywords=[]):
+            return read == name
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=read), attr="item"), args=[], keywords=[]):
+            return read == name
+    return False
 
 
 def _listing(context: Context, node: ast.expr, depth: int = 0) -> _Listing | None:
@@ -135,7 +125,7 @@ def _listing(context: Context, node: ast.expr, depth: int = 0) -> _Listing | Non
             defined = definition(context, name)
             return _listing(context, defined, depth + 1) if defined is not None else None
         case ast.Subscript(value=value, slice=ast.Constant(value=0)):
-            found = as_tuple(value)
+            found = listed_mask(value)
             return _Listing(found, False) if found is not None else None
         case ast.Call(func=ast.Attribute(value=inner, attr="flatten" | "ravel" | "view" | "reshape" | "squeeze")):
             if is_torch(inner):
@@ -154,46 +144,26 @@ def _listing(context: Context, node: ast.expr, depth: int = 0) -> _Listing | Non
     return None
 
 
-def as_tuple(node: ast.expr) -> ast.expr | None:
-    """The mask of `torch.where(mask)` or `mask.nonzero(as_tuple=True)`."""
-    match node:
-        case ast.Call(func=ast.Attribute(value=owner, attr="where"), args=[mask], keywords=[]) if is_torch(owner):
-            return mask
-        case ast.Call(
-            func=ast.Attribute(value=owner, attr="nonzero"),
-            args=arguments,
-            keywords=[ast.keyword(arg="as_tuple", value=ast.Constant(value=True))],
-        ):
-            return arguments[0] if is_torch(owner) and arguments else owner
-    return None
-
-
 def _one_dimension(context: Context, mask: ast.expr) -> _Listing | None:
     shape = Kinds(context).shape(mask)
     return None if shape is not None and len(shape) != 1 else _Listing(mask, True)
 
 
-def _leading_size(context: Context, mask: ast.expr) -> str:
-    """The text of the size of the mask's first dimension, from as simple an expression as has it."""
-    source, kinds = context.site.source, Kinds(context)
-    node = mask
+def _sized(context: Context, mask: ast.expr) -> ast.expr:
+    """As simple an expression as has the mask's first dimension."""
+    table, kinds, node = knowledge(), Kinds(context), mask
     while True:
         match node:
             case ast.Compare(left=left, comparators=[right]) if _scalar(kinds, right):
                 node = left
                 continue
-            case ast.Call(func=ast.Attribute(value=owner, attr=attr), args=arguments):
-                table = knowledge()
-                subject = arguments[0] if is_torch(owner) and arguments else owner
-                others = arguments[1:] if is_torch(owner) else arguments
-                if attr in table.elementwise and all(_scalar(kinds, other) or attr == "to" for other in others):
+            case ast.Call(func=ast.Attribute(attr=attr)) if (subject := tensor_argument(node)) is not None:
+                others = own_arguments(node)
+                plain = attr in table.elementwise and all(_scalar(kinds, other) or attr == "to" for other in others)
+                if plain or (attr in table.reductions and _keeps_first(node, others)):
                     node = subject
                     continue
-                if attr in table.reductions and _keeps_first(node, others):
-                    node = subject
-                    continue
-        break
-    return f"{text_of(source, node, Binding.PRIMARY)}.shape[0]"
+        return node
 
 
 def _scalar(kinds: Kinds, node: ast.expr) -> bool:
@@ -207,74 +177,52 @@ def _keeps_first(node: ast.Call, others: list[ast.expr]) -> bool:
     chosen = [keyword.value for keyword in node.keywords if keyword.arg in {"dim", "axis"}] or others[:1]
     if len(chosen) != 1:
         return False
-    dims = chosen[0].elts if isinstance(chosen[0], (ast.Tuple, ast.List)) else [chosen[0]]
-    for dim in dims:
-        match dim:
-            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int())):
-                continue
-            case ast.Constant(value=int() as value) if value > 0:
-                continue
-            case _:
-                return False
-    return True
+    dims = chosen[0].elts if isinstance(chosen[0], (ast.Tuple, ast.List)) else chosen
+    return all(integer(dim) not in (None, 0) for dim in dims)
 
 
-def _row_edits(context: Context, loop: ast.For, name: str) -> list[Edit] | None:
-    """The body's uses of a row of one element, said of an int. None where a use cannot be."""
-    source = context.site.source
-    edits: list[Edit] = []
-    body = loop.body
-    match body[0]:
-        case ast.Assign(targets=[ast.Name(id=target)], value=value) if target == name:
-            if not _takes_element(value, name) or not owns_lines(source, body[0]) or len(body) == 1:
-                return None
-            if name in names_written(*body[1:]):
-                return None
+def _row_uses(context: Context, loop: ast.For, name: str) -> dict[ast.AST, Any]:
+    """The body's uses of a row of one element, said of an int; None for a use that cannot be."""
+    match loop.body:
+        case [ast.Assign(targets=[ast.Name(id=target)], value=value) as first, *rest] if target == name:
             # from here on it is one number, and an int serves as well
-            return [removal(source, body[0])]
-    if name in names_written(*body):
-        return None
-    for statement in body:
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Name) and node.id == name:
-                edit = _use(context, node, name)
-                if edit is None:
-                    return None
-                edits.append(edit)
-    return [edit for edit in edits if edit.content or edit.span]
+            plain = _takes_element(value, name) and rest and name not in names_written(*rest)
+            return {first: [] if plain else None}
+    if name in names_written(*loop.body):
+        return {loop: None}
+    return dict(use for statement in loop.body for use in _uses(context, statement, name))
+
+
+def _uses(context: Context, node: ast.AST, name: str) -> Iterator[tuple[ast.AST, Any]]:
+    """`e[0]`, `e.item()`, `int(e)` → `e`; `x[e].squeeze(0)` → `x[e]`; `x[e]` → `x[e : e + 1]`."""
+    write = context.write
+    match node:
+        case ast.expr() if _takes_element(node, name):
+            yield node, write.of(name)
+            return
+        case ast.Call(
+            func=ast.Attribute(attr="squeeze", value=ast.Subscript(value=rows, slice=ast.Name(id=read)) as row),
+            args=[ast.Constant(value=0)],
+        ) if read == name:
+            inside = dict(_uses(context, rows, name))
+            yield node, None if None in inside.values() else write.replaced(row, inside)
+            return
+        case ast.Subscript(value=rows, slice=ast.Name(id=read) as index) if read == name:
+            yield index, write.slice(name, write.expr("{} + 1", name))
+            yield from _uses(context, rows, name)
+            return
+        case ast.Name(id=read) if read == name and not isinstance(context.site.source.parents.get(node), ast.Compare):
+            yield node, None
+    for child in ast.iter_child_nodes(node):
+        yield from _uses(context, child, name)
 
 
 def _takes_element(value: ast.expr, name: str) -> bool:
     match value:
-        case ast.Subscript(value=ast.Name(id=read), slice=ast.Constant(value=0)) if read == name:
-            return True
-        case ast.Call(func=ast.Attribute(value=ast.Name(id=read), attr="item" | "squeeze"), args=[]) if read == name:
-            return True
-        case ast.Call(func=ast.Name(id="int"), args=[ast.Name(id=read)]) if read == name:
-            return True
+        case (
+            ast.Subscript(value=ast.Name(id=read), slice=ast.Constant(value=0))
+            | ast.Call(func=ast.Attribute(value=ast.Name(id=read), attr="item" | "squeeze"), args=[])
+            | ast.Call(func=ast.Name(id="int"), args=[ast.Name(id=read)])
+        ):
+            return read == name
     return False
-
-
-def _use(context: Context, node: ast.Name, name: str) -> Edit | None:
-    """One use of the row: `e[0]`, `e.item()`, `int(e)` → `e`; `x[e].squeeze(0)` → `x[e]`; `x[e]` → `x[e : e + 1]`."""
-    source = context.site.source
-    if source.segment(node) != name:
-        return None  # inside an f-string, whose places are not known before Python 3.12
-    parent = source.parents.get(node)
-    if isinstance(parent, ast.expr) and _takes_element(parent, name):
-        return Edit(source.span(parent), name)
-    whole = source.parents.get(parent) if parent is not None else None
-    if isinstance(whole, ast.Call) and _takes_element(whole, name):
-        return Edit(source.span(whole), name)
-    if isinstance(parent, ast.Subscript) and parent.slice is node:
-        method = source.parents.get(parent)
-        call = source.parents.get(method) if method is not None else None
-        match call:
-            case ast.Call(func=ast.Attribute(attr="squeeze") as func, args=[ast.Constant(value=0)]) if func is method:
-                first, last = source.span(parent), source.span(call)
-                gone = Span(source.filename, first.end_row, first.end_column, last.end_row, last.end_column)
-                return Edit(gone, "")
-        return Edit(source.span(node), f"{name} : {name} + 1")
-    if isinstance(parent, ast.Compare):
-        return Edit(source.span(node), name)
-    return None

@@ -4,47 +4,61 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import Any
 
-from ddelint.diagnostics import Claim
-from ddelint.rewrite.candidate import Candidate, Context, move
-from ddelint.rewrite.expressions import (
+from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.reading.around import function_statements, headers, statement_of
+from ddelint.rewrite.reading.kinds import Kinds
+from ddelint.rewrite.reading.names import (
+    blocks,
     called,
     draws_random,
     enclosing_block,
     fresh_name,
     is_pure,
-    names_read,
+    parameters,
+    position,
+    stores,
     targets_written,
-    text_of,
 )
-from ddelint.rewrite.proposals import function_statements, headers, lines_before, offer, statement_of
+from ddelint.rewrite.reading.number_uses import number_uses
+from ddelint.rewrite.writing.rewrites import Rewrite, rewriting
 
+_NAMES = {".sum()": "count", "count": "count", ".max(": "largest", ".min(": "smallest"}
 _READS = frozenset(("item", "tolist", "nonzero", "masked_select", "unique", "argwhere"))
 
 
-@move("hoist_item")
-def hoist_item(context: Context) -> Iterator[Candidate]:
+@rewriting("hoist_item")
+def hoist_item(context: Context) -> Iterator[Rewrite]:
     """`mask.sum().item()` in several places of a function → read once into a name."""
     function = context.site.function
     if function is None:
         return
-    source = context.site.source
+    source, write = context.site.source, context.write
     for text, nodes in _repeated(context, function).items():
         first = statement_of(source, nodes[0])
         if first is None or not _reaches_all(context, first, nodes):
             continue
         message = f"`{text}` is read {len(nodes)} times, which makes unrelated symbols; read once, it is one"
+        match nodes[0]:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="item")):
+                yield from _at_definition(context, name, message)
         match first:
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if value is nodes[0]:
-                if _assigned_once(function, name):
-                    changes = [(node, name) for node in nodes[1:]]
-                    yield from offer(context, "hoist_item", Claim.EQUIVALENT, message, changes)
+                if stores(function, name) == 1:
+                    yield Rewrite(message, {node: write.expression(name) for node in nodes[1:]})
                 continue
         name = fresh_name(source, _name_for(nodes[0]))
-        line = lines_before(source, first, [f"{name} = {text_of(source, nodes[0])}"])
-        if line is not None:
-            changes = [(node, name) for node in nodes]
-            yield from offer(context, "hoist_item", Claim.EQUIVALENT, message, changes, edits=[line])
+        lines = write.lines("{name} = {value}", name=name, value=nodes[0])
+        yield Rewrite(message, {first: [*lines, first], **{node: write.expression(name) for node in nodes}})
+
+
+def _at_definition(context: Context, name: str, message: str) -> Iterator[Rewrite]:
+    """`n = mask.sum()` → `n = mask.sum().item()`, and `n.item()` → `n`, where `n` is used as nothing but a number."""
+    uses, write = number_uses(Kinds(context), name), context.write
+    if uses is not None:
+        changes: dict[ast.AST, Any] = {read: write.expression(name) for read in (*uses.reads, *uses.casts)}
+        yield Rewrite(message, {uses.value: write.expr("{}.item()", uses.value), **changes})
 
 
 def _repeated(context: Context, function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, list[ast.expr]]:
@@ -56,7 +70,7 @@ def _repeated(context: Context, function: ast.FunctionDef | ast.AsyncFunctionDef
                 found.setdefault(ast.unparse(node), []).append(node)
     repeated = {text: nodes for text, nodes in found.items() if len(nodes) > 1}
     for nodes in repeated.values():
-        nodes.sort(key=lambda node: (node.lineno, node.col_offset))
+        nodes.sort(key=position)
     return repeated
 
 
@@ -98,9 +112,8 @@ def _helper_reads(context: Context, name: str) -> bool:
         return False
     function = functions[0]
     reads = any(isinstance(node, ast.Call) and called(node) in _READS for node in ast.walk(function))
-    parameters = {argument.arg for argument in ast.walk(function) if isinstance(argument, ast.arg)}
     changed = {text for statement in function_statements(function) for text in targets_written(statement)}
-    local = {text for text in changed if text.isidentifier()} - parameters
+    local = {text for text in changed if text.isidentifier()} - parameters(function)
     return reads and is_pure(function) and not (changed - local) and not draws_random(function)
 
 
@@ -108,45 +121,23 @@ def _reaches_all(context: Context, first: ast.stmt, nodes: list[ast.expr]) -> bo
     """Whether the first statement runs before all others, and nothing it reads is changed in between."""
     source = context.site.source
     block = enclosing_block(source, first)
-    loops = (ast.For, ast.While, ast.AsyncFor)
     behind = block[block.index(first) :]
-    for node in nodes:
-        chain = [node, *source.ancestors(node)]
-        if not any(statement in chain for statement in behind):
-            return False
-    if isinstance(first, (ast.While,)):
+    places = [[index for index, one in enumerate(behind) if one in source.ancestors(node)] for node in nodes]
+    if not all(places) or isinstance(first, ast.While):
         return False
-    last = max(index for index, s in enumerate(behind) if any(s in [n, *source.ancestors(n)] for n in nodes))
-    used = names_read(nodes[0])
-    chains = {ast.unparse(n) for n in ast.walk(nodes[0]) if isinstance(n, (ast.Name, ast.Attribute))}
-    for index, statement in enumerate(behind[: last + 1]):
-        final = index == last and not isinstance(statement, loops)
-        written = set() if final and not _blocks(statement) else targets_written(statement)
-        if written & (used | chains):
-            return False
-    return True
-
-
-def _blocks(statement: ast.stmt) -> bool:
-    return isinstance(getattr(statement, "body", None), list)
-
-
-def _assigned_once(function: ast.AST, name: str) -> bool:
-    stores = [
-        n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store)
-    ]
-    return len(stores) == 1
+    last = max(max(place) for place in places)
+    used = {ast.unparse(n) for n in ast.walk(nodes[0]) if isinstance(n, (ast.Name, ast.Attribute))}
+    # a statement without a block has read all before it writes
+    before = [s for index, s in enumerate(behind[: last + 1]) if index < last or any(blocks(s))]
+    return not any(targets_written(statement) & used for statement in before)
 
 
 def _name_for(node: ast.expr) -> str:
     """A name for the value: `count` for sums, else what it is read from."""
     text = ast.unparse(node)
-    if ".sum()" in text or "count" in text:
-        return "count"
-    if ".max(" in text:
-        return "largest"
-    if ".min(" in text:
-        return "smallest"
+    for part, name in _NAMES.items():
+        if part in text:
+            return name
     for inner in ast.walk(node):
         if isinstance(inner, ast.Attribute) and inner.attr in _READS and isinstance(inner.value, ast.Name):
             return f"{inner.value.id}_value"

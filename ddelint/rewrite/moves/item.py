@@ -4,74 +4,101 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import Any
 
 from ddelint.diagnostics import Claim
-from ddelint.rewrite.candidate import Candidate, Context, move
-from ddelint.rewrite.expressions import Binding, is_pure, text_of, torch_name
-from ddelint.rewrite.kinds import Kind, Kinds, definition
-from ddelint.rewrite.proposals import is_tensor, listed_tensor, looped_over, number_kind, offer, origins
+from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.reading.around import is_tensor, listed_tensor, looped_over, number_kind, number_of, origins
+from ddelint.rewrite.reading.hashing import wants_value
+from ddelint.rewrite.reading.kinds import Kind, Kinds, definition, is_whole
+from ddelint.rewrite.reading.names import is_pure
+from ddelint.rewrite.reading.number_uses import NumberUses, number_uses
+from ddelint.rewrite.writing.rewrites import Rewrite, rewriting
 
 _CASTS = frozenset(("int", "float", "bool", "round"))
+_CUT_OFF = "`//` rounds down where `int()` cuts off: negative quotients differ"
+_NOT_FINITE = "`int()` of NaN or infinity raises, `.long()` gives some number"
+
+_READ, _TRUNCATED, _WIDENED = "{}.item()", "{}.long().item()", "{}.double().item()"
+_OF_TENSORS = {
+    ("float", "float"): (_READ,),
+    ("float", "int"): (_TRUNCATED, "torch.sym_int({}.item())"),
+    ("int", "float"): (_WIDENED,),
+    ("int", "int"): (_READ,),
+    ("bool", "float"): (_WIDENED,),
+    ("bool", "int"): (_TRUNCATED,),
+    ("", "float"): ("torch.sym_float({}.item())", _WIDENED),
+    # right for integers and floats alike; a tensor of booleans wants the cast
+    ("", "int"): ("torch.sym_int({}.item())", _TRUNCATED),
+}
+"""By what a tensor's numbers are, and what they are cast to."""
+
+Form = tuple[str, *tuple[ast.expr, ...]]
+"""A template and what fills it."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Form:
-    text: str
-    claim: Claim = Claim.EQUIVALENT
-    notes: tuple[str, ...] = ()
-
-
-@move("item_instead_of_cast")
-def item_instead_of_cast(context: Context) -> Iterator[Candidate]:
+@rewriting("item_instead_of_cast")
+def item_instead_of_cast(context: Context) -> Iterator[Rewrite]:
     """`int(t)` → `t.item()`, cast on the tensor first where it isn't of integers; a cast of a number is dropped."""
-    source = context.site.source
-    kinds = Kinds(context)
+    kinds, write = Kinds(context), context.write
     for node in origins(context, 1):
         yield from _whole_list(context, kinds, node)
-        cast = _cast(node)
-        if cast is None or not is_pure(cast.args[0]):
+        match node:
+            case ast.Call(func=ast.Name(id=name), args=[argument], keywords=[]) if name in _CASTS:
+                if isinstance(argument, (ast.Starred, ast.Constant)):
+                    continue
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="math"), attr="trunc"), args=[argument], keywords=[]):
+                name = "int"
+            case _:
+                continue
+        if not is_pure(argument) or wants_value(kinds, node):
             continue
-        name, torch, imports = ast.unparse(cast.func), *torch_name(source)
-        for form in _forms(context, kinds, cast, torch):
-            yield from offer(
-                context,
-                "item_instead_of_cast",
-                form.claim,
-                f"`{name}(…)` demands a concrete number while tracing; `{' '.join(form.text.split())}` stays symbolic",
-                [(cast, form.text)],
-                imports=imports if f"{torch}." in form.text else (),
-                notes=form.notes,
+        uses = number_uses(kinds, argument.id) if name == "int" and isinstance(argument, ast.Name) else None
+        if uses is not None and uses.count > 1:
+            yield _at_definition(context, kinds, node, argument, uses)
+            if context.kind == "static" and not uses.reads:
+                continue  # the fixes of all its uses go together, and those make it a number
+        for template, *parts in _forms(context, kinds, argument, name):
+            new = write.expr(template, *parts)
+            shown = " ".join(write.code(new).split())
+            floating = number_of(kinds.dtype(parts[0])) == "float"
+            cut_off = "//" in template and not all(map(_not_negative, parts))
+            yield Rewrite(
+                f"`{ast.unparse(node.func)}(…)` demands a concrete number while tracing; `{shown}` stays symbolic",
+                {node: new},
+                Claim.RESTRUCTURED if cut_off else Claim.EQUIVALENT,
+                (_CUT_OFF,) if cut_off else (_NOT_FINITE,) * (name == "int" and template == _TRUNCATED and floating),
             )
 
 
-def _cast(node: ast.expr) -> ast.Call | None:
-    match node:
-        case ast.Call(func=ast.Name(id=name), args=[argument], keywords=[]) if name in _CASTS:
-            return None if isinstance(argument, (ast.Starred, ast.Constant)) else node
-        case ast.Call(func=ast.Attribute(value=ast.Name(id="math"), attr="trunc"), args=[_], keywords=[]):
-            return node
-    return None
+def _at_definition(context: Context, kinds: Kinds, node: ast.Call, name: ast.expr, uses: NumberUses) -> Rewrite:
+    """`n = mask.sum()` → `n = mask.sum().item()`, where `n` is used several times, and as nothing but a number."""
+    write = context.write
+    number = write.expr("{}" if is_whole(kinds.dtype(name)) else "torch.sym_int({})", name)
+    changes: dict[ast.AST, Any] = {uses.value: write.expr("{}.item()", uses.value), node: number}
+    if context.kind != "static":
+        changes |= dict.fromkeys(uses.casts, number)
+    changes |= {read: write.expression(name) for read in uses.reads}
+    message = f"`{ast.unparse(name)}` is used as a number: reading it where it is made gives the compiler one symbol"
+    return Rewrite(message, changes)
 
 
-def _forms(context: Context, kinds: Kinds, cast: ast.Call, torch: str) -> Iterator[_Form]:
-    argument = cast.args[0]
-    name = cast.func.id if isinstance(cast.func, ast.Name) else "int"
+def _forms(context: Context, kinds: Kinds, argument: ast.expr, name: str) -> Iterator[Form]:
     if name == "bool":
-        yield from _truth(context, kinds, argument)
+        yield from _truth(kinds, argument)
     elif name == "round":
         yield from _rounded(context, kinds, argument)
     elif is_tensor(kinds, argument):
-        yield from _of_tensor(context, kinds, argument, name, torch)
+        yield from _of_tensor(kinds, argument, name)
     elif kinds.of(argument) is Kind.NUMBER or number_kind(kinds, argument) or _is_item(argument):
-        yield from _of_number(context, kinds, argument, name, torch)
+        yield from _of_number(kinds, argument, name)
     else:
         fact = kinds.fact(argument)
         if fact is not None and fact.kind not in {"other"}:
             return
         if not _from_list(kinds, argument):
-            yield from _of_tensor(context, kinds, argument, name, torch)
-        yield from _of_number(context, kinds, argument, name, torch)
+            yield from _of_tensor(kinds, argument, name)
+        yield from _of_number(kinds, argument, name)
 
 
 def _is_item(node: ast.expr) -> bool:
@@ -86,70 +113,34 @@ def _from_list(kinds: Kinds, node: ast.expr) -> bool:
     return iterated is not None and listed_tensor(kinds, iterated) is not None
 
 
-def _of_tensor(context: Context, kinds: Kinds, node: ast.expr, name: str, torch: str) -> Iterator[_Form]:
-    text = text_of(context.site.source, node, Binding.PRIMARY)
-    dtype = kinds.dtype(node)
-    floating = dtype.startswith(("float", "bfloat"))
-    if name == "float":
-        if floating:
-            yield _Form(f"{text}.item()")
-        elif dtype.startswith(("int", "uint", "bool")) or dtype == "integer":
-            yield _Form(f"{text}.double().item()")
-        else:
-            yield _Form(f"{torch}.sym_float({text}.item())")
-            yield _Form(f"{text}.double().item()")
-        return
-    if dtype.startswith(("int", "uint")) or dtype == "integer":
-        yield _Form(f"{text}.item()")
-    elif dtype == "bool":
-        yield _Form(f"{text}.long().item()")
-    elif floating:
-        yield _Form(
-            f"{text}.long().item()",
-            notes=("`int()` of NaN or infinity raises, `.long()` gives some number",),
-        )
-        yield _Form(f"{torch}.sym_int({text}.item())")
-    else:
-        # right for integers and floats alike; a tensor of booleans wants the cast
-        yield _Form(f"{torch}.sym_int({text}.item())")
-        yield _Form(f"{text}.long().item()")
+def _of_tensor(kinds: Kinds, node: ast.expr, name: str) -> Iterator[Form]:
+    for template in _OF_TENSORS[number_of(kinds.dtype(node)), name]:
+        yield template, node
 
 
-def _of_number(context: Context, kinds: Kinds, node: ast.expr, name: str, torch: str) -> Iterator[_Form]:
-    source = context.site.source
+def _of_number(kinds: Kinds, node: ast.expr, name: str) -> Iterator[Form]:
     kind = number_kind(kinds, node)
     if name == "int":
-        yield from _divided(context, kinds, node)
+        yield from _divided(kinds, node)
         if kind == "int":
-            yield _Form(text_of(source, node))
+            yield "{}", node
         elif kind == "bool":
             match node:
                 case ast.Call(func=ast.Attribute(value=receiver, attr="item"), args=[]):
-                    yield _Form(f"{text_of(source, receiver, Binding.PRIMARY)}.long().item()")
+                    yield "{}.long().item()", receiver
             return
-        yield _Form(f"{torch}.sym_int({text_of(source, node)})")
-    else:
-        if kind == "float":
-            yield _Form(text_of(source, node))
-        yield _Form(f"{torch}.sym_float({text_of(source, node)})")
+    elif kind == "float":
+        yield "{}", node
+    yield "torch.sym_int({})" if name == "int" else "torch.sym_float({})", node
 
 
-def _divided(context: Context, kinds: Kinds, node: ast.expr) -> Iterator[_Form]:
+def _divided(kinds: Kinds, node: ast.expr) -> Iterator[Form]:
     """`int(a / b)` of whole numbers → `a // b`."""
     match node:
         case ast.BinOp(left=left, op=ast.Div(), right=right):
             sides = [number_kind(kinds, side) for side in (left, right)]
-            if "float" in sides or "bool" in sides or is_tensor(kinds, left) or is_tensor(kinds, right):
-                return
-            source = context.site.source
-            first = text_of(source, left, Binding.ARITHMETIC + 1)
-            second = text_of(source, right, Binding.ARITHMETIC + 2)
-            sizes = all(_not_negative(side) for side in (left, right))
-            yield _Form(
-                f"{first} // {second}",
-                Claim.EQUIVALENT if sizes else Claim.RESTRUCTURED,
-                () if sizes else ("`//` rounds down where `int()` cuts off: negative quotients differ",),
-            )
+            if not {"float", "bool"} & set(sides) and not is_tensor(kinds, left) and not is_tensor(kinds, right):
+                yield "{} // {}", left, right
 
 
 def _not_negative(node: ast.expr) -> bool:
@@ -165,16 +156,12 @@ def _not_negative(node: ast.expr) -> bool:
     return False
 
 
-def _rounded(context: Context, kinds: Kinds, node: ast.expr) -> Iterator[_Form]:
+def _rounded(context: Context, kinds: Kinds, node: ast.expr) -> Iterator[Form]:
     """`round(t)`, `round(t.item())`: both round halves to even."""
     receiver = node if is_tensor(kinds, node) else _receiver(context, node)
-    if receiver is None:
-        return
-    text = text_of(context.site.source, receiver, Binding.PRIMARY)
-    if kinds.dtype(receiver).startswith(("int", "uint")):
-        yield _Form(f"{text}.item()")
-    else:
-        yield _Form(f"{text}.round().long().item()")
+    if receiver is not None:
+        whole = kinds.dtype(receiver).startswith(("int", "uint"))
+        yield "{}.item()" if whole else "{}.round().long().item()", receiver
 
 
 def _receiver(context: Context, node: ast.expr) -> ast.expr | None:
@@ -188,62 +175,38 @@ def _receiver(context: Context, node: ast.expr) -> ast.expr | None:
     return None
 
 
-def _truth(context: Context, kinds: Kinds, node: ast.expr) -> Iterator[_Form]:
-    source = context.site.source
-    if not is_tensor(kinds, node):
-        kind = number_kind(kinds, node)
-        if kind == "bool":
-            yield _Form(text_of(source, node))
-        elif kind in {"int", "float"}:
-            yield _Form(f"{text_of(source, node, Binding.BITWISE)} != 0")
-        return
-    if kinds.dtype(node) == "bool":
-        yield _Form(f"{text_of(source, node, Binding.PRIMARY)}.item()")
-    else:
-        yield _Form(f"({text_of(source, node, Binding.BITWISE)} != 0).item()")
+def _truth(kinds: Kinds, node: ast.expr) -> Iterator[Form]:
+    if is_tensor(kinds, node):
+        yield "{}.item()" if kinds.dtype(node) == "bool" else "({} != 0).item()", node
+    elif kind := number_kind(kinds, node):
+        yield "{}" if kind == "bool" else "{} != 0", node
 
 
-def _whole_list(context: Context, kinds: Kinds, node: ast.expr) -> Iterator[Candidate]:
+def _whole_list(context: Context, kinds: Kinds, node: ast.expr) -> Iterator[Rewrite]:
     """`[int(v) for v in t]`, `list(map(int, t))` → `t.tolist()`."""
     match node:
         case ast.ListComp(
-            elt=ast.Call(func=ast.Name(id="int"), args=[ast.Name(id=name)], keywords=[]),
+            elt=ast.Call(func=ast.Name(id="int"), args=[ast.Name(id=name)], keywords=[])
+            | ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="item"), args=[], keywords=[]),
             generators=[ast.comprehension(target=ast.Name(id=target), iter=iterated, ifs=[], is_async=0)],
         ) if name == target:
-            pass
-        case ast.ListComp(
-            elt=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="item"), args=[], keywords=[]),
-            generators=[ast.comprehension(target=ast.Name(id=target), iter=iterated, ifs=[], is_async=0)],
-        ) if name == target:
-            pass
+            kind = "list"
         case ast.Call(
-            func=ast.Name(id="list" | "tuple"),
+            func=ast.Name(id="list" | "tuple" as kind),
             args=[ast.Call(func=ast.Name(id="map"), args=[ast.Name(id="int"), iterated], keywords=[])],
             keywords=[],
         ):
             pass
         case _:
             return
-    text = _tolist(context, kinds, iterated)
-    if text is None:
-        return
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "tuple":
-        text = f"tuple({text})"
-    yield from offer(
-        context,
-        "item_instead_of_cast",
-        Claim.EQUIVALENT,
-        "`.tolist()` gives one symbol for each element where `int(…)` demands concrete numbers",
-        [(node, text)],
-    )
-
-
-def _tolist(context: Context, kinds: Kinds, iterated: ast.expr) -> str | None:
-    """The elements of what is run through as a list of numbers; None where it is not a tensor of integers."""
-    source = context.site.source
     if listed_tensor(kinds, iterated) is not None:
-        text = text_of(source, iterated, Binding.PRIMARY)
-        return text if isinstance(iterated, ast.Call) else f"list({text})"
-    if kinds.of(iterated) is Kind.TENSOR and kinds.dtype(iterated).startswith(("int", "uint")):
-        return f"{text_of(source, iterated, Binding.PRIMARY)}.tolist()"
-    return None
+        template = "{}" if isinstance(iterated, ast.Call) else "list({})"
+    elif kinds.of(iterated) is Kind.TENSOR and kinds.dtype(iterated).startswith(("int", "uint")):
+        template = "{}.tolist()"
+    else:
+        return
+    new = context.write.expr(template, iterated)
+    yield Rewrite(
+        "`.tolist()` gives one symbol for each element where `int(…)` demands concrete numbers",
+        {node: context.write.expr("tuple({})", new) if kind == "tuple" else new},
+    )

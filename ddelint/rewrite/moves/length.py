@@ -4,41 +4,26 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import Any
 
-from ddelint.diagnostics import Claim
-from ddelint.rewrite.candidate import Candidate, Context, move
-from ddelint.rewrite.expressions import Binding, text_of
-from ddelint.rewrite.kinds import Kind, Kinds
-from ddelint.rewrite.proposals import is_tensor, offer, origins
+from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.reading.around import is_tensor, origins
+from ddelint.rewrite.reading.kinds import Kind, Kinds
+from ddelint.rewrite.writing.rewrites import Rewrite, rewriting
 
 
-@move("shape_instead_of_len")
-def shape_instead_of_len(context: Context) -> Iterator[Candidate]:
+@rewriting("shape_instead_of_len")
+def shape_instead_of_len(context: Context) -> Iterator[Rewrite]:
     """`len(t)` → `t.shape[0]` for every tensor of the statement; a list keeps its `len`."""
-    source = context.site.source
     kinds = Kinds(context)
-    calls: list[tuple[ast.expr, ast.expr]] = []
+    changes: dict[ast.AST, Any] = {}
     for node in origins(context, 1):
         match node:
-            case ast.Call(func=ast.Name(id="len"), args=[argument], keywords=[]):
-                if _may_be_tensor(kinds, argument):
-                    calls.append((node, argument))
-    if not calls:
-        return
-    changes = [(call, f"{text_of(source, argument, Binding.PRIMARY)}.shape[0]") for call, argument in calls]
-    inner = [change for change in changes if not any(_inside(change[0], other) for other, _ in changes)]
-    yield from offer(
-        context,
-        "shape_instead_of_len",
-        Claim.EQUIVALENT,
-        f"`{source.segment(calls[0][0])}` demands a concrete number while tracing; the size itself stays symbolic",
-        inner,
-    )
-
-
-def _inside(node: ast.expr, other: ast.expr) -> bool:
-    """Whether `node` stands strictly inside `other`."""
-    return node is not other and any(inner is node for inner in ast.walk(other))
+            case ast.Call(func=ast.Name(id="len"), args=[argument], keywords=[]) if _may_be_tensor(kinds, argument):
+                changes[node] = context.write.expr("{}.shape[0]", argument)
+    if changes:
+        asked = context.site.source.segment(next(iter(changes)))
+        yield Rewrite(f"`{asked}` demands a concrete number while tracing; the size itself stays symbolic", changes)
 
 
 def _may_be_tensor(kinds: Kinds, node: ast.expr) -> bool:

@@ -5,69 +5,55 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddelint.diagnostics import Claim
-from ddelint.rewrite.candidate import Candidate, Context, move
-from ddelint.rewrite.expressions import Binding, called, fresh_name, is_pure, text_of, torch_name
-from ddelint.rewrite.kinds import Kinds, definition
-from ddelint.rewrite.proposals import is_tensor, lines_before, listed_tensor, offer, origins
+from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.parts.applied import Applied, applied, below, named
+from ddelint.rewrite.reading.around import is_tensor, listed_tensor, origins
+from ddelint.rewrite.reading.constants import value_of
+from ddelint.rewrite.reading.kinds import Kinds
+from ddelint.rewrite.reading.names import called, fresh_name, is_pure
+from ddelint.rewrite.writing.rewrites import Rewrite, restructured, rewriting
 
 _FALLING = "falling or negative offsets, which a slice takes, raise in `split`"
+_OUTSIDE = "cuts that fall, are negative or lie beyond the end, which `tensor_split` takes, raise in `split`"
 
 
-@move("lengths")
-def lengths(context: Context) -> Iterator[Candidate]:
+@rewriting("lengths")
+def lengths(context: Context) -> Iterator[Rewrite]:
     """`[x[s:e] for s, e in zip(starts, ends)]` → `list(x.narrow(…).split(lengths))`."""
-    source = context.site.source
-    kinds = Kinds(context)
-    torch, imports = torch_name(source)
+    kinds, write = Kinds(context), context.write
     for node in origins(context):
-        if not isinstance(node, (ast.ListComp, ast.GeneratorExp)):
+        if not isinstance(node, (ast.ListComp, ast.GeneratorExp)) or not is_pure(node):
             continue
         pieces = _pieces(node)
         if pieces is None:
             continue
         tensor, starts, ends = pieces
-        text = text_of(source, tensor, Binding.PRIMARY)
-        name = fresh_name(source, "lengths")
+        name = fresh_name(context.site.source, "lengths")
         sizes = _sizes_behind(context, kinds, starts, ends)
         if sizes is not None:
-            read = f"{text_of(source, sizes, Binding.PRIMARY)}.tolist()"
-            body = f"{text}.narrow(0, 0, sum({name})).split({name})"
+            lines = write.lines("{name} = {sizes}.tolist()", name=name, sizes=sizes)
+            body = write.expr("{}.narrow(0, 0, sum({name})).split({name})", tensor, name=name)
         else:
             offsets = _offsets(kinds, starts, ends)
             if offsets is None:
                 continue
             listed, base = offsets
-            read = f"{torch}.diff({text_of(source, base)}).tolist()"
-            body = f"{text}.narrow(0, {listed}[0], {listed}[-1] - {listed}[0]).split({name})"
-        line = lines_before(source, context.site.statement, [f"{name} = {read}"])
-        if line is None or not is_pure(node):
-            continue
-        whole = f"list({body})" if isinstance(node, ast.ListComp) else f"({body})"
-        yield from offer(
-            context,
-            "lengths",
-            Claim.RESTRUCTURED,
+            lines = write.lines("{name} = torch.diff({base}).tolist()", name=name, base=base)
+            rows = write.expr("{}.narrow(0, {listed}[0], {listed}[-1] - {listed}[0])", tensor, listed=listed)
+            body = write.expr("{}.split({})", rows, name)
+        yield restructured(
             "lengths are sizes by themselves; differences of offsets are not known to be",
-            [(node, whole)],
-            edits=[line],
-            imports=imports if sizes is None else (),
-            notes=(_FALLING,),
+            below(context, lines, {node: write.expr("list({})", body) if isinstance(node, ast.ListComp) else body}),
+            _FALLING,
         )
 
 
 def _pieces(node: ast.ListComp | ast.GeneratorExp) -> tuple[ast.expr, ast.expr, ast.expr] | None:
     """(tensor, starts, ends) of `x[s:e] for s, e in zip(starts, ends)`, `x[o[i]:o[i + 1]] for i in range(…)`."""
-    match node:
+    match node.elt, node.generators:
         case (
-            ast.ListComp(
-                elt=ast.Subscript(value=tensor, slice=ast.Slice(lower=lower, upper=upper, step=None)),
-                generators=[ast.comprehension(target=target, iter=iterated, ifs=[], is_async=0)],
-            )
-            | ast.GeneratorExp(
-                elt=ast.Subscript(value=tensor, slice=ast.Slice(lower=lower, upper=upper, step=None)),
-                generators=[ast.comprehension(target=target, iter=iterated, ifs=[], is_async=0)],
-            )
+            ast.Subscript(value=tensor, slice=ast.Slice(lower=lower, upper=upper, step=None)),
+            [ast.comprehension(target=target, iter=iterated, ifs=[], is_async=0)],
         ):
             pass
         case _:
@@ -75,18 +61,11 @@ def _pieces(node: ast.ListComp | ast.GeneratorExp) -> tuple[ast.expr, ast.expr, 
     match target, iterated, lower, upper:
         case (
             ast.Tuple(elts=[ast.Name(id=first), ast.Name(id=second)]),
-            ast.Call(func=ast.Name(id="zip"), args=[starts, ends]),
+            ast.Call(args=[starts, *others]),
             ast.Name(id=start),
             ast.Name(id=end),
-        ) if (first, second) == (start, end):
-            return tensor, starts, ends
-        case (
-            ast.Tuple(elts=[ast.Name(id=first), ast.Name(id=second)]),
-            ast.Call(args=[offsets]),
-            ast.Name(id=start),
-            ast.Name(id=end),
-        ) if (first, second) == (start, end) and called(iterated) == "pairwise":
-            return tensor, offsets, offsets
+        ) if (first, second, len(others)) == (start, end, {"zip": 1, "pairwise": 0}.get(called(iterated))):
+            return tensor, starts, others[0] if others else starts
         case (
             ast.Name(id=index),
             ast.Call(func=ast.Name(id="range")),
@@ -104,15 +83,10 @@ def _sizes_behind(context: Context, kinds: Kinds, starts: ast.expr, ends: ast.ex
     offsets = listed_tensor(kinds, ends)
     if offsets is None:
         return None
-    offsets = definition(context, offsets.id) or offsets if isinstance(offsets, ast.Name) else offsets
+    offsets = value_of(context, offsets)
     if not (isinstance(offsets, ast.Call) and called(offsets) == "cumsum" and isinstance(offsets.func, ast.Attribute)):
         return None
-    if isinstance(starts, ast.Name):
-        value = definition(context, starts.id)
-        if value is None:
-            return None
-        starts = value
-    match starts:
+    match value_of(context, starts):
         case ast.BinOp(
             left=ast.List(elts=[ast.Constant(value=0)]),
             op=ast.Add(),
@@ -138,65 +112,34 @@ def _offsets(kinds: Kinds, starts: ast.expr, ends: ast.expr) -> tuple[str, ast.e
     return (first.id, tensor) if tensor is not None and is_pure(tensor) else None
 
 
-@move("split_by_lengths")
-def split_by_lengths(context: Context) -> Iterator[Candidate]:
+@rewriting("split_by_lengths")
+def split_by_lengths(context: Context) -> Iterator[Rewrite]:
     """`torch.tensor_split(x, cuts)` → `torch.split(x, lengths)`, the lengths as differences of the cuts."""
-    source = context.site.source
-    kinds = Kinds(context)
-    torch, imports = torch_name(source)
+    kinds, write = Kinds(context), context.write
     for node in origins(context, 1):
-        found = _tensor_split(kinds, node)
-        if found is None:
+        call = applied(node) if isinstance(node, ast.Call) and called(node) == "tensor_split" else None
+        cuts, axis = (_cuts(kinds, call), call.axis(1)) if call is not None else (None, None)
+        if call is None or cuts is None or axis is None:
             continue
-        tensor, cuts, dimension = found
-        lines = []
-        names = []
-        for part, base in ((tensor, "whole"), (cuts, "cuts")):
-            if isinstance(part, (ast.Name, ast.Attribute)):
-                names.append(source.segment(part))
-            else:
-                name = fresh_name(source, base)
-                lines.append(f"{name} = {text_of(source, part)}")
-                names.append(name)
-        x, c = names
-        size = f"{x}.shape[{dimension}]"
-        diff = f"{torch}.diff({c}, prepend={c}.new_zeros(1), append={c}.new_full((1,), {size}))"
-        tail = "" if dimension == "0" else f", dim={dimension}"
-        edits = []
-        if lines:
-            line = lines_before(source, context.site.statement, lines)
-            if line is None:
-                continue
-            edits.append(line)
-        yield from offer(
-            context,
-            "split_by_lengths",
-            Claim.RESTRUCTURED,
+        whole, lines = named(context, call.tensor, "whole")
+        places, further = named(context, cuts, "cuts")
+        sizes = write.expr(
+            "torch.diff({cuts}, prepend={cuts}.new_zeros(1), append={cuts}.new_full((1,), {size})).tolist()",
+            cuts=places,
+            size=write.expr("{}.shape[{}]", whole, axis),
+        )
+        dimension = [write.keyword("dim", axis)] if axis else []
+        yield restructured(
             "pieces between cuts read from data are said by their lengths",
-            [(node, f"{torch}.split({x}, {diff}.tolist(){tail})")],
-            edits=edits,
-            imports=imports,
-            notes=("cuts that fall, are negative or lie beyond the end, which `tensor_split` takes, raise in `split`",),
+            below(context, [*lines, *further], {node: write.expr("torch.split({})", [whole, sizes, *dimension])}),
+            _OUTSIDE,
         )
 
 
-def _tensor_split(kinds: Kinds, node: ast.expr) -> tuple[ast.expr, ast.expr, str] | None:
-    """(tensor, cuts, dimension) of a `tensor_split` at cuts held in a tensor."""
-    if not (isinstance(node, ast.Call) and called(node) == "tensor_split" and isinstance(node.func, ast.Attribute)):
-        return None
-    arguments = list(node.args)
-    if not is_tensor(kinds, node.func.value) and ast.unparse(node.func.value).split(".")[0] in {"torch", "th", "t"}:
-        tensor = arguments.pop(0) if arguments else None
-    else:
-        tensor = node.func.value
-    named = {keyword.arg: keyword.value for keyword in node.keywords}
-    cuts = arguments[0] if arguments else named.get("tensor_indices_or_sections") or named.get("indices")
-    dimension = arguments[1] if len(arguments) > 1 else named.get("dim")
-    if tensor is None or cuts is None or isinstance(cuts, (ast.Constant, ast.List, ast.Tuple)):
-        return None
-    if dimension is not None and not isinstance(dimension, ast.Constant):
+def _cuts(kinds: Kinds, call: Applied) -> ast.expr | None:
+    """The tensor that holds the cuts of a `tensor_split`."""
+    cuts = call.argument(0, "tensor_indices_or_sections") or call.named.get("indices")
+    if cuts is None or isinstance(cuts, (ast.Constant, ast.List, ast.Tuple)):
         return None
     fact = kinds.fact(cuts)
-    if fact is not None and (fact.kind != "tensor" or fact.shape == ()):
-        return None
-    return tensor, cuts, str(dimension.value) if isinstance(dimension, ast.Constant) else "0"
+    return None if fact is not None and (fact.kind != "tensor" or fact.shape == ()) else cuts

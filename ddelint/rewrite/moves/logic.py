@@ -5,29 +5,32 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddelint.diagnostics import Claim
-from ddelint.rewrite.candidate import Candidate, Context, move
-from ddelint.rewrite.conditions import Conditions, Inexpressible
-from ddelint.rewrite.expressions import Binding, is_pure, symbolic, text_of, torch_name
-from ddelint.rewrite.kinds import Kind, Kinds
-from ddelint.rewrite.proposals import around, is_tensor, offer
+from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.parts.checks import Checks, Inexpressible
+from ddelint.rewrite.reading.around import around, is_tensor
+from ddelint.rewrite.reading.kinds import Kind, Kinds
+from ddelint.rewrite.reading.names import is_pure
+from ddelint.rewrite.writing.rewrites import Expr, Rewrite, restructured, rewriting
 
-_MOVE = "symbolic_logic"
-_TENSOR_OPERATORS: dict[type[ast.boolop], str] = {ast.And: "&", ast.Or: "|"}
+_ALL_COMPUTED = "every operand is computed: the symbolic form does not stop at the first answer"
 
 
-@move(_MOVE)
-def symbolic_logic(context: Context) -> Iterator[Candidate]:
+@rewriting("symbolic_logic")
+def symbolic_logic(context: Context) -> Iterator[Rewrite]:
     """`a and b` → `sym_and(a, b)`, `0 <= u <= n` → `sym_and(0 <= u, u <= n)`; on tensors `a & b`."""
     kinds = Kinds(context)
     for node in _outermost(context):
         if not is_pure(node):
             continue
-        yield from _of_tensors(context, kinds, node)
-        if isinstance(node, ast.Call):
-            yield from _over_elements(context, kinds, node)
-        else:
-            yield from _of_symbols(context, kinds, node)
+        of_symbols = _over_elements if isinstance(node, ast.Call) else _of_symbols
+        for form in (_of_tensors, of_symbols):
+            try:
+                new = form(context, kinds, node)
+            except Inexpressible:
+                continue
+            if new is not None:
+                notes = (_ALL_COMPUTED,) if form is _of_symbols and isinstance(node, ast.BoolOp) else ()
+                yield restructured(_message(node), {node: new}, *notes)
 
 
 def _outermost(context: Context) -> Iterator[ast.expr]:
@@ -70,27 +73,13 @@ def _message(node: ast.expr) -> str:
     return f"{word} asks for a plain bool while tracing; the symbolic form does not"
 
 
-def _of_symbols(context: Context, kinds: Kinds, node: ast.expr) -> Iterator[Candidate]:
+def _of_symbols(context: Context, kinds: Kinds, node: ast.expr) -> Expr | None:
+    """`sym_and(a, b)`, `torch.sym_not(a)`, `sym_and(0 <= u, u <= n)`. Raises Inexpressible."""
     if not _all_bool(kinds, node):
-        return
-    conditions = Conditions(context)
-    try:
-        text = conditions.condition(node, True)
-    except Inexpressible:
-        return
+        return None
     if isinstance(node, ast.UnaryOp) and not isinstance(node.operand, (ast.Compare, ast.BoolOp)):
-        torch, _ = torch_name(context.site.source)
-        text = f"{torch}.sym_not({text_of(context.site.source, node.operand)})"
-    notes = ("every operand is computed: the symbolic form does not stop at the first answer",)
-    yield from offer(
-        context,
-        _MOVE,
-        Claim.RESTRUCTURED,
-        _message(node),
-        [(node, text)],
-        imports=conditions.needed_imports(),
-        notes=notes if isinstance(node, ast.BoolOp) else (),
-    )
+        return context.write.expr("torch.sym_not({})", node.operand)
+    return Checks(context).condition(node, True)
 
 
 def _all_bool(kinds: Kinds, node: ast.expr) -> bool:
@@ -107,38 +96,31 @@ def _all_bool(kinds: Kinds, node: ast.expr) -> bool:
     return kinds.of(node) is Kind.BOOL
 
 
-def _of_tensors(context: Context, kinds: Kinds, node: ast.expr) -> Iterator[Candidate]:
+def _of_tensors(context: Context, kinds: Kinds, node: ast.expr) -> Expr | None:
     """`a and b` of one-element tensors of booleans."""
-    source = context.site.source
+
+    def is_mask(value: ast.expr) -> bool:
+        return is_tensor(kinds, value) and kinds.dtype(value) == "bool"
+
     match node:
-        case ast.BoolOp(values=values, op=operator):
-            if all(is_tensor(kinds, value) and kinds.dtype(value) == "bool" for value in values):
-                texts = [text_of(source, value, Binding.BITWISE + 1) for value in values]
-                text = f" {_TENSOR_OPERATORS[type(operator)]} ".join(texts)
-                yield from offer(context, _MOVE, Claim.RESTRUCTURED, _message(node), [(node, text)])
-        case ast.UnaryOp(op=ast.Not(), operand=operand) if is_tensor(kinds, operand):
-            if kinds.dtype(operand) == "bool":
-                text = f"~{text_of(source, operand, Binding.ARITHMETIC + 2)}"
-                yield from offer(context, _MOVE, Claim.RESTRUCTURED, _message(node), [(node, text)])
+        case ast.BoolOp(values=values, op=operator) if all(map(is_mask, values)):
+            return context.write.joined(ast.BitAnd() if isinstance(operator, ast.And) else ast.BitOr(), values)
+        case ast.UnaryOp(op=ast.Not(), operand=operand) if is_mask(operand):
+            return context.write.expr("~{}", operand)
+    return None
 
 
-def _over_elements(context: Context, kinds: Kinds, node: ast.Call) -> Iterator[Candidate]:
+def _over_elements(context: Context, kinds: Kinds, node: ast.expr) -> Expr | None:
     """`all(c for t in ts)` → `sym_and(True, *(c for t in ts))`; a display of conditions is written out."""
-    source = context.site.source
-    name = node.func.id if isinstance(node.func, ast.Name) else ""
-    function, empty = ("sym_and", "True") if name == "all" else ("sym_or", "False")
-    match node.args[0]:
-        case ast.List(elts=elements) | ast.Tuple(elts=elements) if elements:
-            if any(isinstance(element, ast.Starred) or not _all_bool(kinds, element) for element in elements):
-                return
-            text = f"{function}({', '.join(text_of(source, element) for element in elements)})"
-        case ast.GeneratorExp(elt=element) | ast.ListComp(elt=element) as each:
-            if not _all_bool(kinds, element):
-                return
-            inner = source.segment(each)
-            if isinstance(each, ast.GeneratorExp) and not inner.startswith("("):
-                inner = f"({inner})"
-            text = f"{function}({empty}, *{inner})"
-        case _:
-            return
-    yield from offer(context, _MOVE, Claim.RESTRUCTURED, _message(node), [(node, text)], imports=[symbolic(function)])
+    match node:
+        case ast.Call(
+            func=ast.Name(id="all" | "any" as name), args=[ast.List(elts=elements) | ast.Tuple(elts=elements)]
+        ):
+            if not elements or not all(_all_bool(kinds, element) for element in elements):
+                return None
+            return context.write.expr("sym_and({})" if name == "all" else "sym_or({})", elements)
+        case ast.Call(func=ast.Name(id=name), args=[ast.GeneratorExp() | ast.ListComp() as each]):
+            if not _all_bool(kinds, each.elt):
+                return None
+            return context.write.expr("sym_and(True, *{})" if name == "all" else "sym_or(False, *{})", each)
+    return None

@@ -5,30 +5,33 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddelint.diagnostics import Claim, Edit
-from ddelint.rewrite.branch_functions import as_tuple
-from ddelint.rewrite.candidate import Candidate, Context, move
-from ddelint.rewrite.expressions import (
-    Binding,
-    block_text,
-    fresh_name,
-    indent_unit,
-    is_pure,
-    owns_lines,
-    parses,
-    text_of,
-    torch_name,
-)
-from ddelint.rewrite.kinds import Kinds
-from ddelint.rewrite.proposals import is_tensor, origins
+from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.reading.around import is_tensor, origins
+from ddelint.rewrite.reading.kinds import Kinds
+from ddelint.rewrite.reading.names import fresh_name, is_pure
+from ddelint.rewrite.writing.rewrites import Expr, Rewrite, restructured, rewriting
 
-NAME = "module_chain"
 _MOST_MODULES = 8
 """Arms that are worth writing out."""
+_CHECKED = """
+{which} = {place}
+torch._check_index((({which} >= 0) & ({which} < {count})).item())
+"""
+_FUNCTION = """
+{before}
+
+def {name}({parameters}):
+    return torch.cond(
+        {which} == {number},
+        lambda {parameters}: {run},
+        lambda {parameters}: {other},
+        ({parameters},),
+    )
+"""
 
 
-@move(NAME)
-def module_chain(context: Context) -> Iterator[Candidate]:
+@rewriting("module_chain")
+def module_chain(context: Context) -> Iterator[Rewrite]:
     """`y = layers[i](x)` → `torch.cond(i == 0, layer 0, torch.cond(i == 1, …))` while compiling; eager indexes."""
     kinds = Kinds(context)
     for node in origins(context, 0):
@@ -38,74 +41,55 @@ def module_chain(context: Context) -> Iterator[Candidate]:
                 if fact is None or fact.kind != "module" or fact.length is None:
                     continue
                 if 2 <= fact.length <= _MOST_MODULES and is_pure(index) and is_pure(table):
-                    yield from _chain(context, node, table, index, fact.length)
+                    yield from _chain(context, kinds, node, table, index, fact.length)
 
 
-def _chain(context: Context, call: ast.Call, table: ast.expr, index: ast.expr, count: int) -> Iterator[Candidate]:
-    source, kinds = context.site.source, Kinds(context)
-    statement = context.site.statement
+def _chain(
+    context: Context, kinds: Kinds, call: ast.Call, table: ast.expr, index: ast.expr, count: int
+) -> Iterator[Rewrite]:
+    source, write, statement = context.site.source, context.write, context.site.statement
     match statement:
-        case ast.Assign(targets=[ast.Name(id=name)], value=value) if value is call:
-            head = f"{name} = "
+        case ast.Assign(targets=[ast.Name(id=target)], value=value) if value is call:
+            template = "{before}\n\n{target} = {chosen}"
         case ast.Return(value=value) if value is call:
-            head = "return "
+            template, target = "{before}\n\nreturn {chosen}", ""
         case _:
             return
-    if not owns_lines(source, statement) or not all(isinstance(a, ast.Name) and is_tensor(kinds, a) for a in call.args):
+    if not all(isinstance(argument, ast.Name) and is_tensor(kinds, argument) for argument in call.args):
         return
-    torch, imports = torch_name(source)
-    operands = [argument.id for argument in call.args if isinstance(argument, ast.Name)]
     which = fresh_name(source, "which")
-    parameters = ", ".join([*operands, which])
-    modules = text_of(source, table, Binding.PRIMARY)
-    unit, newline, indentation = indent_unit(source, statement), source.newline, source.indentation(statement)
-    place = _tensor_of(context, kinds, index, torch)
-    lines = [f"{which} = {place}", f"{torch}._check_index((({which} >= 0) & ({which} < {count})).item())", ""]
-    runs = [f"{modules}[{number}]({', '.join(operands)}).clone()" for number in range(count)]
+    parameters = [*(argument.id for argument in call.args if isinstance(argument, ast.Name)), which]
     names = [fresh_name(source, f"from_{number}") for number in range(count - 1)]
+    runs = [write.expr("{}[{}]({}).clone()", table, number, call.args) for number in range(count)]
+    others = [*(write.expr("{}({})", name, parameters) for name in names[1:]), runs[-1]]
+    lines = write.lines(_CHECKED, which=which, place=_tensor_of(context, kinds, index), count=count)
     for number in reversed(range(count - 1)):
-        last = number == count - 2
-        other = runs[-1] if last else f"{names[number + 1]}({parameters})"
-        lines += [
-            f"def {names[number]}({parameters}):",
-            f"{unit}return {torch}.cond(",
-            f"{unit}{unit}{which} == {number},",
-            f"{unit}{unit}lambda {parameters}: {runs[number]},",
-            f"{unit}{unit}lambda {parameters}: {other},",
-            f"{unit}{unit}{as_tuple([*operands, which])},",
-            f"{unit})",
-            "",
-        ]
-    lines.append(f"{head}{names[0]}({parameters})")
-    kept = block_text(source, [statement], indentation + unit)
-    if kept is None:
-        return
-    inner = newline.join((indentation + unit + line) if line else "" for line in lines)
-    text = f"if {torch}.compiler.is_compiling():{newline}{inner}{newline}{indentation}else:{newline}{kept}"
-    span = source.span(statement)
-    comment = source.lines[span.end_row - 1].rstrip("\r\n")[span.end_column - 1 :]
-    text = text[: len(text) - len(comment)] if comment and text.endswith(comment) else text
-    edits = (Edit(span, text),)
-    if parses(source, edits):
-        yield Candidate(
-            NAME,
-            Claim.RESTRUCTURED,
-            "while compiling, a chain of torch.cond runs the one module that is chosen; eager stays as it is",
-            edits,
-            imports,
-            notes=("positions from the end are refused while compiling",),
+        lines = write.lines(
+            _FUNCTION,
+            before=lines,
+            name=names[number],
+            parameters=parameters,
+            which=which,
+            number=number,
+            run=runs[number],
+            other=others[number],
         )
+    chosen = write.expr("{}({})", names[0], parameters)
+    yield restructured(
+        "while compiling, a chain of torch.cond runs the one module that is chosen; eager stays as it is",
+        {statement: write.beside(write.lines(template, before=lines, target=target, chosen=chosen), [statement])},
+        "positions from the end are refused while compiling",
+    )
 
 
-def _tensor_of(context: Context, kinds: Kinds, index: ast.expr, torch: str) -> str:
+def _tensor_of(context: Context, kinds: Kinds, index: ast.expr) -> Expr:
     """The index as a tensor without dimensions."""
-    source = context.site.source
     match index:
         case (
             ast.Call(func=ast.Attribute(value=tensor, attr="item"), args=[])
             | ast.Call(func=ast.Name(id="int"), args=[tensor])
         ) if is_tensor(kinds, tensor):
-            return text_of(source, tensor)
+            return context.write.expression(tensor)
     if is_tensor(kinds, index):
-        return text_of(source, index)
-    return f"{torch}.full((), {text_of(source, index)}, dtype={torch}.int64)"
+        return context.write.expression(index)
+    return context.write.expr("torch.full((), {}, dtype=torch.int64)", index)

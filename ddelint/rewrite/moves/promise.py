@@ -10,51 +10,36 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ddelint.diagnostics import Claim
-from ddelint.rewrite.candidate import Candidate, Context, Import, move
-from ddelint.rewrite.conditions import Conditions, Inexpressible
-from ddelint.rewrite.expressions import (
-    asks_compiling,
-    begins_line,
-    insert_before,
-    is_elif,
-    names_read,
-    opposite,
-    parses,
-    torch_name,
-    with_operator,
-)
-from ddelint.rewrite.kinds import Kind, Kinds
-from ddelint.rewrite.polarity import general_side, side_of
-from ddelint.rewrite.proofs import Proofs
+from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.parts.checks import Checks, Inexpressible
+from ddelint.rewrite.proving.proofs import Proofs
+from ddelint.rewrite.proving.relations import parsed, relation
+from ddelint.rewrite.reading.kinds import Kind, Kinds
+from ddelint.rewrite.reading.names import asks_compiling, bound_before, names_read, names_written, opposite
+from ddelint.rewrite.reading.polarity import general_side, side_of
+from ddelint.rewrite.writing.rewrites import Changes, Rewrite, Statements, rewriting
 from ddelint.sites import Role
-from ddelint.source import SourceFile
 
 
-@move("promise")
-def promise(context: Context) -> Iterator[Candidate]:
+@rewriting("promise")
+def promise(context: Context) -> Iterator[Rewrite]:
     """`torch._check(n > 4)` or `torch._check(n <= 4)` before the statement: the proved, or the general one first."""
-    site = context.site
-    source = site.source
     statement = _place(context)
-    if statement is None or not begins_line(source, statement):
+    if statement is None:
         return
-    promises = [one for one in _promises(context, statement) if _defined(context, one.lines, statement)]
-    for lines, imports, said, proof in [one for one in promises if one.proof] or promises:
-        edits = (insert_before(source, statement, lines),)
-        if not parses(source, edits):
-            continue
+    promises = [one for one in _promises(context, statement) if _is_defined(context, one.condition, statement)]
+    for checks, _, said, proof in [one for one in promises if one.proof] or promises:
+        changes: Changes = {statement: [*checks, statement]}
         if proof:
             message = f"tell the compiler that {said}, which is always so"
-            yield Candidate("promise", Claim.EQUIVALENT, message, edits, imports, proof=f"{said}: {proof}")
+            yield Rewrite(message, changes, Claim.EQUIVALENT, proof=f"{said}: {proof}")
         else:
-            yield Candidate(
-                "promise",
-                Claim.PROMISE,
+            yield Rewrite(
                 f"promise the compiler that {said}; other inputs now raise",
-                edits,
-                imports,
-                notes=("inputs that break the promise raise RuntimeError",),
-                decisions=(source.span(site.decision),) if site.decision is not None else (),
+                changes,
+                Claim.PROMISE,
+                ("inputs that break the promise raise RuntimeError",),
+                (context.site.decision,) if context.site.decision is not None else (),
             )
 
 
@@ -64,7 +49,7 @@ def _place(context: Context) -> ast.stmt | None:
     if site.role in (Role.WHILE_TEST, Role.COMPREHENSION_TEST):
         return None
     statement: ast.stmt = site.statement
-    while is_elif(site.source, statement):
+    while context.write.is_elif(statement):
         parent = site.source.parents.get(statement)
         if not isinstance(parent, ast.If):
             return None
@@ -73,47 +58,45 @@ def _place(context: Context) -> ast.stmt | None:
 
 
 class _Promise(NamedTuple):
-    lines: list[str]
-    """Checks."""
-    imports: tuple[Import, ...]
+    checks: Statements
+    condition: ast.expr
+    """What they say, true or false."""
     said: str
     proof: str = ""
     """Why it holds; empty where nobody knows."""
 
 
 def _promises(context: Context, place: ast.stmt) -> Iterator[_Promise]:
-    site = context.site
-    proofs = Proofs(context, place)
     test = _asking(context)
-    if test is not None and asks_compiling(test):
+    if test is None:
+        yield from _of_the_framework(context, Proofs(context, place))
         return
-    if test is not None and (context.diagnostic.code == "DDE105" or Kinds(context).of(test) is Kind.TENSOR):
+    if asks_compiling(test):
+        return
+    if context.diagnostic.code == "DDE105" or Kinds(context).of(test) is Kind.TENSOR:
         return  # the test reads the tensor once more: to the compiler that is another number
-    if test is not None:
-        side = side_of(context, test)
-        for want in (side, not side) if side is not None else (True, False):
-            conditions = Conditions(context, assume_tensor=context.diagnostic.code == "DDE105")
-            try:
-                lines = conditions.lines(test, want, f"{conditions.torch}._check")
-            except (Inexpressible, ValueError):
-                continue
-            said = f"`{site.source.segment(test)}` is {'true' if want else 'false'}"
-            proof = proofs.of(test, want) or ""
-            yield _Promise(lines, conditions.needed_imports(), " ".join(said.split()), proof)
-        return
-    torch, needed = torch_name(site.source)
-    try:
-        parsed = ast.parse(context.diagnostic.expression, mode="eval").body
-    except SyntaxError:
-        return
-    if not isinstance(parsed, ast.Compare) or len(parsed.ops) != 1:
-        return
-    text = ast.unparse(parsed)
-    contrary = with_operator(text, opposite(parsed.ops[0]))
+    side = side_of(context, test)
+    for want in (side, not side) if side is not None else (True, False):
+        try:
+            checks = Checks(context).lines(test, want)
+        except Inexpressible:
+            continue
+        said = f"`{' '.join(context.site.source.segment(test).split())}` is {'true' if want else 'false'}"
+        yield _Promise(checks, test, said, Proofs(context, place).of(test, want) or "")
+
+
+def _of_the_framework(context: Context, proofs: Proofs) -> Iterator[_Promise]:
+    """What an operator asks, and its contrary."""
+    asked = parsed(context.diagnostic.expression)
+    match asked:
+        case ast.Compare(left=left, ops=[sign], comparators=[right]):
+            contrary = relation(left, opposite(sign)(), right)
+        case _:
+            return
     # what the framework asks is mostly the special case: a size of 0 or 1, an equality that it cannot see
-    for said in (contrary, text) if general_side(parsed) is False and _special(parsed) else (text, contrary):
-        proof = proofs.of(ast.parse(said, mode="eval").body) or ""
-        yield _Promise([f"{torch}._check({said})"], needed, f"`{said}`", proof)
+    for said in (contrary, asked) if general_side(asked) is False and _special(asked) else (asked, contrary):
+        checks = context.write.lines("torch._check({said})", said=said)
+        yield _Promise(checks, said, f"`{ast.unparse(said)}`", proofs.of(said) or "")
 
 
 def _special(node: ast.Compare) -> bool:
@@ -136,26 +119,11 @@ def _asking(context: Context) -> ast.expr | None:
     return test
 
 
-def _defined(context: Context, lines: list[str], statement: ast.stmt) -> bool:
-    """Whether every name that the checks read has a value before `statement`."""
+def _is_defined(context: Context, condition: ast.expr, statement: ast.stmt) -> bool:
+    """Whether every name that the condition reads has a value before `statement`."""
     function = context.site.function
-    source: SourceFile = context.site.source
     if function is None:
         return False
-    try:
-        read = names_read(ast.parse("\n".join(lines)))
-    except SyntaxError:
-        return False
-    stores = {
-        node.id: min(
-            (other.lineno, other.col_offset)
-            for other in ast.walk(function)
-            if isinstance(other, ast.Name) and isinstance(other.ctx, ast.Store) and other.id == node.id
-        )
-        for node in ast.walk(function)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    }
-    arguments = {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}
-    known = {node.id for node in ast.walk(source.tree) if isinstance(node, ast.Name)} | {"torch", "sym_or", "sym_and"}
-    begin = (statement.lineno, statement.col_offset)
-    return all(name in arguments or (name in known and stores.get(name, (0, 0)) < begin) for name in read)
+    before, stored = bound_before(function, statement), names_written(*function.body)
+    known = {node.id for node in ast.walk(context.site.source.tree) if isinstance(node, ast.Name)} | {"torch"}
+    return all(name in before or (name in known and name not in stored) for name in names_read(condition))

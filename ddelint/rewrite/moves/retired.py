@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from typing import Any
 
-from ddelint.diagnostics import Claim, Edit, Span
-from ddelint.rewrite.candidate import Candidate, Context, move
-from ddelint.rewrite.expressions import (
-    SYMBOLIC_SHAPES,
-    Binding,
-    called,
-    fresh_name,
-    indent_unit,
-    joined,
-    owns_lines,
-    symbolic,
-    text_of,
-    torch_name,
-)
-from ddelint.rewrite.proposals import around, offer
-from ddelint.rewrite.replacements import Bounds, replacements
+from ddelint.diagnostics import Claim
+from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.parts.applied import is_none
+from ddelint.rewrite.reading.around import around
+from ddelint.rewrite.reading.knowledge import knowledge
+from ddelint.rewrite.reading.names import called, fresh_name
+from ddelint.rewrite.reading.replacements import Bounds, replacements
+from ddelint.rewrite.writing.rewrites import Part, Rewrite, rewriting
 
-_MOVE = "retired_api"
+_SUBJECTS = ("symbol", "i", "size", "a")
+"""What the retired calls call the number whose bounds they state."""
 _GUARDS: dict[type[ast.cmpop], str] = {ast.Eq: "guard_or_false", ast.NotEq: "guard_or_true"}
 
 
-@move(_MOVE)
-def retired_api(context: Context) -> Iterator[Candidate]:
+@rewriting("retired_api")
+def retired_api(context: Context) -> Iterator[Rewrite]:
     """`torch._check_is_size(u)` → `torch._check(u >= 0)`, and so on for every call that the statement makes."""
     if context.diagnostic.code == "DDE605":
         yield from _scripted(context)
@@ -45,55 +39,39 @@ def retired_api(context: Context) -> Iterator[Candidate]:
             yield from _hint(context, node)
 
 
-def _range(context: Context, node: ast.Call, stated: Bounds) -> Iterator[Candidate]:
+def _range(context: Context, node: ast.Call, stated: Bounds) -> Iterator[Rewrite]:
     """A call that states bounds, as one check each."""
-    source = context.site.source
-    statement = context.site.statement
-    if any(isinstance(argument, ast.Starred) for argument in node.args):
-        return
-    given: dict[str, ast.expr] = dict(zip(("symbol", *stated.parameters), node.args))
-    for keyword in node.keywords:
-        if keyword.arg is None:
-            return
-        given[keyword.arg] = keyword.value
-    subject = given.get("symbol") or given.get("i") or given.get("size") or given.get("a")
-    if subject is None or len(node.args) > 1 + len(stated.parameters):
-        return
-    torch, imports = torch_name(source)
-    text = text_of(source, subject, Binding.BITWISE)
-    if "\n" in text:
-        return
-    limits: list[str] = []
-    low, high = given.get("min"), given.get("max")
-    if low is not None and not _is_none(low):
-        limits.append(f">= {text_of(source, low, Binding.BITWISE)}")
-    elif stated.lowest:
-        limits.append(f">= {stated.lowest}")
-    if high is not None and not _is_none(high):
-        limits.append(f"<= {text_of(source, high, Binding.BITWISE)}")
-    if not limits:
-        return
-    lines: list[str] = []
-    message = given.get("message")
-    if len(limits) > 1:
-        if message is not None and not _may_stand_twice(message):
-            return
-        if not _may_stand_twice(subject):
-            name = fresh_name(source, "bounded")
-            lines, text = [f"{name} = {text_of(source, subject)}"], name
-    words = "" if message is None or _is_none(message) else f", {text_of(source, message)}"
-    lines += [f"{torch}._check({text} {limit}{words})" for limit in limits]
+    write, statement = context.write, context.site.statement
     if not (isinstance(statement, ast.Expr) and statement.value is node):
         return
-    separator = "; " if not owns_lines(source, statement) else None
-    content = separator.join(lines) if separator else joined(source, statement, lines)
-    yield from offer(
-        context,
-        _MOVE,
-        Claim.EQUIVALENT,
-        f"`{called(node)}` is retired; `{torch}._check` states the same bounds",
-        edits=[Edit(source.span(statement), content)],
-        imports=imports,
+    if any(isinstance(argument, ast.Starred) for argument in node.args) or len(node.args) > 1 + len(stated.parameters):
+        return
+    given: dict[str | None, ast.expr] = dict(zip(("symbol", *stated.parameters), node.args))
+    given |= {keyword.arg: keyword.value for keyword in node.keywords}
+    given = {name: value for name, value in given.items() if not is_none(value)}
+    subject: Part | None = next((given[name] for name in _SUBJECTS if name in given), None)
+    lowest: Part | None = given.get("min") or stated.lowest or None
+    limits = [
+        (sign, limit) for sign, limit in ((ast.GtE(), lowest), (ast.LtE(), given.get("max"))) if limit is not None
+    ]
+    message = [given["message"]] if "message" in given else []
+    if not isinstance(subject, ast.expr) or None in given or not limits:
+        return
+    lines = []
+    if len(limits) > 1:
+        if not all(map(_may_stand_twice, message)):
+            return
+        if not _may_stand_twice(subject):
+            name = fresh_name(context.site.source, "bounded")
+            lines, subject = write.lines("{name} = {subject}", name=name, subject=subject), name
+    checks = [
+        write.expr("torch._check({})", [write.operation(subject, sign, limit), *message]) for sign, limit in limits
+    ]
+    for check in checks:
+        lines += write.lines("{check}", check=check)
+    yield Rewrite(
+        f"`{called(node)}` is retired; `{write.torch}._check` states the same bounds",
+        {node: checks[0]} if len(checks) == 1 else {statement: lines},
     )
 
 
@@ -111,91 +89,55 @@ def _may_stand_twice(node: ast.expr) -> bool:
     return False
 
 
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
-
-
-def _oblivious(context: Context, node: ast.Call) -> Iterator[Candidate]:
+def _oblivious(context: Context, node: ast.Call) -> Iterator[Rewrite]:
     """`guard_size_oblivious(x == 1)` → `guard_or_false(x == 1)`; the call keeps its argument as it is written."""
     match node.args[0]:
-        case ast.Compare(ops=[ast.Eq() | ast.NotEq() as operator], left=left, comparators=[right]):
+        case ast.Compare(ops=[ast.Eq() | ast.NotEq() as operator], left=left, comparators=[right]) as asked:
             if not any(isinstance(side, ast.Constant) and side.value in (0, 1) for side in (left, right)):
                 return
             name = _GUARDS[type(operator)]
-        case _:
-            return
-    yield from _renamed(
-        context,
-        node,
-        name,
-        Claim.GENERAL_PATH,
-        f"`guard_size_oblivious` is retired; `{name}` gives an unknown size the same answer, and says which",
-        decisions=[context.site.source.span(node.args[0])],
-    )
+            yield Rewrite(
+                f"`guard_size_oblivious` is retired; `{name}` gives an unknown size the same answer, and says which",
+                _renamed(context, node.func, name),
+                Claim.GENERAL_PATH,
+                decisions=(asked,),
+            )
 
 
-def _renamed(
-    context: Context,
-    node: ast.Call,
-    name: str,
-    claim: Claim,
-    message: str,
-    *,
-    notes: Sequence[str] = (),
-    decisions: Sequence[Span] = (),
-) -> Iterator[Candidate]:
-    """Call another function of the same module; the import of the old one goes where nothing else uses it."""
-    source = context.site.source
-    edits = [Edit(source.span(node.func), name)]
-    imports = [symbolic(name)]
-    if isinstance(node.func, ast.Attribute):
-        edits = [Edit(source.span(node.func), f"{source.segment(node.func.value)}.{name}")]
-        imports = []
-    elif isinstance(node.func, ast.Name):
-        old = node.func.id
-        uses = [n for n in ast.walk(source.tree) if isinstance(n, ast.Name) and n.id == old]
+def _renamed(context: Context, function: ast.expr, name: str) -> dict[ast.AST, Any]:
+    """Another function of the same module; the import of the old one goes where nothing else uses it."""
+    write, tree = context.write, context.site.source.tree
+    if isinstance(function, ast.Attribute):
+        return {function: write.expr("{}.{name}", function.value, name=name)}
+    changes: dict[ast.AST, Any] = {function: write.expression(name)}
+    if isinstance(function, ast.Name):
+        module, _ = knowledge().imports[name]
+        uses = [n for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id == function.id]
         imported = [
             alias
-            for statement in source.tree.body
-            if isinstance(statement, ast.ImportFrom) and statement.module == SYMBOLIC_SHAPES
+            for statement in tree.body
+            if isinstance(statement, ast.ImportFrom) and statement.module == module
             for alias in statement.names
         ]
-        mine = [alias for alias in imported if alias.name == old and alias.asname is None]
+        mine = [alias for alias in imported if alias.name == function.id and alias.asname is None]
         if len(uses) == 1 and len(mine) == 1 and not any(alias.name == name for alias in imported):
-            edits.append(Edit(source.span(mine[0]), name))
-            imports = []
-    yield from offer(context, _MOVE, claim, message, edits=edits, imports=imports, notes=notes, decisions=decisions)
+            changes[mine[0]] = write.expression(name)
+    return changes
 
 
-def _hint(context: Context, node: ast.Call) -> Iterator[Candidate]:
+def _hint(context: Context, node: ast.Call) -> Iterator[Rewrite]:
     fallback = len(node.args) > 1 or any(keyword.arg == "fallback" for keyword in node.keywords)
     name = "optimization_hint" if fallback else "guarding_hint_or_throw"
-    yield from _renamed(
-        context,
-        node,
-        name,
-        Claim.EQUIVALENT,
+    yield Rewrite(
         f"`hint_int` is retired; `{name}` says the same",
+        _renamed(context, node.func, name),
         notes=("torch 2.13 or later",),
     )
 
 
-def _scripted(context: Context) -> Iterator[Candidate]:
+def _scripted(context: Context) -> Iterator[Rewrite]:
     """A check in scripted code, asked only where it is not scripted."""
-    source, statement = context.site.source, context.site.statement
-    if not isinstance(statement, ast.Expr) or not owns_lines(source, statement):
-        return
-    torch, imports = torch_name(source)
-    unit = indent_unit(source, statement)
-    text = source.segment(statement)
-    if "\n" in text:
-        return
-    lines = [f"if not {torch}.jit.is_scripting():", f"{unit}{text}"]
-    yield from offer(
-        context,
-        _MOVE,
-        Claim.EQUIVALENT,
-        "TorchScript does not know this check; it is made everywhere else",
-        edits=[Edit(source.span(statement), joined(source, statement, lines))],
-        imports=imports,
-    )
+    statement = context.site.statement
+    if isinstance(statement, ast.Expr):
+        guarded = context.write.lines("if not torch.jit.is_scripting():\n    {checks}", checks=[statement])
+        yield Rewrite("TorchScript does not know this check; it is made everywhere else", {statement: guarded})

@@ -6,50 +6,57 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ddelint.diagnostics import Claim, Edit
-from ddelint.rewrite.candidate import Candidate, Context, move
-from ddelint.rewrite.expressions import (
-    Binding,
-    asks_compiling,
-    compiling,
-    names_read,
-    parses,
-    torch_name,
-    wrap_edits,
-)
-from ddelint.rewrite.kinds import Kind, Kinds
-from ddelint.rewrite.moves.loops import grown_tensor
-from ddelint.rewrite.polarity import side_of
+from ddelint.diagnostics import Claim
+from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.reading.around import read_elsewhere
+from ddelint.rewrite.reading.effects import says_without_effect
+from ddelint.rewrite.reading.kinds import Kind, Kinds
+from ddelint.rewrite.reading.loops import appended, grown_tensor, is_read_behind
+from ddelint.rewrite.reading.names import asks_compiling
+from ddelint.rewrite.reading.polarity import side_of
+from ddelint.rewrite.writing.rewrites import Rewrite, rewriting
 from ddelint.sites import Block, Role, classify
 
+_ALWAYS = "torch.compiler.is_compiling() or {}"
+_NEVER = "not torch.compiler.is_compiling() and {}"
 
-@move("shortcut_in_eager")
-def shortcut_in_eager(context: Context) -> Iterator[Candidate]:
+
+@rewriting("shortcut_in_eager")
+def shortcut_in_eager(context: Context) -> Iterator[Rewrite]:
     """`not torch.compiler.is_compiling() and test`, or `torch.compiler.is_compiling() or test`: the likelier first."""
     site = context.site
-    test = site.decision
-    if test is None or site.role not in (Role.IF_TEST, Role.TERNARY_TEST) or asks_compiling(test):
+    test = site.decision if site.role in (Role.IF_TEST, Role.TERNARY_TEST) else _kept_truth(context)
+    if test is None or asks_compiling(test):
         return
     if site.role is Role.IF_TEST and site.block in (Block.RAISES, Block.WARNS):
         return
     if isinstance(site.statement, ast.If) and _raises(site.statement.orelse):
         return
     if _leaves_growing_loop(context):
-        return  # the turns after the break would make a tensor longer than eager's
+        return  # the iterations after the break would make a tensor longer than eager's
     always = _general_is_true(context, test)
     for take_true in (always, not always):
-        yield from _variant(context, test, take_true)
+        yield _variant(context, test, take_true)
+
+
+def _kept_truth(context: Context) -> ast.expr | None:
+    """The answer that the site's statement gives a name, or its function: it decides where that is tested."""
+    match context.site.statement:
+        case ast.Assign(value=value) | ast.AnnAssign(value=value) | ast.Return(value=value):
+            return value if value is not None and Kinds(context).of(value) is Kind.BOOL else None
+    return None
 
 
 def _leaves_growing_loop(context: Context) -> bool:
-    """Whether the block breaks out of a loop that makes a tensor longer with each turn."""
+    """Whether the block breaks out of a loop that makes a tensor or a list longer with each iteration."""
     source, statement = context.site.source, context.site.statement
     if not isinstance(statement, ast.If) or not isinstance(statement.body[-1], ast.Break):
         return False
     loop = next((node for node in source.ancestors(statement) if isinstance(node, (ast.For, ast.While))), None)
-    return loop is not None and any(
-        isinstance(node, ast.Assign) and grown_tensor(source, node) is not None for node in ast.walk(loop)
-    )
+    if loop is None:
+        return False
+    longer = any(grown_tensor(node) is not None for node in ast.walk(loop))
+    return longer or any(is_read_behind(context, name, loop) for name in appended(loop))
 
 
 def _raises(body: Sequence[ast.stmt]) -> bool:
@@ -68,29 +75,24 @@ def _general_is_true(context: Context, test: ast.expr) -> bool:
     return False
 
 
-def _variant(context: Context, test: ast.expr, take_true: bool) -> Iterator[Candidate]:
-    source = context.site.source
-    asks = compiling(context)
+def _variant(context: Context, test: ast.expr, take_true: bool) -> Rewrite:
     # what is known while tracing stays in front: the other operands are only asked behind it
-    if take_true:
-        edits = _behind_known(context, test, f"{asks} or ") or wrap_edits(source, test, f"{asks} or ", Binding.OR)
-        message = "take the general path while compiling: the block runs always, and changes nothing where it needn't"
+    known, asking = _behind_known(context, test) if take_true else ([], [test])
+    message = (
+        "take the general path while compiling: the block runs always, and changes nothing where it needn't"
+        if take_true
+        else "take the shortcut only in eager: the general path gives the same while compiling"
+    )
+    template, write = _ALWAYS if take_true else _NEVER, context.write
+    if len(asking) == 1:
+        new, place = write.expr(template, asking[0]), asking[0]
     else:
-        edits = wrap_edits(source, test, f"not {asks} and ", Binding.AND)
-        message = "take the shortcut only in eager: the general path gives the same while compiling"
-    if parses(source, edits):
-        yield Candidate(
-            "shortcut_in_eager",
-            Claim.GENERAL_PATH,
-            message,
-            edits,
-            torch_name(source)[1],
-            decisions=(source.span(test),),
-        )
+        new, place = write.joined(ast.And(), [*known, write.expr(template, write.joined(ast.And(), asking))]), test
+    return Rewrite(message, {place: new}, Claim.GENERAL_PATH, decisions=(test,))
 
 
-@move("validate_in_eager")
-def validate_in_eager(context: Context) -> Iterator[Candidate]:
+@rewriting("validate_in_eager")
+def validate_in_eager(context: Context) -> Iterator[Rewrite]:
     """`if not torch.compiler.is_compiling() and bad: raise …`: for a check that the compiled program must not make.
 
     What eager never brings to this line (an empty crop that it returns before) the general path does.
@@ -99,50 +101,42 @@ def validate_in_eager(context: Context) -> Iterator[Candidate]:
     test = site.decision
     if test is None or site.role is not Role.IF_TEST or site.block is not Block.RAISES or asks_compiling(test):
         return
-    for candidate in _variant(context, test, take_true=False):
-        yield replace(
-            candidate,
-            move="validate_in_eager",
-            message="ask only in eager: where it would raise, the general path that is compiled gives what eager gives",
-            notes=("the compiled program doesn't check it",),
-        )
+    yield replace(
+        _variant(context, test, take_true=False),
+        message="ask only in eager: where it would raise, the general path that is compiled gives what eager gives",
+        notes=("the compiled program doesn't check it",),
+    )
 
 
-def _behind_known(context: Context, test: ast.expr, text: str) -> tuple[Edit, ...] | None:
-    """For `known and asks`: `known and (is_compiling() or asks)`; the block must not run where `known` is false."""
+def _behind_known(context: Context, test: ast.expr) -> tuple[list[ast.expr], list[ast.expr]]:
+    """The operands of `known and asks`, apart; the block must not run where what is known is false.
+
+    All operands that ask are treated alike.
+    """
     match test:
         case ast.BoolOp(op=ast.And(), values=values):
-            pass
-        case _:
-            return None
-    kinds = Kinds(context)
-    asking = [value for value in values if kinds.of(value) is not Kind.STATIC]
-    if len(asking) != 1:
-        source = context.site.source
-        asking = [value for value in values if source.span(value).contains(context.site.span)]
-    if len(asking) != 1 or len(values) < 2:
-        return None
-    return wrap_edits(context.site.source, asking[0], f"({text}", Binding.OR, behind=")")
+            kinds = Kinds(context)
+            asking = [value for value in values if kinds.of(value) is not Kind.STATIC]
+            if len(asking) != 1:
+                asking = [value for value in values if context.asks_in(value)]
+            if len(asking) == 1 or (len(asking) < len(values) and values[-len(asking) :] == asking):
+                return values[: len(values) - len(asking)], asking
+    return [], [test]
 
 
-@move("skip_warning_while_compiling")
-def skip_warning_while_compiling(context: Context) -> Iterator[Candidate]:
+@rewriting("skip_warning_while_compiling")
+def skip_warning_while_compiling(context: Context) -> Iterator[Rewrite]:
     """`if not torch.compiler.is_compiling() and test:` where the block only warns, logs or prints."""
-    site = context.site
-    source = site.source
     talk = _talking_if(context)
-    if talk is None or asks_compiling(talk.test):
-        return
-    edits = wrap_edits(source, talk.test, f"not {compiling(context)} and ", Binding.AND)
-    if parses(source, edits):
-        yield Candidate(
-            "skip_warning_while_compiling",
-            Claim.EQUIVALENT,
+    if talk is not None and not asks_compiling(talk.test):
+        said = [part for block in (talk.body, talk.orelse) for part in block]
+        yield Rewrite(
             "ask only in eager: the block does nothing but warn or log",
-            edits,
-            torch_name(source)[1],
+            {talk.test: context.write.expr(_NEVER, talk.test)},
+            # what a message calls may do more than talk: then a run has to show
+            Claim.EQUIVALENT if all(map(says_without_effect, said)) else Claim.GENERAL_PATH,
             notes=("the compiled program doesn't warn",),
-            decisions=(source.span(talk.test),),
+            decisions=(talk.test,),
         )
 
 
@@ -165,29 +159,15 @@ def _talking_if(context: Context) -> ast.If | None:
 def _only_talks(context: Context, statement: ast.If) -> bool:
     if any(isinstance(node, ast.NamedExpr) for node in ast.walk(statement)):
         return False
-    outside = _names_read_outside(context, statement)
-    return all(_talks(inner, outside) for block in (statement.body, statement.orelse) for inner in block)
+    return all(_talks(context, inner, statement) for block in (statement.body, statement.orelse) for inner in block)
 
 
-def _talks(statement: ast.stmt, outside: set[str]) -> bool:
+def _talks(context: Context, statement: ast.stmt, whole: ast.If) -> bool:
     match statement:
         case ast.Pass():
             return True
         case ast.If(body=body, orelse=orelse):
-            return all(_talks(inner, outside) for inner in (*body, *orelse))
+            return all(_talks(context, inner, whole) for inner in (*body, *orelse))
         case ast.Assign(targets=[ast.Name(id=name)]):
-            return name not in outside
+            return not read_elsewhere(context, name, whole)
     return classify([statement]) is Block.WARNS
-
-
-def _names_read_outside(context: Context, statement: ast.If) -> set[str]:
-    function = context.site.function
-    if function is None:
-        return set()
-    inside = set(ast.walk(statement))
-    return {
-        name
-        for node in ast.walk(function)
-        if isinstance(node, ast.Name) and node not in inside
-        for name in names_read(node)
-    }

@@ -6,61 +6,47 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ddelint.diagnostics import Claim
-from ddelint.rewrite.candidate import Candidate, Context, move
-from ddelint.rewrite.expressions import called, text_of, torch_name
-from ddelint.rewrite.kinds import Kinds, is_torch
-from ddelint.rewrite.knowledge import knowledge
-from ddelint.rewrite.proposals import offer
-
-NAME = "spare_rows"
+from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.parts.applied import Applied, applied, integer
+from ddelint.rewrite.reading.kinds import Kinds
+from ddelint.rewrite.reading.knowledge import knowledge
+from ddelint.rewrite.reading.names import called
+from ddelint.rewrite.writing.rewrites import Expr, Rewrite, restructured, rewriting
 
 
-@move(NAME)
-def spare_rows(context: Context) -> Iterator[Candidate]:
+@rewriting("spare_rows")
+def spare_rows(context: Context) -> Iterator[Rewrite]:
     """`x.cumsum(0)` → `torch.nn.functional.pad(x, (0, 0, 0, 2)).cumsum(0)[:-2]`; sums and products need no slice."""
-    call = context.site.node
-    facts = knowledge().spare_rows
-    if not isinstance(call, ast.Call):
+    node, facts = context.site.node, knowledge().spare_rows
+    call = applied(node) if isinstance(node, ast.Call) else None
+    if call is None:
         return
-    name = called(call)
+    name, shape = called(call.node), Kinds(context).shape(call.tensor) or ()
     neutral = facts.scans.get(name, facts.reductions.get(name))
-    operand = _operand(call)
-    shape = Kinds(context).shape(operand) if operand is not None else None
-    if neutral is None or operand is None or not shape or isinstance(operand, ast.Starred):
-        return
-    source = context.site.source
-    over = _over(call, operand, len(shape))
     rows = next((number for number, size in enumerate(shape) if not size.isdecimal()), None)
-    if rows is None:
+    over = _over(call, len(shape))
+    if neutral is None or rows is None or over is None or (name in facts.scans and over.dimension is None):
         return
-    behind = "0, 0, " * (len(shape) - 1 - rows)
-    torch, imports = torch_name(source)
-    value = "" if neutral == "0" else f', value=float("{neutral}")' if "inf" in neutral else f", value={neutral}"
-    padded = f"{torch}.nn.functional.pad({text_of(source, operand)}, ({behind}0, {facts.rows}){value})"
-    tail = _tail(name in facts.scans, over, rows, facts.rows)
-    if tail is None:
-        return
-    start, end = source.span(call), source.span(operand)
-    before = source.text[source.offset(start.row, start.column) : source.offset(end.row, end.column)]
-    after = source.text[source.offset(end.end_row, end.end_column) : source.offset(start.end_row, start.end_column)]
-    if before.endswith("(") and after.startswith(")."):
-        before, after = before[:-1], after[1:]
-    yield from offer(
-        context,
-        NAME,
-        Claim.RESTRUCTURED,
+    write = context.write
+    built = write.replaced(call.node, {call.tensor: _padded(context, call.tensor, len(shape) - rows, neutral)})
+    if name in facts.scans or over.dimension not in (None, rows):
+        gone = name not in facts.scans and not over.keepdim and (over.dimension or 0) < rows
+        before = [ast.Slice()] * (rows - gone)
+        cut = write.expr("{}[{}, :-{}]", built, before, facts.rows) if before else None
+        built = cut or write.expr("{}[:-{}]", built, facts.rows)
+    yield restructured(
         f"{facts.rows} spare rows of {neutral} change no result, and the gradient needn't ask how many there are",
-        [(call, f"{before}{padded}{after}{tail}")],
-        imports=imports,
+        {call.node: built},
     )
 
 
-def _operand(call: ast.Call) -> ast.expr | None:
-    """The tensor of `x.cumsum(0)` and of `torch.cumsum(x, 0)`."""
-    if isinstance(call.func, ast.Attribute) and not is_torch(call.func.value):
-        return call.func.value
-    return call.args[0] if call.args else None
+def _padded(context: Context, tensor: ast.expr, dimensions: int, neutral: str) -> Expr:
+    """`tensor` with rows of the neutral element behind its own; they are the first of its last `dimensions`."""
+    write = context.write
+    widths = write.tuple([*[0] * (2 * dimensions - 1), knowledge().spare_rows.rows])
+    value = write.expr("float({})", write.string(neutral)) if "inf" in neutral else neutral
+    filled = [] if neutral == "0" else [write.keyword("value", value)]
+    return write.expr("torch.nn.functional.pad({})", [tensor, widths, *filled])
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,34 +54,18 @@ class _Over:
     """What a call goes over: one dimension, or everything (None)."""
 
     dimension: int | None
-    keepdim: bool
+    keepdim: bool = False
 
 
-def _over(call: ast.Call, operand: ast.expr, dimensions: int) -> _Over | None:
+def _over(call: Applied, dimensions: int) -> _Over | None:
     """None where it isn't written as a number."""
-    own = [argument for argument in call.args if argument is not operand]
-    named = {keyword.arg: keyword.value for keyword in call.keywords}
-    if None in named or len(own) > 2:
+    given, keep = call.argument(0, "dim"), call.argument(1, "keepdim")
+    number = integer(given)
+    if given is None:
+        return _Over(None)
+    if number is None or not -dimensions <= number < dimensions:
         return None
-    dimension = own[0] if own else named.get("dim")
-    keep = own[1] if len(own) == 2 else named.get("keepdim")
-    if dimension is None:
-        return _Over(None, False)
-    try:
-        number = ast.literal_eval(dimension)
-        kept = bool(ast.literal_eval(keep)) if keep is not None else False
-    except ValueError:
-        return None
-    if not isinstance(number, int) or not -dimensions <= number < dimensions:
-        return None
-    return _Over(number % dimensions, kept)
-
-
-def _tail(scan: bool, over: _Over | None, rows: int, spare: int) -> str | None:
-    """The slice that takes the spare rows out of the result; None where that cannot be told."""
-    if over is None or (scan and over.dimension is None):
-        return None
-    if not scan and over.dimension in (None, rows):
-        return ""
-    gone = not scan and not over.keepdim and over.dimension is not None and over.dimension < rows
-    return f"[{':, ' * (rows - gone)}:-{spare}]"
+    match keep:
+        case None | ast.Constant(value=bool()):
+            return _Over(number % dimensions, keep is not None and bool(keep.value))
+    return None

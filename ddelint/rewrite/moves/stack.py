@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from ddelint.diagnostics import Claim, TypeFact
-from ddelint.rewrite.candidate import Candidate, Context, move
-from ddelint.rewrite.expressions import Binding, is_pure, text_of, torch_name
-from ddelint.rewrite.kinds import Kinds, definition
-from ddelint.rewrite.proposals import is_tensor, number_kind, offer, origins
-from ddelint.source import SourceFile
+from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.reading.around import is_tensor, number_kind, origins
+from ddelint.rewrite.reading.constants import value_of
+from ddelint.rewrite.reading.kinds import Kinds, definition, is_torch
+from ddelint.rewrite.reading.names import is_pure, names_read
+from ddelint.rewrite.reading.unread import unread_definitions
+from ddelint.rewrite.writing.rewrites import Part, Rewrite, restructured, rewriting
 
 _COST = "every element is computed or stacked, not only the one that is chosen"
+_ALL_RUN = "all modules run, not only the chosen one; their outputs must have one shape"
+_NO_NUMBER = "the value is a tensor without dimensions, no longer a Python number"
 _MODULES = frozenset(("ModuleList", "Sequential"))
 _TENSOR_LISTS = frozenset(("ParameterList", "BufferList"))
 
 
-@move("stack_and_index")
-def stack_and_index(context: Context) -> Iterator[Candidate]:
+@rewriting("stack_and_index")
+def stack_and_index(context: Context) -> Iterator[Rewrite]:
     """`table[i]` → `torch.stack(table)[i]`; numbers become a tensor; modules all run and their outputs are stacked."""
-    source = context.site.source
     kinds = Kinds(context)
     for node in origins(context, 1):
         match node:
@@ -29,11 +33,66 @@ def stack_and_index(context: Context) -> Iterator[Candidate]:
                     continue
                 if is_tensor(kinds, table) or not _from_data(kinds, index):
                     continue
-                parent = source.parents.get(node)
+                parent = context.site.source.parents.get(node)
                 if isinstance(parent, ast.Call) and parent.func is node:
                     yield from _modules(context, kinds, parent, table, index)
                 else:
                     yield from _elements(context, kinds, node, table, index)
+
+
+@rewriting("stack_and_cut")
+def stack_and_cut(context: Context) -> Iterator[Rewrite]:
+    """`torch.stack(table[:n])`, `sum(table[:n])` → `torch.stack(table)[:n]`, of a list of tensors of one shape."""
+    kinds = Kinds(context)
+    for node in origins(context, 1):
+        match node:
+            case ast.Subscript(value=table, slice=ast.Slice(lower=None, upper=ast.expr() as end, step=None)):
+                if isinstance(end, ast.Constant | ast.UnaryOp) or not is_pure(node):
+                    continue
+                if is_tensor(kinds, table) or not _same_shapes(context, kinds, table):
+                    continue
+                taken = [_taken_by(context, use) for use in _uses_of(context, node)]
+                if not taken or None in taken:
+                    continue
+                changes: dict[ast.AST, Any] = {}
+                for call, template in filter(None, taken):
+                    changes[call] = context.write.expr(template, table, _place(context, kinds, end))
+                changes |= {statement: [] for statement in unread_definitions(context, list(changes), names_read(node))}
+                asked = f"a Python list cannot be cut at `{context.site.source.segment(end)}`"
+                yield Rewrite(f"{asked}; the stacked tensors can", changes, Claim.RESTRUCTURED, (_COST,))
+
+
+_TAKEN = {
+    "stack": "torch.stack({})[:{}]",
+    "cat": "torch.stack({})[:{}].flatten(0, 1)",
+    "concat": "torch.stack({})[:{}].flatten(0, 1)",
+    "sum": "torch.stack({})[:{}].sum(0)",
+}
+"""What takes a list of tensors, and what gives the same of the stacked ones."""
+
+
+def _uses_of(context: Context, node: ast.expr) -> list[ast.expr]:
+    """Where a value is used: `node` itself, or the uses of the one name that it is given."""
+    statement, function = context.site.source.parents.get(node), context.site.function
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=name)]) if function is not None and definition(context, name) is node:
+            named = [inner for inner in ast.walk(function) if isinstance(inner, ast.Name) and inner.id == name]
+            return [inner for inner in named if isinstance(inner.ctx, ast.Load)]
+    return [node]
+
+
+def _taken_by(context: Context, use: ast.expr) -> tuple[ast.Call, str] | None:
+    """The call that takes a list as a whole, along the first dimension, and what it makes of the stacked tensors."""
+    call = context.site.source.parents.get(use)
+    match call:
+        case ast.Call(func=ast.Name(id="sum"), args=[_], keywords=[]):
+            return call, _TAKEN["sum"]
+        case ast.Call(func=ast.Attribute(value=owner, attr=name), args=[_, *rest], keywords=keywords):
+            dims = [*rest, *(keyword.value for keyword in keywords)]
+            first = all(isinstance(dim, ast.Constant) and dim.value == 0 for dim in dims)
+            if is_torch(owner) and first and name in _TAKEN and use is call.args[0]:
+                return call, _TAKEN[name]
+    return None
 
 
 def _from_data(kinds: Kinds, index: ast.expr) -> bool:
@@ -44,63 +103,36 @@ def _from_data(kinds: Kinds, index: ast.expr) -> bool:
     return not isinstance(index, (ast.Constant, ast.JoinedStr))
 
 
-def _index_text(context: Context, kinds: Kinds, index: ast.expr) -> str:
-    source = context.site.source
-    if is_tensor(kinds, index):
-        return f"{text_of(source, index, Binding.PRIMARY)}.item()"
+def _place(context: Context, kinds: Kinds, index: ast.expr) -> Part:
+    """The index as a number."""
     match index:
+        case _ if is_tensor(kinds, index):
+            return context.write.expr("{}.item()", index)
         case ast.Call(func=ast.Name(id="int"), args=[argument]) if is_tensor(kinds, argument):
-            return f"{text_of(source, argument, Binding.PRIMARY)}.item()"
+            return context.write.expr("{}.item()", argument)
         case ast.Call(func=ast.Name(id="int"), args=[argument]) if number_kind(kinds, argument) == "int":
-            return text_of(source, argument)
-    return text_of(source, index)
+            return argument
+    return index
 
 
 def _elements(
     context: Context, kinds: Kinds, node: ast.Subscript, table: ast.expr, index: ast.expr
-) -> Iterator[Candidate]:
-    source = context.site.source
-    torch, imports = torch_name(source)
-    place = _index_text(context, kinds, index)
-    shown = text_of(source, table)
+) -> Iterator[Rewrite]:
+    write, place = context.write, _place(context, kinds, index)
+    asked = f"a Python list cannot be indexed by `{context.site.source.segment(index)}`"
     numbers = _number_table(context, kinds, table)
     if numbers is not None:
-        flag = numbers == "bool"
-        dtype = f", dtype={torch}.float64" if numbers == "float" else ""
-        tensor = f"{torch}.tensor({shown}{dtype})[{place}]"
-        message = f"a Python list cannot be indexed by `{source.segment(index)}`; a tensor of its numbers can"
-        if not flag:
-            yield from offer(
-                context,
-                "stack_and_index",
-                Claim.RESTRUCTURED,
-                message,
-                [(node, f"{tensor}.item()")],
-                imports=imports,
-            )
-        yield from offer(
-            context,
-            "stack_and_index",
-            Claim.RESTRUCTURED,
-            message,
-            [(node, tensor)],
-            imports=imports,
-            notes=("the value is a tensor without dimensions, no longer a Python number",),
-        )
-        return
-    if _same_shapes(context, kinds, table):
+        template = "torch.tensor({}, dtype=torch.float64)[{}]" if numbers == "float" else "torch.tensor({})[{}]"
+        tensor = write.expr(template, table, place)
+        message = f"{asked}; a tensor of its numbers can"
+        if numbers != "bool":
+            yield restructured(message, {node: write.expr("{}.item()", tensor)})
+        yield restructured(message, {node: tensor}, _NO_NUMBER)
+    elif _same_shapes(context, kinds, table):
         fact = kinds.fact(table)
-        listed = fact is None or fact.kind in {"list", "tuple"}
-        stacked = shown if listed else f"list({shown})"
-        yield from offer(
-            context,
-            "stack_and_index",
-            Claim.RESTRUCTURED,
-            f"a Python list cannot be indexed by `{source.segment(index)}`; the stacked tensors can",
-            [(node, f"{torch}.stack({stacked})[{place}]")],
-            imports=imports,
-            notes=(_COST,),
-        )
+        is_list = fact is None or fact.kind in {"list", "tuple"}
+        new = write.expr("torch.stack({})[{}]" if is_list else "torch.stack(list({}))[{}]", table, place)
+        yield restructured(f"{asked}; the stacked tensors can", {node: new}, _COST)
 
 
 def _number_table(context: Context, kinds: Kinds, table: ast.expr) -> str | None:
@@ -116,15 +148,12 @@ def _number_table(context: Context, kinds: Kinds, table: ast.expr) -> str | None
     literal = _literal(context, table)
     if literal is None or not literal:
         return None
-    types = set()
-    for value in literal:
-        match value:
-            case ast.Constant(value=bool() | int() | float() as number):
-                types.add(type(number))
-            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
-                types.add(type(number))
-            case _:
-                return None
+    try:
+        types = {type(ast.literal_eval(value)) for value in literal}
+    except ValueError:
+        return None
+    if not types <= {bool, int, float}:
+        return None
     if bool in types:
         return "bool" if types == {bool} else None
     return "float" if float in types else "int"
@@ -132,46 +161,10 @@ def _number_table(context: Context, kinds: Kinds, table: ast.expr) -> str | None
 
 def _literal(context: Context, table: ast.expr) -> Sequence[ast.expr] | None:
     """The elements of a list or tuple display: in place, behind a local name, or behind a constant of the module."""
-    match table:
+    match value_of(context, table):
         case ast.List(elts=elements) | ast.Tuple(elts=elements):
             return elements
-        case ast.Name(id=name):
-            value = definition(context, name)
-            if value is None:
-                value = _module_constant(context.site.source, name)
-            return _literal(context, value) if isinstance(value, (ast.List, ast.Tuple)) else None
-        case ast.Attribute(value=ast.Name(id="self"), attr=name):
-            value = _class_constant(context, name)
-            return _literal(context, value) if isinstance(value, (ast.List, ast.Tuple)) else None
     return None
-
-
-def _module_constant(source: SourceFile, name: str) -> ast.expr | None:
-    values = [
-        node.value
-        for node in source.tree.body
-        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in node.targets)
-    ]
-    return values[0] if len(values) == 1 else None
-
-
-def _class_constant(context: Context, name: str) -> ast.expr | None:
-    """What the class body or its methods assign to an attribute, where that happens once."""
-    source, function = context.site.source, context.site.function
-    if function is None:
-        return None
-    owner = next((node for node in source.ancestors(function) if isinstance(node, ast.ClassDef)), None)
-    if owner is None:
-        return None
-    values = []
-    for node in ast.walk(owner):
-        if isinstance(node, ast.Assign):
-            for target in node.targets:
-                if (isinstance(target, ast.Attribute) and target.attr == name) or (
-                    isinstance(target, ast.Name) and target.id == name and node in owner.body
-                ):
-                    values.append(node.value)
-    return values[0] if len(values) == 1 else None
 
 
 def _same_shapes(context: Context, kinds: Kinds, table: ast.expr) -> bool:
@@ -190,9 +183,8 @@ def _stackable(element: TypeFact | None) -> bool:
     return element is not None and element.kind == "tensor" and element.shape is not None and "?" not in element.shape
 
 
-def _modules(context: Context, kinds: Kinds, call: ast.Call, table: ast.expr, index: ast.expr) -> Iterator[Candidate]:
+def _modules(context: Context, kinds: Kinds, call: ast.Call, table: ast.expr, index: ast.expr) -> Iterator[Rewrite]:
     """`layers[i](x)` → `torch.stack([layer(x) for layer in layers])[i]`."""
-    source = context.site.source
     fact = kinds.fact(table)
     if fact is not None:
         is_modules = fact.kind == "module" and fact.python_type.rpartition(".")[2] in _MODULES
@@ -201,34 +193,19 @@ def _modules(context: Context, kinds: Kinds, call: ast.Call, table: ast.expr, in
         )
         if not (is_modules or is_functions):
             return
-    torch, imports = torch_name(source)
     used = {node.id for node in ast.walk(call) if isinstance(node, ast.Name)}
     name = next(n for n in ("module", "each", "module_", "each_") if n not in used)
-    whole = source.segment(call)
-    arguments = whole[len(_callee(source, call)) :]
-    yield from offer(
-        context,
-        "stack_and_index",
-        Claim.RESTRUCTURED,
-        f"a module cannot be chosen by `{source.segment(index)}` while tracing; all run, and one output is kept",
-        [
-            (
-                call,
-                f"{torch}.stack([{name}{arguments} for {name} in {text_of(source, table, Binding.OR)}])"
-                f"[{_index_text(context, kinds, index)}]",
-            )
-        ],
-        imports=imports,
-        notes=("all modules run, not only the chosen one; their outputs must have one shape",),
+    write = context.write
+    stacked = write.expr(
+        "torch.stack([{each} for {name} in {table}])[{place}]",
+        each=write.replaced(call, {call.func: write.expression(name)}),
+        name=name,
+        table=table,
+        place=_place(context, kinds, index),
     )
-
-
-def _callee(source: SourceFile, call: ast.Call) -> str:
-    """The text of a call up to its opening parenthesis (parentheses around the callee included)."""
-    whole = source.segment(call)
-    start = source.span(call)
-    end = source.span(call.func)
-    length = source.offset(end.end_row, end.end_column) - source.offset(start.row, start.column)
-    while length < len(whole) and whole[length] != "(":
-        length += 1
-    return whole[:length]
+    yield restructured(
+        f"a module cannot be chosen by `{context.site.source.segment(index)}` while tracing; "
+        "all run, and one output is kept",
+        {call: stacked},
+        _ALL_RUN,
+    )

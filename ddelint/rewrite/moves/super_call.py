@@ -4,47 +4,41 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import Any
 
-from ddelint.diagnostics import Claim, Edit
-from ddelint.rewrite.candidate import Candidate, Context, move
-from ddelint.rewrite.expressions import fresh_name
-from ddelint.rewrite.outlined import before_top_level
-from ddelint.rewrite.proposals import offer
+from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.reading.names import fresh_name
+from ddelint.rewrite.writing.rewrites import Rewrite, rewriting
 from ddelint.source import SourceFile
 
-_MOVE = "base_function"
 _SYMPTOM = "AutogradFunctionVariable"
 """What Dynamo (torch 2.13) says that it cannot make a constant of: the class that `super()` is asked about."""
 
 
-@move(_MOVE)
-def base_function(context: Context) -> Iterator[Candidate]:
+@rewriting("base_function")
+def base_function(context: Context) -> Iterator[Rewrite]:
     """`super().forward(ctx, x)` → `_Base_forward(cls, ctx, x)`: `Base.forward.__func__`, named once in the file."""
-    source, call = context.site.source, context.site.node
+    source, call, function, write = context.site.source, context.site.node, context.site.function, context.write
     match call:
         case ast.Call(func=ast.Attribute(value=ast.Call(func=ast.Name(id="super"), args=[]), attr=method)):
             pass
         case _:
             return
-    owner = _class_of(source, context.site.function)
-    if _SYMPTOM not in context.detail or owner is None or len(owner.bases) != 1:
+    owner = _class_of(source, function)
+    if _SYMPTOM not in context.detail or function is None or owner is None or len(owner.bases) != 1:
         return
-    base = source.segment(owner.bases[0])
-    value = f"{base}.{method}.__func__"
-    function = context.site.function
-    assert isinstance(function, ast.FunctionDef)
-    known = _alias(source, value, owner)
-    name = known or fresh_name(source, f"_{base.rpartition('.')[2].strip('_')}_{method}")
-    given = [function.args.args[0].arg, *(source.segment(node) for node in (*call.args, *call.keywords))]
-    edits = [Edit(source.span(call), f"{name}({', '.join(given)})")]
-    if not known:
-        edits.insert(0, before_top_level(source, function, [f"{name} = {value}"]))
-    yield from offer(
-        context,
-        _MOVE,
-        Claim.EQUIVALENT,
+    base = ast.unparse(owner.bases[0])
+    name = _alias(source, f"{base}.{method}.__func__", owner)
+    changes: dict[ast.AST, Any] = {}
+    if not name:
+        name = fresh_name(source, f"_{base.rpartition('.')[2].strip('_')}_{method}")
+        lines = write.lines("{name} = {base}.{method}.__func__", name=name, base=owner.bases[0], method=method)
+        changes[owner] = [*lines, owner]
+    own = ast.Name(id=function.args.args[0].arg, ctx=ast.Load())
+    changes[call] = write.expr("{}({})", name, [own, *call.args, *call.keywords])
+    yield Rewrite(
         f"`super()` in an autograd function cannot be traced; the function that it finds, `{base}.{method}`, can",
-        edits=tuple(edits),
+        changes,
     )
 
 

@@ -4,165 +4,94 @@ from __future__ import annotations
 
 import ast
 import contextlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import copy
+from collections.abc import Container, Iterator, Mapping, Sequence
 
-from ddelint.diagnostics import Edit
-from ddelint.rewrite.branch_functions import as_tuple, read_elsewhere
-from ddelint.rewrite.candidate import Candidate, Context, Import, move
-from ddelint.rewrite.conditions import Inexpressible
-from ddelint.rewrite.expressions import (
-    Binding,
+from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.parts.branch_functions import TWICE
+from ddelint.rewrite.parts.checks import Inexpressible
+from ddelint.rewrite.parts.truths import NotAPredicate, Truths
+from ddelint.rewrite.reading.around import read_elsewhere
+from ddelint.rewrite.reading.kinds import Kind, Kinds
+from ddelint.rewrite.reading.loops import value_before
+from ddelint.rewrite.reading.names import (
     asks_compiling,
-    begins_line,
-    block_text,
     bound_before,
     called,
-    enclosing_block,
     fresh_name,
-    indent_unit,
     names_read,
     names_written,
-    owns_lines,
-    text_of,
-    torch_name,
 )
-from ddelint.rewrite.kinds import Kind, Kinds
-from ddelint.rewrite.predicates import NotAPredicate, Predicates
-from ddelint.rewrite.proposals import offer_beside
-from ddelint.rewrite.regions import separate_names
+from ddelint.rewrite.reading.regions import separate_names
+from ddelint.rewrite.writing.rewrites import Expr, Part, Rewrite, Statements, restructured, rewriting
 from ddelint.sites import Role
-from ddelint.source import SourceFile
 
-NAME = "while_loop"
-_WHILE_LOOP = Import("torch._higher_order_ops.while_loop", "while_loop")
+_LOOP = """
+
+def {goes_on}({parameters}):
+    return {test}
+
+def {turn}({parameters}):
+    {body}
+    return {outputs}
+
+{target} = while_loop({goes_on}, {turn}, {starts})
+"""
+_FLAGS = {True: "torch.ones((), dtype=torch.bool)", False: "torch.zeros((), dtype=torch.bool)"}
+_NUMBERS = {True: "torch.full((), {}, dtype=torch.float64)", False: "torch.full((), {}, dtype=torch.int64)"}
 
 
 class _NotThis(Exception):
     """The statement is not of this form."""
 
 
-@move(NAME)
-def while_loop(context: Context) -> Iterator[Candidate]:
-    """A loop whose number of turns is data, as a while_loop over the tensors it carries; eager keeps its own."""
-    site = context.site
-    statement = site.statement
-    if not begins_line(site.source, statement):
-        return
-    if isinstance(statement, ast.For) and site.source.span(statement.iter).contains(site.span):
-        with contextlib.suppress(_NotThis, ValueError):
-            yield from _counted_loop(context, statement)
-        return
-    if site.decision is None or asks_compiling(site.decision):
-        return
-    if any(isinstance(node, ast.NamedExpr) for node in ast.walk(site.decision)):
-        return
+@rewriting("while_loop")
+def while_loop(context: Context) -> Iterator[Rewrite]:
+    """A loop whose number of iterations is data, as a while_loop over the tensors it carries; eager keeps its own."""
+    site, statement = context.site, context.site.statement
     with contextlib.suppress(_NotThis, NotAPredicate, Inexpressible, ValueError):
-        if site.role is Role.WHILE_TEST and isinstance(statement, ast.While):
-            yield from _loop(context, statement)
+        if isinstance(statement, ast.For) and site.source.span(statement.iter).contains(site.span):
+            yield from _counted_loop(context, statement)
+        elif site.role is Role.WHILE_TEST and isinstance(statement, ast.While) and site.decision is not None:
+            named = any(isinstance(node, ast.NamedExpr) for node in ast.walk(site.decision))
+            if not named and not asks_compiling(site.decision):
+                yield from _loop(context, statement)
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """Statements that become the body of a function, on a text where nothing is changed in place."""
-
-    source: SourceFile
-    body: Sequence[ast.stmt]
-
-
-def _part(context: Context, body: Sequence[ast.stmt]) -> _Part:
-    """`body` with `x += v` written as `x = x + v`: a traced arm may not change what it is given."""
-    source = context.site.source
-    edits = []
-    for statement in body:
-        for node in ast.walk(statement):
-            if isinstance(node, ast.AugAssign):
-                if not isinstance(node.target, ast.Name) or node.lineno != node.end_lineno:
-                    raise _NotThis("a change in place")
-                sign = _SIGNS.get(type(node.op))
-                if sign is None:
-                    raise _NotThis("an operator")
-                value = text_of(source, node.value, Binding.ARITHMETIC + 2)
-                edits.append(Edit(source.span(node), f"{node.target.id} = {node.target.id} {sign} {value}"))
-            if isinstance(node, ast.Call) and called(node).endswith("_") and not called(node).endswith("__"):
-                raise _NotThis("a change in place")
-            if isinstance(node, (ast.Subscript, ast.Attribute)) and isinstance(node.ctx, ast.Store):
-                raise _NotThis("a change in place")
-            if isinstance(node, (ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal, ast.NamedExpr)):
-                raise _NotThis("more than a computation")
-            if isinstance(node, ast.Expr) and not isinstance(node.value, ast.Constant):
-                raise _NotThis("a statement without a value")
-    if not edits:
-        return _Part(source, body)
-    changed = SourceFile(source.filename, source.apply(edits), source.encoding)
-    rows = {statement.lineno for statement in body}
-    columns = {statement.col_offset for statement in body}
-    found = [
-        node
-        for node in ast.walk(changed.tree)
-        if isinstance(node, ast.stmt) and node.lineno in rows and node.col_offset in columns
-    ]
-    return _Part(changed, sorted(found, key=lambda node: node.lineno))
+def _rewrite(context: Context, lines: Statements) -> Rewrite:
+    site = context.site
+    message = "while compiling, while_loop runs the loop; eager stays as it is"
+    decisions = (site.decision,) if site.decision is not None else ()
+    beside = context.write.beside(lines, [site.statement])
+    return restructured(message, {site.statement: beside}, TWICE, decisions=decisions)
 
 
-_SIGNS: dict[type[ast.operator], str] = {
-    ast.Add: "+",
-    ast.Sub: "-",
-    ast.Mult: "*",
-    ast.Div: "/",
-    ast.FloorDiv: "//",
-    ast.Mod: "%",
-    ast.Pow: "**",
-    ast.BitAnd: "&",
-    ast.BitOr: "|",
-    ast.BitXor: "^",
-}
-
-
-def _loop(context: Context, statement: ast.While) -> Iterator[Candidate]:
+def _loop(context: Context, statement: ast.While) -> Iterator[Rewrite]:
     """`while t.sum() > 3: …` over tensors."""
-    kinds = Kinds(context)
-    carried = _carried(context, statement)
-    asked = statement.test
+    write, kinds, carried = context.write, Kinds(context), _carried(context, statement)
+    flags = {name: value for name in carried if (value := _flag_before(context, name, statement)) is not None}
+    numbers = [name for name in carried if kinds.of(_named(name)) is Kind.NUMBER]
+    test = _test(context, statement.test, flags)
+    for counted in ([], numbers) if numbers else ([],):  # under autograd, everything carried must be a tensor
+        starts: dict[str, Part] = {name: name for name in carried}
+        starts |= {name: write.expr(_NUMBERS[_is_float(context, name)], name) for name in counted}
+        starts |= {name: write.expr(_FLAGS[value]) for name, value in flags.items()}
+        lines = _called(context, statement, test, starts, _outputs(context, statement, carried, numbers))
+        for name in counted:
+            lines += write.assigned(name, write.expr("{}.item()", name))
+        yield _rewrite(context, lines)
+
+
+def _test(context: Context, test: ast.expr, flags: Container[str]) -> Expr:
+    """What asks for another iteration, of what is carried. Raises NotAPredicate."""
+    asked = test
     while isinstance(asked, ast.UnaryOp) and isinstance(asked.op, ast.Not):
         asked = asked.operand
-    flags = {name: value for name in carried if (value := _flag_before(context, name, statement)) is not None}
-    is_flag = isinstance(asked, ast.Name) and asked.id in flags
-    tensor = is_flag or kinds.of(asked) is Kind.TENSOR or context.diagnostic.code == "DDE105"
-    source = context.site.source
-    torch = torch_name(source)[0]
-    if is_flag and isinstance(asked, ast.Name):
-        test = asked.id if asked is statement.test else f"~{asked.id}"
-    else:
-        test = (
-            Predicates(context, assume_tensor=True).text(statement.test) if tensor else source.segment(statement.test)
-        )
-    numbers = {name for name in carried if kinds.of(ast.Name(id=name, ctx=ast.Load())) is Kind.NUMBER}
-    dtypes = {name: "float64" if _is_float(context, name) else "int64" for name in numbers}
-    for counted in ({}, dtypes) if numbers else ({},):  # under autograd, everything carried must be a tensor
-        goes, turn, body, outputs, unit = _turn(context, statement, carried, numbers)
-        parameters = ", ".join(carried)
-        target = as_tuple(carried) if len(carried) == 1 else parameters
-        starts = [
-            f"{torch}.{'ones' if flags[name] else 'zeros'}((), dtype={torch}.bool)"
-            if name in flags
-            else f"{torch}.full((), {name}, dtype={torch}.{counted[name]})"
-            if name in counted
-            else name
-            for name in carried
-        ]
-        lines = [
-            f"def {goes}({parameters}):",
-            f"{unit}return {test}",
-            "",
-            f"def {turn}({parameters}):",
-            *body,
-            f"{unit}return {as_tuple(outputs)}",
-            "",
-            f"{target} = while_loop({goes}, {turn}, {as_tuple(starts)})",
-            *(f"{name} = {name}.item()" for name in sorted(counted)),
-        ]
-        yield from _instead(context, statement, lines)
+    if isinstance(asked, ast.Name) and asked.id in flags:
+        return context.write.expr("{}" if asked is test else "~{}", asked)
+    if Kinds(context).of(asked) is Kind.TENSOR or context.diagnostic.code == "DDE105":
+        return Truths(context, assume_tensor=True).of(test)
+    return context.write.expression(test)
 
 
 def _is_float(context: Context, name: str) -> bool:
@@ -172,19 +101,13 @@ def _is_float(context: Context, name: str) -> bool:
 
 def _flag_before(context: Context, name: str, statement: ast.stmt) -> bool | None:
     """The constant that a flag starts with: `converged = False`."""
-    block = enclosing_block(context.site.source, statement)
-    for earlier in reversed(block[: block.index(statement)]):
-        match earlier:
-            case ast.Assign(targets=[ast.Name(id=target)], value=ast.Constant(value=bool() as value)) if target == name:
-                return value
-        if name in names_written(earlier):
-            return None
-    return None
+    value = value_before(context, name, statement)
+    return value.value if isinstance(value, ast.Constant) and isinstance(value.value, bool) else None
 
 
-def _counted_loop(context: Context, statement: ast.For) -> Iterator[Candidate]:
+def _counted_loop(context: Context, statement: ast.For) -> Iterator[Rewrite]:
     """`for _ in range(n): …` over tensors, the count kept in a tensor."""
-    source = context.site.source
+    write, kinds, source = context.write, Kinds(context), context.site.source
     match statement:
         case ast.For(target=ast.Name(id=index), iter=ast.Call(func=ast.Name(id="range"), args=[stop], keywords=[])):
             pass
@@ -193,42 +116,35 @@ def _counted_loop(context: Context, statement: ast.For) -> Iterator[Candidate]:
     if index in names_read(*statement.body) or read_elsewhere(context, index, statement):
         raise _NotThis("the index is read")
     carried = _carried(context, statement)
-    kinds = Kinds(context)
-    if any(kinds.of(ast.Name(id=name, ctx=ast.Load())) is Kind.NUMBER for name in carried):
+    if any(kinds.of(_named(name)) is Kind.NUMBER for name in carried):
         raise _NotThis("a number is carried")
-    torch = torch_name(source)[0]
-    goes, turn, body, outputs, unit = _turn(context, statement, carried, set())
     match stop:
         case ast.Call(func=ast.Name(id="int"), args=[inner]) if kinds.of(inner) in (Kind.TENSOR, Kind.UNKNOWN):
-            limit = source.segment(inner)
+            limit = write.expression(inner)
         case ast.Call(func=ast.Attribute(attr="item", value=inner), args=[]):
-            limit = source.segment(inner)
+            limit = write.expression(inner)
         case _:
-            limit = f"{torch}.full((), {source.segment(stop)}, dtype={torch}.int64)"
+            limit = write.expr("torch.full((), {}, dtype=torch.int64)", stop)
     turns, most = fresh_name(source, "turns"), fresh_name(source, "most_turns")
-    parameters = ", ".join([turns, *carried])
-    lines = [
-        f"{most} = {limit}",
-        "",
-        f"def {goes}({parameters}):",
-        f"{unit}return {turns} < {most}",
-        "",
-        f"def {turn}({parameters}):",
-        *body,
-        f"{unit}return {as_tuple([f'{turns} + 1', *outputs])}",
-        "",
-        f"{parameters} = while_loop({goes}, {turn}, {as_tuple([f'{torch}.zeros_like({most})', *carried])})",
-    ]
-    yield from _instead(context, statement, lines)
+    starts: dict[str, Part] = {turns: write.expr("torch.zeros_like({})", most)}
+    starts |= {name: name for name in carried}
+    outputs = [write.expr("{} + 1", turns), *_outputs(context, statement, carried, ())]
+    lines = _called(context, statement, write.expr("{} < {}", turns, most), starts, outputs)
+    yield _rewrite(context, [*write.assigned(most, limit), *lines])
+
+
+def _named(name: str) -> ast.Name:
+    return ast.Name(id=name, ctx=ast.Load())
 
 
 def _carried(context: Context, statement: ast.While | ast.For) -> list[str]:
-    """The names that a turn hands on to the next. Raises _NotThis."""
-    source, function = context.site.source, context.site.function
-    if statement.orelse or function is None or not owns_lines(source, statement):
+    """The names that an iteration hands on to the next. Raises _NotThis."""
+    function = context.site.function
+    if statement.orelse or function is None:
         raise _NotThis("a loop with an else")
     if any(isinstance(node, (ast.Break, ast.Continue, ast.Return)) for node in ast.walk(statement)):
         raise _NotThis("a loop that is left")
+    _require_computations(statement.body)
     written = names_written(*statement.body)
     before = bound_before(function, statement)
     carried = sorted(written & before)
@@ -236,49 +152,65 @@ def _carried(context: Context, statement: ast.While | ast.For) -> list[str]:
         raise _NotThis("names without a value before the loop")
     kinds = Kinds(context)
     if any(
-        kinds.of(ast.Name(id=name, ctx=ast.Load())) is Kind.STATIC and _flag_before(context, name, statement) is None
-        for name in carried
+        kinds.of(_named(name)) is Kind.STATIC and _flag_before(context, name, statement) is None for name in carried
     ):
         raise _NotThis("a carried value that is no tensor")
     return carried
 
 
-def _turn(
-    context: Context, statement: ast.While | ast.For, carried: list[str], numbers: set[str]
-) -> tuple[str, str, list[str], list[str], str]:
-    """Names of the two functions, the lines of a turn, what it hands on, and a level of indentation."""
-    source = context.site.source
-    unit = indent_unit(source, statement)
-    part = _part(context, statement.body)
-    body = block_text(part.source, part.body, unit)
-    if body is None:
-        raise _NotThis("lines that cannot be moved")
-    fresh = separate_names(part.body)
-    outputs = [name if name in fresh | numbers else f"{name}.clone()" for name in carried]
-    return fresh_name(source, "goes_on"), fresh_name(source, "turn"), body.splitlines(), outputs, unit
+def _require_computations(body: Sequence[ast.stmt]) -> None:
+    """Raises _NotThis where a statement does more than give names values; `x += v` can give `x` another object."""
+    for node in (node for statement in body for node in ast.walk(statement)):
+        match node:
+            case ast.AugAssign(target=target) if not isinstance(target, ast.Name):
+                raise _NotThis("a change in place")
+            case ast.Call() if called(node).endswith("_") and not called(node).endswith("__"):
+                raise _NotThis("a change in place")
+            case ast.Subscript(ctx=ast.Store()) | ast.Attribute(ctx=ast.Store()):
+                raise _NotThis("a change in place")
+            case ast.Yield() | ast.YieldFrom() | ast.Await() | ast.Global() | ast.Nonlocal() | ast.NamedExpr():
+                raise _NotThis("more than a computation")
+            case ast.Expr(value=value) if not isinstance(value, ast.Constant):
+                raise _NotThis("a statement without a value")
 
 
-def _instead(context: Context, statement: ast.stmt, lines: list[str]) -> Iterator[Candidate]:
-    """`lines` for the compiler, the statement for eager."""
-    source = context.site.source
-    unit, newline, indentation = indent_unit(source, statement), source.newline, source.indentation(statement)
-    kept = block_text(source, [statement], indentation + unit)
-    if kept is None:
-        raise _NotThis("lines that cannot be moved")
-    asks = f"if {torch_name(source)[0]}.compiler.is_compiling():"
-    inner = newline.join((indentation + unit + line) if line else "" for line in lines)
-    text = f"{asks}{newline}{newline}{inner}{newline}{newline}{indentation}else:{newline}{kept}"
-    end = statement.end_lineno or statement.lineno
-    comment = source.lines[end - 1].rstrip("\r\n")[source.span(statement).end_column - 1 :]
-    text = text[: len(text) - len(comment)] if comment and text.endswith(comment) else text
-    yield from _candidate(context, (Edit(source.span(statement), text),))
+# ---------------------------------------------------------------------- the loop as functions
 
 
-def _candidate(context: Context, edits: tuple[Edit, ...]) -> Iterator[Candidate]:
-    yield from offer_beside(
-        context,
-        NAME,
-        "while compiling, while_loop runs the loop; eager stays as it is",
-        edits,
-        imports=(_WHILE_LOOP,),
+def _outputs(
+    context: Context, statement: ast.While | ast.For, carried: Sequence[str], numbers: Sequence[str]
+) -> list[Expr]:
+    """What an iteration hands on: tensors that may be what it was handed are copied."""
+    write = context.write
+    own = separate_names([_Rebinding().visit(copy.deepcopy(inner)) for inner in statement.body])
+    return [write.expr("{}" if name in own or name in numbers else "{}.clone()", name) for name in carried]
+
+
+class _Rebinding(ast.NodeTransformer):
+    """`x += v` as `x = x + v`, as it is written."""
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.Assign:
+        value = ast.BinOp(ast.Name(id=ast.unparse(node.target), ctx=ast.Load()), node.op, node.value)
+        return ast.copy_location(ast.Assign([node.target], value), node)
+
+
+def _called(
+    context: Context,
+    statement: ast.While | ast.For,
+    test: Expr,
+    starts: Mapping[str, Part],
+    outputs: Sequence[Expr],
+) -> Statements:
+    """The two functions, and the call that gives the names of `starts` their values behind the loop."""
+    write, source = context.write, context.site.source
+    return write.lines(
+        _LOOP,
+        goes_on=fresh_name(source, "goes_on"),
+        turn=fresh_name(source, "turn"),
+        parameters=[*starts],
+        test=test,
+        body=write.rebound_lines(statement.body),
+        outputs=write.tuple(outputs),
+        target=write.tuple([*starts]),
+        starts=write.tuple([*starts.values()]),
     )

@@ -1,0 +1,74 @@
+"""What no front end takes inside of `forward` and what changes no result: done only in eager.
+
+torch.export cannot swap the parameters of a module that is converted; Dynamo knows no `x.requires_grad = True`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ddelint.diagnostics import Claim
+from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.reading.knowledge import knowledge
+from ddelint.rewrite.reading.names import asks_compiling
+from ddelint.rewrite.writing.rewrites import Rewrite, rewriting
+from ddelint.source import SourceFile
+
+_SYMPTOM = "_apply()"
+"""What torch.nn.Module._apply calls itself where it cannot swap a parameter under fake tensors."""
+_ONLY_IN_EAGER = "if not torch.compiler.is_compiling():\n    {statement}"
+
+
+@rewriting("conversion_in_eager")
+def conversion_in_eager(context: Context) -> Iterator[Rewrite]:
+    """`self.head.to(dtype)` is run only in eager: a compiled program takes the module as it is."""
+    source, call, statement, write = context.site.source, context.site.node, context.site.statement, context.write
+    match call:
+        case ast.Call(func=ast.Attribute(value=module, attr=attribute)) if attribute in knowledge().conversions:
+            pass
+        case _:
+            return
+    fact = context.type_of(ast.unparse(module))
+    if fact.kind != "module" if fact is not None else _SYMPTOM not in context.detail:
+        return
+    if _in_eager(source, call):
+        return
+    match statement:
+        case ast.Expr(value=value) if value is call:
+            whole = True
+        case ast.Assign(targets=[target], value=value) if value is call:
+            whole = ast.unparse(target) == ast.unparse(module)
+        case _:
+            whole = False
+    choice = write.expr("{} if torch.compiler.is_compiling() else {}", module, call)
+    yield Rewrite(
+        "convert the module only in eager: where it has this dtype and device already, nothing changes",
+        {statement: write.lines(_ONLY_IN_EAGER, statement=[statement])} if whole else {call: choice},
+        Claim.GENERAL_PATH,
+        ("the compiled program takes the module with the dtype and on the device that it has",),
+    )
+
+
+@rewriting("leaf_in_eager")
+def leaf_in_eager(context: Context) -> Iterator[Rewrite]:
+    """`x.requires_grad = True` is run only in eager: no parameter's gradient needs it."""
+    statement = context.site.statement
+    match statement:
+        case ast.Assign(targets=[ast.Attribute(attr="requires_grad")], value=ast.Constant(value=True)):
+            pass
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr="requires_grad_"), args=[] | [ast.Constant(value=True)])):
+            pass
+        case _:
+            return
+    if _in_eager(context.site.source, statement):
+        return
+    yield Rewrite(
+        "mark the tensor as requiring grad only in eager: neither results nor the parameters' gradients depend on it",
+        {statement: context.write.lines(_ONLY_IN_EAGER, statement=[statement])},
+        Claim.GENERAL_PATH,
+    )
+
+
+def _in_eager(source: SourceFile, node: ast.AST) -> bool:
+    return any(isinstance(parent, ast.If) and asks_compiling(parent.test) for parent in source.ancestors(node))

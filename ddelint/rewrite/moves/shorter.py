@@ -1,0 +1,68 @@
+"""What is cut to a length where it is longer: the smaller of length and limit holds for both, without a question."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ddelint.diagnostics import Claim
+from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.reading.around import number_kind
+from ddelint.rewrite.reading.kinds import Kinds
+from ddelint.rewrite.reading.knowledge import knowledge
+from ddelint.rewrite.reading.names import asks_compiling, called, enclosing_block, fresh_name, is_pure, names_written
+from ddelint.rewrite.reading.regions import ends_in_return
+from ddelint.rewrite.writing.rewrites import Rewrite, rewriting
+from ddelint.source import SourceFile
+
+_MESSAGE = "cut to the smaller of length and limit while compiling: that keeps what is short enough as it is"
+
+
+@rewriting("shorter_of_both")
+def shorter_of_both(context: Context) -> Iterator[Rewrite]:
+    """`if len(x) > n: x = x[:n]`, `if len(x) <= n: return x`, then `x[:n]`: to `torch.sym_min(n, len(x))`."""
+    statement, write = context.site.statement, context.write
+    if not isinstance(statement, ast.If) or statement.orelse or write.is_elif(statement):
+        return
+    match statement.test:
+        case ast.Compare(left=left, ops=[ast.Gt() | ast.GtE() | ast.Lt() | ast.LtE() as sign], comparators=[right]):
+            pass
+        case _:
+            return
+    kinds, source = Kinds(context), context.site.source
+    if asks_compiling(statement) or not is_pure(statement.test):
+        return
+    if any(number_kind(kinds, side) not in ("int", "") for side in (left, right)):
+        return
+    block = enclosing_block(source, statement)
+    returns = ends_in_return(statement.body)
+    cutting = block[block.index(statement) + 1 :] if returns else statement.body
+    # the limit is the smaller side where what cuts is run
+    longer_left = isinstance(sign, (ast.Gt, ast.GtE)) is not returns
+    length, limit = (left, right) if longer_left else (right, left)
+    limits = _limits(source, cutting, ast.unparse(limit))
+    if not limits or names_written(*cutting) & {node.id for node in ast.walk(limit) if isinstance(node, ast.Name)}:
+        return
+    name = fresh_name(source, "shorter")
+    asked = "not torch.compiler.is_compiling() and {}" if returns else "torch.compiler.is_compiling() or {}"
+    changes: dict[ast.AST, Any] = dict.fromkeys(limits, write.expression(name))
+    changes[statement.test] = write.expr(asked, statement.test)
+    lines = write.lines("{name} = torch.sym_min({limit}, {length})", name=name, limit=limit, length=length)
+    changes[statement] = [*lines, statement]
+    yield Rewrite(_MESSAGE, changes, Claim.RESTRUCTURED, decisions=(statement.test,), preferred=True)
+
+
+def _limits(source: SourceFile, body: Sequence[ast.stmt], limit: str) -> list[ast.expr]:
+    """Where a limit cuts something: the end of a slice, an argument of `topk` and its like, or a name's new value."""
+    found = []
+    for node in (node for statement in body for node in ast.walk(statement)):
+        if isinstance(node, ast.expr) and ast.unparse(node) == limit:
+            match source.parents[node]:
+                case ast.Slice(upper=upper) if upper is node:
+                    found.append(node)
+                case ast.Call() as call if called(call) in knowledge().shaped and node in call.args:
+                    found.append(node)
+                case ast.keyword(arg="k") | ast.Assign():
+                    found.append(node)
+    return found

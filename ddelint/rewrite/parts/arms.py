@@ -1,0 +1,314 @@
+"""What one arm of a branch computes: which values it gives to which names and places, or what it returns."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.parts.truths import NotAPredicate, Truths
+from ddelint.rewrite.reading.knowledge import knowledge
+from ddelint.rewrite.reading.names import draws_random, fresh_name, is_pure, names_read, names_written
+from ddelint.rewrite.writing.rewrites import Expr, Part, Statements
+
+NEUTRAL: Mapping[type[ast.operator], int] = {ast.Add: 0, ast.Sub: 0, ast.Mult: 1, ast.Div: 1}
+"""The operand with which an operator changes nothing."""
+_NO_NUMBERS = (ast.Dict, ast.List, ast.Set, ast.JoinedStr, ast.Tuple, ast.Lambda, ast.Starred)
+_COPIES = frozenset(("copy_", "fill_"))
+
+
+class NotMergeable(Exception):
+    """An arm that does more than compute values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a value goes: a name, a place (`self.x`, `x[0]`), or an object whose method takes it."""
+
+    text: str
+    """The code of `node`, which targets are told apart by."""
+    node: ast.expr = field(compare=False)
+    method: str = ""
+    """`copy_` or `append`; empty for what is assigned."""
+
+    @property
+    def is_name(self) -> bool:
+        return not self.method and isinstance(self.node, ast.Name)
+
+
+def named(name: str) -> Target:
+    """A name as a target."""
+    return Target(name, ast.Name(id=name, ctx=ast.Load()))
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value as built; with an operator, what `y += v` adds to its target."""
+
+    built: Expr
+    operator: ast.operator | None = None
+    node: ast.expr | None = None
+    """The expression of the source that it is, where nothing in it changes."""
+
+
+@dataclass
+class Arm:
+    """One arm's outcome; its values read the names as they were before the branch."""
+
+    prelude: Statements = field(default_factory=list)
+    values: dict[Target, Value] = field(default_factory=dict)
+    returned: list[Value] | None = None
+    is_tuple: bool = False
+
+
+@dataclass
+class _Reading:
+    """An arm while it is read."""
+
+    arm: Arm
+    names: dict[str, str]
+    """Names that the arm gave a value, and what they are called instead."""
+    suffix: str
+    later: Sequence[ast.stmt] = ()
+    """The statements behind the one being read."""
+
+
+@dataclass
+class ArmReader:
+    """Reads arms of one site's branch."""
+
+    context: Context
+    choose: Callable[[Expr, Value, Value], Expr]
+    """Builds a nested choice from its test and its two values."""
+    truths: Callable[[Mapping[str, str]], Truths]
+    """Builds tests in which names are called otherwise."""
+    allow_random: bool = False
+    local: frozenset[str] = frozenset()
+    """Names that live in the arm only: they keep their names."""
+    harmless: Callable[[ast.expr], Expr | None] = lambda node: None
+    """What is computed on the way in the place of a value that does harm where the arm isn't chosen."""
+    protects: bool = False
+    """Whether something was."""
+    _given: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.write = self.context.write
+
+    def read(self, body: Sequence[ast.stmt], suffix: str) -> Arm:
+        """The outcome of `body`. Raises NotMergeable."""
+        return self._read(body, _Reading(Arm(), {}, suffix))
+
+    def _read(self, body: Sequence[ast.stmt], at: _Reading) -> Arm:
+        for number, statement in enumerate(body, start=1):
+            if at.arm.returned is not None:
+                raise NotMergeable("statements after a return")
+            at.later = body[number:]
+            self._statement(statement, at)
+        return at.arm
+
+    # ------------------------------------------------------------------ one statement
+
+    def _statement(self, statement: ast.stmt, at: _Reading) -> None:
+        match statement:
+            case ast.Pass() | ast.Expr(value=ast.Constant()):
+                return
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                self._give(name, self._value(value, at), at)
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                self._give(name, self._value(value, at), at)
+            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=value):
+                self._unpack(targets, value, at)
+            case ast.AugAssign(target=ast.Name(id=name), op=operator, value=value):
+                self._augment(name, operator, value, at)
+            case ast.Assign(targets=[ast.Subscript() | ast.Attribute() as place], value=value):
+                self._place(place, value, at)
+            case ast.AugAssign(target=ast.Subscript() | ast.Attribute() as place, op=operator, value=value):
+                self._place(place, value, at, operator)
+            case ast.Expr(value=ast.Call(func=ast.Attribute(value=owner, attr=attr)) as call) if attr.endswith("_"):
+                self._in_place(owner, attr, call, at)
+            case ast.Expr(value=ast.Call(func=ast.Attribute(value=owner, attr="append"), args=[value], keywords=[])):
+                self._append(owner, value, at)
+            case ast.If():
+                self._nested(statement, at)
+            case ast.Return(value=ast.Tuple(elts=elements)):
+                at.arm.returned, at.arm.is_tuple = [self._value(element, at) for element in elements], True
+            case ast.Return(value=ast.expr() as value):
+                at.arm.returned = [self._value(value, at)]
+            case _:
+                raise NotMergeable(f"a statement that is more than a value: {type(statement).__name__}")
+
+    def _value(self, node: ast.expr, at: _Reading) -> Value:
+        if not is_pure(node):
+            raise NotMergeable("a value with an effect")
+        if draws_random(node) and not self.allow_random:
+            raise NotMergeable("a value that draws random numbers")
+        plain = not isinstance(node, ast.Constant) or isinstance(node.value, (int, float))
+        if not plain or isinstance(node, _NO_NUMBERS):
+            raise NotMergeable("a value that is not a number or a tensor")
+        if names_read(node) & at.names.keys():
+            return Value(self.write.renamed(self._protected(node), at.names))
+        return Value(self.write.expression(node), node=node)
+
+    def _give(self, name: str, value: Value, at: _Reading) -> None:
+        target = named(name)
+        if name in self.local:
+            at.arm.prelude += self.write.assigned(name, value.built)
+            at.arm.values.pop(target, None)
+            return
+        if name in names_read(*at.later) or any(_changes_part(statement, name) for statement in at.later):
+            at.names[name] = self._fresh(name, at)
+            built = value.built if value.node is None else self._protected(value.node)
+            at.arm.prelude += self.write.assigned(at.names[name], built)
+            value = Value(self.write.expression(at.names[name]))
+        at.arm.values[target] = value
+
+    def _protected(self, node: ast.expr) -> Part:
+        instead = self.harmless(node)
+        self.protects |= instead is not None
+        return node if instead is None else instead
+
+    def _fresh(self, name: str, at: _Reading) -> str:
+        fresh = fresh_name(self.context.site.source, f"{name}_{at.suffix}")
+        while fresh in self._given:
+            fresh += "_"
+        self._given.add(fresh)
+        return fresh
+
+    def _unpack(self, targets: Sequence[ast.expr], value: ast.expr, at: _Reading) -> None:
+        names = [target.id for target in targets if isinstance(target, ast.Name)]
+        if len(names) != len(targets):
+            raise NotMergeable("unpacking into something else than names")
+        if isinstance(value, ast.Tuple) and len(value.elts) == len(names):
+            values = [self._value(element, at) for element in value.elts]
+            for name, one in zip(names, values):
+                self._give(name, one, at)
+            return
+        built = self._value(value, at).built
+        if self.local.issuperset(names):
+            at.arm.prelude += self.write.assigned(self.write.tuple(names), built)
+            return
+        fresh = [self._fresh(name, at) for name in names]
+        at.arm.prelude += self.write.assigned(self.write.tuple(fresh), built)
+        at.names.update(zip(names, fresh))
+        at.arm.values.update((named(name), Value(self.write.expression(new))) for name, new in zip(names, fresh))
+
+    def _augment(self, name: str, operator: ast.operator, value: ast.expr, at: _Reading) -> None:
+        _require_neutral(operator)
+        operand = self._value(value, at)
+        target = named(name)
+        if name in self.local or target in at.arm.values or name in names_read(*at.later):
+            before = at.arm.values.get(target, Value(self.write.expression(name)))
+            if before.operator is not None:
+                raise NotMergeable("two changes in place")
+            self._give(name, Value(self.write.operation(before.built, operator, operand.built)), at)
+            return
+        at.arm.values[target] = Value(operand.built, operator, operand.node)
+
+    def _place(
+        self, place: ast.Subscript | ast.Attribute, value: ast.expr, at: _Reading, operator: ast.operator | None = None
+    ) -> None:
+        """`x[i] = v`, `self.x = v`, and with an operator `x[i] += v`."""
+        new = self._value(value, at)
+        if operator is not None:
+            _require_neutral(operator)
+        if isinstance(place, ast.Subscript) and self._is_own(_root(place), at):
+            at.arm.prelude += self.write.assigned(self.write.renamed(place, at.names), new.built, operator)
+            return
+        target = Target(ast.unparse(place), place)
+        if not is_pure(place) or _mentions(at.later, place.value):
+            raise NotMergeable("a place that is read again")
+        if names_read(place) & at.names.keys():
+            raise NotMergeable("a place that hangs on a value of the arm")
+        if target in at.arm.values:
+            raise NotMergeable("a place that is written twice")
+        at.arm.values[target] = Value(new.built, operator, new.node)
+
+    def _is_own(self, name: str, at: _Reading) -> bool:
+        """Whether a name is the arm's own object, which may be changed."""
+        return name in at.names or name in self.local
+
+    def _in_place(self, owner: ast.expr, attr: str, call: ast.Call, at: _Reading) -> None:
+        if isinstance(owner, ast.Name) and self._is_own(owner.id, at):
+            at.arm.prelude += self.write.block([self.write.renamed(call, at.names)])
+            return
+        if _mentions(at.later, owner) or not is_pure(owner):
+            raise NotMergeable("a value changed in place is read again")
+        if call.keywords and attr in _COPIES:
+            raise NotMergeable("an in-place call with options")
+        arguments: list[Part] = [self._value(argument, at).built for argument in call.args]
+        for keyword in call.keywords:
+            self._value(keyword.value, at)
+            arguments.append(self.write.renamed(keyword, at.names))
+        if attr in _COPIES and len(arguments) == 1:
+            new = self.write.expression(arguments[0])
+        elif attr == "zero_":
+            new = self.write.expression(0)
+        elif attr in knowledge().functional:
+            method = knowledge().functional[attr]
+            new = self.write.expr("{owner}.{method}({arguments})", owner=owner, method=method, arguments=arguments)
+        else:
+            raise NotMergeable(f"{attr} in place")
+        at.arm.values[Target(ast.unparse(owner), owner, "copy_")] = Value(new)
+
+    def _append(self, owner: ast.expr, value: ast.expr, at: _Reading) -> None:
+        """`rows.append(v)`, which both arms must do: then one value is chosen and appended."""
+        target = Target(ast.unparse(owner), owner, "append")
+        root = _root(owner)
+        if target in at.arm.values or not is_pure(owner) or root in names_read(*at.later) or root in at.names:
+            raise NotMergeable("a list that is changed more than once")
+        at.arm.values[target] = self._value(value, at)
+
+    def _nested(self, statement: ast.If, at: _Reading) -> None:
+        if not is_pure(statement.test):
+            raise NotMergeable("a test with an effect")
+        try:
+            test = self.truths(dict(at.names)).of(statement.test)
+        except NotAPredicate as error:
+            raise NotMergeable(str(error)) from error
+        then = self._read(statement.body, _Reading(Arm(), dict(at.names), f"{at.suffix}_then"))
+        otherwise = self._read(statement.orelse, _Reading(Arm(), dict(at.names), f"{at.suffix}_else"))
+        at.arm.prelude += then.prelude + otherwise.prelude
+        if then.returned is not None or otherwise.returned is not None:
+            at.arm.returned, at.arm.is_tuple = chosen_returns(self.choose, test, then, otherwise), then.is_tuple
+            return
+        for target in dict.fromkeys((*then.values, *otherwise.values)):
+            if not target.is_name:
+                raise NotMergeable("a place inside a nested branch")
+            before = Value(self.write.expression(at.names.get(target.text, target.text)))
+            values = [
+                Value(self.write.operation(before.built, value.operator, value.built)) if value.operator else value
+                for value in (then.values.get(target, before), otherwise.values.get(target, before))
+            ]
+            self._give(target.text, Value(self.choose(test, *values)), at)
+
+
+def chosen_returns(choose: Callable[[Expr, Value, Value], Expr], test: Expr, then: Arm, otherwise: Arm) -> list[Value]:
+    """What one of two arms returns, value by value. Raises NotMergeable where they return different structures."""
+    if then.returned is None or otherwise.returned is None:
+        raise NotMergeable("an arm doesn't return")
+    if len(then.returned) != len(otherwise.returned) or then.is_tuple != otherwise.is_tuple:
+        raise NotMergeable("arms that return different structures")
+    return [Value(choose(test, *pair)) for pair in zip(then.returned, otherwise.returned)]
+
+
+def _require_neutral(operator: ast.operator) -> None:
+    if type(operator) not in NEUTRAL:
+        raise NotMergeable("an operator without a neutral operand")
+
+
+def _root(node: ast.expr) -> str:
+    while isinstance(node, (ast.Subscript, ast.Attribute)):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _mentions(statements: Sequence[ast.stmt], node: ast.expr) -> bool:
+    return any(ast.unparse(node) in ast.unparse(statement) for statement in statements)
+
+
+def _changes_part(statement: ast.stmt, name: str) -> bool:
+    """Whether a statement changes a part of `name`."""
+    return any(
+        isinstance(node, (ast.Subscript, ast.Attribute)) and _root(node) == name for node in ast.walk(statement)
+    ) and name not in names_written(statement)

@@ -1,0 +1,249 @@
+"""Loops that data makes leave early, whatever they carry: each exit notes its values, and the first that holds counts.
+
+While compiling every iteration runs as it stands, so that lists, caches and several results may come out of the loop:
+what is read behind it is chosen there, and what has grown since is cut to the length that it had at the exit.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.parts.arms import NotMergeable
+from ddelint.rewrite.parts.choices import Choices, Kept
+from ddelint.rewrite.parts.merge import Merge
+from ddelint.rewrite.parts.truths import NotAPredicate
+from ddelint.rewrite.reading.around import number_kind, statement_of
+from ddelint.rewrite.reading.kinds import Kind, Kinds
+from ddelint.rewrite.reading.knowledge import knowledge
+from ddelint.rewrite.reading.loops import Grown, appended, computed_once, grown_tensor
+from ddelint.rewrite.reading.names import (
+    asks_compiling,
+    bound_before,
+    called,
+    enclosing_block,
+    fresh_name,
+    is_pure,
+    names_written,
+    parameters,
+    position,
+    targets_written,
+)
+from ddelint.rewrite.reading.regions import assigned_on_every_way, bound_inside, changed_in_place, live_behind
+from ddelint.rewrite.writing.rewrites import Expr, Part, Rewrite, Statements, restructured
+
+_CONTAINERS = frozenset(("list", "tuple", "dict", "set", "module", "str", "none"))
+_COST = "every iteration is computed"
+
+
+def leaving(context: Context, statement: ast.If | ast.While) -> Iterator[Rewrite]:
+    """`if c: break`, or `while known and c:`, in a loop whose number of iterations Python bounds."""
+    loop = statement if isinstance(statement, ast.While) else context.site.source.parents.get(statement)
+    function = context.site.function
+    if isinstance(loop, (ast.For, ast.While)) and not loop.orelse and function is not None:
+        with suppress(NotMergeable, NotAPredicate):
+            yield _Leaving(context, function, loop).rewrite()
+
+
+def returning(context: Context, statement: ast.If) -> Iterator[Rewrite]:
+    """`if c: return a` in a loop, `return b` behind it."""
+    source, write = context.site.source, context.write
+    loop = next((node for node in source.ancestors(statement) if isinstance(node, (ast.For, ast.While))), None)
+    if not isinstance(loop, ast.For) or loop.orelse or statement.orelse or write.is_elif(statement):
+        return
+    last = enclosing_block(source, loop)[-1]
+    match statement.body, last:
+        case [ast.Return(value=ast.expr() as early)], ast.Return(value=ast.expr() as final):
+            pass
+        case _:
+            return
+    pairs = list(zip(_results(early), _results(final)))
+    if asks_compiling(statement.test) or not is_pure(early) or len(_results(early)) != len(_results(final)):
+        return
+    kinds, kept = Kinds(context), []
+    for place, (here, there) in enumerate(pairs):
+        number = number_kind(kinds, here) or number_kind(kinds, there)
+        if not number and any(isinstance(value, (ast.Tuple, ast.Constant)) for value in (here, there)):
+            return
+        kept.append(Kept(fresh_name(source, f"result{place}" if len(pairs) > 1 else "result"), here, there, number))
+    with suppress(NotAPredicate):
+        choices, test = Choices(context, kept), _merge(context, statement).truths({}).of(statement.test)
+        results = write.tuple([one.place for one in kept]) if isinstance(final, ast.Tuple) else kept[0].place
+        changes: dict[ast.AST, Any] = {
+            loop: [*choices.begun(), loop],
+            statement: write.beside(choices.noted(test), [statement]),
+            last: [*choices.chosen([]), *write.lines("return {results}", results=results)],
+        }
+        message = "run all iterations while compiling, and choose the first value that eager would have returned"
+        yield restructured(message, changes, _COST, decisions=(statement.test,))
+
+
+def _results(value: ast.expr) -> list[ast.expr]:
+    return value.elts if isinstance(value, ast.Tuple) else [value]
+
+
+def _merge(context: Context, statement: ast.If) -> Merge:
+    return Merge(context, statement, context.diagnostic.code == "DDE105", safe=False)
+
+
+@dataclass
+class _Leaving:
+    """One loop, and all of its exits that data decides about."""
+
+    context: Context
+    function: ast.AST
+    loop: ast.For | ast.While
+    kept: list[Kept] = field(default_factory=list)
+    changes: dict[ast.AST, Any] = field(default_factory=dict)
+    """Expressions behind the loop that read a list which it fills, and what takes their place."""
+    behind: Statements = field(default_factory=list)
+    """Lines that cut what the loop has made longer, and compute again what was made of that."""
+
+    def __post_init__(self) -> None:
+        self.write, self.source, self.kinds = self.context.write, self.context.site.source, Kinds(self.context)
+
+    def rewrite(self) -> Rewrite:
+        """Raises NotMergeable or NotAPredicate."""
+        site = self.context.site
+        exits = [found for statement in self.loop.body if (found := self._exit(statement)) is not None]
+        asked = self._asked()
+        tests = [exit.test for exit in exits] + ([asked] if asked is not None else [])
+        if not any(self.source.span(test).contains(site.span) for test in tests):
+            raise NotMergeable("not an exit of the loop")
+        self._keep(self.loop.body[: self.loop.body.index(exits[0])] if asked is None else ())
+        choices = Choices(self.context, self.kept)
+        changes: dict[ast.AST, Any] = {exit: self._beside(choices, exit) for exit in exits}
+        if asked is not None:
+            changes[asked] = self.write.expr("torch.compiler.is_compiling() or {}", asked)
+            left = ast.copy_location(ast.UnaryOp(ast.Not(), asked), asked)
+            branch = ast.copy_location(ast.If(test=left, body=self.loop.body, orelse=[]), self.loop)
+            noted = self.write.while_compiling(choices.noted(_merge(self.context, branch).truths({}).of(left)))
+            first = self.loop.body[0]
+            changes[first] = [*noted, *changes.get(first, [first])]
+        changes[self.loop] = [*choices.begun(), self.loop, *choices.chosen(self.behind)]
+        message = "run all iterations while compiling, and choose what eager would have left the loop with"
+        return restructured(message, {**changes, **self.changes}, _COST, decisions=tuple(tests))
+
+    # ------------------------------------------------------------------ exits
+
+    def _exit(self, statement: ast.stmt) -> ast.If | None:
+        """The statement, where data decides in it whether the loop is left."""
+        match statement:
+            case ast.If(test=test, body=[*_, ast.Break()], orelse=[]) if not asks_compiling(test):
+                return None if self.kinds.of(test) is Kind.STATIC or self._is_known(test) else statement
+        return None
+
+    def _is_known(self, test: ast.expr) -> bool:
+        """Whether a test compares numbers that Python knows: a counter and its limit."""
+        facts = [self.kinds.fact(node) for node in ast.walk(test) if isinstance(node, (ast.Name, ast.Attribute))]
+        return all(fact is not None and fact.kind in ("int", "float", "bool", "module") for fact in facts)
+
+    def _asked(self) -> ast.expr | None:
+        """The part of a `while`'s test that data answers, where the rest of it ends the loop."""
+        match self.loop:
+            case ast.While(test=ast.BoolOp(op=ast.And(), values=values) as test) if not asks_compiling(test):
+                asking = [value for value in values if not self._is_known(value)]
+                return asking[0] if len(asking) == 1 else None
+        return None
+
+    def _beside(self, choices: Choices, exit: ast.If) -> Statements:
+        """The exit as eager has it, and what is noted in its place while compiling."""
+        merge = _merge(self.context, exit)
+        arm = merge.reader().read(exit.body[:-1], "left")
+        given = {
+            target.text: merge.applied(target.node, value).built
+            for target, value in arm.values.items()
+            if target.method != "append"
+        }
+        if len(given) != len(arm.values) or not given.keys() <= {kept.place for kept in self.kept}:
+            raise NotMergeable("what is done at the exit cannot be noted")
+        return self.write.beside([*arm.prelude, *choices.noted(merge.truths({}).of(exit.test), given)], [exit])
+
+    # ------------------------------------------------------------------ what is kept
+
+    def _keep(self, before: Sequence[ast.stmt]) -> None:
+        """Everything that may be read behind the loop; `before`: what an iteration does before its first exit."""
+        live, lists = live_behind(self.source, self.loop), appended(self.loop)
+        given = bound_before(self.function, self.loop) | assigned_on_every_way(before)
+        given |= names_written(self.loop.target) if isinstance(self.loop, ast.For) else set()
+        grown = {found.name: found for node in ast.walk(self.loop) if (found := grown_tensor(node)) is not None}
+        in_place = {root for statement in self.loop.body for root in changed_in_place([statement])}
+        again = computed_once(self.loop, grown.keys())
+        for name in sorted(lists & live):
+            self._keep_list(name)
+        own = bound_inside([self.loop]) - names_written(self.loop)
+        for place in sorted(targets_written(self.loop) - own):
+            if place in lists or (place.isidentifier() and place not in live) or self._is_left(place):
+                continue
+            if place in grown:
+                self._keep_grown(grown[place])
+            elif place in again:
+                self.behind += self.write.assigned(place, again[place])
+            elif place.isidentifier() and place not in given:
+                raise NotMergeable("a name without a value at the exit")
+            else:
+                self._keep_value(place, place in in_place)
+        if not self.kept:
+            raise NotMergeable("nothing is read behind the loop")
+
+    def _keep_value(self, place: str, in_place: bool) -> None:
+        node = ast.parse(place, mode="eval").body
+        number = number_kind(self.kinds, node)
+        in_place = in_place and not number
+        shared = in_place and (not place.isidentifier() or place in parameters(self.function))
+        self.kept.append(Kept(place, place, None, number, in_place, shared))
+
+    def _is_left(self, place: str) -> bool:
+        """Whether a place keeps what the last iteration gave it: a container, or a part of what the loop makes anew."""
+        fact, root = self.context.type_of(place), place.partition(".")[0]
+        return (fact is not None and fact.kind in _CONTAINERS) or (root != place and root in names_written(self.loop))
+
+    def _keep_grown(self, grown: Grown) -> None:
+        """A tensor that the loop makes longer: its size at the exit, to which it is cut."""
+        size, dim = fresh_name(self.source, f"{grown.name}_size"), grown.dimension or 0
+        value = self.write.expr("{}.shape[{}]", grown.name, dim)
+        self.kept.append(Kept(size, value, value, "int"))
+        cut = self.write.assigned(grown.name, self.write.expr("{}.narrow({}, 0, {})", grown.name, dim, size))
+        self.behind = [*cut, *self.behind]
+
+    def _keep_list(self, name: str) -> None:
+        """A list that the loop fills: its length at the exit, by which what is made of it is cut."""
+        named = [n for n in ast.walk(self.function) if isinstance(n, ast.Name) and n.id == name]
+        born = [node for node in named if isinstance(node.ctx, ast.Store)]
+        block, inside = enclosing_block(self.source, self.loop), set(ast.walk(self.loop))
+        if len(born) != 1 or statement_of(self.source, born[0]) not in block:
+            raise NotMergeable("a list that is not made beside the loop")
+        size, last = (fresh_name(self.source, f"{name}_{what}") for what in ("size", "last"))
+        used: set[str] = set()
+        for node in named:
+            if node not in inside and position(node) > position(self.loop):
+                whole, self.changes[whole] = self._cut(node, size, last)
+                used |= self.write.reads(self.changes[whole])
+        if size in used:
+            self.kept.append(Kept(size, length := self.write.expr("len({})", name), length, "int"))
+        if last in used:
+            self.kept.append(Kept(last, element := self.write.expr("{}[-1]", name), element))
+
+    def _cut(self, node: ast.Name, size: str, last: str) -> tuple[ast.expr, Expr]:
+        """What reads the list, and what says the same of its first `size` elements."""
+        write, parent = self.write, self.source.parents[node]
+        match parent:
+            case ast.Call(func=ast.Name(id="len")):
+                return parent, write.expression(size)
+            case ast.Call(func=ast.Name(id="sum"), args=[_], keywords=[]):
+                return parent, write.expr("torch.stack({}).narrow(0, 0, {}).sum(0)", node, size)
+            case ast.Subscript(slice=ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=1))):
+                return parent, write.expression(last)
+            case ast.Call(args=[first, *rest], keywords=keywords) if first is node:
+                given: list[Part] = [*rest, *(k.value for k in keywords if k.arg in ("dim", "axis")), 0]
+                dim = given[0]
+                if called(parent) == "stack":
+                    return parent, write.expr("{}.narrow({}, 0, {})", parent, dim, size)
+                if called(parent) in knowledge().concatenations:
+                    length = write.expr("{} * {}[0].shape[{}]", size, node, dim)
+                    return parent, write.expr("{}.narrow({}, 0, {})", parent, dim, length)
+        raise NotMergeable("a list whose length depends on data")

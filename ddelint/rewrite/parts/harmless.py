@@ -1,0 +1,103 @@
+"""An arm whose divisors, logarithms and roots see a harmless value where the arm isn't chosen.
+
+Without it the gradient of the arm that isn't chosen can be NaN, and NaN times zero is NaN.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+
+from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.reading.kinds import Kind, Kinds, is_torch
+from ddelint.rewrite.reading.knowledge import knowledge
+from ddelint.rewrite.reading.names import called
+from ddelint.rewrite.writing.rewrites import Expr
+
+
+def harmless(context: Context, node: ast.expr, test: Expr, taken: bool) -> Expr | None:
+    """An arm that is computed where it isn't chosen, too; None where it has nothing to protect.
+
+    `test` is the choice's condition as built; the arm is chosen where it is true (`taken`) or false.
+    """
+    arm = _Arm(context, test, taken)
+    arm.visit(node)
+    return context.write.replaced(node, arm.changes) if arm.changes else None
+
+
+@dataclass
+class _Arm:
+    context: Context
+    test: Expr
+    taken: bool
+    changes: dict[ast.AST, Expr] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.write, self.kinds = self.context.write, Kinds(self.context)
+        self.counted = _counted(self.context.site.decision)
+
+    def visit(self, node: ast.AST) -> None:
+        """Collect what takes the place of the operands inside `node` that can do harm."""
+        unsafe = knowledge().unsafe_gradients
+        match node:
+            case ast.Subscript(value=rows, slice=index) if ast.unparse(rows) in self.counted:
+                if ast.unparse(index) in ("0", "-1"):
+                    self.changes[rows] = self._padded(rows, first=ast.unparse(index) == "0")
+                    return
+            case ast.BinOp(op=ast.Div(), left=left, right=right) if not isinstance(right, ast.Constant):
+                divisor = self._divisor(right)
+                if divisor is not None:
+                    self.visit(left)
+                    self.changes[right] = divisor
+                    return
+            case ast.Call(func=ast.Attribute(value=owner)) if called(node) in unsafe:
+                operand = self._operand(node, owner)
+                if operand is not None:
+                    self.changes[operand] = self._filled(operand, unsafe[called(node)])
+                    return
+        for child in ast.iter_child_nodes(node):
+            self.visit(child)
+
+    def _padded(self, rows: ast.expr, first: bool) -> Expr:
+        """One harmless row more, so that there is one to take where the arm isn't chosen."""
+        row = self.write.expr("{rows}.new_zeros(1, *{rows}.shape[1:])", rows=rows)
+        return self.write.expr("torch.cat([{}])", [rows, row] if first else [row, rows])
+
+    def _divisor(self, node: ast.expr) -> Expr | None:
+        if self.kinds.of(node) in (Kind.TENSOR, Kind.UNKNOWN):
+            return self._filled(node, 1)
+        least = _least(self.context.site.decision, node, self.taken)
+        return None if least is None else self.write.expr("torch.sym_max({}, {})", node, least)
+
+    def _operand(self, node: ast.Call, owner: ast.expr) -> ast.expr | None:
+        """What a function of torch or a method of a tensor is computed of."""
+        if is_torch(owner) or ast.unparse(owner).split(".")[0] == self.write.torch:
+            return node.args[0] if node.args else None
+        return owner if self.kinds.of(owner) in (Kind.TENSOR, Kind.UNKNOWN) else None
+
+    def _filled(self, operand: ast.expr, value: float) -> Expr:
+        return self.write.expr("torch.where({}, {})", self.test, (operand, value) if self.taken else (value, operand))
+
+
+def _least(test: ast.expr | None, number: ast.expr, taken: bool) -> ast.expr | None:
+    """The positive constant that the test says `number` is no smaller than where the arm is chosen."""
+    match test:
+        case ast.Compare(left=left, ops=[sign], comparators=[ast.Constant(value=int() | float() as bound) as right]):
+            above = isinstance(sign, (ast.Gt, ast.GtE) if taken else (ast.Lt, ast.LtE))
+            if above and bound > 0 and ast.unparse(left) == ast.unparse(number):
+                return right
+    return None
+
+
+def _counted(test: ast.expr | None) -> set[str]:
+    """Texts of what a test asks the size of: `hits` of `hits.numel() > 0`, `len(hits)`, `hits.shape[0]`."""
+    found: set[str] = set()
+    for node in ast.walk(test) if test is not None else ():
+        match node:
+            case (
+                ast.Call(func=ast.Attribute(value=rows, attr="numel" | "size" | "nelement"))
+                | ast.Call(func=ast.Name(id="len"), args=[rows])
+                | ast.Attribute(value=rows, attr="shape")
+            ):
+                found.add(ast.unparse(rows))
+    return found

@@ -1,0 +1,144 @@
+"""How a value crosses an operator's schema: as leaves of types that this knows, put together again behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from ddelint.diagnostics import TypeFact
+from ddelint.rewrite.writing.rewrites import Expr, Part, Writer
+
+TENSOR, MODULE = "torch.Tensor", "torch.nn.Module"
+TENSORS = f"list[{TENSOR}]"
+_NUMBERS = {"int": "int", "symint": "int", "float": "float", "symfloat": "float", "bool": "bool", "symbool": "bool"}
+_OF_PYTHON_TYPES = {"torch.dtype": "torch.dtype", "torch.device": "torch.device"}
+_SEQUENCES = ("list", "tuple", "torch.Size")
+
+
+class Way(Enum):
+    """Which way a value crosses, and how integers do."""
+
+    IN = "in"
+    OUT = "out"
+    OUT_READ = "out, integers in tensors that are read again"
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One value. `schema`: the type of a leaf; empty where it consists of `parts`, or is a constant."""
+
+    annotation: str
+    """In Python: `dict[str, torch.Tensor]`."""
+    schema: str = ""
+    floating: bool = False
+    """Whether gradients may flow through it."""
+    parts: tuple[Form, ...] = ()
+    keys: tuple[str, ...] = ()
+    """Of a dictionary with these parts."""
+    constant: str = ""
+    buffers: bool = False
+    """Whether it is a module that holds any."""
+    counted: bool = False
+    """A Python number, or a list of them, that comes out in a tensor."""
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether it crosses as it is."""
+        return self.annotation == self.schema != MODULE and not self.counted
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One parameter or result of an operator: how it is read off the value that it is part of, and its type."""
+
+    name: str
+    value: Expr
+    schema: str
+    floating: bool
+
+
+def form_of(fact: TypeFact | None, way: Way) -> Form | None:
+    """The form of a value of a type; None where a schema cannot hold it."""
+    if fact is None:
+        return None
+    if fact.kind == "tensor":
+        if fact.python_type.startswith("torch.sparse"):
+            return None
+        return Form(TENSOR, TENSOR, _is_floating(fact))
+    if fact.kind in _NUMBERS:
+        number = _NUMBERS[fact.kind]
+        read = way is Way.OUT_READ or (way is Way.OUT and number != "int")
+        return Form(number, TENSOR if read else number, counted=read)
+    if fact.kind == "module":
+        return Form(MODULE, MODULE, buffers=fact.role == "buffer") if way is Way.IN else None
+    if fact.kind == "none":
+        return Form("None", constant="None") if way is not Way.IN else Form(f"{TENSOR} | None", f"{TENSOR} | None")
+    if way is Way.IN and (fact.kind == "str" or fact.python_type in _OF_PYTHON_TYPES):
+        known = _OF_PYTHON_TYPES.get(fact.python_type, "str")
+        return Form(known, known)
+    if fact.items:
+        return _of_items(fact, way)
+    if fact.python_type in _SEQUENCES and fact.element is not None and fact.length:
+        return _of_sequence(fact, fact.element, way)
+    return None
+
+
+def _of_sequence(fact: TypeFact, item: TypeFact, way: Way) -> Form | None:
+    written = "list[{}]" if fact.python_type == "list" else "tuple[{}, ...]"
+    if item.kind == "tensor":
+        return Form(written.format(TENSOR), TENSORS, _is_floating(item))
+    if item.kind not in _NUMBERS:
+        return None
+    number = _NUMBERS[item.kind]
+    read = way is not Way.IN
+    return Form(written.format(number), TENSOR if read else f"list[{number}]", counted=read)
+
+
+def _of_items(fact: TypeFact, way: Way) -> Form | None:
+    parts = [form_of(part, way) for _, part in fact.items]
+    known = tuple(part for part in parts if part is not None)
+    if len(known) < len(parts):
+        return None
+    if fact.python_type == "dict":
+        types = {part.annotation for part in known}
+        value = types.pop() if len(types) == 1 else "object"
+        return Form(f"dict[str, {value}]", parts=known, keys=tuple(key for key, _ in fact.items))
+    if fact.python_type not in _SEQUENCES:
+        return None
+    inner = ", ".join(part.annotation for part in known)
+    return Form(f"tuple[{inner}]" if fact.python_type == "tuple" else "list[object]", parts=known)
+
+
+def _is_floating(fact: TypeFact) -> bool:
+    return not fact.dtype or fact.dtype.startswith(("float", "bfloat", "complex"))
+
+
+def leaves(write: Writer, form: Form, name: str, value: Part) -> Iterator[Leaf]:
+    """The leaves of a value called `name`, read off the expression `value`."""
+    if form.schema:
+        if form.counted:
+            value = write.expr("torch.tensor({})", value)
+        yield Leaf(name, write.expression(value), form.schema, form.floating)
+        return
+    for number, part in enumerate(form.parts):
+        key = write.string(form.keys[number]) if form.keys else str(number)
+        said = form.keys[number] if form.keys and form.keys[number].isidentifier() else str(number + 1)
+        yield from leaves(write, part, f"{name}_{said}", write.expr("{}[{}]", value, key))
+
+
+def rebuilt(write: Writer, form: Form, given: Iterator[Part]) -> Expr:
+    """The value, of its leaves in their order."""
+    if form.constant:
+        return write.expr(form.constant)
+    if form.schema:
+        value = write.expression(next(given))
+        if form.counted:
+            read = write.expr("{}.tolist()" if "[" in form.annotation else "{}.item()", value)
+            return write.expr("tuple({})", read) if form.annotation.startswith("tuple") else read
+        return write.expr("tuple({})", value) if form.annotation.startswith("tuple") else value
+    parts = [rebuilt(write, part, given) for part in form.parts]
+    if not form.keys:
+        return write.tuple(parts) if form.annotation.startswith("tuple") else write.expr("[{}]", parts)
+    keys = write.tuple([write.string(key) for key in form.keys])
+    return write.expr("dict(zip({}, {}))", keys, write.tuple(parts))

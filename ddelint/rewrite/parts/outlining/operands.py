@@ -1,0 +1,149 @@
+"""What a region reads: each name, or chain of attributes, as an operand that can be handed to an operator."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.parts.outlining.forms import MODULE, TENSOR, Form, Way, form_of
+from ddelint.rewrite.parts.outlining.region import Operand, Region
+from ddelint.rewrite.reading.bindings import type_at
+from ddelint.rewrite.reading.names import bound_before, names_written, position
+from ddelint.rewrite.reading.regions import assigned_on_every_way, bound_inside, changed_in_place, free_names
+
+_ANYTHING = Form("object", "object")
+
+
+class OutOfReach(Exception):
+    """`name` cannot be handed over: what gives it its value would have to belong to the region, too."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(reason)
+        self.name = name
+
+
+def read_operands(context: Context, region: Region) -> None:
+    """Fill in the operands. Raises OutOfReach where a name cannot be one, one without a name where nothing helps."""
+    place = region.expression if region.expression is not None else region.body[0]
+    taken = set(names_written(*region.body)) | bound_inside(region.body) | set(region.targets)
+    chains: dict[str, tuple[ast.expr, Form]] = {}
+    for node in _reads(context, region):
+        if _only_assigned(context, region, node):
+            continue
+        chain, form = _handed(context, region, node, place)
+        if not _defined_before(context, node.id, place):
+            raise OutOfReach(node.id, f"`{node.id}` has no value before")
+        chains.setdefault(ast.unparse(chain), (chain, form))
+    # a module that is handed over brings what it holds
+    whole = [text for text, (_, form) in chains.items() if form.annotation == MODULE]
+    changed = {root.removesuffix(".data") for root in changed_in_place(region.body)}
+    parameters = callers(context)
+    for text, (chain, form) in chains.items():
+        if any(text.startswith(f"{owner}.") for owner in whole):
+            continue
+        name = text if isinstance(chain, ast.Name) else region.replacements.get(text, "")
+        name = name or _parameter_name(context, text, taken)
+        taken.add(name)
+        if name != text:
+            region.replacements[text] = name
+        is_changed = text in changed
+        if is_changed and form.schema != TENSOR and region.typed:
+            raise OutOfReach(chain.id if isinstance(chain, ast.Name) else "", f"`{text}` is changed")
+        given_back = is_changed and (text in parameters or name != text) and text not in region.targets.values()
+        region.operands.append(Operand(name, text, form, is_changed and region.typed, given_back and region.typed))
+    if region.typed and not any(map(_holds_tensors, region.operands)):
+        numbers = [o.text for o in region.operands if o.text.isidentifier() and o.text not in parameters]
+        raise OutOfReach(numbers[-1] if numbers else "", "it reads no tensor")
+
+
+def _holds_tensors(operand: Operand) -> bool:
+    forms = [operand.form]
+    while forms:
+        form = forms.pop()
+        if TENSOR in form.schema or form.annotation == MODULE:
+            return True
+        forms += form.parts
+    return False
+
+
+def _reads(context: Context, region: Region) -> Iterator[ast.Name]:
+    """The places where the region reads a name of the functions around it that it has not given a value."""
+    wanted = free_names(region.body) | (set(region.targets) - assigned_on_every_way(region.body))
+    wanted &= _local_names(context)
+    found = [
+        node
+        for statement in region.body
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name) and node.id in wanted
+    ]
+    yield from sorted(found, key=position)
+    yield from (ast.Name(id=name, ctx=ast.Load()) for name in sorted(wanted - {node.id for node in found}))
+
+
+def _only_assigned(context: Context, region: Region, node: ast.Name) -> bool:
+    """Whether a name stands before an attribute that the region gives a value on every way, and does not read."""
+    parents = context.site.source.parents
+    chain: ast.AST | None = node
+    while isinstance(chain, ast.Attribute | ast.Name) and not isinstance(chain.ctx, ast.Store):
+        chain = parents.get(chain)
+    if not isinstance(chain, ast.Attribute):
+        return False
+    return parents.get(chain) in region.body
+
+
+def _handed(context: Context, region: Region, node: ast.Name, place: ast.expr | ast.stmt) -> tuple[ast.expr, Form]:
+    """The shortest chain of attributes from a name on that can be handed over; else the longest that is a module."""
+    if not region.typed:
+        return node, _ANYTHING
+    module: tuple[ast.expr, Form] | None = None
+    chain: ast.expr = node
+    while True:
+        fact = type_at(context, ast.unparse(chain), place)
+        form = form_of(fact, Way.IN)
+        if form is not None and form.annotation == MODULE:
+            module = chain, form
+        elif form is not None and not (form.schema == f"{TENSOR} | None" and isinstance(chain, ast.Attribute)):
+            return chain, form
+        parent = context.site.source.parents.get(chain)
+        if not isinstance(parent, ast.Attribute) or isinstance(parent.ctx, ast.Del):
+            break
+        chain = parent
+    if module is None:
+        raise OutOfReach(node.id, f"`{ast.unparse(chain)}` cannot be handed to an operator")
+    return module
+
+
+def _local_names(context: Context) -> set[str]:
+    """Names of the functions around the site that are not the module's."""
+    source = context.site.source
+    found: set[str] = set()
+    node: ast.AST | None = context.site.function
+    while node is not None:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            found |= {inner.arg for inner in ast.walk(node.args) if isinstance(inner, ast.arg)}
+            body = node.body if isinstance(node.body, list) else []
+            found |= names_written(*body)
+        node = source.parents.get(node)
+    return found
+
+
+def callers(context: Context) -> set[str]:
+    """Parameters of the site's function that keep the value they came with: what changes them changes the caller's."""
+    function = context.site.function
+    if function is None:
+        return set()
+    return {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)} - names_written(*function.body)
+
+
+def _defined_before(context: Context, name: str, place: ast.expr | ast.stmt) -> bool:
+    """Whether an argument, or a line above the region, gives `name` a value."""
+    functions = (f for f in context.site.source.ancestors(place) if isinstance(f, (ast.FunctionDef, ast.Lambda)))
+    return any(name in bound_before(function, place) for function in functions)
+
+
+def _parameter_name(context: Context, text: str, taken: set[str]) -> str:
+    base = text.rpartition(".")[2]
+    while base in taken or base == context.write.torch:
+        base += "_"
+    return base

@@ -1,0 +1,156 @@
+"""What is outlined: statements or an expression, what goes in, and what comes out."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ddelint.rewrite.parts.outlining.forms import MODULE, TENSOR, TENSORS, Form, Leaf, leaves, rebuilt
+from ddelint.rewrite.writing.rewrites import Expr, Part, Statements, Writer
+
+
+class NotOutlined(Exception):
+    """The region cannot be an operator."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """One parameter of the function: its name there, what is handed over, and its form.
+
+    `changed`: the region changes it in place, so that the operator works on a copy, which goes back behind the call
+    where `given_back` says so.
+    """
+
+    name: str
+    text: str
+    form: Form
+    changed: bool = False
+    given_back: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One value that comes out. `separate`: for each of its leaves, whether it shares no memory with an operand."""
+
+    name: str
+    form: Form
+    separate: tuple[bool, ...] = ()
+
+
+@dataclass
+class Region:
+    """What is outlined: statements of one block, or one expression."""
+
+    body: Sequence[ast.stmt]
+    expression: ast.expr | None = None
+    operands: list[Operand] = field(default_factory=list)
+    results: list[Result] = field(default_factory=list)
+    targets: Mapping[str, str] = field(default_factory=dict)
+    """Name inside → what the function around it calls that: what results are given to; empty where it returns."""
+    replacements: dict[str, str] = field(default_factory=dict)
+    """Attribute chain → the parameter that stands for it."""
+    returns: bool = False
+    """Whether it ends in a return of the function around it."""
+    typed: bool = True
+    """Whether it becomes an operator: everything has a type that a schema knows."""
+    random: bool = False
+    """Whether it may draw random numbers."""
+    stateful: bool = False
+    """Whether buffers of its modules come out."""
+
+    @property
+    def modules(self) -> list[Operand]:
+        """The operands that are modules: these come first."""
+        return [operand for operand in self.operands if operand.form.annotation == MODULE]
+
+    @property
+    def values(self) -> list[Operand]:
+        """The other operands."""
+        return [operand for operand in self.operands if operand.form.annotation != MODULE]
+
+    @property
+    def given_back(self) -> list[Operand]:
+        """The operands whose new value is put in their place behind the call."""
+        return [operand for operand in self.operands if operand.given_back]
+
+    @property
+    def crosses_as_it_is(self) -> bool:
+        """Whether the operator can be called in the place of the function."""
+        forms = [*(operand.form for operand in self.operands), *(result.form for result in self.results)]
+        if len(self.results) == 1 and not forms[-1].keys and forms[-1].annotation.startswith("tuple["):
+            forms[-1:] = forms[-1].parts or forms[-1:]
+        return all(form.is_leaf for form in forms) and not self.given_back
+
+    def word(self, word: str) -> str:
+        """What the operator calls something, unlike any operand."""
+        while any(operand.name == word for operand in self.operands):
+            word += "_"
+        return word
+
+    def parameters(self, write: Writer) -> list[Leaf]:
+        """What the operator takes, read off the function's operands."""
+        found: list[Leaf] = []
+        modules = [write.expression(operand.name) for operand in self.modules]
+        if modules:
+            numbers = write.expr("[{}]", [write.expr("_number_of({})", module) for module in modules])
+            found.append(Leaf(self.word("numbers"), numbers, "list[int]", False))
+            for word, template in (("parameters", "{}.parameters()"), ("buffers", "{}.buffers()")):
+                held = [write.starred(write.expr(template, module)) for module in modules]
+                found.append(Leaf(self.word(word), write.expr("[{}]", held), TENSORS, word == "parameters"))
+        for operand in self.values:
+            found += leaves(write, operand.form, operand.name, operand.name)
+        return found
+
+    def outputs(self, write: Writer, result: Part) -> list[tuple[Leaf, bool]]:
+        """What the operator gives, read off the function's result, and whether it is certainly of its own."""
+        found: list[tuple[Leaf, bool]] = []
+        for number, each in enumerate(self.results):
+            value = result if len(self.results) == 1 else write.expr("{}[{}]", result, str(number))
+            parts = list(leaves(write, each.form, each.name or "result", value))
+            found += zip(parts, each.separate or [False] * len(parts), strict=True)
+        for operand in self.given_back:
+            after = self.copied(operand)
+            found.append((Leaf(after, write.expression(after), TENSOR, operand.form.floating), True))
+        if self.stateful:
+            buffers = self.word("buffers")
+            found.append((Leaf(buffers, write.expression(buffers), TENSORS, False), True))
+        return found
+
+    def copied(self, operand: Operand) -> str:
+        """What the operator calls the copy of an operand that it gives back."""
+        return self.word(f"{operand.name}_after")
+
+    def copies(self, write: Writer) -> Statements:
+        """What has to be copied before the function runs: it changes that."""
+        lines: Statements = []
+        for operand in self.given_back:
+            lines += write.assigned(self.copied(operand), write.expr("{}.clone()", operand.name))
+        if self.modules:
+            buffers = self.word("buffers")
+            lines += write.assigned(buffers, write.expr("[buffer.clone() for buffer in {}]", buffers))
+        return lines
+
+    def called(self, write: Writer, name: str) -> Expr:
+        """The function `name` on what the operator was given."""
+        given = iter([leaf.name for leaf in self.parameters(write)][3 * bool(self.modules) :])
+        parts = [rebuilt(write, operand.form, given) for operand in self.values]
+        for number, operand in enumerate(self.values):
+            if operand.given_back:
+                parts[number] = write.expression(self.copied(operand))
+            elif operand.changed:
+                parts[number] = write.expr("{}.clone()", operand.name)
+        if not self.modules:
+            return write.expr("{}({})", name, parts)
+        held = write.expr("[*{}, *{}]", self.word("parameters"), self.word("buffers"))
+        return write.expr("_Outlined({}, {}).run({}, {})", name, self.word("numbers"), held, write.tuple(parts))
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether gradients flow from an operand to a result."""
+        flows_in = bool(self.modules) or any(map(_flows, (operand.form for operand in self.operands)))
+        return flows_in and any(map(_flows, [*(r.form for r in self.results), *(o.form for o in self.given_back)]))
+
+
+def _flows(form: Form) -> bool:
+    return (form.floating and not form.counted) or any(map(_flows, form.parts))

@@ -1,0 +1,123 @@
+"""A test as a tensor of one boolean, as torch.where wants it: `&`, `|`, `~` for and, or, not; no `.item()`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.reading.kinds import Kind, Kinds
+from ddelint.rewrite.reading.names import called, is_pure
+from ddelint.rewrite.writing.rewrites import Expr, Part
+
+
+class NotAPredicate(Exception):
+    """A test that cannot be said as a tensor."""
+
+
+@dataclass
+class Truths:
+    """Builds the tensor form of tests for one site; `names` renames what a test reads."""
+
+    context: Context
+    device: Part | None = None
+    """The device of the chosen values (`x.device`), for a condition on Python numbers."""
+    assume_tensor: bool = False
+    names: Mapping[str, str] = field(default_factory=dict)
+    bound: bool = False
+    """Whether the names that tests bind with `:=` have their values before."""
+
+    def __post_init__(self) -> None:
+        self.kinds, self.write = Kinds(self.context), self.context.write
+
+    def of(self, node: ast.expr) -> Expr:
+        """The predicate for `node`. Raises NotAPredicate."""
+        match node:
+            case ast.NamedExpr(target=target) if self.bound:
+                return self.of(target)
+            case ast.NamedExpr():
+                raise NotAPredicate("an assignment inside the test")
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return self.write.expr("~{}", self.of(operand))
+            case ast.BoolOp(op=operator, values=values):
+                if any(self.kinds.of(value) is Kind.STATIC for value in values):
+                    raise NotAPredicate("a part that is known while tracing")
+                return self.write.joined(
+                    ast.BitAnd() if isinstance(operator, ast.And) else ast.BitOr(), [self.of(v) for v in values]
+                )
+            case ast.Call(func=ast.Name(id="bool"), args=[argument]):
+                return self.of(argument)
+            case ast.Call(func=ast.Attribute(attr="item", value=value), args=[]) if self.kinds.dtype(value) == "bool":
+                return self.of(value)
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=owner)), args=[_, _, *_]) if owner in {
+                "torch",
+                self.write.torch,
+            } and called(node) in {"equal", "allclose"}:
+                return self._whole(node)
+            case ast.Compare(left=left, ops=[_, _, *_] as operators, comparators=comparators):
+                sides = [left, *comparators]
+                if not all(is_pure(side) for side in sides):
+                    raise NotAPredicate("a chained comparison with an effect")
+                return self.write.joined(ast.BitAnd(), [self._link(*link) for link in zip(sides, operators, sides[1:])])
+            case ast.Compare(ops=[ast.In() | ast.NotIn() | ast.Is() | ast.IsNot()]):
+                raise NotAPredicate("membership or identity")
+            case ast.Compare(left=left, ops=[operator], comparators=[right]) if self.kinds.of(node) is not Kind.STATIC:
+                return self._link(left, operator, right, node)
+        kind = self.kinds.of(node)
+        if kind is Kind.STATIC:
+            raise NotAPredicate("known while tracing")
+        leaf = self._leaf(node)
+        if kind is Kind.TENSOR or (kind is Kind.UNKNOWN and self.assume_tensor):
+            return self._flat(node, leaf if self.kinds.dtype(node) in ("bool", "") else self._nonzero(leaf))
+        return self.number(self._nonzero(leaf) if kind is Kind.NUMBER else leaf)
+
+    def _leaf(self, node: ast.expr) -> Expr:
+        if not self.bound:
+            return self.write.renamed(node, self.names)
+        named = [inner for inner in ast.walk(node) if isinstance(inner, ast.NamedExpr)]
+        return self.write.replaced(node, {inner: self.write.expression(inner.target) for inner in named})
+
+    def _nonzero(self, built: Expr) -> Expr:
+        return self.write.expr("{} != 0", built)
+
+    def _flat(self, node: ast.expr, built: Expr) -> Expr:
+        return self.write.expr("{}.reshape(())", built) if self.kinds.shape(node) else built
+
+    def number(self, built: Expr) -> Expr:
+        """The predicate for a test of Python numbers as built."""
+        if self.device is None:
+            return self.write.expr("torch.full((), {}, dtype=torch.bool)", built)
+        return self.write.expr("torch.full((), {}, dtype=torch.bool, device={})", built, self.device)
+
+    def _link(self, left: ast.expr, operator: ast.cmpop, right: ast.expr, whole: ast.expr | None = None) -> Expr:
+        """One comparison; `t.sum().item() > 4` as `t.sum() > 4`, where the tensor holds integers."""
+        node = whole or ast.Compare(left=left, ops=[operator], comparators=[right])
+        kind = self.kinds.of(node)
+        if kind is Kind.TENSOR or (whole is not None and kind is Kind.UNKNOWN and self.assume_tensor):
+            return self._flat(node, self._leaf(node) if whole else self._compared(left, operator, right))
+        read = [self._read(side) for side in (left, right)]
+        items = [side for side in read if side is not None]
+        if items and all(self.kinds.dtype(item).startswith(("int", "uint")) for item in items):
+            return self._compared(read[0] or left, operator, read[1] or right)
+        return self.number(self._leaf(node) if whole else self._compared(left, operator, right))
+
+    def _compared(self, left: ast.expr, operator: ast.cmpop, right: ast.expr) -> Expr:
+        return self.write.operation(self._leaf(left), operator, self._leaf(right))
+
+    @staticmethod
+    def _read(node: ast.expr) -> ast.expr | None:
+        match node:
+            case ast.Call(func=ast.Attribute(attr="item", value=value), args=[]):
+                return value
+        return None
+
+    def _whole(self, node: ast.Call) -> Expr:
+        """`torch.equal(a, b)` of equal shapes, element by element."""
+        first, second = node.args[:2]
+        shapes = [self.kinds.shape(first), self.kinds.shape(second)]
+        if None not in shapes and shapes[0] != shapes[1]:
+            raise NotAPredicate("shapes that differ")
+        if called(node) == "equal":
+            return self.write.expr("({} == {}).all()", self._leaf(first), self._leaf(second))
+        return self.write.expr("torch.isclose({}).all()", [*map(self._leaf, node.args), *node.keywords])

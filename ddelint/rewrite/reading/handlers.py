@@ -1,0 +1,88 @@
+"""Exceptions that the code around catches: there, a check that raises another type takes another way."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterator
+
+from ddelint.operators import terminal_name
+from ddelint.rewrite.reading.knowledge import knowledge
+from ddelint.sites import Site
+from ddelint.source import SourceFile, descend
+
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+
+
+def may_be_caught(site: Site, *, cast: bool = False) -> bool:
+    """Whether something in the file may catch what the site's statement raises, or a RuntimeError in its place.
+
+    Looked at: what is around the statement in its function, and around each mention of the function in the file.
+    `cast`: what raises is `int(t)` or `float(t)`: ValueError, or TypeError, for what is no single number.
+    """
+    raised = (ValueError, TypeError, RuntimeError) if cast else (_raised(site.statement), RuntimeError)
+    if _is_guarded(site.source, site.statement, raised):
+        return True
+    if site.function is None:
+        return False
+    names = _names_of(site.function, site.source)
+    return any(
+        isinstance(node, (ast.Name, ast.Attribute))
+        and terminal_name(node) in names
+        and _is_guarded(site.source, node, raised)
+        for node in descend(site.source.tree)
+    )
+
+
+def _raised(statement: ast.stmt) -> type[BaseException] | None:
+    """The type that a statement raises, where it is one of Python's own."""
+    if isinstance(statement, ast.Assert):
+        return AssertionError
+    types = {_type_named(n.exc) for n in descend(statement) if isinstance(n, ast.Raise)}
+    return types.pop() if len(types) == 1 else None
+
+
+def _type_named(node: ast.expr | None) -> type[BaseException] | None:
+    called = node.func if isinstance(node, ast.Call) else node
+    found = getattr(builtins, called.id, None) if isinstance(called, ast.Name) else None
+    return found if isinstance(found, type) and issubclass(found, BaseException) else None
+
+
+def _names_of(function: ast.FunctionDef | ast.AsyncFunctionDef, source: SourceFile) -> set[str]:
+    """The function's name, and those for what a call makes of it (`fast = torch.compile(slow)`)."""
+    names = {function.name}
+    for node in descend(source.tree):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(args=arguments)):
+                if any(isinstance(part, ast.Name) and part.id == function.name for part in arguments):
+                    names.add(name)
+    return names
+
+
+def _is_guarded(source: SourceFile, node: ast.AST, raised: tuple[type[BaseException] | None, ...]) -> bool:
+    child = node
+    for parent in source.ancestors(node):
+        if isinstance(parent, _SCOPES):
+            return False
+        if any(_may_catch(caught, kind) for caught in _caught(parent, child) for kind in raised):
+            return True
+        child = parent
+    return False
+
+
+def _caught(parent: ast.AST, child: ast.AST) -> Iterator[ast.expr | None]:
+    """What `parent` catches of what `child`, one of its parts, raises; None: everything."""
+    match parent:
+        case ast.Try(body=body, handlers=handlers) | ast.TryStar(body=body, handlers=handlers) if child in body:
+            for handler in handlers:
+                yield from handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+        case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body) if child in body:
+            for item in items:
+                call = item.context_expr
+                if isinstance(call, ast.Call) and terminal_name(call.func) in knowledge().catching:
+                    yield from call.args
+
+
+def _may_catch(caught: ast.expr | None, raised: type[BaseException] | None) -> bool:
+    kind = _type_named(caught) if isinstance(caught, ast.Name) else None
+    return kind is None or raised is None or issubclass(raised, kind)

@@ -1,0 +1,84 @@
+"""Where a number's very value is wanted later, so that no symbol can stand for it: as a key, a member, in a text."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ddelint.rewrite.reading.constants import value_of
+from ddelint.rewrite.reading.kinds import Kinds
+from ddelint.rewrite.reading.knowledge import knowledge
+from ddelint.rewrite.reading.names import called
+
+
+def wants_value(kinds: Kinds, node: ast.expr) -> bool:
+    """Whether `node`, or a name that it is bound to, is a key, a set's member, hashed or put into a text."""
+    return any(_is_wanted(kinds, place) for place in _places(kinds, node))
+
+
+def _places(kinds: Kinds, node: ast.expr) -> Iterator[ast.expr]:
+    """`node` with the arithmetic around it, and where the name stands that this is bound to."""
+    source, function = kinds.context.site.source, kinds.context.site.function
+    whole = _whole(kinds, node)
+    yield whole
+    match source.parents.get(whole):
+        case ast.Assign(targets=[target]) | ast.AnnAssign(target=target) | ast.NamedExpr(target=target):
+            name = target.id if isinstance(target, ast.Name) else ""
+        case _:
+            return
+    for use in ast.walk(function) if function is not None else ():
+        if isinstance(use, ast.Name) and use.id == name and isinstance(use.ctx, ast.Load):
+            yield _whole(kinds, use)
+
+
+def _whole(kinds: Kinds, node: ast.expr) -> ast.expr:
+    """The arithmetic or tuple that `node` is part of."""
+    parent = kinds.context.site.source.parents.get(node)
+    match parent:
+        case ast.BinOp(left=ast.Constant(value=str()) | ast.JoinedStr(), op=ast.Mod()):
+            return node
+        case ast.BinOp() | ast.UnaryOp():
+            return _whole(kinds, parent)
+        case ast.Tuple(ctx=ast.Load()):
+            outer = _whole(kinds, parent)
+            # a tuple is an index of a tensor, a pair of values, or what a text is made of
+            return outer if _is_wanted(kinds, outer) else node
+    return node
+
+
+def _is_wanted(kinds: Kinds, node: ast.expr) -> bool:
+    source, table = kinds.context.site.source, knowledge().hashing
+    match source.parents.get(node):
+        case ast.Dict(keys=keys):
+            return node in keys
+        case ast.DictComp(key=key):
+            return key is node
+        case ast.Set() | ast.SetComp():
+            return True
+        case ast.FormattedValue() as parent:
+            return not any(isinstance(outer, (ast.Raise, ast.Assert)) for outer in source.ancestors(parent))
+        case ast.BinOp(op=ast.Mod(), right=right):
+            return right is node
+        case ast.Subscript(value=container, slice=place):
+            return place is node and _is_hashed(kinds, container)
+        case ast.Compare(ops=[*_, ast.In() | ast.NotIn()], comparators=[*_, container]):
+            return container is not node and _is_hashed(kinds, container)
+        case ast.Call(func=ast.Attribute(value=container, attr=method), args=[first, *_]) if first is node:
+            return method in table.texts or (method in table.methods and _is_hashed(kinds, container))
+        case ast.Call(func=ast.Name()) as call:
+            return called(call) in table.functions
+    return False
+
+
+def _is_hashed(kinds: Kinds, node: ast.expr) -> bool:
+    """Whether a container is a dictionary or a set, as far as anything tells."""
+    fact, table = kinds.fact(node), knowledge().hashing
+    if fact is not None:
+        return fact.kind in table.containers or fact.python_type.rpartition(".")[2] in table.containers
+    value = value_of(kinds.context, node)
+    match value:
+        case ast.Dict() | ast.DictComp() | ast.Set() | ast.SetComp():
+            return True
+        case ast.Call():
+            return called(value) in table.containers
+    return False

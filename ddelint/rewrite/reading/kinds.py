@@ -1,0 +1,315 @@
+"""What an expression is, as far as names, types seen in a run, and operators tell: tensor, number, bool, or known."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ddelint.diagnostics import TypeFact
+from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.reading.bindings import type_at
+from ddelint.rewrite.reading.dtypes import dtype_argument, literal_dtype, named_dtype, registered_buffer
+from ddelint.rewrite.reading.knowledge import knowledge
+from ddelint.rewrite.reading.names import bindings, called
+
+
+class Kind(StrEnum):
+    """The kinds of values that a test can be about."""
+
+    TENSOR = "tensor"
+    NUMBER = "number"
+    """A Python number, or a symbol that stands for one."""
+    BOOL = "bool"
+    STATIC = "static"
+    """Known while tracing: None, strings, flags, lists, modules."""
+    UNKNOWN = "unknown"
+
+
+_OF_FACTS = {
+    "tensor": Kind.TENSOR,
+    **dict.fromkeys(("int", "float", "symint", "symfloat"), Kind.NUMBER),
+    **dict.fromkeys(("bool", "symbool"), Kind.BOOL),
+}
+_TENSOR_ATTRIBUTES = frozenset(("T", "mT", "H", "data", "grad", "real", "imag"))
+_DIMENSIONS = frozenset(("axis", "dim", "keepdim"))
+_DEEPEST = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Kinds:
+    """Answers about the expressions of one site's function."""
+
+    context: Context
+
+    def of(self, node: ast.expr, depth: int = 0) -> Kind:
+        """The kind of `node`; UNKNOWN where nothing tells."""
+        if depth > _DEEPEST:
+            return Kind.UNKNOWN
+        match node:
+            case ast.Constant(value=bool() | None):
+                return Kind.STATIC
+            case ast.Constant(value=value):
+                return Kind.NUMBER if isinstance(value, (int, float)) else Kind.STATIC
+            case ast.JoinedStr() | ast.List() | ast.Tuple() | ast.Dict() | ast.Set() | ast.ListComp():
+                return Kind.STATIC
+            case ast.Name() | ast.Attribute():
+                return self._named(node, depth)
+            case ast.NamedExpr(value=value):
+                return self.of(value, depth + 1)
+            case ast.Subscript():
+                return self._subscript(node, depth)
+            case ast.Call():
+                return self._call(node, depth)
+            case ast.Compare(ops=ops, left=left, comparators=comparators):
+                if all(isinstance(op, (ast.Is, ast.IsNot)) for op in ops):
+                    return Kind.STATIC
+                if any(isinstance(op, (ast.In, ast.NotIn)) for op in ops):
+                    return Kind.STATIC if self.of(left) is Kind.STATIC else Kind.BOOL  # a key, a flag
+                return self._compared([self.of(side, depth + 1) for side in (left, *comparators)])
+            case ast.BoolOp(values=values):
+                kinds = [self.of(value, depth + 1) for value in values]
+                if Kind.TENSOR in kinds:
+                    return Kind.TENSOR
+                return kinds[0] if len(set(kinds)) == 1 else Kind.UNKNOWN
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return Kind.STATIC if self.of(operand, depth + 1) is Kind.STATIC else Kind.BOOL
+            case ast.UnaryOp(operand=operand):
+                return self.of(operand, depth + 1)
+            case ast.BinOp(left=left, right=right):
+                kinds = [self.of(left, depth + 1), self.of(right, depth + 1)]
+                if Kind.TENSOR in kinds:
+                    return Kind.TENSOR
+                return Kind.UNKNOWN if Kind.UNKNOWN in kinds else kinds[0]
+            case ast.IfExp(body=body):
+                return self.of(body, depth + 1)
+        return Kind.UNKNOWN
+
+    def _compared(self, sides: list[Kind]) -> Kind:
+        if Kind.TENSOR in sides:
+            return Kind.TENSOR
+        if all(side is Kind.STATIC for side in sides):
+            return Kind.STATIC
+        return Kind.UNKNOWN if Kind.UNKNOWN in sides else Kind.BOOL
+
+    def _named(self, node: ast.Name | ast.Attribute, depth: int) -> Kind:
+        fact = self.fact(node)
+        if fact is not None:
+            return _OF_FACTS.get(fact.kind, Kind.STATIC)
+        if isinstance(node, ast.Attribute):
+            if node.attr in _TENSOR_ATTRIBUTES and self.of(node.value, depth + 1) is Kind.TENSOR:
+                return Kind.TENSOR
+            if node.attr in {"ndim", "itemsize", "nbytes"}:
+                return Kind.NUMBER
+            if node.attr in {"shape", "dtype", "device", "training", "is_cuda"}:
+                return Kind.STATIC
+            return Kind.UNKNOWN
+        defined = definition(self.context, node.id)
+        return self.of(defined, depth + 1) if defined is not None else Kind.UNKNOWN
+
+    def _subscript(self, node: ast.Subscript, depth: int) -> Kind:
+        match node.value:
+            case ast.Attribute(attr="shape") | ast.Call(func=ast.Attribute(attr="size")):
+                return Kind.STATIC if isinstance(node.slice, ast.Slice) else Kind.NUMBER
+        fact = self.fact(node.value)
+        if fact is not None and fact.element is not None:
+            return _OF_FACTS.get(fact.element.kind, Kind.STATIC)
+        inner = self.of(node.value, depth + 1)
+        return inner if inner is Kind.TENSOR else Kind.UNKNOWN
+
+    def _call(self, node: ast.Call, depth: int) -> Kind:
+        table = knowledge()
+        name = called(node)
+        if name in table.static:
+            return Kind.STATIC
+        if name == "item" and isinstance(node.func, ast.Attribute):
+            return Kind.BOOL if self.dtype(node.func.value) == "bool" else Kind.NUMBER
+        if name in table.questions:
+            return Kind.BOOL
+        if isinstance(node.func, ast.Name):
+            if name in {"len", "int", "float", "round", "ord", "id"}:
+                return Kind.NUMBER
+            if name in {"bool", "any", "all"}:
+                return Kind.BOOL
+            if name in {"max", "min", "abs", "sum"} and node.args:
+                kinds = [self.of(argument, depth + 1) for argument in node.args]
+                return Kind.TENSOR if Kind.TENSOR in kinds else Kind.NUMBER
+            if name in {"str", "list", "tuple", "dict", "set", "range", "type", "repr"}:
+                return Kind.STATIC
+        if not isinstance(node.func, ast.Attribute):
+            return Kind.UNKNOWN
+        if name in table.numbers:
+            return Kind.STATIC if name in {"size", "stride"} and not node.args and not node.keywords else Kind.NUMBER
+        if is_torch(node.func.value):
+            return Kind.TENSOR
+        receiver = self.of(node.func.value, depth + 1)
+        if name in {"tolist", "split", "chunk", "unbind", "items", "keys", "values", "get"}:
+            return Kind.UNKNOWN
+        if receiver is Kind.TENSOR or (receiver is Kind.UNKNOWN and name in (table.reductions | table.boolean)):
+            return Kind.TENSOR
+        return Kind.UNKNOWN
+
+    def fact(self, node: ast.expr) -> TypeFact | None:
+        """What a run saw under the text of a name, attribute chain or other node."""
+        return type_at(self.context, ast.unparse(node), node)
+
+    def dtype(self, node: ast.expr, depth: int = 0) -> str:
+        """The dtype of a tensor expression (`bool`, `int64`), or `integer`, or empty where nothing tells."""
+        fact = self.fact(node)
+        if fact is not None and fact.kind == "tensor" and fact.dtype:
+            return fact.dtype
+        if depth > _DEEPEST:
+            return ""
+        match node:
+            case ast.Compare():
+                return "bool"
+            case ast.UnaryOp(operand=operand):
+                return self.dtype(operand, depth + 1)
+            case ast.BinOp(left=left, right=right):
+                dtypes = {self.dtype(side, depth + 1) for side in (left, right) if not _is_integer_literal(side)}
+                if isinstance(node.op, (ast.Div, ast.Pow)) or len(dtypes) != 1:
+                    return ""
+                (dtype,) = dtypes
+                return dtype if dtype != "bool" or not any(map(_is_integer_literal, (left, right))) else "int64"
+            case ast.Subscript(value=ast.Call() as call, slice=ast.Constant(value=1)) if _gives_places(call):
+                return "integer"
+            case ast.Attribute(value=ast.Call() as call, attr="indices") if _gives_places(call):
+                return "integer"
+            case ast.Subscript(value=value):
+                return self.dtype(value, depth + 1)
+            case ast.Attribute(value=ast.Name(id="self"), attr=name):
+                buffer = registered_buffer(self.context, name)
+                made = Kinds(buffer[0]).dtype(buffer[1], depth + 1) if buffer is not None else ""
+                return made if is_integer(made) else ""  # one of floats may be converted with its module
+            case ast.Attribute(value=value, attr=attr) if attr in _TENSOR_ATTRIBUTES:
+                return self.dtype(value, depth + 1)
+            case ast.Call():
+                return self._dtype_of_call(node, depth)
+            case ast.Name():
+                defined = definition(self.context, node.id)
+                if defined is not None:
+                    return self.dtype(defined, depth + 1)
+        return ""
+
+    def _dtype_of_call(self, node: ast.Call, depth: int) -> str:
+        table, name, subject, said = knowledge(), called(node), tensor_argument(node), dtype_argument(node)
+        inner = self.dtype(subject, depth + 1) if subject is not None else ""
+        if isinstance(said, ast.Attribute) and said.attr == "dtype":
+            return self.dtype(said.value, depth + 1)
+        if said is not None:
+            return named_dtype(said)
+        if name in table.boolean:
+            return "uint8" if name in {"all", "any"} and inner == "uint8" else "bool"
+        if name in table.literal:
+            return literal_dtype(node.args[0]) if node.args else ""
+        if name in table.integer:
+            of_floats = any(isinstance(a, ast.Constant) and isinstance(a.value, float) for a in node.args)
+            return "" if of_floats else "integer"
+        if name in table.accumulating:
+            return "int64" if is_integer(inner) else ""
+        if name in table.dtypes and not node.args and isinstance(node.func, ast.Attribute):
+            return table.dtypes[name]
+        return inner if name in table.same_dtype and not self._may_promote(node, inner, depth) else ""
+
+    def _may_promote(self, node: ast.Call, dtype: str, depth: int) -> bool:
+        """Whether a further argument may give the result another dtype than `dtype`."""
+        if called(node) not in knowledge().promoting:
+            return False
+        given = [*own_arguments(node), *(k.value for k in node.keywords if k.arg not in _DIMENSIONS)]
+        return not all(_is_integer_literal(value) or self.dtype(value, depth + 1) == dtype for value in given)
+
+    def shape(self, node: ast.expr, depth: int = 0) -> tuple[str, ...] | None:
+        """The sizes of a tensor expression as text; None where nothing tells."""
+        fact = self.fact(node)
+        if fact is not None and fact.kind == "tensor" and fact.shape is not None:
+            return fact.shape
+        if depth > _DEEPEST:
+            return None
+        match node:
+            case ast.Compare(left=left, comparators=[right]) | ast.BinOp(left=left, right=right):
+                shapes = [
+                    () if self.of(side) in (Kind.NUMBER, Kind.BOOL) else self.shape(side, depth + 1)
+                    for side in (left, right)
+                ]
+                if shapes[0] == () or shapes[1] == ():
+                    return shapes[1] if shapes[0] == () else shapes[0]
+                return shapes[0] if shapes[0] == shapes[1] else None
+            case ast.UnaryOp(operand=operand):
+                return self.shape(operand, depth + 1)
+            case ast.Call() if called(node) in knowledge().reductions and reduces_all(node):
+                return ()
+            case ast.Subscript(value=value, slice=ast.Constant(value=int())):
+                inner = self.shape(value, depth + 1)
+                return inner[1:] if inner else None
+            case ast.Name():
+                defined = definition(self.context, node.id)
+                if defined is not None:
+                    return self.shape(defined, depth + 1)
+        return None
+
+
+def is_torch(node: ast.expr) -> bool:
+    """Whether a chain starts at torch or one of its usual module names (`torch.linalg`, `F`)."""
+    if not isinstance(node, (ast.Name, ast.Attribute)):
+        return False
+    inner: ast.expr = node
+    while isinstance(inner, ast.Attribute):
+        inner = inner.value
+    if not isinstance(inner, ast.Name):
+        return False
+    text = ast.unparse(node)
+    return text.split(".")[0] == "torch" or text in {"F", "functional", "nn.functional"}
+
+
+def tensor_argument(node: ast.Call) -> ast.expr | None:
+    """What a method or function is applied to: `x` of `x.sum()` and of `torch.sum(x)`."""
+    if isinstance(node.func, ast.Attribute) and not is_torch(node.func.value):
+        return node.func.value
+    return node.args[0] if node.args else None
+
+
+def own_arguments(node: ast.Call) -> list[ast.expr]:
+    """The positional arguments behind what a method or function is applied to."""
+    subject = tensor_argument(node)
+    return [argument for argument in node.args if argument is not subject]
+
+
+def reduces_all(node: ast.Call) -> bool:
+    """Whether a reduction is over all dimensions: no `dim` is given."""
+    return not own_arguments(node) and not any(k.arg in {"dim", "axis", "keepdim", None} for k in node.keywords)
+
+
+def _gives_places(node: ast.Call) -> bool:
+    """Whether a call gives values and their places: `topk`, `max` along a dimension."""
+    table, name = knowledge(), called(node)
+    return name in table.with_places and not (name in table.reductions and reduces_all(node))
+
+
+def _is_integer_literal(node: ast.expr) -> bool:
+    value = node.operand if isinstance(node, ast.UnaryOp) else node
+    return isinstance(value, ast.Constant) and type(value.value) is int
+
+
+def is_whole(dtype: str) -> bool:
+    """Whether a dtype is one of integers, not of booleans."""
+    return dtype.startswith(("int", "uint"))
+
+
+def is_integer(dtype: str) -> bool:
+    """Whether a dtype is one of integers or booleans."""
+    return dtype.startswith(("int", "uint", "bool"))
+
+
+def definition(context: Context, name: str) -> ast.expr | None:
+    """The value of the one plain assignment to `name` in the site's function; None where there are several."""
+    function = context.site.function
+    if function is None or bindings(function, name) != 1:
+        return None
+    for node in ast.walk(function):
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store):
+            match next(context.site.source.ancestors(node), None):
+                case ast.Assign(targets=[_], value=value) | ast.NamedExpr(value=value):
+                    return value
+                case ast.AnnAssign(value=value):
+                    return value
+    return None

@@ -1,0 +1,139 @@
+"""What the control-flow moves know about operators, read once from rules/rewriting.toml."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from ddelint.diagnostics import Applicability
+from ddelint.rewrite.reading.tables import filled, loaded
+
+
+@dataclass(frozen=True, slots=True)
+class BoundFacts:
+    """The table [bounds] of rewriting.toml."""
+
+    least: frozenset[str]
+    upper: Mapping[str, int]
+    keeps: frozenset[str]
+    picks: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Segments:
+    """The table [segments] of rewriting.toml."""
+
+    reductions: Mapping[str, str]
+    with_places: frozenset[str]
+    constructors: frozenset[str]
+    alike: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class SpareRows:
+    """The table [spare_rows] of rewriting.toml: operator → neutral element."""
+
+    scans: Mapping[str, str]
+    reductions: Mapping[str, str]
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Aliasing:
+    """The table [aliasing] of rewriting.toml."""
+
+    views: frozenset[str]
+    view_prefixes: tuple[str, ...]
+    same: frozenset[str]
+    strides: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Hashing:
+    """The table [hashing] of rewriting.toml."""
+
+    functions: frozenset[str]
+    texts: frozenset[str]
+    methods: frozenset[str]
+    containers: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Beyond:
+    """The table [beyond] of rewriting.toml."""
+
+    moves: tuple[str, ...]
+    questions: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class WithoutTrace:
+    """A rule of the table [without_trace] of rewriting.toml."""
+
+    moves: tuple[str, ...]
+    applicability: Applicability
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """The tables of rewriting.toml; each field is described there."""
+
+    imports: Mapping[str, tuple[str, str]]
+    checks: Mapping[str, str]
+    message_reads: frozenset[str]
+    message_refused: frozenset[str]
+    reductions: frozenset[str]
+    boolean: frozenset[str]
+    integer: frozenset[str]
+    accumulating: frozenset[str]
+    same_dtype: frozenset[str]
+    promoting: frozenset[str]
+    literal: frozenset[str]
+    with_places: frozenset[str]
+    dtypes: Mapping[str, str]
+    numbers: frozenset[str]
+    sized: frozenset[str]
+    shaped: frozenset[str]
+    questions: frozenset[str]
+    static: frozenset[str]
+    random: frozenset[str]
+    impure: frozenset[str]
+    catching: frozenset[str]
+    total: frozenset[str]
+    ranks: frozenset[str]
+    unsafe_gradients: Mapping[str, float]
+    functional: Mapping[str, str]
+    elementwise: frozenset[str]
+    listings: frozenset[str]
+    concatenations: frozenset[str]
+    conversions: frozenset[str]
+    segments: Segments
+    bounds: BoundFacts
+    spare_rows: SpareRows
+    expensive: frozenset[str]
+    aliasing: Aliasing
+    outlining: Mapping[str, str]
+    hashing: Hashing
+    beyond: Beyond
+    without_trace: Mapping[str, WithoutTrace]
+
+
+@cache
+def knowledge() -> Knowledge:
+    """The tables. Raises CatalogError where the file doesn't say what it must."""
+    return loaded("rewriting.toml", _knowledge)
+
+
+def _knowledge(table: dict[str, Any]) -> Knowledge:
+    imports = {name: (module, name) for module, names in table["imports"]["names"].items() for name in names}
+    renamed = {
+        "imports": imports | {module: (module, "") for module in table["imports"]["modules"]},
+        "checks": table["checks"]["by_exception"],
+        "message_reads": table["checks"]["message_reads"],
+        "message_refused": table["checks"]["message_refused"],
+        "unsafe_gradients": table["gradients"]["unsafe"],
+    }
+    flat = (table[section] for section in ("types", "purity", "in_place", "groups", "cost"))
+    return filled(Knowledge, renamed, table, *flat)

@@ -1,0 +1,96 @@
+"""What loops do: the one a site stands in, the tensor that each iteration makes longer, what is read behind it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Container
+from dataclasses import dataclass
+
+from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.reading.knowledge import knowledge
+from ddelint.rewrite.reading.names import called, enclosing_block, is_pure, names_read, names_written
+from ddelint.rewrite.reading.regions import live_behind
+
+
+def surrounding_for(context: Context) -> ast.For | None:
+    """The `for` that the site's statement is, or stands in."""
+    statement = context.site.statement
+    for node in (statement, *context.site.source.ancestors(statement)):
+        if isinstance(node, ast.For):
+            return node
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            return None
+    return None
+
+
+def for_over_result(context: Context) -> ast.For | None:
+    """The one `for` that goes through what the site's statement assigns to a name."""
+    match context.site.statement, context.site.function:
+        case ast.Assign(targets=[ast.Name(id=name)]), ast.FunctionDef() as function:
+            loops = [node for node in ast.walk(function) if isinstance(node, ast.For) and name in names_read(node.iter)]
+            return loops[0] if len(loops) == 1 else None
+    return None
+
+
+def is_read_behind(context: Context, name: str, statement: ast.stmt) -> bool:
+    """Whether what `statement` leaves in a name may be read later; so it is taken to be outside of a function."""
+    return context.site.function is None or name in live_behind(context.site.source, statement)
+
+
+def value_before(context: Context, name: str, statement: ast.stmt) -> ast.expr | None:
+    """The value of the last plain assignment to `name` before `statement` in the same block."""
+    block = enclosing_block(context.site.source, statement)
+    for earlier in reversed(block[: block.index(statement)]):
+        match earlier:
+            case ast.Assign(targets=[ast.Name(id=target)], value=value) if target == name:
+                return value
+        if name in names_written(earlier):
+            return None
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """`name = torch.cat((name, …), dim=dimension)`."""
+
+    name: str
+    dimension: ast.expr | None
+
+
+def grown_tensor(node: ast.AST) -> Grown | None:
+    """What an assignment makes longer, where it does."""
+    match node:
+        case ast.Assign(
+            targets=[ast.Name(id=name)],
+            value=ast.Call(
+                args=[ast.Tuple(elts=[ast.Name(id=read), *_]) | ast.List(elts=[ast.Name(id=read), *_]), *rest],
+                keywords=keywords,
+            ) as call,
+        ) if read == name and called(call) in knowledge().concatenations:
+            dimensions = [*rest, *(keyword.value for keyword in keywords if keyword.arg in {"dim", "axis"})]
+            if len(dimensions) == len(keywords) + len(rest) < 2:
+                return Grown(name, dimensions[0] if dimensions else None)
+    return None
+
+
+def computed_once(loop: ast.For | ast.While, names: Container[str]) -> dict[str, ast.expr]:
+    """Names to which a loop gives one value only, not from themselves, and which it computes of some `names`."""
+    stores = [node.id for node in ast.walk(loop) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+    found: dict[str, ast.expr] = {}
+    for statement in loop.body:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if is_pure(value) and stores.count(name) == 1:
+                read = names_read(value)
+                if name not in read and any(one in names or one in found for one in read):
+                    found[name] = value
+    return found
+
+
+def appended(loop: ast.For | ast.While) -> set[str]:
+    """Names of lists that a loop appends to."""
+    return {
+        node.func.value.id
+        for node in ast.walk(loop)
+        if isinstance(node, ast.Call) and called(node) == "append"
+        if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name)
+    }

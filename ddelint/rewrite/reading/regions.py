@@ -1,0 +1,212 @@
+"""What a run of statements reads, gives and changes, as a function of its own would."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from ddelint.rewrite.reading.knowledge import knowledge
+from ddelint.rewrite.reading.names import called, changes_in_place, enclosing_block, names_read, names_written
+from ddelint.source import SourceFile
+
+
+def may_alias(node: ast.expr) -> bool:
+    """Whether a value may share memory with something that it was made from."""
+    match node:
+        case ast.BinOp() | ast.Compare() | ast.UnaryOp(op=ast.USub() | ast.Invert()):
+            return False
+        case ast.Call():
+            return isinstance(node.func, ast.Name) or gives_view(node) or called(node).endswith("_")
+    return True
+
+
+def gives_view(node: ast.Call) -> bool:
+    """Whether a call gives its operand again, or a view of it, by its name."""
+    name, aliasing = called(node), knowledge().aliasing
+    return name in aliasing.views | aliasing.same or name.startswith(aliasing.view_prefixes)
+
+
+def separate_names(body: Sequence[ast.stmt]) -> set[str]:
+    """Names whose last value in `body` is certainly a tensor of its own, not a view of something from outside."""
+    found: set[str] = set()
+    for statement in body:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if not may_alias(value):
+                found.add(name)
+            case ast.AugAssign(target=ast.Name(id=name)) if name in found:
+                pass
+            case _:
+                found -= names_written(statement)
+    return found
+
+
+def changed_in_place(body: Sequence[ast.stmt]) -> set[str]:
+    """Roots of what the statements change in place, but for names that were given a value of their own before."""
+    found: set[str] = set()
+    own: set[str] = set()
+    for statement in body:
+        found |= _changed(statement) - own
+        own |= separate_names([statement])
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.List() | ast.Dict() | ast.Set() | ast.ListComp()):
+                own.add(name)
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=ast.Attribute(attr=attr))) if (
+                attr.startswith("new_") or attr.endswith("_like") or attr == "clone"
+            ):
+                own.add(name)
+    return found
+
+
+def _changed(statement: ast.stmt) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(statement):
+        match node:
+            case ast.Subscript(ctx=ast.Store() | ast.Del(), value=value):
+                found.add(_root(value))
+            case ast.AugAssign(target=ast.Name(id=name)):
+                found.add(name)
+            case ast.Call(func=ast.Attribute(value=value, attr=method)):
+                if method in _LIST_METHODS or changes_in_place(method):
+                    found.add(_root(value))
+    return found
+
+
+_LIST_METHODS = frozenset(("append", "extend", "insert", "pop", "update", "clear", "remove", "setdefault"))
+
+
+def _root(node: ast.expr) -> str:
+    """The name at the start of a chain of attributes and subscripts; the text where there is none."""
+    inner = node
+    while isinstance(inner, ast.Subscript):
+        inner = inner.value
+    return inner.id if isinstance(inner, ast.Name) else ast.unparse(inner)
+
+
+def assigned_on_every_way(body: Sequence[ast.stmt]) -> set[str]:
+    """Names that have a value once `body` has run, whichever way it went."""
+    found: set[str] = set()
+    for statement in body:
+        match statement:
+            case ast.If(body=then, orelse=otherwise):
+                arms = [assigned_on_every_way(arm) for arm in (then, otherwise) if not _leaves(arm)]
+                if arms:
+                    found |= set.intersection(*arms)
+            case ast.With(body=inner, items=items):
+                found |= assigned_on_every_way(inner)
+                found |= {n for item in items if item.optional_vars for n in names_written(item.optional_vars)}
+            case ast.Assign() | ast.AnnAssign(value=ast.expr()):
+                found |= names_written(statement)
+    return found
+
+
+def free_names(body: Sequence[ast.stmt]) -> set[str]:
+    """Names that `body` may read before it has given them a value."""
+    free: set[str] = set()
+    _collect_free(body, frozenset(), free)
+    return free
+
+
+def live_behind(source: SourceFile, statement: ast.stmt) -> set[str]:
+    """Names whose value behind `statement` may still be read in its function, on another turn of a loop included."""
+    live: set[str] = set()
+    given: set[str] = set()
+    node: ast.AST = statement
+    while isinstance(node, ast.stmt) and not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        block = enclosing_block(source, node)
+        rest = block[block.index(node) + 1 :]
+        live |= free_names(rest) - given
+        given |= assigned_on_every_way(rest)
+        parent = source.parents.get(node)
+        if isinstance(parent, (ast.For, ast.While, ast.AsyncFor)):
+            live |= free_names([parent]) - (given if node not in parent.orelse else set())
+            given = set()
+        elif isinstance(parent, ast.Try):
+            live |= free_names([*(s for handler in parent.handlers for s in handler.body), *parent.finalbody])
+        elif isinstance(parent, ast.ExceptHandler):
+            parent = source.parents.get(parent)
+        if parent is None:
+            break
+        node = parent
+    return live
+
+
+def _collect_free(body: Sequence[ast.stmt], given: frozenset[str], free: set[str]) -> frozenset[str]:
+    """Add what `body` reads unasked-for to `free`; gives the names that have a value behind it."""
+    for statement in body:
+        match statement:
+            case ast.If(test=test, body=then, orelse=otherwise):
+                free |= _reads(test) - given
+                ends = [(arm, _collect_free(arm, given, free)) for arm in (then, otherwise)]
+                staying = [names for arm, names in ends if not _leaves(arm)]
+                if staying:
+                    given = frozenset.intersection(*staying)
+            case ast.For(iter=head) | ast.While(test=head):
+                free |= _reads(head) - given
+                bound = names_written(statement.target) if isinstance(statement, ast.For) else set()
+                _collect_free(statement.body, given | bound, free)
+                _collect_free(statement.orelse, given, free)
+            case ast.With(items=items, body=inner):
+                for item in items:
+                    free |= _reads(item.context_expr) - given
+                    given |= names_written(item.optional_vars) if item.optional_vars is not None else set()
+                given = _collect_free(inner, given, free)
+            case ast.Try(body=inner, handlers=handlers, orelse=otherwise, finalbody=final):
+                behind = _collect_free(inner, given, free)
+                _collect_free(otherwise, behind, free)
+                for handler in handlers:
+                    free |= _reads(handler.type) - given if handler.type is not None else set()
+                    _collect_free(handler.body, given, free)
+                _collect_free(final, given, free)
+            case _:
+                free |= _reads(statement) - given
+                if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
+                    free |= {statement.target.id} - given
+                given |= names_written(statement)
+    return given
+
+
+def _reads(node: ast.AST) -> set[str]:
+    return names_read(node) - bound_inside([node])
+
+
+def _leaves(body: Sequence[ast.stmt]) -> bool:
+    return bool(body) and isinstance(body[-1], (ast.Return, ast.Raise, ast.Break, ast.Continue))
+
+
+def ends_in_return(body: Sequence[ast.stmt]) -> bool:
+    """Whether every way through `body` ends in a return or an exception."""
+    match body[-1] if body else None:
+        case ast.Return() | ast.Raise():
+            return True
+        case ast.If(body=then, orelse=otherwise):
+            return ends_in_return(then) and ends_in_return(otherwise)
+        case ast.With(body=inner):
+            return ends_in_return(inner)
+    return False
+
+
+def leaves_a_loop(statement: ast.stmt) -> bool:
+    """Whether a break or continue in `statement` is about a loop around it."""
+    pending: list[ast.AST] = [statement]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, (ast.Break, ast.Continue)):
+            return True
+        if isinstance(node, (ast.For, ast.While, ast.AsyncFor)):
+            pending.extend(node.orelse)
+            continue
+        pending.extend(ast.iter_child_nodes(node))
+    return False
+
+
+def bound_inside(body: Sequence[ast.AST]) -> set[str]:
+    """Names that comprehensions and lambdas in `body` bind for themselves."""
+    found: set[str] = set()
+    for statement in body:
+        for node in ast.walk(statement):
+            match node:
+                case ast.comprehension(target=target):
+                    found |= {inner.id for inner in ast.walk(target) if isinstance(inner, ast.Name)}
+                case ast.Lambda(args=arguments):
+                    found |= {inner.arg for inner in ast.walk(arguments) if isinstance(inner, ast.arg)}
+    return found

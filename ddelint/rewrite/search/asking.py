@@ -1,0 +1,256 @@
+"""What the search asks of a worker session and of the moves; each answer is had once."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from ddelint.catalog import rule
+from ddelint.diagnostics import Claim, Diagnostic, Question, Refusal, TypeFact
+from ddelint.protocol import LOWERING, Comparison, Compilation, Decision, Overlay, TraceResult
+from ddelint.rewrite.candidate import MOVES, Candidate, Context
+from ddelint.rewrite.moves import load_moves
+from ddelint.rewrite.reading.bindings import moved_row
+from ddelint.rewrite.reading.callers import keeps_nothing_for_numbers, other_callers
+from ddelint.rewrite.reading.knowledge import knowledge
+from ddelint.rewrite.search import last_resort
+from ddelint.rewrite.search.history import History
+from ddelint.rewrite.search.steps import VALIDATION, Key, State, key_of
+from ddelint.sites import locate
+from ddelint.source import SourceFile
+
+QUICK_SAMPLES = 16
+"""Inputs for deciding on a candidate; the final program is run on all samples."""
+CLAIM_RANK = {claim: rank for rank, claim in enumerate(Claim)}
+
+
+class Prover(Protocol):
+    """What the search asks of a worker session (ddelint.trace.session.Session)."""
+
+    def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult: ...
+
+    def compare(self, overlay: Overlay, decisions: tuple[Decision, ...], samples: int, quick: bool) -> Comparison: ...
+
+    def compile(self, overlay: Overlay, targets: tuple[str, ...], samples: int, backend: str) -> Compilation: ...
+
+
+class Asking:
+    """The session of one entry, its answers remembered by text, and the moves' candidates for a question.
+
+    `diagnose` turns a question on a current text into a diagnostic there.
+    """
+
+    def __init__(
+        self,
+        prover: Prover,
+        originals: Mapping[str, SourceFile],
+        targets: tuple[str, ...],
+        *,
+        samples: int,
+        diagnose: Callable[[Question, SourceFile], Diagnostic],
+        types: Mapping[str, Mapping[str, TypeFact]],
+    ) -> None:
+        self.prover = prover
+        self.originals = originals
+        self.targets = targets
+        self.samples = samples
+        self._diagnose = diagnose
+        self._types = types
+        self._traces: dict[tuple[tuple[str, str], ...], TraceResult] = {}
+        self._lowered: dict[tuple[tuple[str, str], ...], Compilation] = {}
+        self._verified: dict[tuple[tuple[str, str], ...], Compilation] = {}
+        self._comparisons: dict[tuple[object, ...], Comparison] = {}
+        load_moves()
+
+    def diagnosed(self, history: History, question: Question) -> Diagnostic:
+        """The finding of a question on a current text, there."""
+        return self._diagnose(question, history.current(question.span.filename))
+
+    def asked(self, history: History) -> list[Question]:
+        """The questions of a trace in the files that are ours."""
+        return [q for q in self.trace(history).questions if q.span.filename in self.originals]
+
+    def compile(self, history: History, backend: str = "eager", targets: tuple[str, ...] | None = None) -> Compilation:
+        """The program through its targets, by a backend that generates no code, on few samples."""
+        wanted = self.targets if targets is None else targets
+        return self.prover.compile(history.overlay, wanted, QUICK_SAMPLES, backend)
+
+    def goes_through(self, history: History) -> bool:
+        """Whether a program can be exported or compiled: by one target, at least."""
+        compilation = self.compile(history)
+        passed = [result.ok and not result.mismatches for result in compilation.results]
+        return compilation.failure is None and any(passed)
+
+    def trace(self, history: History) -> TraceResult:
+        """Every path of a program, and what it asks."""
+        key = tuple(sorted(history.overlay.items()))
+        if key not in self._traces:
+            self._traces[key] = self.prover.trace(history.overlay)
+        return self._traces[key]
+
+    def asks_anything(self, history: History) -> bool:
+        """Whether a program asks, or cannot be traced; its first question is enough to know."""
+        key = tuple(sorted(history.overlay.items()))
+        traced = self._traces.get(key) or self.prover.trace(history.overlay, first=True)
+        if not traced.questions:
+            self._traces[key] = traced
+        if not any(q.span.filename in self.originals for q in traced.questions):
+            traced = self.trace(history)
+        asking = (q for q in traced.questions if q.kind != "other" and q.span.filename in self.originals)
+        return traced.failure is not None or any(asking)
+
+    def verify(self, history: History) -> Compilation:
+        """The program through every target, by Inductor, on all samples."""
+        key = tuple(sorted(history.overlay.items()))
+        if key not in self._verified:
+            self._verified[key] = self.prover.compile(history.overlay, self.targets, self.samples, "inductor")
+        return self._verified[key]
+
+    def lower(self, history: History) -> Compilation:
+        """What Inductor asks where everything before it goes through; it can ask only about numbers of run time."""
+        key = tuple(sorted(history.overlay.items()))
+        if key not in self._lowered:
+            wanted = "compile" in self.targets and self.trace(history).unbacked
+            self._lowered[key] = (
+                self.prover.compile(history.overlay, ("compile",), 0, LOWERING) if wanted else Compilation(results=())
+            )
+        return self._lowered[key]
+
+    def compare(self, history: History, decisions: tuple[Decision, ...], samples: int, *, quick: bool) -> Comparison:
+        """A program against the original, in eager and on the path that tracing takes."""
+        unique = tuple(dict.fromkeys(decisions))
+        overlay = history.overlay
+        key = (tuple(sorted(overlay.items())), frozenset(unique), samples, quick)
+        if key not in self._comparisons:
+            self._comparisons[key] = self.prover.compare(overlay, unique, samples, quick)
+        return self._comparisons[key]
+
+    def still_validates(self, history: History) -> bool:
+        """Whether a check of the program's own is still asked about."""
+        return any(self.diagnosed(history, question).code == VALIDATION for question in self.asked(history))
+
+    def candidates(self, history: History, question: Question, diagnostic: Diagnostic) -> Iterator[Candidate]:
+        """The candidates of the moves that the rule lists: by claim, then in the rule's order."""
+        context = self.context(history, question, diagnostic)
+        if context is not None:
+            yield from _in_order(rule(diagnostic.code).moves, context)
+
+    def further_candidates(self, history: History, question: Question, diagnostic: Diagnostic) -> Iterator[Candidate]:
+        """The candidates of all other moves, here and where a caller decides by what this function gives."""
+        own = rule(diagnostic.code).moves
+        if not own or question.joint or question.kind not in knowledge().beyond.questions:
+            return
+        context = self.context(history, question, diagnostic)
+        if context is not None:
+            yield from _in_order([name for name in knowledge().beyond.moves if name not in own], context)
+        for context in self._callers(history, question, diagnostic):
+            if context.site.decision is not None:
+                yield from _in_order(knowledge().beyond.moves, context)
+
+    def other_callers(self, history: History, question: Question, candidate: Candidate) -> str:
+        """Who else calls the function that a candidate rewrites, without having been run; empty where nobody does."""
+        site = locate(history.current(question.span.filename), question.span)
+        if site is None or candidate.claim is Claim.GENERAL_PATH or not keeps_nothing_for_numbers(candidate):
+            return ""
+        return other_callers(site, {key.partition("::")[2] for key in self._types})
+
+    def last_resort_candidates(
+        self, history: History, question: Question, diagnostic: Diagnostic, refused: list[Refusal]
+    ) -> Iterator[Candidate]:
+        """What takes the region out of the program, once everything else was refused.
+
+        Where nothing around the question can be (a helper on NumPy's arrays), what calls it may be.
+        """
+        context = self.context(history, question, diagnostic)
+        if context is not None:
+            yield from last_resort.candidates(context, refused)
+        for context in self._callers(history, question, diagnostic):
+            yield from last_resort.candidates(context, refused)
+
+    def _callers(self, history: History, question: Question, diagnostic: Diagnostic) -> Iterator[Context]:
+        """Where the functions that ask are called, the innermost first."""
+        callers = [f.span for f in question.frames if f.inside and f.span.filename in self.originals]
+        for span in reversed(callers):
+            if not span.overlaps(question.span):
+                context = self.context(history, replace(question, span=span, types={}), diagnostic)
+                if context is not None:
+                    yield context
+
+    def context(self, history: History, question: Question, diagnostic: Diagnostic) -> Context | None:
+        """What the moves may ask about a question; None where its place is not found."""
+        source = history.current(question.span.filename)
+        site = locate(source, question.span)
+        if site is None:
+            return None
+        function = site.function.name if site.function is not None else ""
+        return Context(
+            site=site,
+            diagnostic=diagnostic,
+            kind=question.kind,
+            types={**self._eager_types(history, source.filename, function), **question.types},
+            read=history.current,
+            detail=question.detail,
+            operator=question.operator,
+            targets=self.targets,
+            asked=tuple(q.span for q in self.asked(history) if q.span.filename == source.filename),
+            fake=question.fake,
+        )
+
+    def _eager_types(self, history: History, filename: str, function: str) -> Mapping[str, TypeFact]:
+        for key, types in self._types.items():
+            name, _, qualified = key.partition("::")
+            if name == filename and qualified.rpartition(".")[2] == function:
+                return {moved_row(text, lambda row: history.row(filename, row)): fact for text, fact in types.items()}
+        return {}
+
+    def still_asks(self, state: State, history: History, question: Question, key: Key, number: int) -> str:
+        """Why the candidate does not clear the question; empty where it does."""
+        traced = self.trace(history)
+        if traced.failure is not None:
+            return f"could not be traced: {traced.failure.message}"
+        asking = [q for q in self.asked(history) if q.kind != "other"]
+        known = [key_of(state.history, q) for q in self.asked(state.history) if q.kind != "other"]
+        now = [key_of(history, q) for q in asking]
+        if question.kind == "other" and any(key_of(history, q) == key for q in traced.questions if q.kind == "other"):
+            return f"tracing still stops here: {question.detail}"
+        if key in now:
+            return f"the compiler still asks `{question.expression}`"
+        touched = history.touched(number)
+        for new, new_key in zip(asking, now):
+            if new_key not in known and new.kind == "fake":
+                return f"the fake kernel disagrees with the real one: {new.detail}"
+            if new_key not in known and any(span.contains(new.span) for span in touched):
+                return f"the rewritten code asks `{new.expression}`"
+        reaches = question.kind != "other" or question.asks
+        if reaches and "export" not in question.asks and not question.joint and not asking:
+            if "inductor" in question.asks:
+                compilation = self.lower(history)
+            else:
+                compilation = self.prover.compile(history.overlay, question.asks, 0, "eager")
+            for result in compilation.results:
+                for left in result.questions:
+                    if left.span.filename in self.originals and key_of(history, left) == key:
+                        return f"{result.target} still asks `{question.expression}`"
+                    if any(span.contains(left.span) for span in touched):
+                        return f"{result.target} does not take the rewritten code: {left.detail or left.expression}"
+        return ""
+
+
+def _in_order(names: Sequence[str], context: Context) -> list[Candidate]:
+    """What the moves offer: by claim, then in the order of `names`."""
+    found = [candidate for name in names for candidate in _proposed(name, context)]
+    return sorted(found, key=lambda candidate: (CLAIM_RANK[candidate.claim], not candidate.preferred))
+
+
+def _proposed(name: str, context: Context) -> list[Candidate]:
+    """What a move offers. A move that trips over code of a kind that nobody thought of must not end the search."""
+    try:
+        return list(MOVES[name](context)) if name in MOVES else []
+    except Exception as error:
+        if os.environ.get("DDELINT_DEBUG"):
+            raise
+        warnings.warn(f"the move {name} failed: {type(error).__name__}: {error}", stacklevel=2)
+        return []

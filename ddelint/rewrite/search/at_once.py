@@ -1,0 +1,83 @@
+"""All questions of one trace fixed at once, by the first candidate of each that may be safe."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ddelint.diagnostics import Diagnostic
+from ddelint.rewrite.search.asking import Asking
+from ddelint.rewrite.search.judging import Judging
+from ddelint.rewrite.search.steps import Key, Proposal, State, decisions_of, is_settled, key_of
+from ddelint.rewrite.search.together import fit_together
+from ddelint.rewrite.search.trying import Trying
+
+
+class AtOnce:
+    """Fixes what is asked together, as one program.
+
+    The program that is judged is thus the one that is kept, and a file takes as many rounds as sites hide behind
+    others, not as many as there are sites. What doesn't hold is tried in halves, and at last each on its own.
+    """
+
+    def __init__(self, asking: Asking, judging: Judging, trying: Trying, wanted: Callable[[Diagnostic], bool]) -> None:
+        self._asking, self._judging, self._trying, self._wanted = asking, judging, trying, wanted
+        self._alone: set[Key] = set()
+        """Questions whose first candidate did not hold together with those of others."""
+        self._postponed: set[Key] = set()
+        """Questions that wait until others are fixed together, or not."""
+        self._is_over = False
+        """Whether the one round that is left when time is over has been had."""
+
+    def proposals(self, state: State, *, late: bool) -> list[Proposal]:
+        """What to try together now; nothing where that is no use.
+
+        Once it is `late`, what the text alone makes safe, and that once: no other candidate is looked at any more.
+        """
+        if late:
+            found = [] if self._is_over else self._proposals(state, settled=True)
+            self._is_over = True
+            return found
+        found = self._proposals(state)
+        if len(found) < 2 and self._postponed:
+            self._postponed.clear()
+            found = self._proposals(state)
+        return found if len(found) > 1 else []
+
+    def fix(self, state: State, proposals: list[Proposal]) -> None:
+        """Try the proposals as one program; those that do not hold wait, or are tried on their own."""
+        guilty = self._trying.together(state, proposals)
+        if guilty is None:
+            half = max(2, len(proposals) // 2)
+            if len(proposals) <= 2:
+                self._alone.update(proposal.key for proposal in proposals)
+            self._postponed.update(proposal.key for proposal in proposals[half:])
+        elif guilty:
+            self._alone.update(guilty)
+        else:
+            self._postponed.clear()
+
+    def _proposals(self, state: State, *, settled: bool = False) -> list[Proposal]:
+        """The first candidate that may be safe of each question, as far as they can stand in one text."""
+        found: list[Proposal] = []
+        for question in self._asking.asked(state.history):
+            if question.kind == "other":
+                continue
+            key = key_of(state.history, question)
+            if key in state.given_up or (not settled and key in self._alone | self._postponed):
+                continue
+            diagnostic = self._asking.diagnosed(state.history, question)
+            if not self._wanted(diagnostic.relocated(state.history.home)):
+                continue
+            offered = self._asking.candidates(state.history, question, diagnostic)
+            candidate = next((one for one in offered if self._trying.may_be_safe(key, one)), None)
+            is_safe_by_text = candidate is not None and is_settled(state.history, candidate, diagnostic)
+            called_elsewhere = candidate is not None and self._asking.other_callers(state.history, question, candidate)
+            if candidate is None or called_elsewhere or (settled and not is_safe_by_text):
+                self._alone.add(key)
+                continue
+            decisions = decisions_of(state.history, candidate, question, self._asking.asked(state.history))
+            if not is_safe_by_text and any(decision.key in self._judging.one_sided for decision in decisions):
+                self._alone.add(key)
+            elif fit_together([proposal.candidate for proposal in found], candidate, state.history.current):
+                found.append(Proposal(self._trying.next_number(), key, question, diagnostic, candidate, decisions))
+        return found

@@ -1,0 +1,184 @@
+"""The texts of a search: every change with its position, so that one can be taken back and spans mapped home."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from ddelint.diagnostics import Edit, Span
+from ddelint.rewrite.candidate import Import
+from ddelint.rewrite.writing.edits import minimal_edits
+from ddelint.rewrite.writing.imports import EngineError, import_edits
+from ddelint.source import SourceFile
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """`old` at character `start` of the text before became `new`; `step` numbers the fix it belongs to."""
+
+    filename: str
+    start: int
+    old: str
+    new: str
+    step: int
+
+    @property
+    def growth(self) -> int:
+        """Characters that the change added (negative: removed)."""
+        return len(self.new) - len(self.old)
+
+
+class History:
+    """A set of files and the changes made to them, in order. Immutable: every method gives a new one."""
+
+    def __init__(self, originals: Mapping[str, SourceFile], changes: Sequence[Change] = ()) -> None:
+        self._originals = originals
+        self.changes = tuple(changes)
+        self._current: dict[str, SourceFile] = {}
+
+    def current(self, filename: str) -> SourceFile:
+        """The file as it is after all changes. Raises KeyError for a file that is not part of the search."""
+        if filename not in self._current:
+            original = self._originals[filename]
+            text = original.text
+            for change in self.changes:
+                if change.filename == filename:
+                    text = text[: change.start] + change.new + text[change.start + len(change.old) :]
+            self._current[filename] = (
+                original if text == original.text else SourceFile(filename, text, original.encoding)
+            )
+        return self._current[filename]
+
+    def original(self, filename: str) -> SourceFile:
+        """The file as it was on disk."""
+        return self._originals[filename]
+
+    @property
+    def overlay(self) -> dict[str, str]:
+        """New text of every file that differs from the disk."""
+        names = sorted({change.filename for change in self.changes})
+        return {
+            name: self.current(name).text for name in names if self.current(name).text != self._originals[name].text
+        }
+
+    def add(self, edits: Sequence[Edit], step: int) -> History:
+        """The history after `edits` (spans on the current texts; none overlap; at one place they keep their order)."""
+        added: list[Change] = []
+        in_order = sorted(edits, key=lambda e: e.span)
+        for edit in in_order[::-1]:
+            source = self.current(edit.span.filename)
+            start = source.offset(edit.span.row, edit.span.column)
+            added.append(Change(source.filename, start, source.segment(edit.span), edit.content, step))
+        return History(self._originals, (*self.changes, *added))
+
+    def without(self, step: int) -> History | None:
+        """The history in which `step` never happened; None where a later change rests on it."""
+        changes: tuple[Change, ...] | None = self.changes
+        while changes is not None:
+            index = next((i for i in reversed(range(len(changes))) if changes[i].step == step), None)
+            if index is None:
+                return History(self._originals, changes)
+            changes = _remove(changes, index)
+        return None
+
+    def home(self, span: Span) -> Span:
+        """A span of the current text, on the original text (inside new text: the place it replaced)."""
+        if span.filename not in self._originals or not any(c.filename == span.filename for c in self.changes):
+            return span
+        now, then = self.current(span.filename), self._originals[span.filename]
+        start = self._back(span.filename, now.offset(span.row, span.column), at_end=False)
+        end = max(start, self._back(span.filename, now.offset(span.end_row, span.end_column), at_end=True))
+        return Span(span.filename, *then.position(start), *then.position(end))
+
+    def forward(self, span: Span) -> Span:
+        """A span of the original text, on the current text (inside replaced text: the whole replacement)."""
+        if not any(change.filename == span.filename for change in self.changes):
+            return span
+        then, now = self._originals[span.filename], self.current(span.filename)
+        start, end = then.offset(span.row, span.column), then.offset(span.end_row, span.end_column)
+        for change in self.changes:
+            if change.filename != span.filename:
+                continue
+            old_end = change.start + len(change.old)
+            if old_end <= start:
+                start, end = start + change.growth, end + change.growth
+            elif change.start < end:
+                start = min(start, change.start)
+                end = max(end, old_end) + change.growth
+        return Span(span.filename, *now.position(start), *now.position(max(start, end)))
+
+    def moved(self, span: Span, since: History) -> Span:
+        """A span of the texts of `since`, which this history goes on from, on the current text."""
+        texts = {span.filename: since.current(span.filename)}
+        return History(texts, self.changes[len(since.changes) :]).forward(span)
+
+    def row(self, filename: str, row: int) -> int:
+        """Where a row of the original text stands in the current one."""
+        return self.forward(Span(filename, row, 1, row, 1)).row
+
+    def _back(self, filename: str, offset: int, *, at_end: bool) -> int:
+        for change in reversed(self.changes):
+            if change.filename != filename:
+                continue
+            if offset >= change.start + len(change.new):
+                offset -= change.growth
+            elif offset > change.start:
+                offset = change.start + (len(change.old) if at_end else 0)
+        return offset
+
+    def touched(self, step: int) -> tuple[Span, ...]:
+        """Where the changes of `step` stand in the current texts."""
+        spans = []
+        for index, change in enumerate(self.changes):
+            if change.step != step:
+                continue
+            start, end = change.start, change.start + len(change.new)
+            for later in self.changes[index + 1 :]:
+                if later.filename != change.filename:
+                    continue
+                if later.start + len(later.old) <= start:
+                    start, end = start + later.growth, end + later.growth
+                elif later.start < end:
+                    end = max(end + later.growth, start)
+            source = self.current(change.filename)
+            spans.append(Span(change.filename, *source.position(start), *source.position(end)))
+        return tuple(spans)
+
+
+def _remove(changes: tuple[Change, ...], index: int) -> tuple[Change, ...] | None:
+    gone = changes[index]
+    kept = list(changes[:index])
+    start, end = gone.start, gone.start + len(gone.new)
+    for later in changes[index + 1 :]:
+        if later.filename != gone.filename:
+            kept.append(later)
+        elif later.start + len(later.old) <= start and (later.start, later.old) != (start, ""):
+            kept.append(later)
+            start, end = start + later.growth, end + later.growth
+        elif later.start >= end:
+            kept.append(Change(later.filename, later.start - gone.growth, later.old, later.new, later.step))
+        else:
+            return None
+    return tuple(kept)
+
+
+def fix_edits(history: History, step: int, imports: Sequence[Import] = ()) -> tuple[Edit, ...]:
+    """The edits of one step against the original texts, as if it were the only one.
+
+    Where it rests on another step, that one's edits come along. `imports` (the step's own) are added where an earlier
+    step had brought them.
+    """
+    alone = history
+    for other in sorted({change.step for change in history.changes} - {step}, reverse=True):
+        alone = alone.without(other) or alone
+    edits: list[Edit] = []
+    first = next((change.filename for change in history.changes if change.step == step), None)
+    for filename in dict.fromkeys(change.filename for change in alone.changes):
+        text = alone.current(filename).text
+        if filename == first and imports:
+            changed = SourceFile(filename, text)
+            with suppress(EngineError):
+                text = changed.apply(import_edits(changed, imports))
+        edits += minimal_edits(alone.original(filename), text)
+    return tuple(edits)

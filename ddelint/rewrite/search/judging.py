@@ -1,0 +1,189 @@
+"""Whether rewritten programs agree with the original, on few inputs or all, and which fix is to blame where not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+
+from ddelint.diagnostics import Claim
+from ddelint.protocol import Comparison, Compilation, Decision
+from ddelint.rewrite.candidate import Candidate
+from ddelint.rewrite.search import verdict
+from ddelint.rewrite.search.asking import CLAIM_RANK, QUICK_SAMPLES, Asking
+from ddelint.rewrite.search.history import History
+from ddelint.rewrite.search.reporting import tells, unseen
+from ddelint.rewrite.search.steps import State, Step
+
+PROBES = 2
+"""Inputs on which a candidate for a program that takes long is tried first: most wrong ones show at once."""
+SLOW_SECONDS, FULL_SECONDS = 3.0, 30.0
+"""What a comparison may take before its program counts as one that takes long; and what deciding may cost."""
+
+
+_SUSPICION = (Claim.GENERAL_PATH, Claim.RESTRUCTURED, Claim.EQUIVALENT)
+"""Whose fix is doubted first where compiled code does not do what eager does."""
+_REFUSES = "refuses inputs that eager takes"
+
+
+class Extent(Enum):
+    """On how many inputs a candidate is judged."""
+
+    FEW = "few"
+    BOTH_SIDES = "few, and more where these show one side only"
+    FEW_THEN_ALL = "few, then all that can be afforded"
+    ALL = "at once all, as at the end, unless the program takes long"
+
+
+class Judging:
+    """Judges candidates and whole programs of one entry."""
+
+    def __init__(self, asking: Asking) -> None:
+        self._asking = asking
+        self._is_slow = False
+        """Whether running the program takes so long that a wrong candidate should show on fewer inputs."""
+        self.unsettled: set[int] = set()
+        """Steps of whose decisions a few inputs showed one side only: the comparison at the end settles these."""
+        self.one_sided: set[str] = set()
+        """Decisions of the original that all samples together showed from one side only."""
+
+    def agreement(
+        self,
+        state: State,
+        history: History,
+        added: Sequence[Candidate],
+        decisions: tuple[Decision, ...],
+        claim: Claim,
+        extent: Extent,
+    ) -> tuple[Comparison, str]:
+        """The original against the program with new candidates, and what refutes them."""
+        new, earlier = decisions, tuple(decision for step in state.steps for decision in step.decisions)
+        decisions = earlier + new
+        candidates = [*added, *(step.candidate for step in state.steps)]
+
+        def judged(comparison: Comparison) -> Comparison:
+            counting = self._judged(candidates, comparison)
+            waiting = verdict.before_later_checks(counting)
+            return waiting if waiting is not counting and self._asking.still_validates(history) else counting
+
+        at_once = extent is Extent.ALL and not self._is_slow
+        for samples in (
+            (self._asking.samples,) if at_once else (PROBES, QUICK_SAMPLES) if self._is_slow else (QUICK_SAMPLES,)
+        ):
+            comparison = judged(self._asking.compare(history, decisions, samples, quick=not at_once))
+            if comparison.failure is not None:
+                return comparison, f"could not be run: {comparison.failure.message}"
+            refuted = verdict.refutation(comparison, claim)
+            if refuted:
+                return comparison, refuted
+        self._is_slow = comparison.seconds > SLOW_SECONDS and not at_once
+        affordable = int(QUICK_SAMPLES * FULL_SECONDS / max(comparison.seconds, 0.1))
+        unreached = {decision.key for decision, _ in verdict.unreached(comparison, new)}
+        one_sided = extent is Extent.BOTH_SIDES and unreached - self.one_sided
+        if extent is Extent.FEW_THEN_ALL or one_sided:
+            # a few inputs did not show both sides: try more of them before calling the fix unsafe
+            if affordable > QUICK_SAMPLES:
+                samples = min(self._asking.samples, affordable)
+                comparison = judged(self._asking.compare(history, decisions, samples, quick=False))
+            refuted = verdict.refutation(comparison, claim)
+            self.one_sided.update(decision.key for decision, _ in verdict.unreached(comparison, new))
+        return comparison, refuted
+
+    def compare_whole(self, state: State) -> Comparison:
+        """The program of a state on all samples."""
+        decisions = tuple(decision for step in state.steps for decision in step.decisions)
+        comparison = self._asking.compare(state.history, decisions, self._asking.samples, quick=False)
+        return self._judged([step.candidate for step in state.steps], comparison)
+
+    def _judged(self, candidates: Sequence[Candidate], comparison: Comparison) -> Comparison:
+        """What counts of a comparison for these candidates together."""
+        return verdict.on_finite_inputs(comparison) if any(c.spreads for c in candidates) else comparison
+
+    def guilty(self, state: State, comparison: Comparison | None) -> tuple[Step, str] | None:
+        """The step that makes an eager result differ, where one does."""
+        if comparison is None or not state.steps:
+            return None
+        strictest = min((step.candidate.claim for step in state.steps), key=lambda claim: -CLAIM_RANK[claim])
+        reason = verdict.refutation(comparison, strictest)
+        if not reason:
+            return None
+        for step in reversed(state.steps):
+            history = state.history.without(step.number)
+            if history is None:
+                continue
+            rest = State(history, [s for s in state.steps if s is not step])
+            if not verdict.refutation(self.compare_whole(rest), strictest):
+                return step, reason
+        return state.steps[-1], reason
+
+    def doubtful(self, safe: State) -> list[tuple[Step, str]]:
+        """The safe steps that all samples show to be less than safe, where the few that they were tried on did not."""
+        if not safe.steps:
+            return []
+        comparison = self.compare_whole(safe)
+        one_sided = [
+            (step, unseen(decision, side, safe))
+            for step in safe.steps
+            if step.number in self.unsettled
+            for decision, side in verdict.unreached(comparison, step.decisions)
+        ]
+        if one_sided:
+            self.one_sided.update(decision.key for step, _ in one_sided for decision in step.decisions)
+            return one_sided
+        reason = verdict.doubt(comparison)
+        if not reason:
+            return []
+        for step in reversed(safe.steps):
+            history = safe.history.without(step.number)
+            rest = [s for s in safe.steps if s is not step]
+            if history is not None and (not rest or not verdict.doubt(self.compare_whole(State(history, rest)))):
+                return [(step, reason)]
+        return [(safe.steps[-1], reason)]
+
+    def guilty_in_compiled(self, state: State, compilation: Compilation) -> tuple[Step, str] | None:
+        """Where compiled code differs from eager, the fix that most likely chose the wrong path."""
+        spreads = any(step.candidate.spreads for step in state.steps)
+        mismatches = [m for result in compilation.results for m in result.mismatches if tells(m)]
+        mismatches = [m for m in mismatches if not spreads or m.declared or not verdict.is_not_finite(m)]
+        # a backward that cannot be compiled is a finding of its own; one with other gradients is a wrong fix
+        mismatches += [m for m in compilation.mismatches if m.aspect != "backward"]
+        if not mismatches or not state.steps:
+            return None
+        order = (Claim.GENERAL_PATH, Claim.RESTRUCTURED, Claim.PROMISE)
+        for claim in order:
+            for step in reversed(state.steps):
+                if step.candidate.claim is claim and not (
+                    claim is Claim.PROMISE and all("raise" in m.aspect or m.aspect == "exception" for m in mismatches)
+                ):
+                    return step, verdict.described(mismatches[0])
+        return None
+
+    def refusing_in_compiled(self, safe: State, everything: State) -> tuple[Step, str] | None:
+        """A safe step to doubt where what is compiled refuses inputs that eager takes.
+
+        A promise, or a check of the program's own that stops an input early, is known to do that, and is not safe.
+        """
+        known = any(
+            step.candidate.claim is Claim.PROMISE or step.raises or any(_REFUSES in reason for reason in step.reasons)
+            for step in everything.steps
+        )
+        suspects = [step for claim in _SUSPICION for step in reversed(safe.steps) if step.candidate.claim is claim]
+        if everything.compilation is None or known or not suspects:
+            return None
+        for result in everything.compilation.results:
+            refused = [m for m in result.mismatches if m.aspect == "exception" and m.narrower]
+            if refused:
+                left = f"{result.compared - result.agreed} of {result.compared}"
+                return suspects[0], f"{result.target} {_REFUSES} ({left}): {verdict.described(refused[0])}"
+        return None
+
+    def only_in_generated_code(self, state: State, compilation: Compilation) -> bool:
+        """Whether the graphs are right where eager's own kernels run them: then no fix is to blame for the difference.
+
+        A choice between values that lie as close together as rounding (a router's top experts) may fall either way.
+        """
+        wrong = [result.target for result in compilation.results if any(tells(m) for m in result.mismatches)]
+        if any(target != "compile" for target in wrong):
+            return False
+        again = self._asking.prover.compile(state.history.overlay, ("compile",), self._asking.samples, "eager")
+        passed = all(r.ok and not any(map(tells, r.mismatches)) for r in again.results)
+        return passed and not any(map(tells, again.mismatches))

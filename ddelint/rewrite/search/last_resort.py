@@ -1,0 +1,96 @@
+"""Where every move was refused: what takes the region out of the program, and what is said where that fails, too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from ddelint.catalog import rule
+from ddelint.diagnostics import Diagnostic, Question, Refusal
+from ddelint.rewrite.candidate import MOVES, Candidate, Context, NotOffered
+from ddelint.rewrite.search.steps import Key, State
+
+CODE = "DDE901"
+OUTLINE, GRAPH_BREAK = "outline", "graph_break"
+TIME_IS_OVER = "the entry's time is over (--timeout)"
+GAINS_NOTHING = "the program can neither be exported nor compiled with it, either"
+_GROUPS = ("DDE1", "DDE2", "DDE3")
+"""Rules whose findings may end here: control flow, demanded integers, missing facts."""
+_UNSUPPORTED = "DDE005"
+_KINDS = frozenset(("truth", "integer", "operator", "failure", "text"))
+
+
+def wanted(question: Question, diagnostic: Diagnostic) -> bool:
+    """Whether a finding is one that code may be taken out of the program for."""
+    asks = diagnostic.code.startswith(_GROUPS) and question.kind in _KINDS
+    return (asks or (diagnostic.code == _UNSUPPORTED and question.kind == "other")) and not question.joint
+
+
+def unsupported(others: Mapping[Key, Diagnostic]) -> dict[Key, Diagnostic]:
+    """Of what is no question, what stops a front end all the same: it may be taken out of the program, too."""
+    return {key: diagnostic for key, diagnostic in others.items() if diagnostic.code == _UNSUPPORTED}
+
+
+def candidates(context: Context, refused: list[Refusal]) -> Iterator[Candidate]:
+    """Regions as operators; why there is none is noted in `refused`."""
+    yield from _offered(OUTLINE, context, refused)
+
+
+def graph_breaks(context: Context, refused: list[Refusal]) -> Iterator[Candidate]:
+    """Regions that leave the graph, for whoever allows that."""
+    yield from _offered(GRAPH_BREAK, context, refused)
+
+
+def _offered(name: str, context: Context, refused: list[Refusal]) -> Iterator[Candidate]:
+    if name in MOVES:
+        try:
+            yield from MOVES[name](context)
+        except NotOffered as error:
+            refused.append(Refusal(name, first_line(name), str(error)))
+
+
+def with_refused_regions(state: State, outlined: State) -> State:
+    """A state, and why the regions that `outlined` takes out of its program are not written."""
+    tried = {step.key: step for step in outlined.steps if step.candidate.last_resort}
+    for key, home in state.given_up.items():
+        left, step = outlined.given_up.get(key), tried.get(key)
+        refused = left.refused if left is not None else home.refused
+        if step is not None:
+            vain = Refusal(step.candidate.move, step.candidate.message, GAINS_NOTHING)
+            refused = (*step.diagnostic.refused, vain)
+        state.given_up[key] = replace(home, refused=refused)
+    return state
+
+
+def untraceable(diagnostic: Diagnostic) -> Diagnostic | None:
+    """DDE901 for a finding that nothing fixes: with every move of its rule, and why each was refused.
+
+    None where not everything was tried (no unsafe fixes were looked for, the time was over).
+    """
+    moves = rule(CODE).moves
+    tried = {refusal.move for refusal in diagnostic.refused}
+    late = any(refusal.reason == TIME_IS_OVER for refusal in diagnostic.refused)
+    if late or not diagnostic.code.startswith(_GROUPS) or not tried & set(moves):
+        return None
+    silent = [
+        Refusal(name, first_line(name), "does not apply here")
+        for name in rule(diagnostic.code).moves
+        if name not in tried and name in MOVES
+    ]
+    own = [refusal for refusal in diagnostic.refused if refusal.move not in moves]
+    last = [refusal for refusal in diagnostic.refused if refusal.move in moves]
+    found = rule(CODE)
+    return replace(
+        diagnostic,
+        code=CODE,
+        message=found.message.format(expression=diagnostic.expression),
+        severity=found.severity,
+        refused=(*own, *silent, *last),
+        detail=f"no move fixes {diagnostic.code}; torch.compile alone could break the graph here (--graph-breaks)",
+        breadcrumbs=(),
+    )
+
+
+def first_line(name: str) -> str:
+    """What a move does, in a sentence."""
+    return (MOVES[name].__doc__ or name).strip().splitlines()[0].rstrip(".")

@@ -1,0 +1,122 @@
+"""What a search came to, as findings: each with its fix, why that is not safe, and what was run to trust it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ddelint.diagnostics import Applicability, Claim, Diagnostic, Edit, Evidence, Fix, Span
+from ddelint.protocol import Comparison, Compilation, Decision, Mismatch
+from ddelint.rewrite.candidate import Candidate
+from ddelint.rewrite.search import last_resort, verdict
+from ddelint.rewrite.search.history import fix_edits
+from ddelint.rewrite.search.steps import State, Step
+
+
+def diagnostics(state: State, safe: State, comparison: Comparison | None) -> tuple[Diagnostic, ...]:
+    """One diagnostic a site, on the original text, with the fix and what was run to trust it."""
+    safe_numbers = {step.number for step in safe.steps}
+    refusals = {key: diagnostic.refused for key, diagnostic in safe.given_up.items()}
+    found: dict[tuple[Span, str], Diagnostic] = {}
+    for step in state.steps:
+        is_safe = step.number in safe_numbers and step.applicability is Applicability.SAFE
+        diagnostic = replace(
+            step.diagnostic,
+            fix=fix_of(step, fix_edits(state.history, step.number, step.candidate.imports), is_safe),
+            evidence=_evidence(step, comparison, state.compilation if not state.given_up else None, state),
+            refused=step.diagnostic.refused or refusals.get(step.key, ()),
+        )
+        found.setdefault((diagnostic.span, diagnostic.code), diagnostic)
+    untraceable = [told for given_up in state.given_up.values() if (told := last_resort.untraceable(given_up))]
+    for diagnostic in (*state.given_up.values(), *state.others.values(), *untraceable):
+        found.setdefault((diagnostic.span, diagnostic.code), diagnostic)
+    return tuple(sorted(found.values(), key=lambda d: (d.span, d.code)))
+
+
+def fix_of(step: Step, edits: tuple[Edit, ...], is_safe: bool) -> Fix:
+    """The fix of a step."""
+    return Fix(
+        applicability=Applicability.SAFE if is_safe else Applicability.UNSAFE,
+        message="; ".join((step.candidate.message, *step.candidate.notes)),
+        edits=edits,
+        move=step.candidate.move,
+        claim=step.candidate.claim,
+    )
+
+
+def tells(mismatch: Mismatch) -> bool:
+    """Whether a difference in compiled code speaks against a fix."""
+    return mismatch.declared or not mismatch.narrower
+
+
+def doubts(comparison: Comparison, candidate: Candidate, decisions: Sequence[Decision], state: State) -> list[str]:
+    """What keeps a fix from being safe."""
+    found = []
+    if candidate.claim is Claim.PROMISE:
+        found.append("it is a promise about the values")
+    if candidate.spreads:
+        found.append("an infinity or NaN in one place reaches others while compiling")
+    for decision, side in verdict.unreached(comparison, decisions):
+        found.append(unseen(decision, side, state))
+    known = {reason for step in state.steps for reason in step.reasons}
+    new = verdict.doubt(comparison)
+    if new and new not in known:
+        found.append(new)
+    return found
+
+
+def unseen(decision: Decision, side: str, state: State) -> str:
+    """What no input did: `side` is `true` or `false`, empty where none came to the decision at all."""
+    test = " ".join(state.history.original(decision.span.filename).segment(decision.span).split())
+    return f"no input made `{test}` {side}" if side else f"no input reached `{test}`"
+
+
+def _evidence(
+    step: Step, comparison: Comparison | None, compilation: Compilation | None, state: State
+) -> Evidence | None:
+    if comparison is None:
+        return None
+    sides = comparison.sides.get(step.decisions[0].key) if step.decisions else None
+    outcome: dict[str, bool] = {}
+    notes = [f"proved: {step.candidate.proof}"] if step.candidate.proof else []
+    notes += step.reasons
+    devices: list[str] = []
+    agreed: dict[str, tuple[int, int]] = {}
+    recompiles: int | None = None
+    if compilation is not None:
+        for result in compilation.results:
+            refuting = [m for m in result.mismatches if tells(m)]
+            passed = not (result.error or result.questions or refuting)
+            outcome[result.target] = outcome.get(result.target, True) and passed
+            if result.compared:
+                agreed[result.target] = (result.agreed, result.compared)
+            if result.target == "compile":
+                devices.append(result.device)
+                recompiles = max(recompiles or 0, result.recompiles or 0)
+            if result.error or result.mismatches:
+                told = result.error or verdict.described((refuting or result.mismatches)[0])
+                notes.append(f"{result.target}: {told}")
+        notes += compilation.notes
+        if any(kept.candidate.move == last_resort.GRAPH_BREAK for kept in state.steps):
+            whole = outcome.pop("compile", None)
+            notes += ["torch.compile agrees with eager, with graph breaks"] if whole else []
+    elif state.given_up:
+        left = min(state.given_up.values(), key=lambda diagnostic: diagnostic.span)
+        notes.append(
+            f"export and compile not run: {left.code} at line {left.span.row} is still open; "
+            "traced behind each answer to it, nothing else is asked here"
+        )
+    return Evidence(
+        samples=comparison.samples,
+        both_sides=bool(sides[0] and sides[1]) if sides is not None else None,
+        eager_equal=comparison.equal,
+        export=outcome.get("export"),
+        strict=outcome.get("strict"),
+        compile=outcome.get("compile"),
+        backward=compilation.backward if compilation is not None else None,
+        devices=tuple(dict.fromkeys(devices)) or None,
+        recompiles=recompiles,
+        sides=sides,
+        agreed=tuple((target, *counts) for target, counts in agreed.items()),
+        notes=tuple(dict.fromkeys(notes)),
+    )

@@ -1,0 +1,408 @@
+"""Propose, retrace, verify, keep or try the next, until nothing asks any more.
+
+The search fixes what a trace asks, traces again and takes the next, since a site often shows only after an earlier one
+is fixed. It runs in two phases: first with safe fixes alone (what `--fix` writes), then going on with unsafe ones
+(`--unsafe-fixes`). At the end each fix is taken back alone, and what proves unneeded goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+
+from ddelint.diagnostics import Claim, Diagnostic, Fix, Question, Refusal, Span
+from ddelint.protocol import Comparison, Compilation, TraceResult
+from ddelint.rewrite.candidate import Candidate
+from ddelint.rewrite.search import last_resort, verdict
+from ddelint.rewrite.search.asking import Asking
+from ddelint.rewrite.search.at_once import AtOnce
+from ddelint.rewrite.search.graph_breaks import with_graph_breaks
+from ddelint.rewrite.search.history import History, fix_edits
+from ddelint.rewrite.search.judging import Judging
+from ddelint.rewrite.search.last_resort import with_refused_regions
+from ddelint.rewrite.search.reporting import diagnostics, fix_of, tells
+from ddelint.rewrite.search.steps import Key, State, Step, contents, dropped, flaws, going_on, key_of, without
+from ddelint.rewrite.search.trying import Trying
+from ddelint.rewrite.writing.edits import minimal_edits
+from ddelint.rewrite.writing.tidying import tidied
+
+MOST_STEPS = 40
+MOST_RESTARTS = 6
+ENDLESS = 1e9
+"""Seconds that no search needs."""
+_GENERATED_CODE_DIFFERS = (
+    "Inductor's code gives another result than eager on an input; the same graph run by eager's kernels does not"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the search came to."""
+
+    diagnostics: tuple[Diagnostic, ...]
+    safe: History
+    """The files after the safe fixes."""
+    everything: History
+    """The files after all fixes."""
+    compilation: Compilation | None
+    comparison: Comparison | None
+    trace: TraceResult
+    open_fixes: Mapping[tuple[Span, str], Fix] = field(default_factory=dict)
+    """Fixes for what stays once the safe ones are written, by original place and rule; edits are of the text then."""
+
+
+class Search:
+    """The search over one entry."""
+
+    def __init__(
+        self,
+        asking: Asking,
+        *,
+        wanted: Callable[[Diagnostic], bool] = lambda diagnostic: True,
+        progress: Callable[[str], None] = lambda text: None,
+        share: Callable[[int, int], None] = lambda done, total: None,
+        found: Callable[[Diagnostic, str], None] = lambda diagnostic, outcome: None,
+        start: History | None = None,
+        seconds_left: Callable[[], float] = lambda: ENDLESS,
+        graph_breaks: bool = False,
+    ) -> None:
+        self._asking = asking
+        self._judging = Judging(asking)
+        self._start = start if start is not None else History(asking.originals)
+        last = max((change.step for change in self._start.changes), default=0)
+        self._trying = Trying(asking, self._judging, last)
+        self._wanted = wanted
+        self._progress = progress
+        self._share = share
+        self._found = found
+        self._seconds_left = seconds_left
+        self._graph_breaks = graph_breaks
+        self._hopeless: Mapping[Key, Diagnostic] = {}
+        """While regions are taken out of the program: the questions that nothing else has cleared."""
+        self._at_once = AtOnce(self._asking, self._judging, self._trying, wanted)
+
+    def run(self) -> Outcome:
+        """Search to a fixpoint, in both phases; go on without a fix that the final run refutes."""
+        first = self._asking.trace(self._start)
+        if first.failure is not None:
+            return Outcome((), self._start, self._start, None, None, first)
+        kept = State(self._start)
+        for attempt in count():
+            safe, everything = self._both_phases(kept, fixing=attempt < MOST_RESTARTS)
+            comparison = self._judging.compare_whole(everything) if everything.steps else None
+            wrong = self._refuted(safe, everything, comparison)
+            if not wrong and everything.steps and not everything.given_up:
+                everything, wrong = self._compiled(everything)
+                wrong = wrong or self._refusing(safe, everything)
+            if not wrong:
+                break
+            # what else was proved stays: another start would go through the same questions again
+            kept = without(safe, wrong)
+        return self._outcome(first, safe, everything, comparison)
+
+    def findings(self) -> Outcome:
+        """What is asked, and no rewrite tried."""
+        first = self._asking.trace(self._start)
+        if first.failure is not None:
+            return Outcome((), self._start, self._start, None, None, first)
+        state = self._phase(State(self._start), allow_unsafe=False, fixing=False)
+        return self._outcome(first, state, state, None)
+
+    def _both_phases(self, kept: State, *, fixing: bool) -> tuple[State, State]:
+        """With safe fixes alone, and going on with unsafe ones."""
+        safe = self._phase(kept, allow_unsafe=False, fixing=fixing)
+        everything = safe
+        if fixing and (safe.given_up or safe.tried or last_resort.unsupported(safe.others)):
+            everything = self._outlined(self._phase(going_on(safe), allow_unsafe=True))
+        if everything.steps:
+            self._progress("verifying everything together")
+            self._share(len(everything.steps), len(everything.steps) + 1)
+        everything = self._minimise(everything)
+        if everything.given_up and self._graph_breaks:
+            everything = with_graph_breaks(everything, self._asking, self._trying)
+        needed = {step.number for step in everything.steps}
+        for step in safe.steps:
+            if step.number not in needed:
+                safe = dropped(safe, step)
+        return safe, everything
+
+    def _outlined(self, state: State) -> State:
+        """What is left taken out of the program, where that makes a program that can be exported or compiled."""
+        self._hopeless = state.given_up | last_resort.unsupported(state.others)
+        if not self._hopeless or self._seconds_left() <= 0:
+            self._hopeless = {}
+            return state
+        outlined = self._phase(going_on(state), allow_unsafe=True)
+        self._hopeless = {}
+        if len(outlined.steps) > len(state.steps) and self._asking.goes_through(outlined.history):
+            return outlined
+        return with_refused_regions(state, outlined)
+
+    def _refuted(self, safe: State, everything: State, comparison: Comparison | None) -> list[Step]:
+        """The steps that all samples speak against, which are not tried again, or not called safe again."""
+        guilty = self._judging.guilty(everything, comparison)
+        if guilty is not None:
+            self._trying.ban(*guilty)
+            return [guilty[0]]
+        doubtful = self._judging.doubtful(safe)
+        for step, reason in doubtful:
+            self._trying.doubted[(step.key, step.candidate.move, contents(step.candidate))] = reason
+        return [step for step, _ in doubtful]
+
+    def _refusing(self, safe: State, everything: State) -> list[Step]:
+        """The safe fix that is not called safe again, where what is compiled refuses what eager takes."""
+        doubt = self._judging.refusing_in_compiled(safe, everything)
+        if doubt is None:
+            return []
+        step, reason = doubt
+        self._trying.doubted[(step.key, step.candidate.move, contents(step.candidate))] = reason
+        return [step]
+
+    def _compiled(self, state: State) -> tuple[State, list[Step]]:
+        """The state with its verification; and the fix that this refutes, which is not tried again."""
+        compilation = self._asking.verify(state.history)
+        guilty = self._judging.guilty_in_compiled(state, compilation)
+        if guilty is not None and self._judging.only_in_generated_code(state, compilation):
+            compilation = replace(compilation, notes=(*compilation.notes, _GENERATED_CODE_DIFFERS))
+        elif guilty is not None:
+            self._trying.ban(*guilty)
+            return state, [guilty[0]]
+        return replace(state, compilation=compilation), []
+
+    def _outcome(self, first: TraceResult, safe: State, everything: State, comparison: Comparison | None) -> Outcome:
+        """What came of it; texts in which fixes stand side by side are tidied, and verified as they are then."""
+        number = self._trying.next_number()
+        tidy_safe = self._tidied(safe, number)
+        tidy = tidy_safe if everything is safe else self._tidied(everything, number)
+        if tidy is not everything.history and not everything.given_up and everything.steps:
+            everything = replace(everything, compilation=self._asking.verify(tidy))
+        return Outcome(
+            diagnostics(everything, safe, comparison),
+            tidy_safe,
+            tidy,
+            everything.compilation,
+            comparison,
+            first,
+            self._open_fixes(safe, everything, tidy_safe),
+        )
+
+    def _tidied(self, state: State, number: int) -> History:
+        """The texts of a state with neighbouring fixes merged, where that was run and changes nothing."""
+        history = state.history
+        for filename in history.overlay:
+            source = history.current(filename)
+            text = tidied(source, history.original(filename).text)
+            history = history.add(minimal_edits(source, text), number)
+        if history.overlay == state.history.overlay:
+            return state.history
+        decisions = tuple(decision for step in state.steps for decision in step.decisions)
+        alike = self._asking.compare(history, decisions, self._asking.samples, quick=False)
+        return history if alike.failure is None and not verdict.refutation(alike, Claim.EQUIVALENT) else state.history
+
+    def _open_fixes(self, safe: State, everything: State, written: History) -> dict[tuple[Span, str], Fix]:
+        """The fixes that are not among the safe ones, for the texts that those have made: by place and rule."""
+        changes = everything.history.changes
+        if changes[: len(safe.history.changes)] != safe.history.changes:
+            return {}
+        base = {name: safe.history.current(name) for name in self._asking.originals}
+        later = History(base, changes[len(safe.history.changes) :])
+        known = {step.number for step in safe.steps}
+        found = {}
+        for step in everything.steps:
+            if step.number not in known:
+                edits = fix_edits(later, step.number, step.candidate.imports)
+                moved = tuple(replace(edit, span=written.moved(edit.span, safe.history)) for edit in edits)
+                found[step.diagnostic.span, step.diagnostic.code] = fix_of(step, moved, is_safe=False)
+        return found
+
+    def _phase(self, state: State, *, allow_unsafe: bool, fixing: bool = True) -> State:
+        """Fix what is asked, all together or one after the other, until none is left that can be fixed."""
+        for _ in range(MOST_STEPS):
+            self._report(state)
+            late = self._seconds_left() <= 0
+            if fixing and not allow_unsafe and (proposals := self._at_once.proposals(state, late=late)):
+                self._progress(f"{len(proposals)} questions together")
+                self._report_share(state)
+                self._at_once.fix(state, proposals)
+                continue
+            question = self._next_question(state)
+            if question is None:
+                return state
+            key = key_of(state.history, question)
+            diagnostic = self._asking.diagnosed(state.history, question)
+            self._progress(f"{diagnostic.code} {question.expression}")
+            self._report_share(state)
+            refused = list(self._hopeless[key].refused) if key in self._hopeless else []
+            step_history = (
+                self._fix(state, question, key, diagnostic, allow_unsafe, refused)
+                if fixing and self._wanted(diagnostic.relocated(state.history.home))
+                else None
+            )
+            if step_history is None:
+                home = replace(diagnostic.relocated(state.history.home), refused=tuple(refused))
+                if question.kind == "other":
+                    state.tried.add(key)
+                    state.others[key] = home
+                else:
+                    state.given_up[key] = home
+            else:
+                state.others.pop(key, None)
+                state.history, step = step_history
+                state.steps.append(replace(step, diagnostic=replace(step.diagnostic, refused=tuple(refused))))
+        return state
+
+    def _report(self, state: State) -> None:
+        """Say what is known by now: what is asked, and what came of what was."""
+        for question in self._asking.asked(state.history):
+            diagnostic = self._asking.diagnosed(state.history, question).relocated(state.history.home)
+            if question.kind != "other" and self._wanted(diagnostic):
+                self._found(diagnostic, "")
+        for diagnostic in state.given_up.values():
+            self._found(diagnostic, "no fix")
+        for step in state.steps:
+            self._found(step.diagnostic, f"{step.applicability} fix")
+
+    def _report_share(self, state: State) -> None:
+        """How many questions are settled, of those that are known by now; the final verification counts as one."""
+        done = len(state.steps) + len(state.given_up)
+        self._share(done, done + self._open(state) + 1)
+
+    def _open(self, state: State) -> int:
+        """How many questions are neither fixed nor given up, of those that are known by now."""
+        asking = [q for q in self._asking.asked(state.history) if q.kind != "other"]
+        return sum(key_of(state.history, question) not in state.given_up for question in asking)
+
+    def _next_question(self, state: State) -> Question | None:
+        questions = self._asking.asked(state.history)
+        for question in questions:
+            if question.kind == "other":
+                self._note_other(state, question)
+        asking = [q for q in questions if q.kind != "other"]
+        for question in asking:
+            if key_of(state.history, question) not in state.given_up:
+                return question
+        fixable = self._fixable(state, questions)
+        if fixable is not None or asking or self._asking.trace(state.history).failure is not None:
+            return fixable
+        return self._next_compiled_question(state)
+
+    def _fixable(self, state: State, questions: Sequence[Question]) -> Question | None:
+        """The first failure that is not data-dependent and that a move knows an answer to all the same."""
+        for question in questions:
+            if question.kind != "other" or key_of(state.history, question) in state.tried:
+                continue
+            diagnostic = self._asking.diagnosed(state.history, question)
+            known = key_of(state.history, question) in self._hopeless
+            if known or next(iter(self._asking.candidates(state.history, question, diagnostic)), None) is not None:
+                return question
+        return None
+
+    def _next_compiled_question(self, state: State) -> Question | None:
+        """What only the front ends themselves ask, once the fake run asks nothing any more.
+
+        What was rewritten is verified at once as it is to be in the end: a front end that asks does so before anything
+        expensive, and what goes through has been verified. What needs no fix is traced and lowered, but not compiled.
+        """
+        if state.steps:
+            state.compilation = self._asking.verify(state.history)
+            return self._first_open(state, state.compilation)
+        compilation = self._asking.compile(state.history)
+        state.compilation = compilation
+        asked = self._first_open(state, compilation)
+        if asked is not None or any(result.error for result in compilation.results):
+            return asked
+        return self._first_open(state, self._asking.lower(state.history))
+
+    def _first_open(self, state: State, compilation: Compilation) -> Question | None:
+        """The first question of a compilation that has not been given up; what is no question is noted."""
+        promised = any(step.candidate.claim is Claim.PROMISE for step in state.steps)
+        for result in compilation.results:
+            # an input that breaks a promise is refused: a guess that is wrong on it, too, does no harm
+            harmless = promised and not any(map(tells, result.mismatches))
+            for question in result.questions:
+                if question.span.filename not in self._asking.originals or (question.kind == "assumed" and harmless):
+                    continue
+                if question.kind in ("other", "assumed", "autocast"):
+                    self._note_other(state, question)
+                    if self._fixable(state, (question,)) is not None:
+                        return question
+                elif key_of(state.history, question) not in state.given_up:
+                    return question
+        return None
+
+    def _note_other(self, state: State, question: Question) -> None:
+        key = key_of(state.history, question)
+        diagnostic = self._asking.diagnosed(state.history, question)
+        state.others.setdefault(key, diagnostic.relocated(state.history.home))
+
+    def _fix(
+        self,
+        state: State,
+        question: Question,
+        key: Key,
+        diagnostic: Diagnostic,
+        allow_unsafe: bool,
+        refused: list[Refusal],
+    ) -> tuple[History, Step] | None:
+        seen: set[tuple[object, ...]] = set()
+        left = self._seconds_left()
+        share_is_over_at = max(0.0, left - left / max(1, self._open(state)))
+        second_best: tuple[History, Step] | None = None
+        for candidate in self._offered(state, question, key, diagnostic, refused):
+            if second_best is not None and (candidate.claim is Claim.PROMISE or candidate.last_resort):
+                return second_best
+            known = allow_unsafe and (key, candidate.move, contents(candidate)) in self._trying.merely_unsafe
+            if not known and self._seconds_left() <= share_is_over_at:
+                refused.append(Refusal(candidate.move, candidate.message, last_resort.TIME_IS_OVER))
+                if allow_unsafe and self._trying.merely_unsafe:
+                    continue
+                return second_best
+            if candidate.edits in seen:
+                continue
+            seen.add(candidate.edits)
+            reason = self._trying.banned.get((key, candidate.move, contents(candidate)))
+            kept = None
+            if reason is None:
+                kept, reason = self._trying.alone(state, question, key, diagnostic, candidate, allow_unsafe)
+            if kept is not None and not flaws(kept[1]):
+                return kept
+            if kept is not None and (second_best is None or flaws(kept[1]) < flaws(second_best[1])):
+                second_best = kept
+            if reason:
+                refused.append(Refusal(candidate.move, candidate.message, reason))
+        return second_best
+
+    def _offered(
+        self, state: State, question: Question, key: Key, diagnostic: Diagnostic, refused: list[Refusal]
+    ) -> Iterator[Candidate]:
+        """The candidates of the rule's moves, then of all others; then promises; at last what leaves the graph.
+
+        The last come when nothing else is left to do for the program, not for the question.
+        """
+        promises = []
+        for source in (self._asking.candidates, self._asking.further_candidates) if key not in self._hopeless else ():
+            for candidate in source(state.history, question, diagnostic):
+                if candidate.claim is Claim.PROMISE:
+                    promises.append(candidate)
+                else:
+                    yield candidate
+        yield from promises
+        if self._hopeless and last_resort.wanted(question, diagnostic):
+            yield from self._asking.last_resort_candidates(state.history, question, diagnostic, refused)
+
+    def _minimise(self, state: State) -> State:
+        """Take back each fix alone; what nobody misses goes."""
+        if len(state.steps) < 2 or state.given_up or self._seconds_left() <= 0:
+            return state
+        for step in list(state.steps):
+            history = state.history.without(step.number)
+            if history is None:
+                continue
+            if self._asking.asks_anything(history):
+                continue
+            compilation = self._asking.compile(history)
+            if compilation.failure is None and all(r.ok for r in compilation.results):
+                self._progress(f"not needed: {step.candidate.message}")
+                state = dropped(state, step)
+        return state

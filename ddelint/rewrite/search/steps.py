@@ -1,0 +1,202 @@
+"""What a search has kept so far: fixes, what it gave up on, and the texts that these have come to."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from ddelint.diagnostics import Applicability, Claim, Diagnostic, Question, Span
+from ddelint.protocol import Compilation, Decision
+from ddelint.rewrite.candidate import Candidate
+from ddelint.rewrite.reading.handlers import may_be_caught
+from ddelint.rewrite.reading.knowledge import knowledge
+from ddelint.rewrite.search.history import History
+from ddelint.sites import Block, Role, locate
+
+VALIDATION = "DDE103"
+_EMPTINESS = "DDE102"
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What makes two questions of two versions of a text the same: the original place, the words, the kind."""
+
+    filename: str
+    row: int
+    column: int
+    text: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A kept fix."""
+
+    number: int
+    key: Key
+    diagnostic: Diagnostic
+    """With its span on the original text."""
+    candidate: Candidate
+    decisions: tuple[Decision, ...]
+    applicability: Applicability
+    reasons: tuple[str, ...]
+    """Why it is not safe."""
+    sides: tuple[int, int] | None
+    raises: bool = False
+    """Whether it is a check that stops, on the path that is compiled, an input for which the original returns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A candidate for one question of a trace, to be tried together with those of others."""
+
+    number: int
+    key: Key
+    question: Question
+    diagnostic: Diagnostic
+    candidate: Candidate
+    decisions: tuple[Decision, ...]
+
+
+@dataclass
+class State:
+    """One phase's running state."""
+
+    history: History
+    steps: list[Step] = field(default_factory=list)
+    given_up: dict[Key, Diagnostic] = field(default_factory=dict)
+    others: dict[Key, Diagnostic] = field(default_factory=dict)
+    """Named, not chased: what stops export or compile and is not data-dependent, and guesses that turned out wrong."""
+    tried: set[Key] = field(default_factory=set)
+    """Those of `others` that a move was offered for, in vain."""
+    compilation: Compilation | None = None
+
+
+def dropped(state: State, step: Step) -> State:
+    """The state without a step; the same where a later one rests on it."""
+    history = state.history.without(step.number)
+    if history is None:
+        return state
+    return replace(state, history=history, steps=[other for other in state.steps if other.number != step.number])
+
+
+def without(state: State, steps: Sequence[Step]) -> State:
+    """What a search may begin with again: the state's fixes but these, and but what rests on them."""
+    for step in steps:
+        while any(step.number == other.number for other in state.steps):
+            shorter = dropped(state, step)
+            state = shorter if shorter is not state else dropped(state, state.steps[-1])
+    return State(state.history, list(state.steps))
+
+
+def going_on(state: State) -> State:
+    """A state with the same fixes, in which nothing has been given up."""
+    return State(state.history, list(state.steps), {}, dict(state.others))
+
+
+def is_settled(history: History, candidate: Candidate, diagnostic: Diagnostic) -> bool:
+    """Whether a candidate is safe by the text alone, as without a trace: then no input need show both sides."""
+    entry = knowledge().without_trace.get(diagnostic.code)
+    if entry is None or candidate.move not in entry.moves or entry.applicability is not Applicability.SAFE:
+        return False
+    site = locate(history.current(diagnostic.span.filename), diagnostic.span)
+    return candidate.claim is Claim.EQUIVALENT and site is not None and not may_be_caught(site)
+
+
+def key_of(history: History, question: Question) -> Key:
+    """What a question of a current text is known by, whatever was changed around it."""
+    source = history.current(question.span.filename)
+    site = locate(source, question.span)
+    span = site.span if site is not None else question.span
+    home = history.home(span)
+    return Key(source.filename, home.row, home.column, " ".join(source.segment(span).split()), question.kind)
+
+
+def decisions_of(
+    history: History, candidate: Candidate, question: Question, asked: Sequence[Question] = ()
+) -> tuple[Decision, ...]:
+    """What must be seen on both sides: what the move says, and where one side is chosen, the asking test itself.
+
+    Of `asked`, the questions of the same trace, those inside an arm that the compiled program leaves out count, too.
+    """
+    spans = list(candidate.decisions)
+    site = locate(history.current(question.span.filename), question.span)
+    if question.kind == "truth" and candidate.claim is Claim.GENERAL_PATH and site is not None and site.decision:
+        spans.append(site.span)
+    side = compiled_side(candidate)
+    found = [_decision(history.home(span), side) for span in spans]
+    for span in spans if side is not None else ():
+        arms = _skipped_rows(history, span, not side)
+        found += [_decision(history.home(inner), None) for inner in _tests_inside(history, arms, asked, question)]
+    return tuple({decision.key: decision for decision in reversed(found)}.values())[::-1]
+
+
+def compiled_side(candidate: Candidate) -> bool | None:
+    """The side that the new text takes while compiling, whatever the truth; None where it chooses none."""
+    if candidate.claim is not Claim.GENERAL_PATH:
+        return None
+    text = "\n".join(edit.content for edit in candidate.edits)
+    chosen = {side for pattern, side in _CHOSEN if pattern.search(text)}
+    return chosen.pop() if len(chosen) == 1 else None
+
+
+_CHOSEN = (
+    (re.compile(r"\bnot (?:\w{1,40}\.){0,4}is_compiling\(\) and\b"), False),
+    (re.compile(r"(?<!\bnot )(?<![\w.])(?:\w{1,40}\.){0,4}is_compiling\(\) or\b"), True),
+)
+"""What a test that eager alone asks looks like, and the side that is compiled."""
+
+
+def _skipped_rows(history: History, span: Span, side: bool) -> list[Span]:
+    """The statements behind `side` of the `if` whose test stands at `span` of a current text."""
+    source = history.current(span.filename)
+    site = locate(source, span)
+    statement = site.statement if site is not None else None
+    if not isinstance(statement, ast.If) or source.span(statement.test) != span:
+        return []
+    return [source.span(inner) for inner in (statement.body if side else statement.orelse)]
+
+
+def _tests_inside(
+    history: History, arms: Sequence[Span], asked: Sequence[Question], question: Question
+) -> Iterator[Span]:
+    """The tests that ask in or below some statements: what never went both ways there was never seen to matter."""
+    for other in asked:
+        if other is question or other.kind != "truth":
+            continue
+        frames = [frame.span for frame in other.frames if frame.inside]
+        if any(arm.filename == span.filename and arm.contains(span) for arm in arms for span in (other.span, *frames)):
+            site = locate(history.current(other.span.filename), other.span)
+            if site is not None and site.role is Role.IF_TEST and site.block is not Block.RAISES and site.decision:
+                yield history.current(other.span.filename).span(site.decision)
+
+
+def _decision(span: Span, compiled: bool | None) -> Decision:
+    return Decision(f"{span.filename}:{span.row}:{span.column}:{span.end_row}:{span.end_column}", span, compiled)
+
+
+def contents(candidate: Candidate) -> str:
+    """What tells two candidates of one move for one question apart, wherever they stand by now."""
+    return "\0".join(edit.content for edit in candidate.edits)
+
+
+def is_guess(step: Step) -> bool:
+    """Whether the compiled program takes one side where no input took the other: what computes both is better.
+
+    A test for emptiness is none: its general path, run over nothing, is what one would write by hand.
+    """
+    if step.diagnostic.code == _EMPTINESS:
+        return False
+    return is_unsafe_path(step) and bool(step.decisions) and (step.sides is None or 0 in step.sides)
+
+
+def is_unsafe_path(step: Step) -> bool:
+    """Whether the compiled program takes a general path that was not shown to be the same everywhere."""
+    return step.candidate.claim is Claim.GENERAL_PATH and step.applicability is Applicability.UNSAFE
+
+
+def flaws(step: Step) -> int:
+    """What speaks for looking further: 0 nothing, 1 it is a guess, 2 it stops inputs that eager returns for."""
+    return 2 if step.raises else int(is_guess(step))

@@ -1,0 +1,164 @@
+"""One candidate, or several together: applied to the text, traced again, compared with the original."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ddelint.diagnostics import Applicability, Claim, Diagnostic, Question
+from ddelint.rewrite.candidate import Candidate
+from ddelint.rewrite.search import verdict
+from ddelint.rewrite.search.asking import CLAIM_RANK, Asking
+from ddelint.rewrite.search.history import History
+from ddelint.rewrite.search.judging import Extent, Judging
+from ddelint.rewrite.search.reporting import doubts
+from ddelint.rewrite.search.steps import (
+    VALIDATION,
+    Key,
+    Proposal,
+    State,
+    Step,
+    contents,
+    decisions_of,
+    is_settled,
+    is_unsafe_path,
+)
+from ddelint.rewrite.search.together import moved
+from ddelint.rewrite.writing.imports import EngineError, import_edits
+from ddelint.source import SourceError
+
+
+class Trying:
+    """Tries candidates for the questions of one entry, and remembers what was learned of each."""
+
+    def __init__(self, asking: Asking, judging: Judging, last_number: int) -> None:
+        """`last_number`: of the steps that are in the text already."""
+        self._asking = asking
+        self._judging = judging
+        self._numbers = last_number
+        self.banned: dict[tuple[Key, str, str], str] = {}
+        """Candidates that a whole program has refuted, with the reason."""
+        self.doubted: dict[tuple[Key, str, str], str] = {}
+        """Candidates that a few inputs showed to be safe and all samples did not."""
+        self.merely_unsafe: set[tuple[Key, str, str]] = set()
+        """Candidates that the safe phase refused only because they are not safe: what is known costs no more time."""
+
+    def next_number(self) -> int:
+        """A number for one more step."""
+        self._numbers += 1
+        return self._numbers
+
+    def may_be_safe(self, key: Key, candidate: Candidate) -> bool:
+        """Whether a candidate that has not been tried may turn out safe."""
+        known = (key, candidate.move, contents(candidate))
+        never = candidate.claim is Claim.PROMISE or candidate.spreads or candidate.last_resort
+        return not never and known not in self.banned and known not in self.doubted
+
+    def together(self, state: State, proposals: Sequence[Proposal]) -> set[Key] | None:
+        """Apply all, retrace, compare; where all hold, they are the state's next steps.
+
+        Gives the questions whose candidates don't hold; None where it isn't clear which these are.
+        """
+        history = state.history
+        guilty = set()
+        for proposal in proposals:
+            try:
+                history = self.applied(history, moved(proposal.candidate, state.history, history), proposal.number)
+            except (EngineError, SourceError, ValueError):
+                guilty.add(proposal.key)
+        if guilty:
+            return guilty
+        if self._asking.trace(history).failure is not None:
+            return None
+        guilty = {p.key for p in proposals if self._asking.still_asks(state, history, p.question, p.key, p.number)}
+        if guilty:
+            return guilty
+        candidates = [proposal.candidate for proposal in proposals]
+        claim = min((candidate.claim for candidate in candidates), key=CLAIM_RANK.__getitem__)
+        decisions = tuple(decision for proposal in proposals for decision in proposal.decisions)
+        last = not any(q.kind != "other" for q in self._asking.trace(history).questions)
+        extent = Extent.ALL if last else Extent.FEW
+        comparison, reason = self._judging.agreement(state, history, candidates, decisions, claim, extent)
+        if reason or verdict.doubt(comparison):
+            return None
+        for p in proposals:
+            if any(verdict.unreached(comparison, p.decisions)) and not is_settled(
+                state.history, p.candidate, p.diagnostic
+            ):
+                self._judging.unsettled.add(p.number)
+            sides = comparison.sides.get(p.decisions[0].key) if p.decisions else None
+            home = p.diagnostic.relocated(state.history.home)
+            state.others.pop(p.key, None)
+            state.steps.append(Step(p.number, p.key, home, p.candidate, p.decisions, Applicability.SAFE, (), sides))
+        state.history = history
+        return guilty
+
+    def alone(
+        self,
+        state: State,
+        question: Question,
+        key: Key,
+        diagnostic: Diagnostic,
+        candidate: Candidate,
+        allow_unsafe: bool,
+    ) -> tuple[tuple[History, Step] | None, str]:
+        """Apply, retrace, compare. Gives the new history and step, or None and the reason."""
+        if candidate.claim is Claim.PROMISE and not allow_unsafe:
+            return None, "needs a promise (--unsafe-fixes)"
+        number = self.next_number()
+        try:
+            history = self.applied(state.history, candidate, number)
+            if candidate.last_resort:
+                history = self._with_fake_kernels(history, number)
+        except (EngineError, SourceError, ValueError) as error:
+            return None, f"cannot be applied: {error}"
+        open_reason = self._asking.still_asks(state, history, question, key, number)
+        if open_reason:
+            return None, open_reason
+        decisions = decisions_of(state.history, candidate, question, self._asking.asked(state.history))
+        # behind a side that eager alone takes, a check may stop what eager never brings to it
+        behind_a_shortcut = diagnostic.code == VALIDATION and any(map(is_unsafe_path, state.steps))
+        settled = is_settled(state.history, candidate, diagnostic)
+        extent = Extent.FEW_THEN_ALL if behind_a_shortcut else Extent.FEW if settled else Extent.BOTH_SIDES
+        comparison, refuted = self._judging.agreement(state, history, [candidate], decisions, candidate.claim, extent)
+        if refuted:
+            return None, refuted
+        reasons = doubts(comparison, candidate, () if settled else decisions, state)
+        doubted = self.doubted.get((key, candidate.move, contents(candidate)))
+        reasons += [doubted] if doubted and doubted not in reasons else []
+        applicability = Applicability.UNSAFE if reasons else Applicability.SAFE
+        if reasons and not allow_unsafe:
+            self.merely_unsafe.add((key, candidate.move, contents(candidate)))
+            return None, f"not safe: {'; '.join(reasons)}"
+        home = diagnostic.relocated(state.history.home)
+        sides = comparison.sides.get(decisions[0].key) if decisions else None
+        raises = diagnostic.code == VALIDATION and verdict.narrows(comparison)
+        step = Step(number, key, home, candidate, decisions, applicability, tuple(reasons), sides, raises)
+        return (history, step), ""
+
+    def applied(self, history: History, candidate: Candidate, number: int) -> History:
+        """The history with a candidate's edits and imports as step `number`.
+
+        Raises EngineError, ValueError or SourceError where these do not fit or give no Python.
+        """
+        changed = history.add(candidate.edits, number)
+        filename = candidate.edits[0].span.filename
+        imports = import_edits(changed.current(filename), candidate.imports)
+        if imports:
+            changed = changed.add(imports, number)
+        for name in {edit.span.filename for edit in candidate.edits}:
+            _ = changed.current(name).tree
+        return changed
+
+    def _with_fake_kernels(self, history: History, number: int) -> History:
+        """The history with a fake kernel for each operator that step `number` made and that the tracer missed."""
+        for question in self._asking.trace(history).questions:
+            if question.fake and question.span.filename in self._asking.originals:
+                diagnostic = self._asking.diagnosed(history, question)
+                kernel = next(self._asking.candidates(history, question, diagnostic), None)
+                if kernel is not None:
+                    return self.applied(history, kernel, number)
+        return history
+
+    def ban(self, step: Step, reason: str) -> None:
+        """Never try a step's candidate again."""
+        self.banned[(step.key, step.candidate.move, contents(step.candidate))] = reason

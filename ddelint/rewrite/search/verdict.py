@@ -1,0 +1,99 @@
+"""What a comparison says of a candidate under its claim: refuted, doubtful (unsafe at most), or neither."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from ddelint.diagnostics import Claim
+from ddelint.protocol import Comparison, Decision, Mismatch
+
+_RAISED = ("exception", "message")
+_TOLD = ("sign of zero", "side effect", "warning", "meeting")
+"""What refutes no rewrite, and keeps each from being safe."""
+
+
+def refutation(comparison: Comparison, claim: Claim) -> str:
+    """Why the rewritten program is not the same program; empty where nothing speaks against it.
+
+    On declared inputs everything counts. On ours, what torch itself refuses binds nobody, but what the program raises
+    on purpose is a result like any other, unless a promise says that such inputs do not occur. A claim by which eager
+    stays as it is leaves no room for new exceptions; others may narrow what the program accepts (see `doubt`).
+    """
+    for mismatch in comparison.mismatches:
+        if not _is_lenient(mismatch, claim):
+            broken = claim is Claim.PROMISE and mismatch.aspect == "exception"
+            return f"the promise is refuted by {mismatch.sample}" if broken else described(mismatch)
+    return "" if comparison.equal else "eager results differ"
+
+
+def _is_lenient(mismatch: Mismatch, claim: Claim) -> bool:
+    if mismatch.aspect in _TOLD:
+        return True
+    if mismatch.declared:
+        return False
+    if mismatch.aspect in _RAISED:
+        if mismatch.deliberate:
+            return claim is Claim.PROMISE
+        return not (mismatch.narrower and mismatch.where == "eager" and claim in (Claim.EQUIVALENT, Claim.GENERAL_PATH))
+    return mismatch.narrower
+
+
+def doubt(comparison: Comparison) -> str:
+    """What keeps a rewrite that isn't refuted from being safe: it raises elsewhere, or takes too long."""
+    for mismatch in comparison.mismatches:
+        if mismatch.narrower or mismatch.aspect in (*_RAISED, *_TOLD):
+            whose = "a declared input" if mismatch.declared else "an input of our own making"
+            return f"on {whose} ({mismatch.sample}): {described(mismatch)}"
+    return ""
+
+
+def narrows(comparison: Comparison) -> bool:
+    """Whether the path that is compiled raises on an input on which the original returns."""
+    return any(m.aspect == "exception" and m.narrower and m.where != "eager" for m in comparison.mismatches)
+
+
+def on_finite_inputs(comparison: Comparison) -> Comparison:
+    """The comparison without what the compiled path does to an infinity or NaN of our own making (see `spreads`)."""
+    return _without(comparison, lambda m: not m.declared and m.where != "eager" and is_not_finite(m))
+
+
+def before_later_checks(comparison: Comparison) -> Comparison:
+    """The comparison without what the program's own checks, not rewritten yet, stop on the path that is compiled."""
+    return _without(comparison, lambda m: m.stopped and m.where != "eager")
+
+
+def _without(comparison: Comparison, ignored: Callable[[Mismatch], bool]) -> Comparison:
+    kept = tuple(mismatch for mismatch in comparison.mismatches if not ignored(mismatch))
+    if len(kept) == len(comparison.mismatches):
+        return comparison
+    return replace(comparison, mismatches=kept, equal=comparison.equal or not any(map(_is_about_results, kept)))
+
+
+def is_not_finite(mismatch: Mismatch) -> bool:
+    """Whether a difference was seen on an input with an infinity or NaN of our own making."""
+    return any(part.endswith((" inf", " -inf", " nan")) for part in mismatch.sample.split(", "))
+
+
+def _is_about_results(mismatch: Mismatch) -> bool:
+    return (
+        mismatch.aspect not in _TOLD
+        and not mismatch.narrower
+        and (mismatch.declared or mismatch.aspect not in (*_RAISED, "cost", "random state"))
+    )
+
+
+def unreached(comparison: Comparison, decisions: Sequence[Decision]) -> Iterator[tuple[Decision, str]]:
+    """The decisions of which not both sides were run, and which was not: `true`, `false`, or empty for both."""
+    for decision in decisions:
+        true, false = comparison.sides.get(decision.key, (0, 0))
+        if not (true and false):
+            yield decision, "false" if true else "true" if false else ""
+
+
+def described(mismatch: Mismatch) -> str:
+    """`eager, seed 3: value differs (expected 1.0 at [0], got 2.0 at [0])`."""
+    return (
+        f"{mismatch.where}, {mismatch.sample}: {mismatch.aspect} differs "
+        f"(expected {mismatch.expected}, got {mismatch.got})"
+    )

@@ -1,0 +1,1 @@
+"""How code is written: libcst pieces, brackets, layout, imports, and a rewrite rendered into edits of text."""

@@ -1,0 +1,140 @@
+"""Long lines of built code: the call or tuple that ends one, or the definition, gets a line for each of its parts.
+
+So does a call or tuple of several parts one of which runs over lines.
+
+Lines that stand in the source already stay as their author broke them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import libcst as cst
+
+
+def laid_out(statement: Any, unit: str, indentation: str, longest: int, written: str) -> Any:
+    """The statement with its lines of more than `longest` characters broken, where it stands at `indentation`.
+
+    Lines of `written`, the text of the file, stay as somebody has written them.
+    """
+    return statement.visit(_Breaking(unit, len(indentation.expandtabs(4)), longest, written))
+
+
+class _Breaking(cst.CSTTransformer):
+    def __init__(self, unit: str, depth: int, longest: int, written: str) -> None:
+        super().__init__()
+        self.unit, self.depth, self.longest, self.written = unit, depth, longest, written
+
+    def visit_IndentedBlock(self, node: cst.IndentedBlock) -> None:
+        self.depth += len((node.indent or self.unit).expandtabs(4))
+
+    def leave_IndentedBlock(self, original_node: cst.IndentedBlock, updated_node: cst.IndentedBlock) -> Any:
+        self.depth -= len((original_node.indent or self.unit).expandtabs(4))
+        return updated_node
+
+    def leave_SimpleStatementLine(self, original_node: Any, updated_node: Any) -> Any:
+        (small,) = updated_node.body if len(updated_node.body) == 1 else (None,)
+        value = getattr(small, "value", None)
+        broken = _broken(value, self.unit)
+        if small is None or broken is None:
+            return updated_node
+        if not self._is_long(original_node.with_changes(leading_lines=())):
+            broken = self._spread(value)
+        return updated_node.with_changes(body=[small.with_changes(value=broken)])
+
+    def leave_Decorator(self, original_node: cst.Decorator, updated_node: cst.Decorator) -> cst.Decorator:
+        broken = _broken(updated_node.decorator, self.unit)
+        long = broken is not None and self._is_long(original_node.with_changes(leading_lines=()))
+        return updated_node.with_changes(decorator=broken) if long else updated_node
+
+    def leave_FunctionDef(self, original_node: cst.FunctionDef, updated_node: cst.FunctionDef) -> cst.FunctionDef:
+        body = cst.SimpleStatementSuite([cst.Expr(cst.Ellipsis())], leading_whitespace=cst.SimpleWhitespace(""))
+        header = original_node.with_changes(leading_lines=(), decorators=(), lines_after_decorators=(), body=body)
+        members = updated_node.params.params
+        plain = members and updated_node.params.deep_equals(cst.Parameters(members))
+        if not plain or not self._is_long(header):
+            return updated_node
+        return updated_node.with_changes(
+            whitespace_before_params=_line(self.unit), params=cst.Parameters(_a_line_each(members, self.unit))
+        )
+
+    def _spread(self, value: Any) -> Any:
+        """A call or tuple that is built, with a line for each of several parts where one of them runs over lines."""
+        first, *further = cst.Module([]).code_for_node(value).splitlines()
+        field = "args" if isinstance(value, cst.Call) else "elements"
+        if not further or first.strip() in self.written or not isinstance(value, (cst.Call, cst.Tuple)):
+            return value
+        parts = [part.with_changes(value=self._spread(part.value)) for part in getattr(value, field)]
+        spread: Any = value.with_changes(**{field: parts})
+        runs_over = any("\n" in cst.Module([]).code_for_node(part.value) for part in parts)
+        return _broken(spread, self.unit) if runs_over and len(parts) > 1 else spread
+
+    def _is_long(self, line: cst.CSTNode) -> bool:
+        """Whether a node of one line is built, and too long."""
+        text = cst.Module([]).code_for_node(line).strip()
+        return self.depth + len(text) > self.longest and "\n" not in text and text not in self.written
+
+
+def _broken(value: Any, unit: str) -> Any:
+    """A call (indexed or not) or tuple with a line for each of its parts; None for anything else."""
+    match value:
+        case cst.Call(args=[cst.Arg(value=cst.GeneratorExp(lpar=[])) as only]):  # behind it no comma may stand
+            inner: Any = only.visit(_Deeper(unit))
+            inner = inner.with_changes(whitespace_after_arg=_line(""))
+            return value.with_changes(whitespace_before_args=_line(unit), args=[inner])
+        case cst.Call(args=[_, *_] as args):
+            return value.with_changes(whitespace_before_args=_line(unit), args=_a_line_each(args, unit))
+        case cst.Subscript(value=cst.Call() as call) if inner := _broken(call, unit):
+            return value.with_changes(value=inner)
+        case cst.Tuple(elements=[_, *_] as elements):
+            return value.with_changes(
+                lpar=[cst.LeftParen(whitespace_after=_line(unit))],
+                rpar=[cst.RightParen()],
+                elements=_a_line_each(elements, unit),
+            )
+    return None
+
+
+def _line(unit: str) -> cst.ParenthesizedWhitespace:
+    return cst.ParenthesizedWhitespace(indent=True, last_line=cst.SimpleWhitespace(unit))
+
+
+def _a_line_each(members: Any, unit: str) -> list[Any]:
+    last = len(members) - 1
+    return [
+        member.visit(_Deeper(unit)).with_changes(comma=cst.Comma(whitespace_after=_line(unit if number < last else "")))
+        for number, member in enumerate(members)
+    ]
+
+
+class _Deeper(cst.CSTTransformer):
+    """Moves the further lines of an expression one level in."""
+
+    def __init__(self, unit: str) -> None:
+        super().__init__()
+        self.unit = unit
+
+    def leave_ParenthesizedWhitespace(self, original_node: Any, updated_node: cst.ParenthesizedWhitespace) -> Any:
+        blanks = updated_node.last_line.with_changes(value=self.unit + updated_node.last_line.value)
+        return updated_node.with_changes(last_line=blanks) if updated_node.indent else updated_node
+
+
+def one_more(members: Sequence[Any], new: Any, before: Any) -> list[Any]:
+    """Arguments, or other members divided by commas, and one more, on a line of its own where the others are.
+
+    `before`: the blank before the first of them.
+    """
+    if not members:
+        return [new]
+    *others, last = members
+    blank = getattr(others[-1].comma, "whitespace_after", None) if others else before
+    if isinstance(blank, cst.ParenthesizedWhitespace):
+        blank = cst.ParenthesizedWhitespace(indent=blank.indent, last_line=blank.last_line)  # without its comment
+    else:
+        blank = cst.SimpleWhitespace(" ")
+    new = new.with_changes(comma=last.comma)
+    if isinstance(last, cst.Arg):  # the line end before the closing bracket, where no comma stands there
+        new = new.with_changes(whitespace_after_arg=last.whitespace_after_arg)
+        last = last.with_changes(whitespace_after_arg=cst.SimpleWhitespace(""))
+    return [*others, last.with_changes(comma=cst.Comma(whitespace_after=blank)), new]

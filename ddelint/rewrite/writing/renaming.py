@@ -1,0 +1,56 @@
+"""Other names in a piece of code, and assignments that give a name another object."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar, cast
+
+import libcst as cst
+
+from ddelint.rewrite.writing.brackets import fitted
+
+Node = TypeVar("Node", bound=cst.CSTNode)
+
+
+def renamed(tree: Node, names: Mapping[str, str]) -> Node:
+    """`tree` with names or chains of attributes (`a.b`) replaced; attributes and keywords of the same words stay."""
+    return cast(Node, tree.visit(_Renaming(names))) if names else tree
+
+
+def rebound(tree: Node) -> Node:
+    """`tree` with `x += v` written as `x = x + v`."""
+    return cast(Node, tree.visit(_Rebinding()))
+
+
+class _Rebinding(cst.CSTTransformer):
+    def leave_AugAssign(self, original_node: cst.AugAssign, updated_node: cst.AugAssign) -> cst.Assign:
+        target = updated_node.target
+        operator = getattr(cst, type(updated_node.operator).__name__.removesuffix("Assign"))
+        value = fitted(cst.BinaryOperation(target, operator(), updated_node.value))
+        return cst.Assign([cst.AssignTarget(target)], value)
+
+
+class _Renaming(cst.CSTTransformer):
+    def __init__(self, names: Mapping[str, str]) -> None:
+        super().__init__()
+        self.names = names
+
+    def leave_Name(self, original_node: cst.Name, updated_node: cst.Name) -> cst.Name:
+        return updated_node.with_changes(value=self.names.get(updated_node.value, updated_node.value))
+
+    def leave_Attribute(self, original_node: cst.Attribute, updated_node: cst.Attribute) -> cst.BaseExpression:
+        name = self.names.get(_chain(original_node))
+        return cst.Name(name) if name else updated_node.with_changes(attr=original_node.attr)
+
+    def leave_Arg(self, original_node: cst.Arg, updated_node: cst.Arg) -> cst.Arg:
+        return updated_node.with_changes(keyword=original_node.keyword)
+
+
+def _chain(node: cst.CSTNode) -> str:
+    """`a.b.c` of a chain of attributes; empty for anything else."""
+    match node:
+        case cst.Name(value=name):
+            return name
+        case cst.Attribute(value=value, attr=attribute) if chain := _chain(value):
+            return f"{chain}.{attribute.value}"
+    return ""

@@ -1,0 +1,70 @@
+"""Fixes that stand side by side read as one: two `if torch.compiler.is_compiling():` in a row become one."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any, TypeGuard
+
+from ddelint.diagnostics import Edit, Span
+from ddelint.rewrite.reading.names import blocks
+from ddelint.rewrite.writing.rendering import rendered
+from ddelint.rewrite.writing.rewrites import Rewrite
+from ddelint.rewrite.writing.writer import writer
+from ddelint.source import SourceError, SourceFile
+
+_NAME = "tidied"
+_COMPILING = "compiler.is_compiling()"
+
+
+def tidying_edits(source: SourceFile, touched: Sequence[Span]) -> tuple[Edit, ...]:
+    """The edits that merge the first two neighbours of which a fix has `touched` one; none where all is tidy.
+
+    Both are asked of the same constant, so that one after the other and both at once are the same program.
+    """
+    for first, second in _neighbours(source, touched):
+        write = writer(source)
+        compiled = [*write.body(first.body), *write.body(second.body)]
+        eager = [*write.body(first.orelse), *write.body(second.orelse)]
+        lines = write.lines("if torch.compiler.is_compiling():\n    {body}", body=compiled)
+        changes: dict[ast.AST, Any] = {first: write.beside(compiled, eager) if eager else lines, second: []}
+        candidate = rendered(source, _NAME, Rewrite(_NAME, changes))
+        if candidate is not None:
+            return candidate.edits
+    return ()
+
+
+def tidied(source: SourceFile, before: str) -> str:
+    """The text with all such neighbours merged but for those that `before`, the text without the fixes, had, too."""
+    known = set(before.splitlines())
+    while True:
+        try:
+            touched = [
+                Span(source.filename, row, 1, row, len(line) + 1)
+                for row, line in enumerate(source.lines, start=1)
+                if line.rstrip("\r\n") not in known
+            ]
+            edits = tidying_edits(source, touched)
+        except SourceError:
+            return source.text
+        if not edits:
+            return source.text
+        source = SourceFile(source.filename, source.apply(edits), source.encoding)
+
+
+def _neighbours(source: SourceFile, touched: Sequence[Span]) -> Iterator[tuple[ast.If, ast.If]]:
+    """Pairs of `if torch.compiler.is_compiling()` in one block with nothing but blank lines between."""
+    for node in ast.walk(source.tree):
+        for block in blocks(node):
+            for first, second in pairwise(block):
+                if not (_asks_compiling(first) and _asks_compiling(second)):
+                    continue
+                between = source.lines[(first.end_lineno or first.lineno) : second.lineno - 1]
+                both = (source.span(first), source.span(second))
+                if not any(map(str.strip, between)) and any(a.overlaps(b) for a in both for b in touched):
+                    yield first, second
+
+
+def _asks_compiling(node: ast.stmt) -> TypeGuard[ast.If]:
+    return isinstance(node, ast.If) and ast.unparse(node.test).endswith(_COMPILING) and isinstance(node.test, ast.Call)

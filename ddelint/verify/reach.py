@@ -1,0 +1,346 @@
+"""State that a program can reach beside the parameters, buffers and attributes of its own module.
+
+Module globals, closures, default arguments, class attributes, plain objects (meters, caches, counters), and modules
+that are held in lists or used by plain functions. Followed are the names that the user's own functions say; libraries
+keep their state to themselves.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import functools
+import itertools
+import os
+import sys
+import sysconfig
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from types import CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import torch
+
+from ddelint.trace import provenance
+from ddelint.trace.entry import Entry
+from ddelint.verify.sameness import Constant, Freezer, Frozen, attributes_of, builtin_class, differences, entries
+
+_MOST = 4000
+"""Objects that are followed; what lies behind more is not watched."""
+_CONTAINERS = (list, dict, set, deque)
+_LIBRARIES = tuple(
+    {os.path.realpath(sysconfig.get_path(name)) + os.sep for name in ("purelib", "platlib", "stdlib", "platstdlib")}
+)
+_ABSENT = Constant("gone", None)
+_MODULE_TABLES = frozenset(("_parameters", "_buffers", "_modules"))
+
+
+@functools.cache
+def is_users(filename: str) -> bool:
+    """Whether a file is the user's own, not a library's."""
+    return not provenance.is_plumbing(filename) and not os.path.realpath(filename).startswith(_LIBRARIES)
+
+
+@dataclass(frozen=True)
+class _Binding:
+    """A place that holds a value: `global STATS`, `Model.seen`, `the default seen of forward`."""
+
+    name: str
+    holder: Any
+    key: Any
+    get: Callable[[], Any]
+
+
+class Reached:
+    """The bindings that a program reaches, found by a walk over its functions and classes."""
+
+    def __init__(self, program: Any, module: torch.nn.Module | None) -> None:
+        self.bindings: list[_Binding] = []
+        self._seen: set[int] = set()
+        self._own = set(map(id, module.modules())) if module is not None else set()
+        if module is not None:
+            for prefix, part in module.named_modules():
+                self._module(f"self.{prefix}." if prefix else "self.", part)
+        self._follow(program)
+
+    def frozen(self) -> dict[str, Frozen]:
+        """What each place holds."""
+        freezer = Freezer(modules=True)
+        return {binding.name: freezer.freeze(_value(binding)) for binding in self.bindings}
+
+    def _module(self, prefix: str, module: torch.nn.Module) -> None:
+        for name, value in list(vars(module).items()):
+            if name not in _MODULE_TABLES and "_hooks" not in name and _is_state(value) and not _is_simple(value):
+                self._bind(f"{prefix}{name}", vars(module), name)
+        self._follow(type(module))
+
+    def _follow(self, value: Any) -> None:
+        if id(value) in self._seen or len(self._seen) > _MOST:
+            return
+        if isinstance(value, MethodType):
+            self._follow(value.__func__)
+            self._follow(value.__self__)
+            return
+        self._seen.add(id(value))
+        if isinstance(value, functools.partial):
+            for part in (value.func, *value.args, *value.keywords.values()):
+                self._follow(part)
+        elif hasattr(value, "cache_info") and hasattr(value, "__wrapped__"):
+            self._add(_Binding(f"the cache of {value.__wrapped__.__qualname__}", value, None, value.cache_info))
+            self._follow(value.__wrapped__)
+        elif isinstance(value, FunctionType):
+            self._function(value)
+        elif isinstance(value, (staticmethod, classmethod)):
+            self._follow(value.__func__)
+        elif isinstance(value, property):
+            self._follow(value.fget)
+        elif isinstance(value, type):
+            self._class(value)
+        elif isinstance(value, torch.nn.Module) or _is_of_users_class(value):
+            self._follow(type(value))
+            if not isinstance(value, torch.nn.Module):
+                self._follow(attributes_of(value))
+        elif isinstance(value, (list, tuple, deque, dict)):
+            for part in _parts(value)[:_MOST]:
+                self._follow(part)
+
+    def _class(self, kind: type) -> None:
+        for base in kind.__mro__:
+            if base is not kind:
+                self._follow(base)
+        if not _is_users_class(kind):
+            return
+        for name, value in list(vars(kind).items()):
+            if _is_state(value) and not name.startswith("__"):
+                self._add(_Binding(f"class {kind.__qualname__}.{name}", kind, name, lambda k=kind, n=name: vars(k)[n]))  # type: ignore[misc]
+            self._follow(value)
+
+    def _function(self, function: FunctionType) -> None:
+        if not is_users(function.__code__.co_filename):
+            wrapped = getattr(function, "__wrapped__", None)
+            if wrapped is not None:  # a library's decorator around a function of the user's
+                self._follow(wrapped)
+            return
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+            with contextlib.suppress(ValueError):  # not filled yet
+                value = cell.cell_contents
+                if _is_state(value):
+                    self._add(
+                        _Binding(f"{name} in {function.__qualname__}", cell, None, lambda c=cell: c.cell_contents)  # type: ignore[misc]
+                    )
+                self._follow(value)
+        defaults = [*enumerate(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).items()]
+        for key, value in defaults:
+            if isinstance(value, _CONTAINERS) or _is_of_users_class(value):
+                self._bind(f"the default {key} of {function.__qualname__}", {key: value}, key)
+            self._follow(value)
+        for name in _names(function.__code__):
+            self._global(function.__globals__, name, _names(function.__code__))
+
+    def _global(self, scope: dict[str, Any], name: str, names: frozenset[str]) -> None:
+        if name not in scope:
+            return
+        value = scope[name]
+        if isinstance(value, ModuleType):
+            if id(value) not in self._seen and is_users(getattr(value, "__file__", None) or "<none>"):
+                self._seen.add(id(value))
+                for inner in names:
+                    self._global(vars(value), inner, frozenset())
+            return
+        if _is_state(value):
+            self._bind(f"global {name}", scope, name)
+        self._follow(value)
+
+    def _bind(self, name: str, holder: dict[Any, Any], key: Any) -> None:
+        self._add(_Binding(name, holder, key, lambda: holder.get(key, _ABSENT)))
+        if key in holder:
+            self._follow(holder[key])
+
+    def _add(self, binding: _Binding) -> None:
+        value = _value(binding)
+        if id(value) not in self._own and not any(known.name == binding.name for known in self.bindings):
+            self.bindings.append(binding)
+
+
+class Watch:
+    """What a program reaches before a call, and what of it the call changed."""
+
+    def __init__(self, program: Any, module: torch.nn.Module | None) -> None:
+        self._reached = Reached(program, module)
+        self._before = self._reached.frozen()
+
+    def changes(self) -> dict[str, Frozen]:
+        """Name of the place → what it holds now."""
+        after = self._reached.frozen()
+        return {
+            name: value
+            for name, value in after.items()
+            if name in self._before and next(differences(self._before[name], value), None) is not None
+        }
+
+
+class Rewinding:
+    """An entry that finds its reachable state as it was at first, each time that it is built."""
+
+    def __init__(self, entry: Entry) -> None:
+        self._build = entry.build
+        self._saved: list[Callable[[], None]] | None = None
+        self.entry = replace(entry, build=self._built)
+
+    def back(self) -> None:
+        """Put everything back."""
+        for restore in self._saved or ():
+            restore()
+
+    def _built(self) -> Callable[..., Any]:
+        if self._saved is None:
+            from ddelint.verify.calls import module_of
+
+            program = self._build()
+            reached = Reached(program, module_of(program))
+            self._saved = list(_restoring(reached))
+        self.back()
+        return self._build()
+
+
+def _restoring(reached: Reached) -> Iterator[Callable[[], None]]:
+    """What puts the reachable objects back to what they hold now."""
+    known: set[int] = set()
+    for binding in reached.bindings:
+        if binding.name.startswith("self."):
+            continue  # belongs to one instance, which is built anew
+        value = _value(binding)
+        if hasattr(binding.holder, "cache_clear"):
+            yield binding.holder.cache_clear
+            continue
+        kept = copy.copy(value) if isinstance(value, itertools.count) else value
+        yield functools.partial(_put_back, binding, kept)
+        yield from _contents(value, known)
+
+
+def _put_back(binding: _Binding, value: Any) -> None:
+    if _value(binding) is value:
+        return
+    value = copy.copy(value) if isinstance(value, itertools.count) else value
+    with contextlib.suppress(AttributeError, TypeError):
+        if isinstance(binding.holder, dict):
+            if value is _ABSENT:
+                binding.holder.pop(binding.key, None)
+            else:
+                binding.holder[binding.key] = value
+        elif binding.key is None:
+            binding.holder.cell_contents = value
+        else:
+            setattr(binding.holder, binding.key, value)
+
+
+def _contents(value: Any, known: set[int]) -> Iterator[Callable[[], None]]:
+    if id(value) in known or len(known) > _MOST:
+        return
+    known.add(id(value))
+    if isinstance(value, torch.Tensor):
+        if value.layout is torch.strided and not value.is_meta:
+            yield functools.partial(_restore_tensor, value, value.detach().clone())
+    elif isinstance(value, (*_CONTAINERS, tuple)):
+        if not isinstance(value, tuple):
+            yield functools.partial(_restore_container, value, _held(value))
+        for part in _parts(value):
+            yield from _contents(part, known)
+    elif isinstance(value, torch.nn.Module) or _is_of_users_class(value):
+        held = attributes_of(value)
+        yield functools.partial(_restore_attributes, value, held)
+        for part in held.values():
+            yield from _contents(part, known)
+
+
+def _restore_tensor(tensor: torch.Tensor, saved: torch.Tensor) -> None:
+    # the version says little: the kernels of batch norm write to running statistics past it
+    if tensor.shape == saved.shape and not torch.equal(tensor.detach(), saved):
+        tensor.data.copy_(saved)
+
+
+def _restore_attributes(value: Any, held: dict[str, Any]) -> None:
+    now = attributes_of(value)
+    with contextlib.suppress(AttributeError, TypeError):
+        for name in now.keys() - held.keys():
+            object.__delattr__(value, name)
+        for name, part in held.items():
+            if name not in now or now[name] is not part:
+                object.__setattr__(value, name, part)
+
+
+def _restore_container(value: Any, held: list[Any]) -> None:
+    now = _held(value)
+    if len(now) == len(held) and all(one is other for one, other in zip(now, held)):
+        return
+    kind = builtin_class(value)
+    kind.clear(value)
+    if isinstance(value, dict):
+        for key, part in zip(held[::2], held[1::2]):
+            kind.__setitem__(value, key, part)
+    else:
+        add = kind.add if isinstance(value, set) else kind.append
+        for part in held:
+            add(value, part)
+
+
+def _held(value: Any) -> list[Any]:
+    """The elements of a container; of a dictionary each key and its value."""
+    if isinstance(value, dict):
+        return [*itertools.chain(*entries(value))]
+    return list(builtin_class(value).__iter__(value))
+
+
+def _parts(value: Any) -> list[Any]:
+    """What may hold state in turn: the elements of a container, the values of a dictionary."""
+    return [part for _, part in entries(value)] if isinstance(value, dict) else _held(value)
+
+
+def _value(binding: _Binding) -> Any:
+    try:
+        return binding.get()
+    except (ValueError, KeyError):
+        return _ABSENT
+
+
+@functools.cache
+def _names(code: CodeType) -> frozenset[str]:
+    """Every name that a function's text says, with those of functions inside it."""
+    inner = (_names(constant) for constant in code.co_consts if isinstance(constant, CodeType))
+    return frozenset(itertools.chain(code.co_names, *inner))
+
+
+def _is_state(value: Any) -> bool:
+    """Whether a value is data that a program may change, or a name for data."""
+    return (
+        value is None
+        or isinstance(value, (bool, int, float, str, torch.Tensor, torch.nn.Module, tuple, *_CONTAINERS))
+        or _is_of_users_class(value)
+        or type(value) is itertools.count
+    )
+
+
+def _is_simple(value: Any, depth: int = 0) -> bool:
+    """What the watch over a module's own attributes sees already."""
+    if value is None or isinstance(value, (bool, int, float, str, torch.Tensor)):
+        return True
+    if depth > 3 or not isinstance(value, (list, tuple, dict)) or len(parts := _parts(value)) > 1000:
+        return False
+    return all(_is_simple(part, depth + 1) for part in parts)
+
+
+def _is_of_users_class(value: Any) -> bool:
+    kind: Any = type(value)
+    return not isinstance(value, (type, FunctionType, ModuleType)) and _is_users_class(kind)
+
+
+@functools.cache
+def _is_users_class(kind: type) -> bool:
+    """Whether a class is written in a file of the user's."""
+    functions = (part for part in vars(kind).values() if isinstance(part, FunctionType))
+    first = next((f.__code__.co_filename for f in functions if not f.__code__.co_filename.startswith("<")), None)
+    if first is not None:
+        return is_users(first)
+    filename = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    return isinstance(filename, str) and kind.__module__ != "builtins" and is_users(filename)

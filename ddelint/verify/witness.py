@@ -1,0 +1,178 @@
+"""The original once more on inputs that are moved by a little: how far rounding alone may move its results.
+
+A sum taken in another order loses digits where large terms cancel. How many follows from no number in sight, neither
+the result nor the arguments; it follows from how the result moves when each input moves by a known relative amount, the
+condition of the computation (N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2002, ch. 1.6). Few results
+need that, so it is asked for when two of them differ. By then the rewritten program has taken the original's place in
+the process; so a fork from before keeps the original.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from multiprocessing.connection import Connection, Pipe
+
+import torch
+from torch.utils import _pytree as pytree
+
+from ddelint.trace.entry import Arguments, Entry
+from ddelint.verify.calls import Outcome, module_of, weighing
+from ddelint.verify.inputs import Sample, is_ordinary
+
+Moved = Sequence[tuple[float, Sequence[Outcome]]]
+"""(relative amount, the calls on inputs moved by it); see sameness.Noise for their order."""
+Rerun = Callable[[int, Callable[[Entry, Sample], tuple[Entry, Sample]]], "list[Outcome] | None"]
+"""Runs the original again on reference number N, with the entry and the sample changed by a function."""
+
+_ROUNDING_ERRORS, _LARGEST = 256, 1 / 64
+"""So many make one step, far above the grid of floating-point numbers; and up to where a result is nearly linear."""
+_SMALLER = 8
+"""How much smaller the last step is."""
+_IN_VAIN = 6
+"""Answers that did not help, after which none is asked for: the program is another one."""
+_SECONDS = 10.0
+"""What an answer may take."""
+
+
+class Witness:
+    """Answers for the original, from a process that was forked while it was the one that is loaded."""
+
+    def __init__(self, rerun: Rerun) -> None:
+        self._rerun = rerun
+        self._answers: dict[int, Moved] = {}
+        self._in_vain = 0
+        self._child = 0
+        self._connection: Connection | None = None
+
+    @contextlib.contextmanager
+    def ready(self) -> Iterator[Witness]:
+        """Within, it can be asked. Where the process cannot be forked (CUDA is in use), it knows nothing."""
+        if hasattr(os, "fork") and not torch.cuda.is_initialized():
+            mine, its = Pipe()
+            self._child = os.fork()
+            if not self._child:
+                self._serve(its)
+            its.close()
+            self._connection = mine
+        try:
+            yield self
+        finally:
+            self._end()
+
+    def moved(self, number: int) -> Moved:
+        """The original on reference `number`, its inputs moved; empty where nothing is known."""
+        if number not in self._answers:
+            self._answers[number] = self._asked(number) if self._in_vain < _IN_VAIN else ()
+        return self._answers[number]
+
+    def judged(self, *, wrong: bool) -> None:
+        """Whether two results are different for all that it said."""
+        self._in_vain += wrong
+
+    def _asked(self, number: int) -> Moved:
+        if self._connection is None:
+            return ()
+        try:
+            self._connection.send_bytes(str(number).encode())
+            if self._connection.poll(_SECONDS):
+                answer: Moved = pickle.loads(self._connection.recv_bytes())
+                return answer
+        except (OSError, EOFError, pickle.PickleError, AttributeError, ImportError):
+            pass
+        self._end()
+        return ()
+
+    def _end(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+            with contextlib.suppress(OSError):
+                os.kill(self._child, signal.SIGKILL)
+            with contextlib.suppress(OSError):
+                os.waitpid(self._child, 0)
+
+    def _serve(self, connection: Connection) -> None:
+        """Answer until killed; never returns."""
+        try:
+            torch.set_num_threads(1)  # a pool of threads does not survive a fork
+            while True:
+                number = int(connection.recv_bytes())
+                connection.send_bytes(pickle.dumps(list(self._moved_runs(number))))
+        except BaseException:  # whatever it is, the parent goes on without an answer
+            os._exit(1)
+
+    def _moved_runs(self, number: int) -> Iterator[tuple[float, Sequence[Outcome]]]:
+        for pattern, part in ((1, 1), (2, 1), (3, _SMALLER)):
+            move = _Move(pattern, part)
+            with weighing(move.tensor):
+                calls = self._rerun(number, move.both)
+            if calls is None or not all(call.returned for call in calls):
+                return
+            yield move.amount, calls
+
+
+def _coarsest(entry: Entry, sample: Sample) -> float:
+    """The precision of the coarsest floating-point numbers among parameters and arguments."""
+    module = module_of(entry.build())
+    tensors = [*module.parameters(), *module.buffers()] if module is not None else []
+    tensors += [leaf for leaf in pytree.tree_leaves(sample.make()) if isinstance(leaf, torch.Tensor)]
+    found = [float(torch.finfo(tensor.dtype).eps) for tensor in tensors if tensor.is_floating_point()]
+    return max(found, default=float(torch.finfo(torch.float32).eps))
+
+
+class _Move:
+    """Multiplies every floating-point number by 1 + amount or 1 - amount."""
+
+    def __init__(self, pattern: int, part: int) -> None:
+        self.amount = 0.0
+        self._part = part
+        self._generator = torch.Generator().manual_seed(pattern)
+
+    def both(self, entry: Entry, sample: Sample) -> tuple[Entry, Sample]:
+        """Parameters, buffers and arguments moved, by what their precision allows."""
+        self.amount = min(_coarsest(entry, sample) * _ROUNDING_ERRORS, _LARGEST) / self._part
+        return replace(entry, build=lambda: self.program(entry.build())), self.sample(sample)
+
+    def tensor(self, tensor: torch.Tensor) -> torch.Tensor:
+        """A moved copy."""
+        return tensor * self._factors(tensor)
+
+    def program(self, program: Callable[..., object]) -> Callable[..., object]:
+        """With its parameters and buffers moved, in place."""
+        module = module_of(program)
+        if module is not None:
+            for tensor in [*module.parameters(), *module.buffers()]:
+                self._in_place(tensor)
+        return program
+
+    def sample(self, sample: Sample) -> Sample:
+        """With its floating-point tensors moved."""
+
+        def make() -> Arguments:
+            leaves, spec = pytree.tree_flatten(sample.make())
+            args, kwargs = pytree.tree_unflatten([self._moved(leaf) for leaf in leaves], spec)
+            return tuple(args), dict(kwargs)
+
+        return replace(sample, make=make)
+
+    def _moved(self, leaf: object) -> object:
+        if not isinstance(leaf, torch.Tensor) or not is_ordinary(leaf) or not leaf.is_floating_point():
+            return leaf
+        if leaf.requires_grad:
+            self._in_place(leaf)
+            return leaf
+        return self.tensor(leaf)
+
+    def _in_place(self, tensor: torch.Tensor) -> None:
+        if tensor.is_floating_point() and not torch.nn.parameter.is_lazy(tensor):
+            with contextlib.suppress(RuntimeError):  # elements that share their memory
+                tensor.data.mul_(self._factors(tensor))
+
+    def _factors(self, tensor: torch.Tensor) -> torch.Tensor:
+        signs = torch.randint(0, 2, tensor.shape, generator=self._generator) * 2 - 1
+        return (1 + signs * self.amount).to(tensor.dtype)

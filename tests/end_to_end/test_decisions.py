@@ -1,0 +1,43 @@
+"""A shortcut is one however its test is spelled: none of these spellings has a rule that lists the fix."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from issues_table import check
+
+pytestmark = pytest.mark.slow
+
+PROGRAM = """import torch
+{helper}
+
+class Model(torch.nn.Module):
+    def forward(self, scores, keep):
+        rows = [torch.nonzero(row).flatten() for row in keep]
+        {decision}:
+            return scores.new_zeros(2)
+        return torch.stack([row[places].sum() for row, places in zip(scores, rows)])
+
+
+def make_inputs(seed):
+    generator = torch.Generator().manual_seed(seed)
+    scores = torch.rand(2, 4, generator=generator)
+    return scores, scores > 0.6
+"""
+SPELLINGS = {
+    "built-in": ("", "if all(len(row) <= 0 for row in rows)"),
+    "kept": ("", "nothing = not any(len(row) for row in rows)\n        if nothing"),
+    "helper": ("\n\ndef largest(rows):\n    return max(map(len, rows))\n", "if (n := largest(rows)) == 0"),
+}
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_the_shortcut_is_asked_only_in_eager(spelling: str, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    helper, decision = SPELLINGS[spelling]
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM.format(helper=helper, decision=decision))
+    left = check(path, "--fix")
+    assert (left.error, left.codes) == ("", [])
+    assert "not torch.compiler.is_compiling() and" in path.read_text("utf-8")

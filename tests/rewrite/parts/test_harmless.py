@@ -1,0 +1,50 @@
+"""What keeps an arm that isn't chosen from spoiling the gradient."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+from control_flow import TENSOR, context_of
+
+from ddelint.diagnostics import TypeFact
+from ddelint.rewrite.parts.harmless import harmless
+
+TYPES = {"x": TENSOR, "y": TENSOR, "t": TENSOR, "n": TypeFact("symfloat"), "k": TypeFact("int")}
+
+
+def protected(arm: str, test: str, taken: bool = True) -> str | None:
+    context = context_of(
+        f"import torch as th\n\n\ndef fn(x, y, t, n, k):\n    return {arm} if {test} else y\n", test, TYPES
+    )
+    choice = context.site.source.parents[context.site.decision] if context.site.decision else None
+    assert isinstance(choice, ast.IfExp)
+    built = harmless(context, choice.body, context.write.expression("c"), taken)
+    return None if built is None else context.write.code(built)
+
+
+@pytest.mark.parametrize(
+    ("arm", "test", "expected"),
+    [
+        ("x + y", "t.sum() > 0", None),
+        ("x / 2", "t.sum() > 0", None),
+        ("x / y", "t.sum() > 0", "x / th.where(c, y, 1)"),
+        ("x / (y + 1)", "t.sum() > 0", "x / th.where(c, y + 1, 1)"),
+        ("x.sqrt() / y", "t.sum() > 0", "th.where(c, x, 1).sqrt() / th.where(c, y, 1)"),
+        ("(x + y).log()", "t.sum() > 0", "th.where(c, x + y, 1).log()"),
+        ("th.log(x)", "t.sum() > 0", "th.log(th.where(c, x, 1))"),
+        ("x / n", "n > 0.5", "x / th.sym_max(n, 0.5)"),
+        ("x / n", "n < 0.5", None),
+        ("x / n", "n > -1", None),
+        ("x[0] + x[1]", "x.numel() > 0", "th.cat([x, x.new_zeros(1, *x.shape[1:])])[0] + x[1]"),
+        ("(x + y)[-1]", "len(x + y) > 0", "th.cat([(x + y).new_zeros(1, *(x + y).shape[1:]), x + y])[-1]"),
+        ("x[0]", "x.sum() > 0", None),
+    ],
+)
+def test_operands_that_can_do_harm_get_a_value_that_cannot(arm: str, test: str, expected: str | None) -> None:
+    assert protected(arm, test) == expected
+
+
+def test_the_other_arm_is_protected_where_the_test_holds() -> None:
+    assert protected("x / y", "t.sum() > 0", taken=False) == "x / th.where(c, 1, y)"
+    assert protected("x / n", "n <= 2", taken=False) == "x / th.sym_max(n, 2)"

@@ -1,0 +1,59 @@
+"""Tests said as tensors of one boolean: what was built answers as the test does."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+
+import pytest
+from control_flow import COUNT, MASK, SCALAR, context_of
+
+from ddelint.diagnostics import TypeFact
+from ddelint.rewrite.parts.truths import NotAPredicate, Truths
+
+INTEGER = TypeFact("tensor", "int64", ())
+TYPES = {"s": SCALAR, "t": INTEGER, "mask": MASK, "n": COUNT, "flag": TypeFact("str")}
+
+
+def built(test: str, names: Mapping[str, str] | None = None) -> str:
+    text = f"import torch\n\n\ndef fn(s, t, mask, n, flag):\n    if {test}:\n        s = s + 1\n    return s\n"
+    context = context_of(text, f"if {test}:", TYPES)
+    statement = context.site.statement
+    assert isinstance(statement, ast.If)
+    truths = Truths(context, names=names or {})
+    return truths.write.code(truths.of(statement.test))
+
+
+TESTS = [
+    "s > 1", "not s > 1", "s > 1 and t < 3", "not (s > 1 or not t == 2)", "s", "not t", "1 < t <= 3", "0 <= n < t",
+    "t.item() > 2", "n > 2", "n", "bool(t) or n == 0", "mask.any()", "not mask.all() and s > 0", "torch.equal(s, t)",
+    "torch.allclose(s, s + 1e-9) or t > n", "s + t > 2 and n", "mask.any().item()", "t.item() < 2 < n",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_a_predicate_answers_as_its_test(test: str) -> None:
+    import torch
+
+    predicate = built(test)
+    for number in range(24):
+        torch.manual_seed(number)
+        t, n = torch.randint(0, 4, ()), number % 5
+        values = {"s": torch.randint(0, 4, ()).float(), "t": t, "mask": torch.rand(3) > 0.5, "n": n, "torch": torch}
+        values["s"] = values["s"] if number % 6 else values["t"].float()
+        if "equal" in test or "allclose" in test:
+            values["t"] = values["t"].float()
+        found = eval(predicate, values)
+        assert found.shape == ()
+        assert found.dtype is torch.bool
+        assert bool(found) is bool(eval(test, values)), (predicate, values)
+
+
+def test_names_are_renamed_where_they_are_read() -> None:
+    assert built("s > 1 and s.sum() < n", {"s": "kept"}) == "(kept > 1) & (kept.sum() < n)"
+
+
+@pytest.mark.parametrize("test", ["flag", "flag is None", "s in (1, 2)", "flag == 'a' and s > 1", "(m := s)"])
+def test_what_no_tensor_says(test: str) -> None:
+    with pytest.raises(NotAPredicate):
+        built(test)

@@ -1,0 +1,149 @@
+"""Operators that ask by themselves: which forms the table offers for which calls, and that torch computes the same."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+from control_flow import MASK, TENSOR, candidates, context_of, load, rewritten
+
+from ddelint.diagnostics import Claim, Symbol, TypeFact
+from ddelint.rewrite.reading.replacements import Operator, holes, parameters, replacements, without
+
+HEAD = "import torch\nimport torch.nn.functional as F\n\n\ndef fn(x, pool=None, norm=None):\n"
+MODULES = {"pool": "pooling.AdaptiveMaxPool1d", "norm": "instancenorm.InstanceNorm2d"}
+TYPES = {"x": TENSOR} | {name: TypeFact("module", python_type=f"torch.nn.modules.{of}") for name, of in MODULES.items()}
+BESIDE = "if torch.compiler.is_compiling() else"
+
+
+def offered(call: str) -> list[str]:
+    """The programs that the move makes of `return call`."""
+    return rewritten("equivalent_operator", context_of(f"{HEAD}    return {call}\n", call, TYPES))
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (
+            "F.max_pool1d(x, 3, padding=1)",
+            "torch.nn.functional.max_pool2d(x.unsqueeze(-2), (1, 3), padding=(0, 1)).squeeze(-2)",
+        ),
+        (
+            "x.fill_diagonal_(1)",
+            "x.masked_fill_(torch.eye(x.shape[0], x.shape[1], dtype=torch.bool, device=x.device), 1)",
+        ),
+        ("torch.take(input=x, index=x)", "x.flatten()[x]"),
+        ("torch.take_along_dim(x, x, dim=1)", f"x.gather(1, x) {BESIDE} torch.take_along_dim(x, x, dim=1)"),
+        (
+            "torch.cdist(x + 1, x2=x)",
+            "torch.cdist(torch.nn.functional.pad(x + 1, (0, 0, 0, 1)), torch.nn.functional.pad(x, (0, 0, 0, 1)))"
+            f"[..., :-1, :-1] {BESIDE} torch.cdist(x + 1, x2=x)",
+        ),
+        (
+            "norm(x)",
+            "torch.nn.functional.group_norm(x, x.shape[1], weight=norm.weight, bias=norm.bias, eps=norm.eps) "
+            f"{BESIDE} norm(x)",
+        ),
+    ],
+)
+def test_another_form(call: str, expected: str) -> None:
+    assert offered(call) == [f"{HEAD}    return {expected}\n"]
+
+
+def test_a_fact_stands_before_the_statement_and_is_equivalent() -> None:
+    assert offered("pool(x)") == [f"{HEAD}    torch._check(x.shape[-1] > 0)\n    return pool(x)\n"]
+    (candidate,) = candidates("equivalent_operator", context_of(f"{HEAD}    return pool(x)\n", "pool(x)", TYPES))
+    assert candidate.claim is Claim.EQUIVALENT
+    assert candidate.proof
+
+
+@pytest.mark.parametrize("rows", [6, 3])
+def test_a_length_is_padded_to_the_most_that_a_mask_leaves(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    head = HEAD.replace("x, pool", "x, keep, conv, pool") + "    h = x[:, keep]\n"
+    types = {**TYPES, "keep": MASK, "conv": TypeFact("module", python_type="torch.nn.modules.conv.Conv1d")}
+    context = context_of(f"{head}    return conv(h)\n", "conv(h)", types)
+    births = (Symbol("n", expression="x.item()"), Symbol("h.shape[1]", expression="x[:, keep]"))
+    assert not rewritten(
+        "equivalent_operator", replace(context, diagnostic=replace(context.diagnostic, symbols=births[:1]))
+    )
+    (text,) = rewritten("equivalent_operator", replace(context, diagnostic=replace(context.diagnostic, symbols=births)))
+    assert "conv(torch.nn.functional.pad(h, (0, keep.numel() - h.shape[-1])))" in text
+    original, other = load(context.site.source.text), load(text)
+    monkeypatch.setattr(torch.compiler, "is_compiling", lambda: True)
+    given = ROWS.T.repeat(1, 2)[:, :6], torch.arange(6) < rows, torch.nn.Conv1d(4, 2, 3, padding=1, stride=2)
+    torch.testing.assert_close(other(*given), original(*given))
+
+
+def test_what_is_said_twice_gets_a_name() -> None:
+    (text,) = offered("torch.cov(x[0])")
+    assert text.startswith(f"{HEAD}    input_2 = x[0]\n    return (input_2 - input_2.mean(1")
+    assert text.endswith(f"{BESIDE} torch.cov(input_2)\n")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "F.max_pool1d(x, *x)",
+        "F.max_pool1d(x, 2, **x)",
+        "F.max_pool1d(x, 2, return_indices=True)",
+        "F.batch_norm(x, x, x, training=True)",
+        "F.cross_entropy(x, x, reduction='sum')",
+        "x.sum(0)",
+        "pool.other(x)",
+        f"x.gather(1, x) {BESIDE} torch.take_along_dim(x, x, dim=1)",
+    ],
+)
+def test_what_is_called_in_another_way_stays(call: str) -> None:
+    assert offered(call) == []
+
+
+ROWS = torch.randn(5, 4, generator=torch.Generator().manual_seed(0))
+CALLS = {
+    "F.max_pool1d(x.T, 2, stride=1)": (5, 2),
+    "torch.cdist(x, x + 1)": (5, 1, 0),
+    "torch.cdist(x, x.flip(0), p=1)": (5, 1, 0),
+    "x @ x.T": (5, 1, 0),
+    "torch.matmul(x.T, x)": (5, 1, 0),
+    "F.scaled_dot_product_attention(x[None], x[None], x[None] + 1)": (5, 1, 0),
+    "F.scaled_dot_product_attention(x[None], x[None], x[None] + 1, is_causal=True)": (5, 1, 0),
+    "F.batch_norm(x, torch.zeros(4), torch.full((4,), 2.0))": (5, 1, 0),
+    "F.instance_norm(x[:, :, None].expand(-1, -1, 3) * torch.tensor([1., 2., 4.]))": (5, 1),
+    "x.unfold(0, 2, 1)": (5, 2),
+    "x.unfold(1, 2, 2)": (5, 1, 0),
+    "x.clone().fill_diagonal_(7.0)": (5, 1, 0),
+    "x.roll(2, 0)": (5, 1, 0),
+    "torch.roll(x, shifts=-1, dims=1)": (5, 1, 0),
+    "x.roll(3)": (5, 1, 0),
+    "torch.take_along_dim(x, x.argsort(0), 0)": (5, 1, 0),
+    "F.cosine_similarity(x[:, None], x[None] + 1, dim=-1)": (5, 1, 0),
+    "torch.cov(x.T)": (5, 2),
+    "F.bilinear(x, x + 1, torch.arange(32.0).reshape(2, 4, 4))": (5, 1, 0),
+    "F.cross_entropy(x, x.softmax(1))": (5, 1),
+    "torch.as_tensor(x.shape[0] * 0.5)": (5, 0),
+    "F.channel_shuffle(x[:, :, None], 2)": (5, 1, 0),
+    "torch.triu_indices(x.shape[0], 5, 1)": (5, 1, 0),
+    "F.dropout2d(x[:, :, None, None], 0.5, False)": (5, 1, 0),
+}
+"""Calls, and with how many rows they are compared."""
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_the_first_form_computes_the_same(call: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    original, other = load(f"{HEAD}    return {call}\n"), load(offered(call)[0])
+    monkeypatch.setattr(torch.compiler, "is_compiling", lambda: True)
+    for rows in CALLS[call]:
+        torch.testing.assert_close(other(ROWS[:rows]), original(ROWS[:rows]))
+
+
+@pytest.mark.parametrize("operator", replacements().operators, ids=lambda operator: operator.call)
+def test_the_table_names_parameters(operator: Operator) -> None:
+    known = {*parameters(operator.call), "module", "limit"}
+    assert operator.names or operator.modules
+    assert operator.facts or operator.forms
+    for form in (*operator.facts, *operator.forms):
+        assert operator.modules or set(holes(form)) <= known
+
+
+def test_keyword_arguments_go_where_nothing_is_given_for_them() -> None:
+    assert without("f({a}, b=({c}, 1), d={e}).g()", {"c"}) == "f({a}, d={e}).g()"

@@ -1,0 +1,81 @@
+"""Loops that are left early by data: lists, caches, numbers and several results come out of them."""
+
+from __future__ import annotations
+
+import pytest
+from control_flow import SCALAR, candidates, context_of, failures, rewritten, with_imports
+
+from ddelint.diagnostics import TypeFact
+
+ROW = TypeFact("tensor", "float32", ("4",))
+TYPES = {"x": ROW, "t": SCALAR, "n": TypeFact("int"), "step": TypeFact("float"), "rows": TypeFact("list")}
+
+LIST = (
+    "    rows, n = [], 0\n    for _ in range(5):\n        x = x * 2\n        rows.append(x)\n"
+    "        if x.sum() > t:\n            break\n        n += 1\n    return {result}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("result", "behind"),
+    [
+        ("torch.stack(rows, dim=1)", "torch.stack(rows, dim=1).narrow(1, 0, rows_size)"),
+        ("torch.cat(rows)", "torch.cat(rows).narrow(0, 0, rows_size * rows[0].shape[0])"),
+        ("sum(rows) / len(rows)", "torch.stack(rows).narrow(0, 0, rows_size).sum(0) / rows_size"),
+        ("rows[-1], len(rows)", "rows_last, rows_size"),
+    ],
+)
+def test_a_list_is_cut_where_the_loop_was_left(result: str, behind: str) -> None:
+    text = f"def fn(x, t):\n{LIST.format(result=result)}"
+    (found,) = rewritten("masked_loop", context_of(text, "x.sum() > t", TYPES, "DDE105"))
+    assert found.endswith(f"    return {behind}\n")
+
+
+@pytest.mark.parametrize("result", ["rows", "rows[0]", "[row * 2 for row in rows]", "torch.stack(f(rows))"])
+def test_a_list_that_is_read_in_another_way_is_left_alone(result: str) -> None:
+    text = f"def fn(x, t):\n{LIST.format(result=result)}"
+    assert candidates("masked_loop", context_of(text, "x.sum() > t", TYPES, "DDE105")) == []
+
+
+def test_an_eager_only_break_is_not_offered_where_a_list_would_grow_longer() -> None:
+    text = f"def fn(x, t):\n{LIST.format(result='torch.stack(rows)')}"
+    assert candidates("shortcut_in_eager", context_of(text, "x.sum() > t", TYPES, "DDE105")) == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "    for _ in range(4):\n        if x.sum() > t:\n            break\n        y = x\n    return y\n",
+        "    for _ in range(4):\n        if x.sum() > t:\n            rows.append(x)\n            break\n"
+        "        x = x * 2\n    return x\n",
+        "    for _ in range(4):\n        if x.sum() > t:\n            break\n        z = x\n    return t\n",
+        "    while x.sum() > t:\n        x = x / 2\n    return x\n",
+    ],
+)
+def test_what_cannot_be_noted_is_left_alone(body: str) -> None:
+    text = f"def fn(x, t, rows):\n{body}"
+    assert candidates("masked_loop", context_of(text, "x.sum() > t", TYPES, "DDE105")) == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        LIST.format(result="torch.stack(rows), rows[-1], sum(rows) / len(rows), n, x"),
+        "    step, n = 1.0, 0\n    while n < 4 and x.sum() > t:\n        x = x / 2 + step\n        step = step * 0.3\n"
+        "        n += 1\n    return x, step, n\n",
+        "    out = x.new_zeros(4, 4)\n    found = False\n    for i in range(4):\n        x = x * 2\n"
+        "        if x.max() > 90:\n            x = torch.zeros_like(x)\n            break\n        out[i] = x\n"
+        "        if i > 0 and x.sum() > t:\n            found = True\n            break\n    return x, out, found\n",
+        "    for i in range(4):\n        if x.sum() > t:\n            return x, i\n        x = x * 2\n"
+        "    return x, 9\n",
+    ],
+    ids=["list", "while", "two exits", "returns"],
+)
+def test_what_is_noted_agrees_with_eager(body: str) -> None:
+    import torch
+
+    text = f"import torch\n\n\ndef fn(x, t):\n{body}"
+    context = context_of(text, "x.sum() > t", TYPES, "DDE105")
+    (program,) = with_imports("masked_loop", context)
+    samples = [(torch.tensor([0.5, 1.0, 2.0, 3.0]), torch.tensor(limit)) for limit in (20.0, -1.0, 7.0, 900.0)]
+    assert failures(text, program, samples, ("export", "compile")) == []

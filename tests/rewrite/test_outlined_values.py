@@ -1,0 +1,98 @@
+"""What goes in and out of an outlined region beside tensors: modules, dictionaries, numbers, state, early returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from control_flow import INTEGERS, SCALAR, TENSOR, context_of, load, rewritten
+
+from ddelint.diagnostics import TypeFact
+
+NUMBER = TypeFact("int", python_type="int")
+NORM = TypeFact("module", role="buffer", python_type="torch.nn.BatchNorm1d")
+STATS = TypeFact("dict", length=2, python_type="dict", items=(("mean", TENSOR), ("count", NUMBER)))
+PAIR = TypeFact("tuple", length=2, python_type="tuple", items=(("", TENSOR), ("", STATS)))
+IMPORTS = "import itertools\nimport weakref\n\nimport torch\n\n\n"
+
+PROGRAMS = {
+    "module": (
+        "def fn(norm, x, t):\n    for _ in t.tolist():\n        x = norm(x)\n    return x * 2\n",
+        {"norm": NORM, "x": TENSOR, "t": INTEGERS},
+    ),
+    "dictionary that comes out": (
+        "def fn(norm, x, t):\n    stats = {}\n    for k in t.tolist():\n        stats['mean'] = x[:k].mean(0)\n"
+        "        stats['count'] = k\n    return stats['mean'] * norm(x) + stats['count']\n",
+        {"norm": NORM, "x": TENSOR, "t": INTEGERS, "stats": STATS},
+    ),
+    "dictionary that goes in": (
+        "def fn(norm, x, t):\n    stats = {'mean': x.mean(0), 'count': 2}\n    for k in t.tolist():\n"
+        "        x = x + stats['mean'] * k * stats['count']\n    return norm(x)\n",
+        {"norm": NORM, "x": TENSOR, "t": INTEGERS, "stats": STATS},
+    ),
+    "argument that is changed": (
+        "def fn(norm, x, t):\n    for k in t.tolist():\n        x[k] = x[0] * 2\n    return norm(x)\n",
+        {"norm": NORM, "x": TENSOR, "t": INTEGERS},
+    ),
+    "number that grows backwards": (
+        "def fn(norm, x, t):\n    sizes = t.tolist()\n    best = sizes.index(max(sizes))\n    return norm(x) * best\n",
+        {"norm": NORM, "x": TENSOR, "t": INTEGERS, "best": NUMBER, "sizes": TypeFact("list", element=NUMBER)},
+    ),
+    "attribute that is assigned": (
+        "def fn(norm, x, t):\n    norm.most = 0.0\n    for k in t.tolist():\n"
+        "        norm.most = max(norm.most, k * 0.5)\n"
+        "    return norm(x) * norm.most\n",
+        {"norm": NORM, "norm.most": TypeFact("float", python_type="float"), "x": TENSOR, "t": INTEGERS},
+    ),
+    "early return of a structure": (
+        "def fn(norm, x, t):\n    y = norm(x)\n    if t.tolist()[0] > 2:\n"
+        "        return y, {'mean': y.mean(0), 'count': 1}\n"
+        "    k = int(t.max())\n    return y + k, {'mean': x.sum(0), 'count': k}\n",
+        {"norm": NORM, "x": TENSOR, "y": TENSOR, "t": INTEGERS, "return": PAIR},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_operator_gives_what_the_region_gives(name: str) -> None:
+    body, facts = PROGRAMS[name]
+    text = IMPORTS + body
+    asked = "sizes.index(max(sizes))" if "sizes" in body else "int(t.max())" if "int(" in body else "t.tolist()"
+    asked = "t.tolist()[0] > 2" if "early" in name else asked
+    candidates = rewritten("outline", context_of(text, asked, facts, "DDE201"))
+    outcomes = [outcome(load(text))]
+    outcomes += [outcome(load(candidates[-1].replace("torch.compiler.is_compiling()", "True")))]
+    assert "custom_op" in candidates[-1]
+    assert outcomes[0] == outcomes[1]
+
+
+def outcome(program: Callable[..., Any]) -> list[Any]:
+    """What comes out, the gradients, the argument and the buffers afterwards."""
+    import torch
+
+    found: list[Any] = []
+    for sizes in ([1, 2, 1], [3, 1, 2]):
+        torch.manual_seed(0)
+        norm = torch.nn.BatchNorm1d(2)
+        weights = torch.randn(4, 2, requires_grad=True)
+        x = weights * 1.5
+        result = program(norm, x, torch.tensor(sizes))
+        tensors, further = (result[0], result[1]) if isinstance(result, tuple) else (result, {})
+        total = tensors.sum() + sum(value.sum() for value in further.values() if isinstance(value, torch.Tensor))
+        total.backward()
+        grads = [torch.zeros_like(p) if p.grad is None else p.grad for p in (weights, *norm.parameters())]
+        kept = [tensors, x, *grads, *norm.buffers()]
+        found += [[round(v, 4) for v in value.detach().flatten().double().tolist()] for value in kept]
+        found.append({key: value for key, value in further.items() if not isinstance(value, torch.Tensor)})
+    return found
+
+
+def test_a_sparse_tensor_stays_inside() -> None:
+    text = (
+        "import torch\n\n\ndef fn(x, t):\n    m = torch.eye(4).to_sparse()[t.tolist()]\n    y = m @ x\n    return y\n"
+    )
+    sparse = TypeFact("tensor", "float32", ("4", "4"), python_type="torch.sparse_coo")
+    found = rewritten("outline", context_of(text, "t.tolist()", {"x": TENSOR, "t": INTEGERS, "m": sparse, "y": SCALAR}))
+    assert found
+    assert all("    y = m @ x\n    return y\n\n\n@" in after for after in found)

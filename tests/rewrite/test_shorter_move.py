@@ -1,0 +1,64 @@
+"""shorter_of_both: what is cut where it is too long."""
+
+from __future__ import annotations
+
+import pytest
+from control_flow import COUNT, candidates, context_of, failures, rewritten, with_imports
+
+from ddelint.diagnostics import TypeFact
+
+TYPES = {"x": TypeFact("tensor", "float32", ("u0",)), "n": TypeFact("int"), "count": COUNT}
+
+
+@pytest.mark.parametrize(
+    ("body", "test", "lines"),
+    [
+        ("    if count > n:\n        x = x[:n]\n", "count > n", ("torch.sym_min(n, count)", "x = x[:shorter]")),
+        (
+            "    if n < len(x):\n        x, i = x.topk(n)\n",
+            "n < len(x)",
+            ("torch.sym_min(n, len(x))", "x.topk(shorter)"),
+        ),
+        (
+            "    if x.numel() <= n:\n        return x\n    x = x.topk(k=n)[0]\n",
+            "x.numel() <= n",
+            (
+                "torch.sym_min(n, x.numel())",
+                "not torch.compiler.is_compiling() and x.numel() <= n",
+                "x.topk(k=shorter)",
+            ),
+        ),
+    ],
+)
+def test_what_is_cut_is_cut_to_the_shorter_of_both(body: str, test: str, lines: tuple[str, ...]) -> None:
+    text = f"def fn(x, n, count):\n{body}    return x\n"
+    (found,) = rewritten("shorter_of_both", context_of(text, test, TYPES, "DDE104"))
+    assert [line for line in lines if line not in found] == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "    if count > n:\n        x = x + 1\n",
+        "    if count < n:\n        x = x[:n]\n",
+        "    if count > n:\n        x = x[:n]\n    else:\n        x = x + 1\n",
+        "    if count > n:\n        n = 3\n        x = x[:n]\n",
+        "    if count == n:\n        x = x[:n]\n",
+    ],
+)
+def test_what_cuts_nothing_is_left_alone(body: str) -> None:
+    text = f"def fn(x, n, count):\n{body}    return x\n"
+    test = body.partition("if ")[2].partition(":")[0]
+    assert candidates("shorter_of_both", context_of(text, test, TYPES, "DDE104")) == []
+
+
+def test_both_sides_agree_with_eager() -> None:
+    import torch
+
+    text = (
+        "import torch\n\n\ndef fn(x):\n    x = x[x > 0]\n    if x.numel() > 3:\n        x = x.topk(3).values\n"
+        "    return x.sum()\n"
+    )
+    (program,) = with_imports("shorter_of_both", context_of(text, "x.numel() > 3", TYPES, "DDE104"))
+    samples = [(torch.tensor(row),) for row in ([1.0, 2, 3, 4, -1], [1.0, -2, -3, -4, 5], [-1.0, -1, -1, -1, -1])]
+    assert failures(text, program, samples, ("export", "compile")) == []

@@ -1,0 +1,33 @@
+"""Functions that demand concrete numbers: what is written in their place."""
+
+from __future__ import annotations
+
+import pytest
+from control_flow import COUNT, INTEGERS, TENSOR, context_of, rewritten
+
+HEAD = "import math\nimport torch\nimport torch.nn.functional as F\n\n\ndef fn(x, y, n, t):\n    return "
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("math.sqrt(n + 1)", "torch.sym_sqrt(n + 1)"),
+        ("sorted(t.tolist())", "t.sort().values.tolist()"),
+        ("sorted((t + 1).tolist(), reverse=True)", "(t + 1).sort(descending=True).values.tolist()"),
+        ("t.tolist().index(max(t.tolist()))", "t.argmax().item()"),
+        ("(2 * t).tolist().index(min((2 * t).tolist()))", "(2 * t).argmin().item()"),
+    ],
+)
+def test_a_function_takes_a_symbol(value: str, expected: str) -> None:
+    types = {"n": COUNT, "t": INTEGERS, "x": TENSOR, "y": TENSOR}
+    context = context_of(f"{HEAD}{value}\n", value, types)
+    assert rewritten("symbolic_function", context) == [f"{HEAD}{expected}\n"]
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["math.floor(n)", "sorted(t.tolist(), key=abs)", "t.tolist().index(max(y.tolist()))", "y.index(max(y))"],
+)
+def test_functions_that_stay(value: str) -> None:
+    types = {"n": COUNT, "t": INTEGERS, "x": TENSOR}
+    assert rewritten("symbolic_function", context_of(f"{HEAD}{value}\n", value, types)) == []

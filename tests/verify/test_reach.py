@@ -1,0 +1,141 @@
+"""State beside the module's own, and that no run sees what another left there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from ddelint.protocol import Comparison, SessionOptions
+from ddelint.trace.entry import Entry
+from ddelint.verify.eager import compare
+
+Program = Callable[..., Entry]
+
+STATES = {
+    "a module global": ('STATS = {"full": 0}', 'STATS["full"] += 1', "global STATS"),
+    "a global number": ("SEEN = 0", "global SEEN; SEEN += 1", "global SEEN"),
+    "a class attribute": ("class Counts:\n    seen = 0", "Counts.seen += 1", "class Counts.seen"),
+    "a table that loads what it is asked for": (
+        "import collections\n\nclass Lazy(collections.OrderedDict):\n    def __init__(self, names):\n"
+        "        self.names = names\n\n    def __iter__(self):\n        return iter(self.names)\n\n"
+        "    def __getitem__(self, name):\n        raise ImportError(name)\n\n    def values(self):\n"
+        "        raise ImportError\n\n    def clear(self):\n        raise TypeError\n\nLAZY = Lazy(['a'])",
+        "LAZY['full'] = 1",
+        "global LAZY",
+    ),
+    "a meter": (
+        "class Meter:\n    def __init__(self):\n        self.count = 0\n\n    def update(self, n):\n"
+        "        self.count += n\n\nMETER = Meter()",
+        "METER.update(1)",
+        "global METER",
+    ),
+    "a meter with slots": (
+        "class Meter:\n    __slots__ = ('count',)\n    def __init__(self):\n        self.count = 0\n\n"
+        "    def update(self):\n        self.count += 1\n\nMETER = Meter()",
+        "METER.update()",
+        "global METER",
+    ),
+    "modules in a list": ("NORMS = [torch.nn.BatchNorm1d(3)]", "NORMS[0](x)", "global NORMS"),
+    "a tensor in a tuple": ("TOTALS = (torch.zeros(3),)", "TOTALS[0].add_(1)", "global TOTALS"),
+    "a helper's global": ("LOG = []\n\ndef note():\n    LOG.append(1)", "note()", "global LOG"),
+    "a queue": ("import collections\nLAST = collections.deque([0], 2)", "LAST.append(3)", "global LAST"),
+    "a counter": ("import itertools\nIDS = itertools.count()", "next(IDS)", "global IDS"),
+    "a default argument": ("def note(seen=[]):\n    seen.append(1)", "note()", "the default 0 of note"),
+    "a closure": (
+        "def make():\n    seen = []\n    def note():\n        seen.append(1)\n    return note\n\nnote = make()",
+        "note()",
+        "seen in make.<locals>.note",
+    ),
+    "a cache": (
+        "import functools\n\n@functools.lru_cache\ndef table(n):\n    return n * 2",
+        "table(x.shape[0])",
+        "the cache of table",
+    ),
+    "an object on the module": (
+        "class Meter:\n    count = 0\n\n    def go(self):\n        self.count += 1",
+        "self.m.go()",
+        "self.m",
+    ),
+}
+
+
+def text(before: str, block: str, otherwise: str = "pass") -> str:
+    return f"""
+{before}
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.m = Meter() if "Meter" in globals() else None
+
+    def forward(self, x, mask):
+        if mask.any():
+            {block}
+            x = x * 2
+        else:
+            {otherwise}
+        return x
+
+
+def make_inputs(seed):
+    g = torch.Generator().manual_seed(seed)
+    return torch.randn(4, 3, generator=g), torch.rand(3, generator=g) > 0.6
+"""
+
+
+def compared(program: Program, options: SessionOptions, original: str, rewritten: str) -> Comparison:
+    first = program(original)
+    return compare(first, lambda: program(rewritten), (), options, 8, True)
+
+
+@pytest.mark.parametrize("state", STATES.values(), ids=STATES)
+def test_an_arm_that_stores_elsewhere_is_seen(
+    program: Program, options: SessionOptions, state: tuple[str, str, str]
+) -> None:
+    before, block, name = state
+
+    found = compared(program, options, text(before, block), text(before, "pass"))
+
+    assert not found.equal
+    assert {m.aspect for m in found.mismatches} == {"mutation"}
+    assert any(name in f"{m.expected} {m.got}" for m in found.mismatches), found.mismatches
+
+
+@pytest.mark.parametrize("state", STATES.values(), ids=STATES)
+def test_what_is_stored_alike_is_the_same(
+    program: Program, options: SessionOptions, state: tuple[str, str, str]
+) -> None:
+    before, block, _ = state
+
+    found = compared(
+        program,
+        options,
+        text(before, block),
+        text(before, f"_ = x.sum(); {block}".replace("; global", "\n            global")),
+    )
+
+    assert found.equal, found.mismatches
+    assert found.mismatches == ()
+
+
+def test_a_run_does_not_see_what_another_left(program: Program, options: SessionOptions) -> None:
+    before = "SEEN = []"
+    block = "SEEN.append(1); x = x + len(SEEN)"
+
+    found = compared(program, options, text(before, block), text(before, block + "; x = x + 0.0"))
+
+    assert found.failure is None
+    assert found.equal, found.mismatches
+
+
+def test_what_compiled_code_leaves_out_is_told(program: Program, options: SessionOptions) -> None:
+    before, block = 'STATS = {"full": 0}', 'STATS["full"] += 1'
+    eager_only = "if not torch.compiler.is_compiling(): " + block
+
+    found: Any = compared(program, options, text(before, block), text(before, eager_only))
+
+    assert found.equal
+    assert {(m.where, m.aspect) for m in found.mismatches} == {("traced path", "side effect")}
