@@ -103,7 +103,7 @@ def _evidence(evidence: Evidence) -> dict[str, Any]:
         "compile": evidence.compile,
         "backward": evidence.backward,
         "devices": list(evidence.devices) if evidence.devices is not None else None,
-        "agreed": {target: [agreed, of] for target, agreed, of in evidence.agreed},
+        "agreed": {target: [agreed, of] for target, agreed, of in evidence.agreed} or None,
         "recompiles": evidence.recompiles,
         "parity": evidence.parity,
         "notes": list(evidence.notes),
