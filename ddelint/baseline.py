@@ -15,8 +15,9 @@ from typing import Any
 
 from ddelint.diagnostics import Diagnostic
 from ddelint.errors import DdelintError
-from ddelint.files import LARGE, read_regular, write_atomically
+from ddelint.files import LARGE, read_regular
 from ddelint.fingerprints import LinesOf, fingerprints, relative
+from ddelint.replacing import write_atomically
 
 FORMAT = 1
 """The version of the file's layout."""

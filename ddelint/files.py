@@ -68,51 +68,24 @@ def repository_of(folder: Path) -> Path | None:
     return next((above for above in (folder, *folder.parents) if os.path.exists(above / ".git")), None)
 
 
-def _content(handle: int, name: str, at_most: int) -> bytes:
-    """What the open file holds, which is closed."""
-    try:
-        found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode):
-            raise OSError(errno.EINVAL, "this is no regular file", name)
-        with open(handle, "rb", closefd=False) as file:
-            data = file.read(at_most + 1) if found.st_size <= at_most else None  # some of /proc claim to be empty
-    finally:
-        os.close(handle)
+def read_open(handle: int, name: str, at_most: int) -> bytes:
+    """What an open file holds. Raises OSError where it is no regular file, or holds more."""
+    found = os.fstat(handle)
+    if not stat.S_ISREG(found.st_mode):
+        raise OSError(errno.EINVAL, "this is no regular file", name)
+    with open(handle, "rb", closefd=False) as file:
+        data = file.read(at_most + 1) if found.st_size <= at_most else None  # some of /proc claim to be empty
     if data is None or len(data) > at_most:
         raise OSError(errno.EFBIG, f"this is more than {at_most >> 20} MB", name)
     return data
 
 
-def write_atomically(path: Path, data: bytes) -> None:
-    """Replace the file at `path` by `data`: whole or not at all, its mode kept; a symlink's target is written.
-
-    Only for a file that the user named. Raises OSError where the folder or the file cannot be written.
-    """
-    target = Path(os.path.realpath(path))
-    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
-    if mode is not None and not stat.S_ISREG(target.stat().st_mode):
-        target.write_bytes(data)  # /dev/stdout, a named pipe: nothing to replace
-        return
-    if mode is not None and not os.access(target, os.W_OK):
-        raise PermissionError(13, f"{path} is read-only")
-    import tempfile  # slow to load, and many calls write nothing
-
-    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
+def _content(handle: int, name: str, at_most: int) -> bytes:
+    """What the open file holds, which is closed."""
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        if mode is None:
-            umask = os.umask(0)
-            os.umask(umask)
-            mode = 0o666 & ~umask
-        os.chmod(temporary, mode)
-        os.replace(temporary, target)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary)
-        raise
+        return read_open(handle, name, at_most)
+    finally:
+        os.close(handle)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ from pathlib import Path
 
 from ddelint import extensions, suppressions
 from ddelint.diagnostics import Diagnostic
-from ddelint.files import leads_out, write_atomically
+from ddelint.files import leads_out
+from ddelint.replacing import write_atomically
 from ddelint.report.diff import shown_path, unified_diff
 from ddelint.source import SourceError, SourceFile
 from ddelint.static.checks import check_source

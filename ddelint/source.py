@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import bisect
+import codecs
 import io
 import tokenize
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -156,6 +157,21 @@ def _parents(root: ast.AST) -> dict[ast.AST, ast.AST]:
     return parents
 
 
+_OF_HOST_NAMES = frozenset(("idna", "punycode"))
+"""Encodings that no source file has; to read one takes a time that is quadratic (encodings/punycode.py)."""
+_CHARACTERS = bytes(set(range(0x20, 0x7F)) - {0x5C}) + rb"\u0041\n~{+-" + b"\t\r\n"
+
+
+@cache
+def _is_of_characters(encoding: str) -> bool:
+    """Whether ASCII stands for itself in an encoding: in `unicode_escape`, `utf-7` or `hz` parts of it are escapes."""
+    try:
+        text = _CHARACTERS.decode(encoding)
+        return text == _CHARACTERS.decode("ascii") and text.encode(encoding).endswith(_CHARACTERS)  # behind a mark
+    except (ValueError, LookupError):
+        return False
+
+
 class SourceFile:
     """A Python file with exact positions.
 
@@ -181,10 +197,25 @@ class SourceFile:
         """Decode `data` as Python does. Raises SourceError when that fails."""
         try:
             encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+            if codecs.lookup(encoding).name in _OF_HOST_NAMES:
+                raise LookupError(f"{encoding} is an encoding of host names")
             return cls(filename, data.decode(encoding), encoding)
-        except (SyntaxError, UnicodeDecodeError, LookupError) as error:
+        except (SyntaxError, ValueError, LookupError) as error:  # some codecs raise a bare UnicodeError
             row = data.count(b"\n", 0, getattr(error, "start", 0)) + 1
             raise SourceError(f"cannot decode the file: {error}", Span(filename, row, 1, row, 2)) from error
+
+    def is_text_of(self, data: bytes) -> bool:
+        """Whether `data` is read as this text, in this encoding."""
+        try:
+            other = SourceFile.from_bytes(self.filename, data)
+        except SourceError:
+            return False
+        return (other.text, other.encoding) == (self.text, self.encoding)
+
+    @property
+    def is_written_as_read(self) -> bool:
+        """Whether the encoding is one of characters: others give back bytes that differ from those that were read."""
+        return _is_of_characters(self.encoding)
 
     def encode(self, text: str | None = None) -> bytes:
         """The bytes of `text` (default: this file's) in the file's own encoding, its BOM included."""

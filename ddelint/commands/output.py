@@ -171,7 +171,7 @@ def emit(text: str, filename: str | None) -> None:
 
 def write_file(filename: str, content: str | bytes) -> None:
     """Write a file as a whole, text as UTF-8. Raises UsageError where that cannot be."""
-    from ddelint.files import write_atomically
+    from ddelint.replacing import write_atomically
 
     # text may name files, whose names need not be UTF-8
     data = content.encode(errors="backslashreplace") if isinstance(content, str) else content

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ddelint.catalog import rule
@@ -18,6 +16,10 @@ from ddelint.source import SourceFile
 
 if TYPE_CHECKING:
     from ddelint.diagnostics import Diagnostic, Evidence
+
+
+_LINKED = "a link leads there from the given paths; name the file itself"
+_OTHER_HALF = "another file of the same fix cannot be written"
 
 
 def report(run: Run, *, files: int) -> Report:
@@ -44,7 +46,7 @@ def report(run: Run, *, files: int) -> Report:
         from ddelint.pipeline import static_fixing  # a clean file pays for none of it
 
         findings = static_fixing.with_offers(findings, run)
-        written = static_fixing.written(findings, written, run)
+        findings, written = static_fixing.written(findings, written, run)
     rewritten: dict[str, str] = {}
     diffs: dict[str, str] = {}
     for filename, text in sorted(written.items()):
@@ -217,29 +219,28 @@ def _apply_suppressions(findings: list[Diagnostic], run: Run) -> list[Diagnostic
 
 def _write(rewritten: Mapping[str, str], findings: Sequence[Diagnostic], run: Run) -> dict[str, str]:
     """Write the files; gives those that were written. Each of the others is an error of the run."""
-    if run.options.stdin is not None or not rewritten:
+    if run.options.stdin is not None:
         return dict(rewritten)
-    from ddelint.files import write_atomically
+    from ddelint.replacing import remove_leftovers, replace_source, why_left_alone
 
-    refused = {name for name in rewritten if name in run.linked or not os.access(name, os.W_OK)}
+    remove_leftovers(sorted(run.checked - run.linked))
+    refused: dict[str, str] = {}
+    for name, text in rewritten.items():
+        why = _LINKED if name in run.linked else why_left_alone(run.sources[name], text)
+        if why:
+            refused[name] = why
     fixes = [{edit.span.filename for edit in found.fix.edits} for found in findings if found.fix is not None]
     # half of a fix is none, and what one search wrote was verified as a whole
-    halved = refused and run.history is not None and any(len(names) > 1 and names & refused for names in fixes)
-    withheld = set(run.history.overlay) - refused if halved and run.history is not None else set()
+    if refused and run.history is not None and any(len(names) > 1 and names & refused.keys() for names in fixes):
+        refused = {**dict.fromkeys(set(run.history.overlay) & rewritten.keys(), _OTHER_HALF), **refused}
     done: dict[str, str] = {}
     for filename, text in rewritten.items():
-        if filename in withheld:
-            run.errors.append(f"{filename} is left as it is: another file of the same fix cannot be written")
-            continue
-        if filename in run.linked:
-            run.errors.append(
-                f"{filename} is left as it is: a link leads there from the given paths; name the file itself"
-            )
-            continue
         try:
-            write_atomically(Path(filename), run.sources[filename].encode(text))
+            if filename not in refused:
+                replace_source(run.sources[filename], text)
+                done[filename] = text
         except OSError as error:
-            run.errors.append(f"cannot write {filename}: {error.strerror}")
-        else:
-            done[filename] = text
+            refused[filename] = error.strerror or str(error)
+        if filename in refused:
+            run.errors.append(f"{filename} is left as it is: {refused[filename]}")
     return done

@@ -55,8 +55,14 @@ def _clears(fix: Fix, source: SourceFile, run: Run) -> bool:
     return not any(span.overlaps(new) for span in asking for new in history.touched(1))
 
 
-def written(findings: Sequence[Diagnostic], already: dict[str, str], run: Run) -> dict[str, str]:
-    """`already` and the files that fixes of the static pass alone change: those that the search left as they were."""
+def written(
+    findings: Sequence[Diagnostic], already: dict[str, str], run: Run
+) -> tuple[list[Diagnostic], dict[str, str]]:
+    """`already` and the files that fixes of the static pass alone change: those that the search left as they were.
+
+    The findings come back with what later rounds change in their fixes.
+    """
+    from ddelint.pipeline.later_rounds import with_all_edits
     from ddelint.rewrite.static_fixes import fixed_text
 
     by_file: dict[str, list[Diagnostic]] = {}
@@ -70,6 +76,7 @@ def written(findings: Sequence[Diagnostic], already: dict[str, str], run: Run) -
             f"{files} that no entry ran: left as they are; --static --fix writes the fixes found by reading"
         )
     result = dict(already)
+    told: dict[int, Diagnostic] = {}
     for filename, group in by_file.items():
         if filename in left:
             continue
@@ -77,8 +84,9 @@ def written(findings: Sequence[Diagnostic], already: dict[str, str], run: Run) -
         text = fixed_text(source, group, run.options.unsafe_fixes)
         if filename not in run.executed and _parses(source, text):
             text = _settled(SourceFile(filename, text, source.encoding), run)
+            told |= zip(map(id, group), with_all_edits(group, source, text, run.options.unsafe_fixes), strict=True)
         result[filename] = text
-    return result
+    return [told.get(id(finding), finding) for finding in findings], result
 
 
 def _is_wanted(filename: str, run: Run) -> bool:

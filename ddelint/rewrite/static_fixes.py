@@ -72,14 +72,18 @@ def taken(findings: Sequence[Diagnostic], unsafe: bool) -> list[Diagnostic]:
     edits: list[Edit] = []
     for finding in findings:
         fix = finding.fix
-        allowed = (Applicability.SAFE, Applicability.UNSAFE) if unsafe else (Applicability.SAFE,)
-        if fix is None or fix.applicability not in allowed:
+        if fix is None or not is_allowed(fix, unsafe):
             continue
         new = [edit for edit in fix.edits if edit not in edits]
         if not any(_collide(edit, other) for edit in new for other in edits):
             chosen.append(finding)
             edits += new
     return chosen
+
+
+def is_allowed(fix: Fix, unsafe: bool) -> bool:
+    """Whether a fix is written: a safe one, and with `unsafe` one that is not."""
+    return fix.applicability is Applicability.SAFE or (unsafe and fix.applicability is Applicability.UNSAFE)
 
 
 def _collide(edit: Edit, other: Edit) -> bool:
@@ -99,6 +103,8 @@ def _proven(finding: Diagnostic, evidence: Evidence) -> Diagnostic:
 
 def _with_fix(finding: Diagnostic, sources: Mapping[str, SourceFile]) -> Diagnostic:
     source = sources.get(finding.span.filename)
+    if source is not None and not source.is_written_as_read:
+        return finding
     replacement = rule(finding.code).replacement
     if replacement is not None and source is not None and finding.fix is None:
         return replace(finding, fix=renamed_call(finding, source, replacement))

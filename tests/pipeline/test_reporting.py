@@ -16,6 +16,7 @@ from ddelint.pipeline.reporting import report
 from ddelint.pipeline.static_pass import check_files
 from ddelint.report.model import Report, Silence
 from ddelint.rewrite.search.history import History
+from ddelint.source import SourceFile
 
 STEP = """\
 import torch
@@ -115,6 +116,8 @@ def test_a_fix_inside_another_one_is_written_in_the_same_call_where_nothing_was_
     assert "torch._check(torch.sym_int(x.sum().item()) >= 0)" in (tmp_path / "a.py").read_text()
     assert [d.code for d in told.fixed] == ["DDE601", "DDE201"]
     assert told.remaining == ()
+    edits = dict.fromkeys(edit for d in told.fixed if d.fix is not None for edit in d.fix.edits)
+    assert SourceFile("a.py", NESTED).apply(tuple(edits)) == (tmp_path / "a.py").read_text()
 
 
 def refuse(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
@@ -130,7 +133,7 @@ def test_a_file_that_cannot_be_written_is_told_and_the_others_are_fixed(
     refuse(monkeypatch, tmp_path / "b.py")
     told = report(run, files=3)
     assert [(tmp_path / name).read_text() == NESTED for name in ("a.py", "b.py", "c.py")] == [False, True, False]
-    assert told.errors == (f"cannot write {tmp_path}/b.py: {tmp_path}/b.py is read-only",)
+    assert told.errors == (f"{tmp_path}/b.py is left as it is: it is read-only",)
     assert {Path(d.span.filename).name for d in told.fixed} == {"a.py", "c.py"}
     assert {Path(d.span.filename).name for d in told.remaining} == {"b.py"}
     assert set(told.diffs) == set(told.rewritten) == {str(tmp_path / name) for name in ("a.py", "c.py")}
