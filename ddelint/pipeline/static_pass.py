@@ -14,6 +14,9 @@ if TYPE_CHECKING:  # what reads is loaded where something must be read
     from ddelint.static.project import Project
     from ddelint.static.reading import Reading
 
+MOST_ROUNDS = 12
+"""Calls from file to file that are followed."""
+
 _NO_ROOTS: tuple[str, ...] = ()
 
 
@@ -34,18 +37,19 @@ def check_files(files: Sequence[str], named: frozenset[str], run: Run) -> None:
             readings[path], known[path] = found
     run.progress.debug(f"static pass: {len(missing)} of {len(files)} files to read, the others are as they were")
     _read(missing, project, caches, readings, run)
-    # what is compiled because of another file is known only now
-    reached: dict[str, set[str]] = {}
-    for reading in readings.values():
-        for file, function in reading.reaches if reading is not None else ():
-            reached.setdefault(file, set()).add(function)
-    run.project, run.compiled = project, {path: tuple(sorted(functions)) for path, functions in reached.items()}
-    again = {
-        path: run.compiled.get(path, _NO_ROOTS)
-        for path in files
-        if path in readings and run.compiled.get(path, _NO_ROOTS) != known.get(path, _NO_ROOTS)
-    }
-    _read(again, project, caches, readings, run)
+    # what is compiled because of another file is known only now, and what that calls only when it was read for it
+    for _ in range(MOST_ROUNDS):
+        compiled = _compiled(readings)
+        again = {
+            path: compiled.get(path, _NO_ROOTS)
+            for path in files
+            if path in readings and compiled.get(path, _NO_ROOTS) != known.get(path, _NO_ROOTS)
+        }
+        if not again:
+            break
+        _read(again, project, caches, readings, run)
+        known |= again
+    run.project, run.compiled = project, {path: known[path] for path in files if known.get(path)}
     caches.save()
     for path in files:
         reading = readings.get(path)
@@ -53,6 +57,25 @@ def check_files(files: Sequence[str], named: frozenset[str], run: Run) -> None:
             run.static += reading.findings
             if reading.comments:
                 run.sources.get(path)
+
+
+def _compiled(readings: Mapping[str, Reading | None]) -> dict[str, tuple[str, ...]]:
+    """The functions of each file that are compiled because of other files, as far as the readings know."""
+    edges: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for path, reading in readings.items():
+        for own, file, function in reading.reaches if reading is not None else ():
+            edges.setdefault((path, own), []).append((file, function))
+    waiting = [place for (_, own), places in edges.items() if not own for place in places]
+    seen: set[tuple[str, str]] = set()
+    while waiting:
+        place = waiting.pop()
+        if place not in seen:
+            seen.add(place)
+            waiting += edges.get(place, ())
+    reached: dict[str, list[str]] = {}
+    for file, function in sorted(seen):
+        reached.setdefault(file, []).append(function)
+    return {file: tuple(functions) for file, functions in reached.items()}
 
 
 def _project(files: Sequence[str]) -> Project | None:

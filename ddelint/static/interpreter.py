@@ -307,9 +307,15 @@ class Interpreter:
                 return Method(owner, name)
             return self.records.field(owner, name)
         if isinstance(owner, ClassReference):
+            regions = operators().regions
             found = self.index.method(owner.cls, name)
             if found is not None:
                 return Function(found[0], None, None, found[1])
+            run = self.index.autograd_forward(owner.cls) if name in regions["autograd_calls"] else None
+            if run is not None:  # the context comes first, unless another method is given it
+                alone = any(self.index.method(owner.cls, setup) for setup in regions["autograd_contexts"])
+                context = None if alone else UNKNOWN
+                return Function(run[0], context, None, run[1])
             return self.table.of(owner.cls, name)
         if isinstance(owner, Series) and owner.kind == "pair" and owner.items is not None and len(owner.items) == 2:
             return owner.items[1] if name in ("indices", "max") else owner.items[0]

@@ -7,16 +7,15 @@ become compiled by what stands in it.
 
 from __future__ import annotations
 
-import hashlib
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from ddelint.files import LARGE, read_regular
 from ddelint.operators import operators
-from ddelint.static import scan
+from ddelint.static.callgraph import CallGraph, Reached
+from ddelint.static.declared import Imported, Outline, digest_of
 
 REMEMBERED = 200
 """Files whose outlines are kept: most of what is imported comes from the same few."""
@@ -24,9 +23,6 @@ MOST_STARS = 32
 """A file that imports everything of more modules gathers a whole library under one name; nobody looks behind that."""
 DEEPEST = 8
 """Re-exports of re-exports, base classes of base classes."""
-
-Reached = tuple[str, str]
-"""A file, and a function (`fn`, `Class.method`) in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,157 +37,6 @@ class Context:
     """Functions (`fn`, `Class.method`) that are compiled because of what stands in other files."""
 
 
-@dataclass(frozen=True, slots=True)
-class Imported:
-    """`from module import name` (`name` empty: the module itself), at a level of dots."""
-
-    level: int
-    module: str
-    name: str
-
-
-class ClassOutline:
-    """A module-level class: the names of its bases, and its methods."""
-
-    def __init__(self, bases: tuple[str, ...], text: str) -> None:
-        self.bases = bases
-        self._text = text
-        self._told: dict[str, tuple[frozenset[str], bool]] = {}
-
-    @cached_property
-    def methods(self) -> dict[str, str]:
-        """Method → its text, from `def` to the next one."""
-        found = [(indentation, place) for indentation, place in _first_on_lines(_FUNCTION, self._text) if indentation]
-        if not found:
-            return {}
-        places = [place for indentation, place in found if indentation == found[0][0]]
-        ends = [place.start() for place in places[1:]] + [len(self._text)]
-        return {place.group(1): self._text[place.start() : end] for place, end in zip(places, ends, strict=True)}
-
-    @cached_property
-    def _kept(self) -> frozenset[str]:
-        return scan.kept_tensors(self._text)
-
-    def tells(self, method: str) -> tuple[frozenset[str], bool]:
-        """Which methods a method calls on `self`, and whether its text may read or demand data."""
-        if method not in self._told:
-            text = self.methods[method]
-            self._told[method] = frozenset(_OWN_CALL.findall(text)), scan.asks(text, self._kept)
-        return self._told[method]
-
-
-LONGEST_LIST = 10_000
-"""Characters of an import's names in parentheses: what is longer was opened in a comment, and closes elsewhere."""
-
-# An expression that begins with a word is looked for much faster than one that begins with a line. Each repeat is
-# possessive or bounded: nothing is tried a second time, and an unfinished match ends soon.
-_FROM = re.compile(r"from(?=[ \t.])[ \t]*+(\.*+)[ \t]*+(?:(?!import\b)([\w.]{1,500}+)[ \t]++)?+import\b[ \t]*+")
-_LISTED = re.compile(r"\((?:[^()#]++|#[^\n]*+)*+\)|(?:[^\n#;\\]|\\\r?\n)*+")
-_IMPORT = re.compile(r"import[ \t]++([^\n#;]++)")
-_NO_NAME = re.compile(r"#[^\n]*|\\")
-_CLASS = re.compile(r"class[ \t]++(\w++)[ \t]*+(?:\(([^)]{0,4000}+)\)[ \t]*+)?+:")
-_FUNCTION = re.compile(r"def[ \t]++(\w++)")
-_NEXT_STATEMENT = re.compile(r"\n[^\s#)\]}\"']")
-_OWN_CALL = re.compile(r"self\.(\w++)\(")
-
-
-def _first_on_lines(pattern: re.Pattern[str], text: str) -> Iterator[tuple[str, re.Match[str]]]:
-    """The matches that begin their line (or stand behind `async`), each with its indentation."""
-    for match in pattern.finditer(text):
-        start, end = _before_blanks(text, match.start()), match.start()
-        if text[max(start - len("async"), 0) : start] == "async":
-            end = start - len("async")
-            start = _before_blanks(text, end)
-        if not start or text[start - 1] == "\n":
-            yield text[start:end], match
-
-
-def _before_blanks(text: str, place: int) -> int:
-    while place and text[place - 1] in " \t":
-        place -= 1
-    return place
-
-
-def _at_the_margin(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
-    return (match for indentation, match in _first_on_lines(pattern, text) if not indentation)
-
-
-def _imports_in(pattern: re.Pattern[str], text: str) -> list[re.Match[str]]:
-    """Imports, those at the margin last: where a name is bound twice they count, not an example in a docstring.
-
-    Before one there may be other statements on its line, or `try:`.
-    """
-    indented: list[re.Match[str]] = []
-    others: list[re.Match[str]] = []
-    for match in pattern.finditer(text):
-        before = _before_blanks(text, match.start())
-        if not before or text[before - 1] in "\n;:":
-            line = text.rfind("\n", 0, match.start()) + 1
-            (indented if text[line] in " \t" else others).append(match)
-    return [*indented, *others]
-
-
-class Outline:
-    """The lines of a file that other files may ask about."""
-
-    def __init__(self, data: bytes) -> None:
-        self.text = data.decode("utf-8", errors="replace")
-        self.digest = digest_of(data)
-
-    @cached_property
-    def imports(self) -> dict[str, Imported]:
-        """Name → where it comes from. Star imports are in `stars`."""
-        found: dict[str, Imported] = {}
-        for match in _imports_in(_IMPORT, self.text):
-            for part in match.group(1).split(","):
-                name, _, alias = (word.strip() for word in part.partition(" as "))
-                bound = alias or name.partition(".")[0]
-                found[bound] = Imported(0, name if alias else bound, "")
-        for dots, module, names in self._froms:
-            for name, alias in names:
-                if name != "*":
-                    found[alias or name] = Imported(len(dots), module, name)
-        return found
-
-    @cached_property
-    def stars(self) -> list[Imported]:
-        """The modules of which everything is imported."""
-        return [Imported(len(d), m, "") for d, m, names in self._froms if ("*", "") in names]
-
-    @cached_property
-    def _froms(self) -> list[tuple[str, str, list[tuple[str, str]]]]:
-        found = []
-        for match in _imports_in(_FROM, self.text):
-            found_list = _LISTED.match(self.text, match.end(), match.end() + LONGEST_LIST)
-            listed = _NO_NAME.sub("", found_list.group() if found_list else "").strip("() \t\r\n")
-            names = [part.split() for part in listed.split(",")]
-            pairs = [(words[0], words[2] if len(words) == 3 else "") for words in names if words]
-            found.append((match.group(1), match.group(2) or "", pairs))
-        return found
-
-    @cached_property
-    def classes(self) -> dict[str, ClassOutline]:
-        """The module-level classes."""
-        found: dict[str, ClassOutline] = {}
-        for match in _at_the_margin(_CLASS, self.text):
-            end = _NEXT_STATEMENT.search(self.text, match.end())
-            bases = [base.partition("[")[0].strip() for base in (match.group(2) or "").split(",")]
-            named = [base for base in bases if base and "=" not in base]
-            names = tuple(base if re.fullmatch(r"[\w.]+", base) else "?" for base in named)  # ?: anything
-            found[match.group(1)] = ClassOutline(names, self.text[match.start() : end.start() + 1 if end else None])
-        return found
-
-    @cached_property
-    def functions(self) -> frozenset[str]:
-        """The names of the module-level functions."""
-        return frozenset(match.group(1) for match in _at_the_margin(_FUNCTION, self.text))
-
-
-def digest_of(data: bytes) -> str:
-    """What stands for a file's content."""
-    return hashlib.blake2b(data, digest_size=16).hexdigest()
-
-
 class Project:
     """The files of a call. `consulted` grows while questions are answered: what the answers rest on."""
 
@@ -202,6 +47,7 @@ class Project:
         self._places: dict[Reached, tuple[Reached | str | None, dict[str, str | None]]] = {}
         self._verdicts: dict[Reached, tuple[bool | None, dict[str, str | None]]] = {}
         self._handed: tuple[str, bytes] = "", b""
+        self.calls = CallGraph(self)
         self._seen: dict[str, str] = {}
         """File → the digest of what answers may rest on."""
         self.consulted: dict[str, str | None] = {}
@@ -409,6 +255,7 @@ class Project:
         modules: dict[str, bool] = {}
         own: set[str] = set()
         reached: set[Reached] = set()
+        imports = outline is not None and self._imports_ours(path, outline)
         for name, cls in outline.classes.items() if outline is not None else ():
             elsewhere = False
             for base in cls.bases:
@@ -418,11 +265,23 @@ class Project:
                     verdict = self.is_module(*found)
                     if verdict is not None:
                         modules[base] = verdict
-            if elsewhere and self.is_module(path, name) is not False:
-                mine, others = self._called(path, name)
+            if (elsewhere or imports) and self.is_module(path, name) is not False:
+                mine, others = self.calls.of_class(path, name)
                 own |= mine
                 reached |= others
         return Context(modules=modules, roots=frozenset(own)), frozenset(reached)
+
+    def _imports_ours(self, path: str, outline: Outline) -> bool:
+        """Whether anything is imported from the project's files."""
+        ways = (*outline.imports.values(), *outline.stars)
+        return any(self.module(path, way) or self.module(path, way, way.name) for way in ways)
+
+    def calls_of(self, path: str, functions: Iterable[str]) -> frozenset[Reached]:
+        """The functions of other files that these of a file call, themselves or through others of it."""
+        outline = self.outline(path)
+        if outline is None or not self._imports_ours(path, outline):
+            return frozenset()
+        return frozenset(self.calls.of_functions(path, functions)[1])
 
     def aliases(self, path: str) -> dict[str, str]:
         """Names that a file imports from the project, and that are of a library outside of it after all."""
@@ -434,35 +293,3 @@ class Project:
                 if isinstance(place, str):
                     found[name] = place
         return found
-
-    def _called(self, path: str, name: str) -> tuple[set[str], set[Reached]]:
-        """The methods that the entry methods of a class call on `self`, across files.
-
-        Those of `path` that something in another file calls, and those of other files that may ask.
-        """
-        chain = [ancestor for ancestor in self.ancestors(path, name) if isinstance(ancestor, tuple)]
-        outlines: list[tuple[Reached, ClassOutline]] = []
-        for place in chain:
-            outline = self.outline(place[0])
-            if outline is not None and place[1] in outline.classes:
-                outlines.append((place, outline.classes[place[1]]))
-        mine: set[str] = set()
-        others: set[Reached] = set()
-        waiting = [(method, False) for method in operators().regions["guessed_methods"]]
-        seen: set[tuple[str, bool]] = set()
-        while waiting:
-            method, from_elsewhere = waiting.pop()
-            if (method, from_elsewhere) in seen:
-                continue
-            seen.add((method, from_elsewhere))
-            found = next((known for known in outlines if method in known[1].methods), None)
-            if found is None:
-                continue
-            (file, cls), defined = found
-            called, asks = defined.tells(method)
-            if file == path and from_elsewhere:
-                mine.add(f"{cls}.{method}")
-            elif file != path and asks and method not in operators().regions["entry_methods"]:
-                others.add((file, f"{cls}.{method}"))
-            waiting += [(name, from_elsewhere or file != path) for name in called]
-        return mine, others

@@ -26,8 +26,11 @@ class Reading:
     findings: tuple[Diagnostic, ...] = ()
     comments: bool = False
     """Whether it holds comments that may silence findings, or be findings themselves."""
-    reaches: tuple[tuple[str, str], ...] = ()
-    """Functions of other files that are compiled because of this one: the file, and `fn` or `Class.method`."""
+    reaches: tuple[tuple[str, str, str], ...] = ()
+    """Functions of other files that are compiled because of this one: the file, and `fn` or `Class.method`.
+
+    Before them the function of this file because of which they are, where others compile that; else nothing.
+    """
     consulted: Mapping[str, str | None] = field(default_factory=dict)
     """Other files that this rests on, by name, with their digests; None: it rests on there being none."""
 
@@ -50,12 +53,16 @@ def read(
     of_framework = any(token in data for token in known.framework_tokens)
     matters = bool(roots) or might_matter(data, assume_compiled)
     context, reached = Context(), frozenset[tuple[str, str]]()
+    further: set[tuple[str, str, str]] = set()
+    roots = frozenset(roots)
     if project is not None:
         project.consulted.clear()
         project.hand(filename, data)
         if matters or of_framework or _defines_an_entry(data):
             context, reached = project.inherits(filename)
             matters = matters or bool(context.roots)
+        for root in sorted(roots):
+            further |= {(root, *place) for place in project.calls_of(filename, [root])}
     findings: list[Diagnostic] = []
     try:
         if matters or parse or (project is not None and of_framework):
@@ -69,12 +76,12 @@ def read(
             if matters and isinstance(source, OutlinedSource) and not (compiles or assume_compiled):
                 prospects = Prospects(source.text, source.functions)
                 matters = bool(roots or context.roots) or comments or _says_more(data) or not prospects.nothing_asks()
-            reaches = compiles and project is not None
-            if matters or reaches:
+            hands = compiles and project is not None
+            if matters or hands:
                 if project is not None:
-                    context = replace(context, aliases=project.aliases(filename), roots=context.roots | set(roots))
+                    context = replace(context, aliases=project.aliases(filename), roots=context.roots | roots)
                 index = FileIndex(source, context, prospects)
-                if project is not None and reaches:
+                if project is not None and hands:
                     reached |= _compiled_elsewhere(index, project)
                 if matters:
                     from ddelint.static.checks import check_index  # what the cache knows needs no interpreter
@@ -86,7 +93,8 @@ def read(
     except SourceError as error:
         return Reading((syntax_error(error),) if matters or parse else (), comments)
     consulted = {} if project is None else {path: d for path, d in project.consulted.items() if path != filename}
-    return Reading(tuple(findings), comments, tuple(sorted(reached)), consulted)
+    reaches = sorted({("", *place) for place in reached} | further)
+    return Reading(tuple(findings), comments, tuple(reaches), consulted)
 
 
 def _says_more(data: bytes) -> bool:

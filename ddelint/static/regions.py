@@ -199,6 +199,14 @@ class FileIndex:
                 return base.methods[name], base
         return None
 
+    def autograd_forward(self, cls: ClassInfo) -> tuple[FunctionNode, ClassInfo] | None:
+        """What runs when a function with a gradient of its own is applied; None where the class is none."""
+        known = operators().regions
+        named = (self.dotted(node) for base in self.bases(cls) for node in base.node.bases)
+        if any(name in known["autograd_functions"] for name in named):
+            return next((found for name in known["guessed_methods"] if (found := self.method(cls, name))), None)
+        return None
+
     def is_module(self, cls: ClassInfo) -> bool:
         """Whether the class is an nn.Module: surely, or by the name of a base that is imported."""
         verdict = self._modules.get(cls)

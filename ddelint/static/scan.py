@@ -58,7 +58,7 @@ def asks(text: str, kept: frozenset[str] = frozenset(), whole_file: bool = False
     A whole file's strings and comments are looked at, too: that is cheaper.
     """
     text = text.replace("\r\n", "\n")
-    read = _reads(text) and (whole_file or _reads(_without_prose(text)))
+    read = _reads(text) and (whole_file or _reads(without_prose(text)))
     return read or _tested_tensor(text) or _tests_one_of(kept, text)
 
 
@@ -69,7 +69,7 @@ def _reads(text: str) -> bool:
     return any(pattern.search(text) for pattern in known.source_patterns) or _tested_element(text) or _kept(text)
 
 
-def _without_prose(text: str) -> str:
+def without_prose(text: str) -> str:
     """The text with empty strings in place of its strings, and without comments; f-strings hold expressions."""
 
     def kept(match: re.Match[str]) -> str:
