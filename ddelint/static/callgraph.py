@@ -68,6 +68,20 @@ class CallGraph:
         """What these functions (`fn`, `Class.method`) of a file reach: see `_walk`."""
         return self._walk(path, [_spot(path, function) for function in functions])
 
+    def sources(self, path: str) -> tuple[str, ...]:
+        """Calls in a file of functions of other files that may read data, or that call such: `find(`."""
+        outline = self._project.outline(path)
+        found: list[str] = []
+        for name in sorted(set(_CALLED.findall(outline.text))) if outline is not None else ():
+            if name.partition(".")[0] in _SELF or not self._is_ours(path, name.partition(".")[0]):
+                continue
+            place = self._project.resolve(path, name)
+            if not isinstance(place, tuple) or place[0] == path or self._is_class(place):
+                continue
+            if self._asks(place) or any(self._asks(further) for further in self._calls_of(place).places):
+                found.append(f"{name}(")
+        return tuple(found)
+
     def _walk(self, path: str, waiting: list[_Spot]) -> tuple[set[str], set[Reached]]:
         """The methods of `path` that something in another file calls, and the functions of other files that are called.
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ddelint.operators import operators, terminal_name
+from ddelint.operators import dotted_name, operators, terminal_name
 from ddelint.source import descend
 from ddelint.static import hints
 from ddelint.static.domain import (
@@ -217,7 +217,7 @@ class Calls:
         library = path.name.split(".")[0]
         if library != "torch" and path.name not in known.of_others:
             # what NumPy or the standard library gives is no tensor, and is known while tracing
-            return KNOWN if library in known.regions["eager_libraries"] else UNKNOWN
+            return KNOWN if library in known.regions["eager_libraries"] else self._elsewhere(node, arguments, keywords)
         if path.name in known.regions["passes_through"] and arguments:
             return self.dispatch(arguments[0], node, arguments[1:], nodes[1:], {}, state)
         module = self._module(path, arguments, keywords)
@@ -231,6 +231,13 @@ class Calls:
         ):
             return UNKNOWN
         return self._operator(name, node, arguments, nodes, keywords, state)
+
+    def _elsewhere(self, node: ast.Call, arguments: Arguments, keywords: Keywords) -> Value:
+        """What a function of another file returns."""
+        index, name = self._interpreter.index, dotted_name(node.func)
+        if index.context.elsewhere is None or not name:
+            return UNKNOWN
+        return index.context.elsewhere.returned(index.source.filename, name, arguments, keywords, node)
 
     def _operator(
         self, name: str, node: ast.Call, arguments: Arguments, nodes: list[ast.expr], keywords: Keywords, state: State

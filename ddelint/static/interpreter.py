@@ -178,6 +178,21 @@ class Interpreter:
         self._begin(function.node)
         self.calls.follow_late(function, entry)
 
+    def returned(
+        self,
+        function: Function,
+        arguments: list[Value],
+        keywords: dict[str, Value],
+        node: ast.Call,
+        steps: int,
+    ) -> Value:
+        """What a call from another file returns; nothing is recorded. Raises as `run` does."""
+        self._begin(function.node)
+        self._limit = self.steps + steps
+        self.quiet = 1
+        self.frames.append(Frame(node, None))
+        return self.calls.invoke(function, arguments, keywords, State(), node)
+
     def _begin(self, node: FunctionNode | ast.Lambda) -> None:
         self.frames, self.scopes, self.quiet = [], [], 0
         self.row = node.lineno
@@ -1449,7 +1464,9 @@ def _identity(operator: ast.cmpop, left: Value, right: Value) -> Value:
         other = left if right == NONE else right
         if other == NONE:
             return Constant(same)
-        if isinstance(other, (Tensor, Unbacked, Series, Table, Instance, Function, Module)):
+        if isinstance(other, (Constant, Tensor, Unbacked, Series, Table, Instance, Function, Module)):
+            return Constant(not same)
+        if isinstance(other, Known) and other.form is not None:  # a size, or what was computed from sizes
             return Constant(not same)
     return KNOWN
 

@@ -7,15 +7,20 @@ become compiled by what stands in it.
 
 from __future__ import annotations
 
+import ast
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
 
 from ddelint.files import LARGE, read_regular
 from ddelint.operators import operators
 from ddelint.static.callgraph import CallGraph, Reached
 from ddelint.static.declared import Imported, Outline, digest_of
+
+if TYPE_CHECKING:
+    from ddelint.static.domain import Value
 
 REMEMBERED = 200
 """Files whose outlines are kept: most of what is imported comes from the same few."""
@@ -23,6 +28,16 @@ MOST_STARS = 32
 """A file that imports everything of more modules gathers a whole library under one name; nobody looks behind that."""
 DEEPEST = 8
 """Re-exports of re-exports, base classes of base classes."""
+
+
+class Returns(Protocol):
+    """Who knows what functions of other files return."""
+
+    def returned(
+        self, importer: str, name: str, arguments: Sequence[Value], keywords: Mapping[str, Value], node: ast.Call
+    ) -> Value:
+        """What the call `name(…)` in the file `importer` gives."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +50,9 @@ class Context:
     """Name of an imported base class → whether it is an nn.Module."""
     roots: frozenset[str] = frozenset()
     """Functions (`fn`, `Class.method`) that are compiled because of what stands in other files."""
+    sources: tuple[str, ...] = ()
+    """Calls of functions of other files that may return what depends on data, each with its parenthesis."""
+    elsewhere: Returns | None = None
 
 
 class Project:
@@ -48,6 +66,9 @@ class Project:
         self._verdicts: dict[Reached, tuple[bool | None, dict[str, str | None]]] = {}
         self._handed: tuple[str, bytes] = "", b""
         self.calls = CallGraph(self)
+        self.returns: Returns | None = None
+        self.version = 0
+        """Changes when a file was found to be another than before."""
         self._seen: dict[str, str] = {}
         """File → the digest of what answers may rest on."""
         self.consulted: dict[str, str | None] = {}
@@ -96,6 +117,7 @@ class Project:
         if path in self._seen and self._seen[path] != digest_of(data):
             del self._seen[path]
             self._outlines.pop(path, None)
+            self.version += 1
             self._places.clear()  # answers that may rest on the old content
             self._verdicts.clear()
 
@@ -282,6 +304,13 @@ class Project:
         if outline is None or not self._imports_ours(path, outline):
             return frozenset()
         return frozenset(self.calls.of_functions(path, functions)[1])
+
+    def sources(self, path: str) -> tuple[str, ...]:
+        """Calls in a file of functions of other files that may return what depends on data, with the parenthesis."""
+        outline = self.outline(path)
+        if outline is None or not self._imports_ours(path, outline):
+            return ()
+        return self.calls.sources(path)
 
     def aliases(self, path: str) -> dict[str, str]:
         """Names that a file imports from the project, and that are of a library outside of it after all."""

@@ -13,7 +13,7 @@ from ddelint.operators import operators
 from ddelint.source import SourceError, SourceFile, TooDeepError
 from ddelint.static.given_up import whole_file
 from ddelint.static.outline import OutlinedSource, may_compile, outlined
-from ddelint.static.project import Context, Project
+from ddelint.static.project import Context, Project, Returns
 from ddelint.static.prospects import Prospects
 from ddelint.static.regions import FileIndex
 from ddelint.static.scan import holds_comments, might_matter
@@ -54,13 +54,15 @@ def read(
     matters = bool(roots) or might_matter(data, assume_compiled)
     context, reached = Context(), frozenset[tuple[str, str]]()
     further: set[tuple[str, str, str]] = set()
+    sources: tuple[str, ...] = ()
     roots = frozenset(roots)
     if project is not None:
         project.consulted.clear()
         project.hand(filename, data)
         if matters or of_framework or _defines_an_entry(data):
             context, reached = project.inherits(filename)
-            matters = matters or bool(context.roots)
+            sources = project.sources(filename)
+            matters = matters or bool(context.roots) or bool(sources)
         for root in sorted(roots):
             further |= {(root, *place) for place in project.calls_of(filename, [root])}
     findings: list[Diagnostic] = []
@@ -74,12 +76,18 @@ def read(
             compiles = of_framework and may_compile(source)
             prospects: Prospects | None = None
             if matters and isinstance(source, OutlinedSource) and not (compiles or assume_compiled):
-                prospects = Prospects(source.text, source.functions)
+                prospects = Prospects(source.text, source.functions, sources)
                 matters = bool(roots or context.roots) or comments or _says_more(data) or not prospects.nothing_asks()
             hands = compiles and project is not None
             if matters or hands:
                 if project is not None:
-                    context = replace(context, aliases=project.aliases(filename), roots=context.roots | roots)
+                    context = replace(
+                        context,
+                        aliases=project.aliases(filename),
+                        roots=context.roots | roots,
+                        sources=sources,
+                        elsewhere=_elsewhere(project),
+                    )
                 index = FileIndex(source, context, prospects)
                 if project is not None and hands:
                     reached |= _compiled_elsewhere(index, project)
@@ -95,6 +103,14 @@ def read(
     consulted = {} if project is None else {path: d for path, d in project.consulted.items() if path != filename}
     reaches = sorted({("", *place) for place in reached} | further)
     return Reading(tuple(findings), comments, tuple(reaches), consulted)
+
+
+def _elsewhere(project: Project) -> Returns:
+    from ddelint.static.elsewhere import Elsewhere  # what the cache knows needs no interpreter
+
+    if not isinstance(project.returns, Elsewhere):
+        project.returns = Elsewhere(project)
+    return project.returns
 
 
 def _says_more(data: bytes) -> bool:

@@ -376,4 +376,5 @@ class FileIndex:
         """Calls of what reads data, by names of the file's own."""
         known = operators().source_names
         lasts = ((name, full.rpartition(".")[2]) for name, full in self.imports.items())
-        return tuple(f"{name}(" for name, last in lasts if name != last and last in known)
+        renamed = (f"{name}(" for name, last in lasts if name != last and last in known)
+        return (*renamed, *self.context.sources)

@@ -69,8 +69,8 @@ class Signature:
                 if not isinstance(content, Hashable):
                     raise _OpenError
                 return "constant", type(content), content
-            case Known():
-                return "known"
+            case Known(form=form):
+                return "known", form is None
             case Series(kind=kind, items=items, element=element, length=length, modules=modules):
                 each = None if items is None else tuple(map(self._of, items))
                 return "series", kind, each, self._of(element), self._of(length), modules

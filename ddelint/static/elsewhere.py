@@ -1,0 +1,239 @@
+"""What a function of another file returns: it is interpreted there, with arguments of the kind that are passed.
+
+Nothing of the other file gets out but tensors, numbers and runs of them, each of which is then the call's own: a
+finding stands where the value is used, and its way back begins at the call. Nothing is recorded over there; what a
+function asks itself is found when its own file is read.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from dataclasses import replace as changed
+
+from ddelint.operators import operators
+from ddelint.parsing import TOO_DEEP
+from ddelint.source import SourceError, SourceFile
+from ddelint.static.domain import (
+    KNOWN,
+    UNKNOWN,
+    Constant,
+    Function,
+    Known,
+    Linear,
+    Optional,
+    Series,
+    Step,
+    Table,
+    Tensor,
+    Unbacked,
+    Value,
+    fresh_symbol,
+    replace,
+)
+from ddelint.static.interpreter import BudgetError, Interpreter
+from ddelint.static.outline import outlined
+from ddelint.static.project import Context, Project
+from ddelint.static.regions import FileIndex
+from ddelint.static.summaries import Signature
+
+STEPS = 20_000
+"""Nodes evaluated for one answer."""
+LINES = 40
+"""Longer functions are interpreted only where their text may read data."""
+DEEPEST = 3
+"""A function of another file that returns what a function of a third one returns."""
+REMEMBERED = 32
+"""Files whose trees are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    value: Value
+    rests_on: Mapping[str, str | None]
+
+
+class Elsewhere:
+    """Answers for the files of one project."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._version = project.version
+        self._indexes: dict[str, FileIndex | None] = {}
+        self._answers: dict[object, _Answer] = {}
+        self._active: list[tuple[str, str]] = []
+
+    def returned(
+        self,
+        importer: str,
+        name: str,
+        arguments: Sequence[Value],
+        keywords: Mapping[str, Value],
+        node: ast.Call,
+    ) -> Value:
+        """What a call in the file `importer` gives; UNKNOWN where it is of nothing here, or leads too far."""
+        project = self._project
+        if self._version != project.version:
+            self._version = project.version
+            self._indexes.clear()
+            self._answers.clear()
+        place = project.resolve(importer, name)
+        if not isinstance(place, tuple) or place[0] == importer or place in self._active:
+            return UNKNOWN
+        if len(self._active) >= DEEPEST or any(isinstance(argument, ast.Starred) for argument in node.args):
+            return UNKNOWN
+        outline = project.outline(place[0])
+        text = outline.function_texts.get(place[1], "") if outline is not None else ""
+        if outline is None or not text or (text.count("\n") > LINES and not outline.asks(place[1])):
+            return UNKNOWN
+        given = _Abroad(node)
+        positional = [given.of(value) for value in arguments]
+        named = {keyword: given.of(value) for keyword, value in keywords.items()}
+        spread = any(keyword.arg is None for keyword in node.keywords)
+        answer = self._answer(place, positional, named, node, spread)
+        return _Home(node, place).of(answer)
+
+    def _answer(
+        self, place: tuple[str, str], positional: list[Value], named: dict[str, Value], node: ast.Call, spread: bool
+    ) -> Value:
+        index = self._index(place[0])
+        definition = index.functions.get(place[1]) if index is not None else None
+        if index is None or definition is None:
+            return UNKNOWN
+        names = {**{str(number): value for number, value in enumerate(positional)}, **named}
+        key = Signature(definition, names, spread).key
+        known = self._answers.get(key) if key is not None else None
+        project = self._project
+        if known is None:
+            before, project.consulted = project.consulted, {}
+            self._active.append(place)
+            try:
+                _ = project.outline(place[0])
+                value = Interpreter(index).returned(Function(definition), positional, named, node, STEPS)
+            except (BudgetError, RecursionError, SourceError, *TOO_DEEP):
+                value = UNKNOWN
+            finally:
+                self._active.pop()
+                rests_on, project.consulted = project.consulted, before
+            known = _Answer(value, rests_on)
+            if key is not None and not self._active:  # an answer that the depth may have cut short is not for keeps
+                self._answers[key] = known
+        project.consulted.update(known.rests_on)
+        return known.value
+
+    def _index(self, path: str) -> FileIndex | None:
+        if path not in self._indexes:
+            while len(self._indexes) >= REMEMBERED:
+                del self._indexes[next(iter(self._indexes))]
+            self._indexes[path] = self._read(path)
+        return self._indexes[path]
+
+    def _read(self, path: str) -> FileIndex | None:
+        outline = self._project.outline(path)
+        if outline is None:
+            return None
+        try:
+            context = Context(aliases=self._project.aliases(path), elsewhere=self)
+            return FileIndex(outlined(SourceFile(path, outline.text)), context)
+        except (SourceError, RecursionError, *TOO_DEEP):
+            return None
+
+
+class _Abroad:
+    """What of a value another file's function gets to know."""
+
+    def __init__(self, node: ast.Call) -> None:
+        self._node = node
+
+    def of(self, value: Value) -> Value:
+        match value:
+            case Tensor():
+                return Tensor(
+                    tuple(map(self.of, value.dims)), value.complete, value.boolean, value.literal, value.offsets
+                )
+            case Constant():
+                return value
+            case Known(form=form):
+                return KNOWN if form is None else Known(Linear.of(fresh_symbol()))
+            case Unbacked():
+                return Unbacked(value.topic, self._node, Linear.of(fresh_symbol()), offsets=value.offsets)
+            case Series():
+                items = None if value.items is None else tuple(map(self.of, value.items))
+                return Series(value.kind, items, self.of(value.element), self.of(value.length))
+            case Optional(inner=inner):
+                known = self.of(inner)
+                return known if known is UNKNOWN else Optional(known)
+        return UNKNOWN
+
+
+class _Home:
+    """What of a result gets back, as something that the call has made."""
+
+    def __init__(self, node: ast.Call, place: tuple[str, str]) -> None:
+        self._node = node
+        self._place = place
+        self._renamed: dict[int, int] = {}
+
+    def _number(self, old: int) -> int:
+        return self._renamed.setdefault(old, fresh_symbol())
+
+    def _form(self, form: Linear | None) -> Linear | None:
+        if form is None:
+            return None
+        return Linear(tuple(sorted((self._number(s), c) for s, c in form.terms)), form.constant)
+
+    def _step(self, trail: Step | None, birth: ast.AST | None) -> Step:
+        """The last step over there says best what the value is."""
+        while trail is not None and trail.before is not None:
+            trail = trail.before
+        file, name = self._place
+        row = getattr(birth, "lineno", 0) if birth is not self._node else 0
+        where = f"{os.path.basename(file)}, line {row}" if row else os.path.basename(file)
+        says = operators().says["elsewhere"].format(name=name, where=where)
+        return Step(self._node, f"{says}: {trail.sentence}" if trail is not None and row else says)
+
+    def of(self, value: Value) -> Value:
+        match value:
+            case Tensor():
+                dims = tuple(map(self.of, value.dims))
+                size = next(iter(value.unbacked_dims), None)
+                trail = None if size is None else self._step(value.trail or size.trail, size.birth)
+                return replace(
+                    value,
+                    dims=dims,
+                    content=None,
+                    trail=trail,
+                    serial=self._number(value.serial),
+                    outline=self._number(value.outline),
+                )
+            case Constant():
+                return value
+            case Known():
+                return KNOWN
+            case Unbacked():
+                comparisons = tuple(
+                    changed(c, difference=form)
+                    for c in value.comparisons
+                    if (form := self._form(c.difference)) is not None
+                )
+                trail = self._step(value.trail, value.birth)
+                group = None if value.group is None else self._node
+                return replace(
+                    value,
+                    birth=self._node,
+                    form=self._form(value.form),
+                    comparisons=comparisons,
+                    trail=trail,
+                    group=group,
+                )
+            case Series():
+                items = None if value.items is None else tuple(map(self.of, value.items))
+                return Series(value.kind, items, self.of(value.element), self.of(value.length))
+            case Table(entries=entries, element=element):
+                return Table({key: self.of(item) for key, item in entries.items()}, self.of(element))
+            case Optional(inner=inner):
+                known = self.of(inner)
+                return known if known is UNKNOWN else Optional(known)
+        return UNKNOWN
