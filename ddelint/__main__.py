@@ -6,12 +6,15 @@ import gc
 import os
 import sys
 
+from ddelint import streams
+
 __all__ = ["main"]
 
 
 def main() -> None:
     """Run the command line; exits with its code. What needs neither options nor files is answered without click."""
     gc.set_threshold(100_000, 20, 20)  # importing makes many objects and no garbage; looking for it is a tenth of that
+    streams.settle()
     if not _answered(sys.argv[1:]):
         from ddelint import cli
 
@@ -35,10 +38,10 @@ def _answered(words: list[str]) -> bool:
         sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:  # the reader has seen enough
-        from ddelint.commands.output import FOUND_SOMETHING, abandon_stdout
-
-        abandon_stdout()
-        sys.exit(FOUND_SOMETHING)
+        sys.exit(1)
+    except streams.StreamError as error:
+        sys.stderr.write(f"ddelint: error: {error}\n")
+        sys.exit(2)
     return True
 
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from ddelint import streams
 from ddelint.commands.completion import VARIABLE, completion, rule_codes
 from ddelint.commands.endings import ended_by_signals
 from ddelint.commands.help import SectionedCommand
-from ddelint.commands.mistakes import no_such_path, told
+from ddelint.commands.mistakes import no_such_path, refused, told
 from ddelint.commands.options import (
     STDIN,
     check_options,
@@ -32,7 +33,6 @@ from ddelint.commands.output import (
     COULD_NOT_WORK,
     FOUND_NOTHING,
     FOUND_SOMETHING,
-    abandon_stdout,
     command_line,
     complain,
     emit,
@@ -94,7 +94,7 @@ class Commands(click.Group):
             sys.stdout.flush()
             sys.exit(result if isinstance(result, int) else FOUND_NOTHING)
         except BrokenPipeError:  # the reader has seen enough
-            abandon_stdout()
+            streams.abandon(1)
             sys.exit(FOUND_SOMETHING)
         except click.exceptions.NoArgsIsHelpError as error:
             click.echo(error.format_message(), err=True)
@@ -111,6 +111,8 @@ class Commands(click.Group):
                 traceback.print_exc()
             if expected:
                 complain(str(error))
+            elif isinstance(error, OSError):
+                complain(refused(error))
             else:
                 complain(f"{type(error).__name__}: {error} (a bug in ddelint; DDELINT_DEBUG=1 shows where)")
         sys.exit(COULD_NOT_WORK)

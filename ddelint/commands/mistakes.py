@@ -29,6 +29,16 @@ def told(error: click.ClickException) -> str:
     return error.format_message()
 
 
+def refused(error: OSError) -> str:
+    """The line for what the system would not do, wherever that was: a full disk, a folder that is gone."""
+    try:
+        os.getcwd()
+    except OSError:
+        return "the working directory is not there any more"
+    why = error.strerror or str(error)
+    return f"{os.fsdecode(error.filename)}: {why}" if isinstance(error.filename, str | bytes) else why
+
+
 def no_such_path(path: str, what: str = "file or folder") -> str:
     """The line for a PATH that does not exist; it may be a misspelt command, which comes first in the call, too."""
     import difflib  # slow to load

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,7 +13,9 @@ import click
 from ddelint.commands.completion import rule_codes
 from ddelint.commands.destinations import FormatType, files_of, flattened
 from ddelint.commands.mistakes import no_such_path
+from ddelint.files import LARGE
 from ddelint.options import DEVICES, FORMATS, CheckOptions, EntryOption, Mode, Reference
+from ddelint.streams import read_input
 
 if TYPE_CHECKING:
     from ddelint.config import Config
@@ -203,7 +204,7 @@ def check_options(paths: Sequence[str], given: dict[str, Any]) -> CheckOptions:
         **{name: os.path.abspath(given[name]) for name in ("baseline", "write_baseline") if given.get(name)},
         "cache": False if given.get("no_cache") else None,
         "jobs": (jobs or os.cpu_count() or 1) if jobs is not None else None,
-        "stdin": sys.stdin.buffer.read() if from_stdin else None,
+        "stdin": read_input(LARGE) if from_stdin else None,
         "stdin_filename": (given["stdin_filename"] or STDIN) if from_stdin else None,
         "verbose": given["verbose"],
         "quiet": given["quiet"],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ import click
 from ddelint.commands.destinations import shown_format
 from ddelint.options import CheckOptions
 from ddelint.report.visible import visible
+from ddelint.streams import write_output
 
 if TYPE_CHECKING:
     from ddelint.protocol import ScriptSpec
@@ -36,11 +36,6 @@ def complain(message: str) -> None:
     """One line about what went wrong, to standard error."""
     text = " ".join(line.strip() for line in message.strip().splitlines() if line.strip())
     click.echo(f"ddelint: error: {visible(text)}", err=True)
-
-
-def abandon_stdout() -> None:
-    """Nobody reads any more: nothing is to fail for it while the process ends."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def command_line(paths: Sequence[str]) -> str:
@@ -94,7 +89,7 @@ def give(report: Report, options: CheckOptions, given: dict[str, Any], command: 
         write_file(given["patch"], render_patch(report))
     if options.stdin is not None and options.fix and not options.diff:
         _write_files(report, how, given)
-        _write_bytes(_fixed_stdin(report, options.stdin))
+        write_output(_fixed_stdin(report, options.stdin))
         click.echo(formats.render(report, how), err=True, nl=False)
     elif options.diff:
         _write_files(report, how, given)
@@ -161,7 +156,7 @@ def emit(text: str, filename: str | None) -> None:
     if filename is None:
         try:
             sys.stdout.write(text)
-        except UnicodeEncodeError:
+        except UnicodeEncodeError:  # not the stream of a process of ours, which has a place for everything
             encoding = sys.stdout.encoding
             sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
         sys.stdout.flush()
@@ -179,12 +174,6 @@ def write_file(filename: str, content: str | bytes) -> None:
         write_atomically(Path(filename), data)
     except OSError as error:
         raise click.UsageError(f"cannot write {filename}: {error.strerror}") from error
-
-
-def _write_bytes(data: bytes) -> None:
-    sys.stdout.flush()
-    sys.stdout.buffer.write(data)
-    sys.stdout.buffer.flush()
 
 
 def progress_of(options: CheckOptions) -> ClosingProgress:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,8 +12,10 @@ from ddelint.explain import cleaning, recompilations, structured
 from ddelint.explain.diagnosing import Diagnosing
 from ddelint.explain.occurrences import Occurrence, distinct, find
 from ddelint.explain.places import Places
+from ddelint.files import read_regular
 from ddelint.options import CheckOptions
 from ddelint.report.model import Report
+from ddelint.streams import MOST_INPUT, read_input
 
 STDIN = "-"
 
@@ -72,12 +73,15 @@ def _joined(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
 def _read(source: str, paths: tuple[str, ...]) -> tuple[str, str, list[Occurrence]]:
     """The name and text to show places in, and what was found."""
     if source == STDIN:
-        return STDIN, *_of_text(_decoded(sys.stdin.buffer.read(), "standard input"), paths)
+        return STDIN, *_of_text(_decoded(read_input(), "standard input"), paths)
     path = Path(source)
     try:
         if path.is_dir():
             return _of_folder(path, paths)
-        data = path.read_bytes()
+        with path.open("rb") as file:  # a pipe, too: `ddelint explain <(command)`
+            data = file.read(MOST_INPUT + 1)
+        if len(data) > MOST_INPUT:
+            raise ExplainError(f"{source} is more than {MOST_INPUT >> 20} MB")
     except FileNotFoundError as error:
         raise ExplainError(f"no such file or folder: {source}") from error
     except OSError as error:
@@ -92,7 +96,7 @@ def _of_folder(folder: Path, paths: tuple[str, ...]) -> tuple[str, str, list[Occ
     occurrences: list[Occurrence] = []
     for file in files:
         try:
-            text = _decoded(file.read_bytes(), str(file))
+            text = _decoded(read_regular(file, MOST_INPUT), str(file))
         except OSError as error:
             raise ExplainError(f"cannot read {file}: {error.strerror}") from error
         occurrences += _of_text(text, paths)[1]

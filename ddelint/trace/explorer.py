@@ -11,10 +11,10 @@ import functools
 import re
 import resource
 import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from time import monotonic
 from typing import Any
 
 import sympy
@@ -124,7 +124,7 @@ def trace_entry(entry: Entry, paths: tuple[str, ...], options: SessionOptions, *
     left. Exceptions of the program are findings or nothing, never raised; TorchInternalsMissing becomes a failure.
     With `first`, the first question ends it.
     """
-    started, held = time.monotonic(), _peak_memory()
+    started, held = monotonic(), _peak_memory()
     budget = Budget(seconds=max(1.0, min(Budget().seconds, options.timeout * 0.6)))
     try:
         gradients = "compile" in options.targets
@@ -136,7 +136,7 @@ def trace_entry(entry: Entry, paths: tuple[str, ...], options: SessionOptions, *
             explorer.note(fake_kernels.disagreements(entry, Paths(paths), (options.seed, options.seed + 1)))
     except torch_internals.TorchInternalsMissing as error:
         return TraceResult((), 0, failure=EntryFailure("no-torch", str(error)))
-    return replace(explorer.result(), seconds=time.monotonic() - started, memory=_peak_memory() - held)
+    return replace(explorer.result(), seconds=monotonic() - started, memory=_peak_memory() - held)
 
 
 def _peak_memory() -> int:
@@ -186,7 +186,7 @@ class Explorer:
         self._by_span: dict[tuple[Span, str], int] = {}
         self._run = _Run([])
         self._runs = 0
-        self._deadline = time.monotonic() + self._budget.seconds
+        self._deadline = monotonic() + self._budget.seconds
         self._ends: list[tuple[tuple[Any, ...] | None, Question | None]] = []
         self._any_completed = False
         self._any_unbacked = False
@@ -198,7 +198,7 @@ class Explorer:
         """Run until every pair is covered or given up, or the budget is spent."""
         program = Program(self._entry, self._seed)
         plan: list[tuple[Key, Answer]] | None = []
-        while plan is not None and self._runs < self._budget.runs and time.monotonic() < self._deadline:
+        while plan is not None and self._runs < self._budget.runs and monotonic() < self._deadline:
             self._runs += 1
             self._run = _Run(plan)
             ending = program.run(self)
@@ -386,7 +386,7 @@ class Explorer:
     def _choose(self, site: _Site, observer: Observer, inquiry: Inquiry) -> Answer:
         run = self._run
         at = len(run.asked)
-        if at >= self._budget.asks or time.monotonic() > self._deadline:
+        if at >= self._budget.asks or monotonic() > self._deadline:
             raise _BudgetSpent
         count = run.counts[site.key] = run.counts.get(site.key, 0) + 1
         if run.on_plan and at < len(run.plan):

@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import faulthandler
 import os
+import re
 import secrets
 import select
 import signal
@@ -17,10 +18,13 @@ import socket
 import sys
 import tempfile
 import threading
-import time
+import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from time import monotonic
 from typing import Any
+
+from ddelint.streams import fill_descriptors
 
 POLL_SECONDS = 0.05
 """How often a running child's memory is read."""
@@ -30,6 +34,8 @@ _TAIL_BYTES = 8192
 _DUMP_SIGNAL = getattr(signal, "SIGUSR1", None)
 _NO_ANSWER = 70
 """Exit status of a child that could not send its answer."""
+_RAISED = re.compile(r"[A-Za-z_][\w.]*(?::|$)")
+_LONGEST_CAUSE = 300
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _LINUX = sys.platform.startswith("linux")
@@ -88,12 +94,14 @@ class Child:
     @classmethod
     def start(cls, run: Callable[[Supervisor], None]) -> Child:
         """Fork; the child calls `run` with its end of the channel and ends when `run` returns."""
+        fill_descriptors()
         secret = secrets.token_hex(16).encode()
         here, there = socket.socketpair()
         with tempfile.TemporaryFile(prefix="ddelint-") as file:
             capture = os.dup(file.fileno())
-        sys.stdout.flush()
-        sys.stderr.flush()
+        for stream in (sys.stdout, sys.stderr):  # user code may have put anything there
+            with contextlib.suppress(Exception):
+                stream.flush()
         pid = os.fork()
         if pid:
             there.close()
@@ -106,9 +114,9 @@ class Child:
             run(Supervisor(there, secret))
             status = 0
         except BaseException:
-            # the supervisor sees the exit status; the text helps whoever reads the capture
+            # the supervisor sees the exit status; the text helps whoever reads the capture, whatever `sys.stderr` is
             with contextlib.suppress(BaseException):
-                sys.excepthook(*sys.exc_info())
+                os.write(2, traceback.format_exc().encode(errors="replace"))
         finally:
             with contextlib.suppress(BaseException):
                 sys.stderr.flush()
@@ -121,14 +129,14 @@ class Child:
 
     def receive(self, limits: Limits, cancelled: Callable[[], bool] = lambda: False) -> bytes | Death:
         """Wait for one message. On a broken limit, or when `cancelled()` turns true, everything is killed first."""
-        deadline = time.monotonic() + limits.timeout
+        deadline = monotonic() + limits.timeout
         while True:
             if not self._buffer.startswith(self._secret[: len(self._buffer)]):
                 return self._killed("forged", "wrote to a channel of ddelint: no answer of it can be believed")
             line = self._line()
             if line is not None:
                 return line
-            remaining = deadline - time.monotonic()
+            remaining = deadline - monotonic()
             if remaining <= 0:
                 return self._killed("timeout", f"did not finish within {limits.timeout:g} seconds")
             ready, _, _ = select.select([self.channel], [], [], min(POLL_SECONDS, remaining))
@@ -252,7 +260,7 @@ class Child:
             return Death("signal", f"was killed by {name}{hint}", output)
         code = os.waitstatus_to_exitcode(status)
         if code == _NO_ANSWER:
-            return Death("exit", "closed the channel to its supervisor", output)
+            return Death("exit", f"ended without an answer{_cause(output)}", output)
         return Death("exit", f"ended its process with exit code {code}", output)
 
     def _added_memory(self) -> int:
@@ -265,6 +273,13 @@ class Child:
         with contextlib.suppress(OSError):
             if os.fstat(self._capture).st_size > _CAPTURE_LIMIT:
                 os.ftruncate(self._capture, 0)
+
+
+def _cause(output: str) -> str:
+    """What a traceback at the end of a child's stderr says that it died of."""
+    lines = [line for line in output.splitlines() if line.strip()]
+    said = bool(lines) and _RAISED.match(lines[-1]) is not None and "Traceback (most recent call last):" in output
+    return f": {lines[-1][:_LONGEST_CAUSE]}" if said else ""
 
 
 def _size_after_pause(descriptor: int) -> int:

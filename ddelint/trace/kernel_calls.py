@@ -6,10 +6,10 @@ because a kernel that gets values it was not made for may crash or never return.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from json import dumps, loads
 from typing import Any
 
 import torch
@@ -127,7 +127,7 @@ def tried(operator: Any, arguments: Sequence[Callable[[], tuple[Any, Any]]]) -> 
                     returned, numbers = None, {}
                 known = [[*name, size] for name, size in numbers.items()]
                 told = None if returned is None else [known, to_wire(returned)]
-                supervisor.send(json.dumps(told).encode())
+                supervisor.send(dumps(told).encode())
 
     child = Child.start(run)
     try:
@@ -135,7 +135,7 @@ def tried(operator: Any, arguments: Sequence[Callable[[], tuple[Any, Any]]]) -> 
             answer = child.receive(Limits(_SECONDS))
             if isinstance(answer, Death):
                 break
-            told = json.loads(answer)
+            told = loads(answer)
             if told is not None:
                 numbers = {(name, key): size for name, key, size in told[0]}
                 calls.append(Call(numbers, _from_wire(told[1])))

@@ -12,16 +12,16 @@ from __future__ import annotations
 import contextlib
 import gc
 import importlib
-import json
 import os
 import select
 import signal
 import socket
 import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from json import dumps, loads
+from time import monotonic, sleep
 from typing import Any
 
 from ddelint.protocol import LOWERING, Decision, EntryFailure, EntryInfo, SavedInputs, ScriptRun, SessionOptions
@@ -109,9 +109,9 @@ def main(descriptor: int) -> None:
 
 def _await_keepers() -> None:
     """Wait until the keepers have ended what their sessions started: they die with this process."""
-    deadline = time.monotonic() + CLOSING_SECONDS
-    while children() and time.monotonic() < deadline:
-        time.sleep(POLL_SECONDS)
+    deadline = monotonic() + CLOSING_SECONDS
+    while children() and monotonic() < deadline:
+        sleep(POLL_SECONDS)
 
 
 def _preload() -> EntryFailure | None:
@@ -174,7 +174,7 @@ class _Keeper:
         adopt_orphans()
         try:
             for line in self._reader:
-                request = json.loads(line)
+                request = loads(line)
                 if request["method"] == "open":
                     self._options = from_wire(SessionOptions, request["options"])
                     reply = self._open()
@@ -213,7 +213,7 @@ class _Keeper:
 
     def _forward(self, line: bytes) -> dict[str, Any]:
         reply = self._request(line)
-        request = json.loads(line)
+        request = loads(line)
         if self._is_forks_fault(reply):
             return self._cold_answer(request)
         if not _failed_to_reload(reply) or not request.get("overlay"):
@@ -228,7 +228,7 @@ class _Keeper:
         loaded = self._cold_answer({**which, "method": "open", "overlay": request["overlay"]})
         if "failure" in loaded:
             return loaded
-        return self._request(json.dumps({**request, "fresh": False}).encode())
+        return self._request(dumps({**request, "fresh": False}).encode())
 
     def _request(self, line: bytes) -> dict[str, Any]:
         options = self._options
@@ -300,7 +300,7 @@ class _Zygote:
         _tell(self._keeper, {"imported": True})
         _tell(self._keeper, self._fork({"method": "open" if self._options.entry.script is None else "captures"}))
         for line in self._reader:
-            _tell(self._keeper, self._fork(json.loads(line)))
+            _tell(self._keeper, self._fork(loads(line)))
 
     def _fork(self, request: dict[str, Any]) -> dict[str, Any]:
         """Answer one request in a process of its own."""
@@ -365,7 +365,7 @@ def _supervised(child: Child, options: SessionOptions, cancelled: Callable[[], b
 def _reply(answer: bytes) -> dict[str, Any]:
     """A child's answer, read; a failure where it is none: user code may have replaced what writes it."""
     try:
-        found = json.loads(answer)
+        found = loads(answer)
     except ValueError:
         found = None
     if isinstance(found, dict):
@@ -647,9 +647,9 @@ _METHODS: dict[str, Callable[[SessionOptions, Mapping[str, Any]], object]] = {
 
 
 def _tell(supervisor: Supervisor, message: Mapping[str, Any]) -> None:
-    supervisor.send(json.dumps(message).encode())
+    supervisor.send(dumps(message).encode())
 
 
 def _send(channel: socket.socket, message: Mapping[str, Any]) -> None:
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-        channel.sendall(json.dumps(message).encode() + b"\n")
+        channel.sendall(dumps(message).encode() + b"\n")

@@ -6,10 +6,10 @@ Runs in the worker. Each arm is a function of its own, so that what Dynamo compi
 from __future__ import annotations
 
 import contextlib
-import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from time import perf_counter
 from types import FunctionType
 from typing import Any
 
@@ -134,14 +134,14 @@ class Runner:
                 program = setting.program()
                 target = self._target(program, "inductor")
                 args, kwargs = setting.arguments(setting.seed, self._marks)
-                started = time.perf_counter()
+                started = perf_counter()
                 outcome = run(
                     target,
                     setting.arguments(setting.seed, self._marks),
                     module=module_of(program),
                     surroundings=setting.entry.surroundings,
                 )
-                seconds = time.perf_counter() - started
+                seconds = perf_counter() - started
             compiled = self.arm.how != EAGER
             self.arm = replace(self.arm, first_seconds=seconds if compiled else None)
             if outcome.error is not None and reference.first.returned:

@@ -7,9 +7,9 @@ before everything.
 from __future__ import annotations
 
 import platform
-import time
 from collections.abc import Callable
 from dataclasses import replace
+from time import perf_counter
 from typing import Any
 
 import torch
@@ -43,7 +43,7 @@ def measure_program(
     `parity` also what closes the gap between these. The batch is the first declared input on which the original
     returns.
     """
-    started = time.perf_counter()
+    started = perf_counter()
     device, reason = _device(options)
     about = Measured(
         device=device,
@@ -70,7 +70,7 @@ def measure_program(
         runners.append(Runner(setting, which, BACKED, replace(plain, unbacked=False, hints={}, bounds={})))
     warm_up(device)
     for runner in runners:
-        if time.perf_counter() - started > _SHARE * options.timeout:
+        if perf_counter() - started > _SHARE * options.timeout:
             runner.give_up("not measured: the entry's time is over (--timeout)")
             continue
         runner.start(reference)
@@ -78,7 +78,7 @@ def measure_program(
         runner.try_cuda_graphs()
     measure(runners, setting, _SECONDS)
     compared: Parity | None = None
-    if parity and which == FIXED and time.perf_counter() - started < _SHARE * options.timeout:
+    if parity and which == FIXED and perf_counter() - started < _SHARE * options.timeout:
         compared = parities.compare_parity(setting, reference, options, timed=True)
     return replace(about, arms=tuple(runner.arm for runner in runners), parity=compared)
 

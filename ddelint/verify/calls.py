@@ -7,12 +7,12 @@ import dis
 import os
 import random
 import sys
-import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any
 
 import torch
@@ -104,7 +104,7 @@ def run(
     error: Raised | None = None
     result: Any = None
     seed_everything(seed)
-    started = time.perf_counter()
+    started = perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -112,7 +112,7 @@ def run(
                 result = program(*args, **kwargs)
         except (Exception, SystemExit) as caught:
             error = raised(caught)
-    seconds = time.perf_counter() - started
+    seconds = perf_counter() - started
     digest = random_digest()
     frozen = freezer.freeze(result) if error is None else None
     kept = freezer.freeze([list(args), kwargs])

@@ -6,10 +6,10 @@ import contextlib
 import inspect
 import re
 import sys
-import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from time import perf_counter
 from typing import Any
 
 import torch
@@ -54,7 +54,7 @@ def compile_targets(
     `samples` 0: trace only. `backend` is torch.compile's; gradients need at least `aot_eager`, which then replaces
     `eager`. What the front ends raise becomes a failed TargetResult, with a Question where user code can be blamed.
     """
-    started = time.perf_counter()
+    started = perf_counter()
     count = max(samples, 8)
     rewinding = Rewinding(original)
     references = list(_references(rewinding.entry, options, samples, count))
@@ -79,7 +79,7 @@ def _through_targets(
     results: list[TargetResult] = []
     backward: list[bool] = []
     for target in targets:
-        left = options.timeout * _SHARE - (time.perf_counter() - since)
+        left = options.timeout * _SHARE - (perf_counter() - since)
         try:
             with limited(max(left, 1.0), None):
                 if target == "compile":
@@ -137,12 +137,12 @@ def _shortened(result: TargetResult) -> TargetResult:
 
 def _references(original: Entry, options: SessionOptions, samples: int, count: int) -> Iterator[Reference]:
     """The original in eager; at least up to the first input on which it returns, which is what will be traced."""
-    started = time.perf_counter()
+    started = perf_counter()
     any_returned = False
     for number, sample in enumerate(variations(original, count, options.seed)):
         if sample.label == REQUIRING_GRAD:  # gradients nobody asked for: eager against eager has compared these
             continue
-        spent = time.perf_counter() - started > min(_ORIGINAL_SECONDS, options.timeout / 10)
+        spent = perf_counter() - started > min(_ORIGINAL_SECONDS, options.timeout / 10)
         if any_returned and (number >= samples or spent):
             return
         patience = Patience(5.0, options.memory // 4)
@@ -260,7 +260,7 @@ def _example(references: Sequence[Reference]) -> Reference:
 def _judge_export(
     program: _Program, target: str, references: Sequence[Reference], replays: Sequence[Reference]
 ) -> TargetResult:
-    started = time.perf_counter()
+    started = perf_counter()
     example = _example(references)
     assumptions = Assumptions(Paths(program.options.paths), _export.__code__)
     try:
@@ -274,14 +274,14 @@ def _judge_export(
             ok=False,
             questions=program.question(error, target, _export.__code__),
             error=failures.summary(error),
-            seconds=time.perf_counter() - started,
+            seconds=perf_counter() - started,
         )
     wanted = _signature(program, program.arguments(example), constants=True)
     replay = _Replay(target, COMPILED)
     questions: dict[Span, Question] = {}
     module: torch.nn.Module | None = None
     for reference in replays:
-        if time.perf_counter() - started > _REPLAY_SECONDS:
+        if perf_counter() - started > _REPLAY_SECONDS:
             break
         if not replay.is_wanted(reference):
             continue
@@ -304,7 +304,7 @@ def _judge_export(
             found = assumptions.wrong_on(module, program.arguments(reference), differing[0])
             if found is not None:
                 questions.setdefault(found.span, found)
-    return replace(replay.result(seconds=time.perf_counter() - started), questions=tuple(questions.values()))
+    return replace(replay.result(seconds=perf_counter() - started), questions=tuple(questions.values()))
 
 
 class _State:
@@ -474,7 +474,7 @@ class _Compile:
         *,
         cloned: bool,
     ) -> TargetResult:
-        started = time.perf_counter()
+        started = perf_counter()
         with torch_internals.compile_settings(recompiles=_RECOMPILES):
             self._graphs = 0
             counting = self._counting(backend)
@@ -490,13 +490,13 @@ class _Compile:
                     return self._run(example, replays, "aot_eager", gradients, backward, cloned=cloned)
                 words = "with 0-d arguments cloned inside: " if cloned else ""
                 return replace(
-                    replay.result(seconds=time.perf_counter() - started, graphs=self._graphs or None),
+                    replay.result(seconds=perf_counter() - started, graphs=self._graphs or None),
                     ok=False,
                     questions=self._program.question(error, "compile", _Compiled.__call__.__code__),
                     error=words + failures.summary(error),
                 )
             return replay.result(
-                seconds=time.perf_counter() - started, graphs=graphs, recompiles=recompiles if replays else None
+                seconds=perf_counter() - started, graphs=graphs, recompiles=recompiles if replays else None
             )
 
     def _first_call(self, compiled: _Compiled, example: Reference) -> None:
@@ -522,11 +522,11 @@ class _Compile:
         cloned: bool,
     ) -> int:
         """Gives how many more graphs the declared inputs needed; raises what the front end raises for one of them."""
-        started = time.perf_counter()
+        started = perf_counter()
         compiled = self.compiled(counting, cloned)
         before = declared = self._graphs
         for reference in replays:
-            if replay.replayed and time.perf_counter() - started > _REPLAY_SECONDS:
+            if replay.replayed and perf_counter() - started > _REPLAY_SECONDS:
                 self._notes.append(f"compile: {replay.replayed} of {len(replays)} inputs replayed in the time")
                 break
             if not replay.is_wanted(reference):

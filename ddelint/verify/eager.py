@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from time import perf_counter, process_time
 
 from ddelint.protocol import Comparison, Decision, EntryFailure, Mismatch, SessionOptions
 from ddelint.trace.entry import Entry
@@ -100,7 +100,7 @@ def compare(
     results on ours where both returned. A difference in exceptions on inputs of our own making is only listed.
     What the programs raise is caught; what `rewritten` raises goes through.
     """
-    started, busy = time.perf_counter(), time.process_time()
+    started, busy = perf_counter(), process_time()
     rewinding = Rewinding(original)
     original = rewinding.entry
     count = max(1, min(samples, QUICK) if quick else samples)
@@ -134,7 +134,7 @@ def compare(
         equal=not any(_breaks(mismatch) for mismatch in found),
         sides=_count_sides(decisions, references),
         mismatches=tuple(_worst(mismatches)),
-        seconds=time.process_time() - busy,
+        seconds=process_time() - busy,
     )
 
 
@@ -169,7 +169,7 @@ def _is_all_finite(outcome: Outcome) -> bool:
 
 def _failed(failure: EntryFailure, references: Sequence[Reference], busy: float) -> Comparison:
     declared = sum(reference.sample.declared for reference in references)
-    return Comparison(len(references), declared, False, failure=failure, seconds=time.process_time() - busy)
+    return Comparison(len(references), declared, False, failure=failure, seconds=process_time() - busy)
 
 
 def _breaks(mismatch: Mismatch) -> bool:
@@ -356,7 +356,7 @@ class _Runs:
         return left if calls is not None and calls[0].returned else None
 
     def _is_over(self) -> bool:
-        return time.perf_counter() > self._until
+        return perf_counter() > self._until
 
     def _add(
         self,

@@ -69,7 +69,7 @@ def test_a_good_entry_is_described(write: Write, opened: Open) -> None:
         ("sys.exit(4)", "exit", "sys.exit(4)"),
         ("raise ValueError('too short')", "raised", "ValueError: too short"),
         ("raise KeyboardInterrupt", "raised", "KeyboardInterrupt"),
-        ("os.closerange(3, 256)", "exit", "closed the channel"),
+        ("os.closerange(3, 256)", "exit", "ended without an answer"),
         ("raise type('Odd', (Exception,), {'__str__': lambda self: 1 / 0})()", "raised", "Odd"),
     ],
 )
@@ -80,6 +80,27 @@ def test_what_a_program_does_to_its_process_stays_there(
     assert failure.kind == kind
     assert message in failure.message
     assert opened(write(GOOD, "next.py")).info.parameters == ("x",)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "import time\ntime.monotonic = time.time = time.perf_counter = lambda: 1 / 0",
+        "import time\ntime.monotonic = time.time = time.perf_counter = lambda: 0.0",
+        "import sys\nsys.stdout = sys.stderr = sys.__stderr__ = None",
+        "import os\nos.closerange(0, 3)",
+        "import json\njson.dumps = json.loads = None",
+        "import sys\nsys.excepthook = sys.breakpointhook = None",
+    ],
+)
+def test_what_a_program_replaces_is_not_what_its_supervisor_uses(write: Write, opened: Open, body: str) -> None:
+    assert opened(write(f"{body}\n{GOOD}")).info.parameters == ("x",)
+
+
+def test_a_process_that_ends_without_an_answer_says_what_of(write: Write, refused: Fail) -> None:
+    body = "import os, tempfile\nfolder = tempfile.mkdtemp()\nos.chdir(folder)\nos.rmdir(folder)"
+    failure = refused(write(f"{body}\n{GOOD}"))
+    assert "FileNotFoundError" in failure.message
 
 
 def test_a_raise_shows_the_users_frames_and_place(write: Write, refused: Fail) -> None:
@@ -475,7 +496,7 @@ def test_a_file_that_forges_answers_while_it_is_imported_is_refused(
 
 def test_an_answer_in_ddelints_name_without_its_form_is_a_failure(write: Write, refused: Fail) -> None:
     """User code can replace what ddelint sends with: that ends its own session."""
-    text = "import json\njson.dumps = lambda *_, **__: '[]'\n"
+    text = "import ddelint.trace.worker\nddelint.trace.worker.dumps = lambda *_, **__: '[]'\n"
     assert refused(write(text + GOOD)).kind == "forged"
 
 
