@@ -16,6 +16,9 @@ import pytest
 
 CHECKOUT = Path(__file__).parent.parent
 ACTION = CHECKOUT / "action.yml"
+PROPOSE = CHECKOUT / "propose" / "action.yml"
+PROPOSING = ("branch", "base", "token", "folder")
+"""Inputs of the second one."""
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("git") is None, reason="no git here"),
@@ -44,6 +47,8 @@ with open(os.environ["GH_LOG"], "a") as log:
     log.write(json.dumps(words) + "\\n")
 if words[:2] == ["pr", "list"]:
     print(os.environ.get("GH_OPEN", ""))
+if words[:2] == ["pr", "view"]:
+    print(os.environ.get("GH_SAID", ""))
 """
 
 
@@ -81,10 +86,19 @@ def commit(clone: Path, message: str) -> None:
     git(clone, "push", "-q", "origin", "main")
 
 
-def run_action(clone: Path, inputs: Mapping[str, str], opened: str = "") -> dict[str, str]:
-    """Run the action's steps after its installation, for which a command of this checkout stands in; its outputs."""
+def run_action(clone: Path, inputs: Mapping[str, str], opened: str = "", **environment_: str) -> dict[str, str]:
+    """Run the steps of both actions after the installation, for which a command of this checkout stands in; outputs."""
+    outputs = run_steps(clone, ACTION, {k: v for k, v in inputs.items() if k not in PROPOSING}, opened, **environment_)
+    given = {"folder": outputs["folder"], **{k: v for k, v in inputs.items() if k in PROPOSING}}
+    return {**outputs, **run_steps(clone, PROPOSE, given, opened, **environment_)}
+
+
+def run_steps(
+    clone: Path, path: Path, inputs: Mapping[str, str], opened: str = "", code: int = 0, **environment_: str
+) -> dict[str, str]:
+    """Run the steps of one action."""
     yaml: Any = pytest.importorskip("yaml")
-    action = yaml.safe_load(ACTION.read_text())
+    action = yaml.safe_load(path.read_text())
     temporary = clone.parent / "runner"
     bin_folder = temporary / "ddelint" / "bin"
     bin_folder.mkdir(parents=True, exist_ok=True)
@@ -94,15 +108,15 @@ def run_action(clone: Path, inputs: Mapping[str, str], opened: str = "") -> dict
     executable(fake / "gh", GH.format(python=sys.executable))
     known = {
         **{f"inputs.{name}": str(spec.get("default", "")) for name, spec in action["inputs"].items()},
-        "github.ref_name": "main",
         "github.token": "secret",
+        "github.event.pull_request.head.repo.full_name": environment_.get("head", ""),
         **{f"inputs.{name}": value for name, value in inputs.items()},
     }
     outputs = clone.parent / "outputs"
     outputs.write_text("")
-    install, *steps = action["runs"]["steps"]
-    assert 'pip install --quiet "$GITHUB_ACTION_PATH"' in install["run"]
-    for step in steps:
+    for step in action["runs"]["steps"]:
+        if "pip install" in step["run"]:
+            continue
         given = {name: filled(value, known) for name, value in step.get("env", {}).items()}
         done = subprocess.run(
             ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
@@ -112,17 +126,21 @@ def run_action(clone: Path, inputs: Mapping[str, str], opened: str = "") -> dict
             check=False,
             env={
                 **environment(),
-                **given,
                 "PATH": f"{fake}{os.pathsep}{os.environ['PATH']}",
                 "RUNNER_TEMP": str(temporary),
-                "GITHUB_ACTION_PATH": str(CHECKOUT),
+                "GITHUB_ACTION_PATH": str(path.parent),
                 "GITHUB_OUTPUT": str(outputs),
+                "GITHUB_REF_NAME": "main",
+                "GITHUB_REPOSITORY": "somebody/project",
                 "GITHUB_STEP_SUMMARY": str(clone.parent / "summary.md"),
                 "GH_LOG": str(clone.parent / "gh.log"),
                 "GH_OPEN": opened,
+                **environment_,
+                **given,
             },
         )
-        assert done.returncode == 0, done.stdout + done.stderr
+        (clone.parent / "said").write_text(done.stdout + done.stderr)
+        assert done.returncode == code, done.stdout + done.stderr
     return dict(line.split("=", 1) for line in outputs.read_text().splitlines())
 
 
@@ -152,7 +170,9 @@ def test_the_action_proposes_what_it_fixed(repository: Path) -> None:
     assert proposed == outputs["commit"]
     assert git(repository, "rev-parse", f"{proposed}^") == head == git(repository, "rev-parse", "HEAD")
     assert git(repository, "rev-parse", "--abbrev-ref", "HEAD").strip() == "main"
-    assert git(repository, "show", f"{proposed}:src/model.py") == (repository / "src" / "model.py").read_text() != MODEL
+    assert "torch._check_value" in git(repository, "show", f"{proposed}:src/model.py")
+    assert (repository / "src" / "model.py").read_text() == MODEL
+    assert git(repository, "status", "--porcelain") == ""
 
     # the patch: applies in the root of a fresh clone, and gives the branch's tree
     fresh = repository.parent / "fresh"
@@ -186,12 +206,10 @@ def test_the_action_proposes_what_it_fixed(repository: Path) -> None:
 
 def test_the_next_run_updates_the_same_proposal(repository: Path) -> None:
     first = run_action(repository, {"paths": "src"})
-    git(repository, "checkout", "-q", ".")
     same = run_action(repository, {"paths": "src"}, opened="7")
     assert same["commit"] == first["commit"]
     assert calls_of_gh(repository)[-1][:3] == ["pr", "edit", "7"]
 
-    git(repository, "checkout", "-q", ".")
     (repository / "README.md").write_text("more\n")
     commit(repository, "second")
     moved = run_action(repository, {"paths": "src"}, opened="7")
@@ -209,14 +227,190 @@ def test_nothing_to_fix_proposes_nothing(repository: Path) -> None:
     assert not (repository.parent / "gh.log").exists()
 
 
+CLEAN = "import torch\n"
+
+
+def tip(repository: Path, branch: str = "ddelint/fixes") -> str:
+    return git(repository, "ls-remote", "origin", f"refs/heads/{branch}").partition("\t")[0]
+
+
+def test_a_proposal_of_which_nothing_is_left_is_closed(repository: Path) -> None:
+    run_action(repository, {"paths": "src"})
+    (repository / "src" / "model.py").write_text(CLEAN)
+    commit(repository, "clean")
+    run_action(repository, {"paths": "src"}, opened="7")
+    assert calls_of_gh(repository)[-1][:3] == ["pr", "close", "7"]
+
+
+def test_commits_of_others_are_never_overwritten(repository: Path) -> None:
+    run_action(repository, {"paths": "src"})
+    git(repository, "fetch", "-q", "origin", "ddelint/fixes")
+    git(repository, "checkout", "-q", "FETCH_HEAD")
+    (repository / "src" / "model.py").write_text("# theirs\n")
+    git(repository, "commit", "-qam", "theirs")
+    git(repository, "push", "-q", "origin", "HEAD:refs/heads/ddelint/fixes")
+    theirs = tip(repository)
+    git(repository, "checkout", "-q", "main")
+    outputs = run_action(repository, {"paths": "src"}, opened="7")
+    assert outputs["refused"] == "true"
+    assert tip(repository) == theirs
+    assert calls_of_gh(repository)[-1][:3] == ["pr", "comment", "7"]
+    said = calls_of_gh(repository)[-1][-1]
+    run_action(repository, {"paths": "src"}, opened="7", GH_SAID=said)
+    assert calls_of_gh(repository)[-1][:3] == ["pr", "view", "7"]  # once is enough
+    (repository / "src" / "model.py").write_text(CLEAN)
+    commit(repository, "clean")
+    run_action(repository, {"paths": "src"}, opened="7", GH_SAID=said)
+    assert calls_of_gh(repository)[-1][:3] == ["pr", "view", "7"]
+    assert tip(repository) == theirs
+
+
+@pytest.mark.parametrize("how", ["amended", "of another"])
+def test_a_commit_that_somebody_changed_is_somebodys(repository: Path, how: str) -> None:
+    run_action(repository, {"paths": "src"})
+    git(repository, "fetch", "-q", "origin", "ddelint/fixes")
+    git(repository, "checkout", "-q", "FETCH_HEAD" if how == "amended" else "main")
+    (repository / "src" / "model.py").write_text("# theirs\n")
+    git(repository, "commit", "-qa", *(["--amend", "--no-edit"] if how == "amended" else ["-m", "theirs"]))
+    git(repository, "push", "-q", "--force", "origin", "HEAD:refs/heads/ddelint/fixes")
+    theirs = tip(repository)
+    git(repository, "checkout", "-q", "main")
+    assert run_action(repository, {"paths": "src"})["refused"] == "true"
+    assert tip(repository) == theirs
+
+
+def test_what_runs_the_project_has_no_token_and_the_rest_runs_no_project(repository: Path) -> None:
+    yaml: Any = pytest.importorskip("yaml")
+    for step in yaml.safe_load(ACTION.read_text())["runs"]["steps"]:
+        assert not any("token" in str(value) for value in step.get("env", {}).values())
+    spy = repository.parent / "runner" / "spy"
+    spy.parent.mkdir(parents=True, exist_ok=True)
+    executable(spy, '#!/bin/sh\nenv > "$RUNNER_TEMP/env"\n: > "$RUNNER_TEMP/ran"\n')
+    script = str(CHECKOUT / "scripts" / "propose_fixes.sh")
+    given = {
+        **environment(), "RUNNER_TEMP": str(spy.parent), "DDELINT_BIN": str(spy), "GH_TOKEN": "secret",
+        "GITHUB_TOKEN": "secret", "GITHUB_ENV": "/secret", "GITHUB_PATH": "/secret", "CI_JOB_TOKEN": "secret",
+        "ACTIONS_ID_TOKEN_REQUEST_TOKEN": "secret", "DDELINT_FOLDER": str(repository.parent / "report"),
+    }  # fmt: skip
+    subprocess.run(["bash", script, "fix"], cwd=repository, env=given, check=False, capture_output=True)
+    assert "secret" not in (spy.parent / "env").read_text()
+    (spy.parent / "ran").unlink()
+    subprocess.run(["bash", script, "propose"], cwd=repository, env=given, check=False, capture_output=True)
+    assert not (spy.parent / "ran").exists()
+
+
+def test_in_a_pull_request_the_fixes_go_into_its_own_branch(repository: Path) -> None:
+    git(repository, "checkout", "-q", "-b", "feature")
+    (repository / "README.md").write_text("more\n")
+    git(repository, "add", "-A")
+    git(repository, "commit", "-q", "-m", "feature")
+    git(repository, "push", "-q", "origin", "feature")
+    feature = git(repository, "rev-parse", "HEAD").strip()
+    git(repository, "checkout", "-q", "--detach", "main")
+    git(repository, "merge", "-q", "--no-ff", "-m", "what GitHub checks out", "feature")
+    event = {"GITHUB_REF_NAME": "7/merge", "GITHUB_HEAD_REF": "feature", "head": "somebody/project"}
+    outputs = run_action(repository, {"paths": "src"}, **event)
+    assert outputs["branch"] == "ddelint/fixes-feature"
+    assert git(repository, "rev-parse", f"{outputs['commit']}^").strip() == feature
+    options = dict(zip(calls_of_gh(repository)[-1][2::2], calls_of_gh(repository)[-1][3::2]))
+    assert (options["--head"], options["--base"]) == ("ddelint/fixes-feature", "feature")
+    forked = {**event, "head": "stranger/project"}
+    assert "commit" not in run_action(repository, {"paths": "src"}, **forked)
+
+
+def test_no_trace_runs_for_strangers_with_the_rights_of_the_repository(repository: Path) -> None:
+    inputs = {"paths": "src", "python": sys.executable}
+    run_steps(repository, ACTION, inputs, code=2, GITHUB_EVENT_NAME="pull_request_target")
+    assert "run a stranger's code" in (repository.parent / "said").read_text()
+
+
+def test_the_fixes_go_on_what_they_were_made_on(repository: Path) -> None:
+    made = run_steps(repository, ACTION, {"paths": "src"})
+    checked = git(repository, "rev-parse", "HEAD").strip()
+    (repository / "README.md").write_text("more\n")
+    commit(repository, "meanwhile")
+    proposed = run_steps(repository, PROPOSE, {"folder": made["folder"]})
+    assert git(repository, "rev-parse", f"{proposed['commit']}^").strip() == checked
+
+
+def test_names_and_arguments_with_blanks(repository: Path) -> None:
+    (repository / "my models").mkdir()
+    (repository / "src" / "model.py").rename(repository / "my models" / "a model.py")
+    commit(repository, "moved")
+    inputs = {"paths": "'my models' \"my models/a model.py\"", "arguments": "--exclude 'not this'\n--select DDE1"}
+    outputs = run_action(repository, inputs)
+    assert "torch._check_value" in git(repository, "show", f"{outputs['commit']}:my models/a model.py")
+    assert git(repository, "status", "--porcelain") == ""
+
+
+def test_changes_that_are_not_committed_stay(repository: Path) -> None:
+    (repository / "src" / "model.py").write_text(f"# mine\n{MODEL}")
+    (repository / "src" / "other.py").write_text("mine = 1\n")
+    run_steps(repository, ACTION, {"paths": "src"})
+    assert (repository / "src" / "model.py").read_text() == f"# mine\n{MODEL}"
+    assert (repository / "src" / "other.py").read_text() == "mine = 1\n"
+
+
+FORGED = """diff --git a/{name} b/{name}
+{mode}--- {old}
++++ b/{name}
+@@ {lines} @@
+{text}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "mode", "old", "lines", "text"),
+    [
+        ("evil.py", "new file mode 100644\n", "/dev/null", "-0,0 +1", "+evil"),
+        (".github/workflows/evil.yml", "new file mode 100644\n", "/dev/null", "-0,0 +1", "+evil"),
+        ("README.md", "", "a/README.md", "-1 +1", "-first\n+evil"),
+        ("run.py", "old mode 100644\nnew mode 100755\n", "a/run.py", "-1 +1", "-first\n+evil"),
+        ("../outside.py", "new file mode 100644\n", "/dev/null", "-0,0 +1", "+evil"),
+    ],
+)
+def test_a_patch_that_code_has_forged_reaches_sources_only(
+    repository: Path, name: str, mode: str, old: str, lines: str, text: str
+) -> None:
+    for file in ("README.md", "run.py"):
+        (repository / file).write_text("first\n")
+    commit(repository, "files")
+    made = run_steps(repository, ACTION, {"paths": "src"})
+    forged = FORGED.format(name=name, mode=mode, old=old, lines=lines, text=text)
+    (Path(made["folder"]) / "ddelint.patch").write_text(forged)
+    run_steps(repository, PROPOSE, {"folder": made["folder"]}, code=2)
+    assert tip(repository) == ""
+
+
+@pytest.mark.parametrize("branch", ["main", "a b", "../main", "-x..y"])
+def test_a_branch_that_cannot_be_is_refused(repository: Path, branch: str) -> None:
+    made = run_steps(repository, ACTION, {"paths": "src"})
+    before = git(repository, "ls-remote", "origin")
+    run_steps(repository, PROPOSE, {"folder": made["folder"], "branch": branch}, code=2)
+    assert git(repository, "ls-remote", "origin") == before
+
+
 def test_examples_use_what_there_is() -> None:
     yaml: Any = pytest.importorskip("yaml")
-    workflow = yaml.safe_load((CHECKOUT / "docs" / "examples" / "github-workflow.yml").read_text())
-    action = yaml.safe_load(ACTION.read_text())
-    used = [step for step in workflow["jobs"]["fix"]["steps"] if str(step.get("uses", "")).startswith("ddelint/")]
-    assert len(used) == 1
-    assert set(used[0]["with"]) <= set(action["inputs"])
-    assert workflow["jobs"]["fix"]["permissions"] == {"contents": "write", "pull-requests": "write"}
+    text = (CHECKOUT / "docs" / "examples" / "github-workflow.yml").read_text()
+    workflow = yaml.safe_load(text)
+    for name, path in (("ddelint/ddelint", ACTION), ("ddelint/ddelint/propose", PROPOSE)):
+        steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
+        (used,) = [step for step in steps if str(step.get("uses", "")).partition("@")[0] == name]
+        assert set(used["with"]) <= set(yaml.safe_load(path.read_text())["inputs"])
+    jobs = workflow["jobs"]
+    assert workflow["permissions"] == {}
+    assert "group" in workflow["concurrency"]
+    assert jobs["fix"]["permissions"] == {"contents": "read"}
+    assert jobs["propose"]["permissions"] == {"contents": "write", "pull-requests": "write"}
+    assert not any("run" in step for step in jobs["propose"]["steps"])
+    pinned = re.findall(r"uses: *(\S+)@(\S+) # \S", text)
+    assert len(pinned) == text.count("uses:")
+    assert all(re.fullmatch("[0-9a-f]{40}", commit) for _, commit in pinned)
+    checkouts = [step for job in jobs.values() for step in job["steps"] if "checkout@" in step.get("uses", "")]
+    assert [step["with"]["persist-credentials"] for step in checkouts] == [False] * 3
     pipeline = yaml.safe_load((CHECKOUT / "docs" / "examples" / "gitlab-ci.yml").read_text())
     script = (CHECKOUT / "scripts" / "propose_fixes.sh").read_text()
-    assert all(f"#   {name} " in script for name in pipeline["ddelint-fix"]["variables"])
+    jobs = [pipeline["ddelint-fix"], pipeline["ddelint-propose"]]
+    assert all(f"#   {name} " in script for job in jobs for name in job["variables"])
+    assert not any("TOKEN" in line for line in pipeline["ddelint-fix"]["script"])
