@@ -81,6 +81,8 @@ class Rule:
     replacement: Replacement | None = None
     link: str = ""
     """The page of a rule that is not ours."""
+    advice_on_request: bool = False
+    """Whether warnings that rest on the text alone are told only where somebody names the rule: most cost nothing."""
 
     @property
     def refutable(self) -> bool:
@@ -148,6 +150,7 @@ def _read(path: Path) -> Rule:
         name=want(table, "name", str),
         severity=Severity(want(table, "severity", str)),
         found_by=tuple(want(table, "found_by", list)),
+        advice_on_request=bool(table.get("advice_on_request", False)),
         claims=tuple(Claim(text) for text in want(table, "claims", list)),
         moves=tuple(want(table, "moves", list)),
         message=want(table, "message", str),

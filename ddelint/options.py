@@ -198,6 +198,12 @@ class CheckOptions:
             for prefix in entry.codes
         )
 
+    def names(self, code: str) -> bool:
+        """Whether the rule, or a group that is smaller than all of ours, is chosen by name: `DDE3`, not `DDE`."""
+        return any(
+            code.startswith(prefix) and len(prefix) > len("DDE") for prefix in (*self.select, *self.extend_select)
+        )
+
 
 def matches(path: PurePath, pattern: str) -> bool:
     """Whether a relative path matches a glob: `tests/*`, `*.py`, `**/generated/**`, `__init__.py`.

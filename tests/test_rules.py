@@ -188,7 +188,8 @@ def test_fixtures_are_flagged_where_they_say(path: Path) -> None:
     from ddelint.pipeline import run_check
     from ddelint.report.model import Silence
 
-    report = run_check([str(path)], CheckOptions(mode=Mode.STATIC, cache=False), Silence())
+    options = CheckOptions(mode=Mode.STATIC, cache=False, extend_select=(path.parent.name,))
+    report = run_check([str(path)], options, Silence())
     found: dict[int, list[str]] = {}
     for diagnostic in report.diagnostics:
         found.setdefault(diagnostic.span.row, []).append(diagnostic.code)

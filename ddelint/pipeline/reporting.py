@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ddelint.catalog import rule
 from ddelint.levels import Applicability
 from ddelint.merge import merge
+from ddelint.pipeline.choosing import chosen
 from ddelint.pipeline.gathering import Run, static_findings, unsilenced
 from ddelint.report.diff import unified_diff
 from ddelint.report.model import Report
@@ -32,7 +33,7 @@ def report(run: Run, *, files: int) -> Report:
         static = with_static_fixes(static, run.sources, _proven(run.traced, static))
     findings = merge(static, [d for d in run.traced if not _is_told(d, static)])
     findings = _apply_suppressions(findings, run)
-    findings = [d for d in findings if options.at(d.span.filename).selects(d.code, d.span.filename)]
+    findings = [d for d in findings if chosen(d, options)]
     if options.baseline is not None or options.write_baseline is not None:
         from ddelint.pipeline import baselining
 
@@ -178,7 +179,7 @@ def _found_again(
     return [
         new
         for new in found
-        if run.options.at(filename).selects(new.code, filename)
+        if chosen(new, run.options)
         and (
             not (filename in run.executed and _needs_a_trace(new.code))
             or any(new.code == old.code and new.span.overlaps(old.span) for old in left)

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from ddelint.diagnostics import Diagnostic, Fix, Severity
 from ddelint.pipeline import baselining, changed_lines
+from ddelint.pipeline.choosing import chosen
 from ddelint.pipeline.gathering import Run, static_findings, unsilenced
 from ddelint.source import SourceError, SourceFile
 
@@ -112,10 +113,10 @@ def _again(source: SourceFile, run: Run) -> tuple[str, Counter[str]]:
     from ddelint.rewrite.static_fixes import fixed_text, taken
 
     found = unsilenced(source, static_findings(source, run), run)
-    chosen = [d for d in found if run.options.at(source.filename).selects(d.code, source.filename)]
-    chosen = changed_lines.only(chosen, run, {source.filename: source.text})
-    chosen = baselining.new_after_writing(chosen, {source.filename: source.text}, run)
-    fixable = offered(chosen, {source.filename: source}, run)
+    wanted = [d for d in found if chosen(d, run.options)]
+    wanted = changed_lines.only(wanted, run, {source.filename: source.text})
+    wanted = baselining.new_after_writing(wanted, {source.filename: source.text}, run)
+    fixable = offered(wanted, {source.filename: source}, run)
     text = fixed_text(source, fixable, run.options.unsafe_fixes)
     if text == source.text or not _parses(source, text):
         return source.text, Counter()

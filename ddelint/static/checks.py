@@ -56,7 +56,19 @@ def check_index(index: FileIndex, *, assume_compiled: bool = False) -> list[Diag
     unique: dict[tuple[str, Span], Diagnostic] = {}
     for diagnostic in found:
         unique.setdefault((diagnostic.code, diagnostic.span), diagnostic)
-    return sorted(unique.values(), key=lambda d: (d.span.row, d.span.column, d.code))
+    told = sorted(unique.values(), key=lambda d: (d.span.row, d.span.column, d.code))
+    return [d for d in told if d.code not in _INNER or not any(_says_it(other, d) for other in told)]
+
+
+_INNER = frozenset(("DDE201", "DDE205", "DDE207"))
+"""What is read on the way to another question: where that is told, they say the same once more."""
+
+
+def _says_it(outer: Diagnostic, inner: Diagnostic) -> bool:
+    """Whether a finding is part of what another one is about."""
+    if outer.severity is not Severity.ERROR or outer.code == inner.code:
+        return False
+    return outer.span.contains(inner.span) and (outer.code not in _INNER or inner.severity is not Severity.ERROR)
 
 
 @contextlib.contextmanager

@@ -81,7 +81,7 @@ def index_tensor(interpreter: Interpreter, node: ast.Subscript, tensor: Tensor, 
                     interpreter.at_most(count, value.dims[0], state)
                     interpreter.at_most(count, masked, state)
                 value = Tensor((count,), True, False)
-            elif value.scalar and value.boolean is False and isinstance(node.ctx, ast.Load) and len(items) == 1:
+            elif value.scalar and value.boolean is False and isinstance(node.ctx, ast.Load) and not value.literal:
                 take()
                 interpreter.record(node, "integer", value, subject=item, parts=((item, value),), rule="DDE204")
                 continue
@@ -132,6 +132,21 @@ def index_tensor(interpreter: Interpreter, node: ast.Subscript, tensor: Tensor, 
             )
         )
     return Tensor((*result, *remaining), exact, tensor.boolean, offsets=tensor.offsets, content=content, trail=trail)
+
+
+def stored_at(interpreter: Interpreter, node: ast.Subscript, state: State) -> None:
+    """`x[…] = v`: a 0-d tensor as an index, or as a bound of a slice, is read as an int."""
+    items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    for item in items:
+        parts = (item.lower, item.upper) if isinstance(item, ast.Slice) else (item,)
+        for part in parts:
+            if part is None:
+                continue
+            interpreter.quiet += 1
+            value = bare(interpreter.evaluate(part, state))
+            interpreter.quiet -= 1
+            if isinstance(value, Tensor) and value.scalar and not value.literal:
+                interpreter.record(node, "integer", value, subject=part, parts=((part, value),), rule="DDE204")
 
 
 def named_a_mask(name: str) -> bool:

@@ -43,7 +43,7 @@ from ddelint.static.domain import (
 )
 from ddelint.static.events import Event
 from ddelint.static.facts import NONNEGATIVE, decide_all
-from ddelint.static.indexing import index_tensor
+from ddelint.static.indexing import index_tensor, stored_at
 from ddelint.static.matching import Matching
 from ddelint.static.origins import Origins
 from ddelint.static.records import Records
@@ -1137,6 +1137,7 @@ class Interpreter:
         index = bare(self.evaluate(target.slice, state))
         root = target.value
         if isinstance(owner, Tensor):
+            stored_at(self, target, state)
             if isinstance(root, ast.Name):
                 state.names[root.id] = owner.renewed()
             return
@@ -1215,9 +1216,11 @@ class Interpreter:
         elif isinstance(target, ast.Attribute):
             load = ast.copy_location(ast.Attribute(target.value, target.attr, ast.Load()), target)
         else:
-            self.evaluate(target.value, state)
+            changed = bare(self.evaluate(target.value, state))
             self.evaluate(target.slice, state)
             self.evaluate(node.value, state)
+            if isinstance(changed, Tensor):
+                stored_at(self, target, state)
             if isinstance(target.value, ast.Name):
                 owner = state.names.get(target.value.id)
                 if isinstance(owner, Tensor):

@@ -196,7 +196,8 @@ class Shapes:
 
     def _demand_integers(self, call: OperatorCall, values: list[Value], nodes: list[ast.expr]) -> None:
         """A tensor where an int is expected reads an item behind the scenes."""
-        for value, node in zip(values, nodes):
+        asking = operators().wants_integers_asking.get(call.name)
+        for position, (value, node) in enumerate(zip(values, nodes)):
             candidates: list[tuple[Value, ast.expr]] = [(value, node)]
             if isinstance(value, Series) and value.items is not None and isinstance(node, (ast.Tuple, ast.List)):
                 candidates = list(zip(value.items, node.elts))
@@ -204,7 +205,13 @@ class Shapes:
                 one = bare(one)
                 if isinstance(one, Tensor) and one.scalar and not one.literal and one.boolean is not True:
                     self._interpreter.record(
-                        call.node, "integer", one, subject=place, parts=((place, one),), rule="DDE204", advice=True
+                        call.node,
+                        "integer",
+                        one,
+                        subject=place,
+                        parts=((place, one),),
+                        rule="DDE204",
+                        advice=position != asking,
                     )
                     return
 

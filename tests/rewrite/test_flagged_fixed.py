@@ -28,7 +28,7 @@ BEYOND_THE_LINE = {"DDE701"}
 
 
 def check(path: Path, fix: bool = False) -> Report:
-    options = CheckOptions(mode=Mode.STATIC, cache=False, unsafe_fixes=True, fix=fix)
+    options = CheckOptions(mode=Mode.STATIC, cache=False, unsafe_fixes=True, fix=fix, extend_select=("DDE2", "DDE3"))
     return run_check([str(path)], options, Silence())
 
 

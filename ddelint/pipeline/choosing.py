@@ -1,0 +1,23 @@
+"""Which findings count under a call's options."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ddelint.catalog import rules
+from ddelint.levels import Severity
+
+if TYPE_CHECKING:
+    from ddelint.diagnostics import Diagnostic
+    from ddelint.options import CheckOptions
+
+
+def chosen(finding: Diagnostic, options: CheckOptions) -> bool:
+    """Whether a finding counts: its rule is selected, and by name where it is advice that rests on the text alone."""
+    at = options.at(finding.span.filename)
+    if not at.selects(finding.code, finding.span.filename):
+        return False
+    if finding.origin != ("static",) or finding.severity is not Severity.WARNING or at.names(finding.code):
+        return True
+    rule = rules().get(finding.code)
+    return rule is None or not rule.advice_on_request
