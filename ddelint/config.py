@@ -231,6 +231,7 @@ def to_toml(options: CheckOptions, source: Path | None, extends: Sequence[Path] 
     }
     values |= {"baseline": options.baseline} if options.baseline is not None else {}
     values |= {"extend-rules": options.extend_rules} if options.extend_rules else {}
+    values |= {"gpu": options.gpu} if options.gpu else {}
     values |= {"unbacked": options.unbacked} if options.unbacked else {}
     values |= {"python": options.python} if options.python is not None else {}
     lines += [f"{key} = {_toml(value)}" for key, value in values.items()]
@@ -332,6 +333,23 @@ def _seconds(value: Any, where: str, root: Path) -> float:
     if not isinstance(value, (int, float)) or isinstance(value, bool) or value <= 0:
         raise ConfigError(f"{where} must be a number of seconds above 0")
     return float(value)
+
+
+def gpu(value: str, where: str) -> str:
+    """A GPU that is described, as it is called there. Raises ConfigError with all that are."""
+    from ddelint import gpus
+
+    try:
+        found = gpus.gpu_of(value)
+    except gpus.UnknownGpu as error:
+        raise ConfigError(f"{where}: {error}") from None
+    return found.name if value.lower().replace(" ", "") == found.name.lower().replace(" ", "") else found.target
+
+
+def _gpu(value: Any, where: str, root: Path) -> str:
+    if not isinstance(value, str):
+        raise ConfigError(f"{where} must be a text, such as sm_90")
+    return gpu(value, where)
 
 
 def _device(value: Any, where: str, root: Path) -> str:
@@ -441,6 +459,7 @@ _KEYS: dict[str, Reader] = {
     "samples": _integer(1),
     "seed": _integer(0),
     "device": _device,
+    "gpu": _gpu,
     "timeout": _seconds,
     "entries": _entries,
     "python": _interpreter,

@@ -55,6 +55,57 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True)
+class GpuCounts:
+    """What one forward call costs a GPU, read off the code that Inductor writes for it. None: not counted."""
+
+    graphs: int | None = None
+    launches: int | None = None
+    """Kernels of Inductor's own that are launched."""
+    library_calls: int | None = None
+    host_reads: int | None = None
+    """Operators at which the host waits for the GPU."""
+
+
+@dataclass(frozen=True, slots=True)
+class GpuEvidence:
+    """The code that Inductor writes for a GPU. None: not done, with the reason in `notes`. Nothing here is ever true
+    without having been done, and assembled or interpreted is not run."""
+
+    target: str
+    """`sm_90`."""
+    name: str = ""
+    """The GPU whose properties it was written for: `H100`."""
+    assembled: bool | None = None
+    """Whether every kernel becomes machine code that fits that GPU."""
+    interpreted: bool | None = None
+    """Whether the code, run on the CPU with each kernel interpreted, gives what eager gives."""
+    inputs: int | None = None
+    """On how many inputs it was interpreted."""
+    run: bool | None = None
+    """Whether it gave what eager gives on a GPU itself."""
+    kernels: int | None = None
+    launches: int | None = None
+    """Of Inductor's own kernels, in one forward call."""
+    library_calls: int | None = None
+    host_reads: int | None = None
+    before: GpuCounts | None = None
+    """The same of the original, compiled with its graph breaks."""
+    registers: int | None = None
+    """The most that a kernel needs in each thread."""
+    spilled: int | None = None
+    """The most bytes that a thread keeps in local memory."""
+    shared: int | None = None
+    """The most bytes of shared memory that a block needs."""
+    bytes_moved: int | None = None
+    """Read and written by one forward call, each byte once a kernel."""
+    bound_microseconds: float | None = None
+    """A bound, not a time: what one forward call takes at least where memory delivers all that at its full rate."""
+    cuda_graphs: str = ""
+    """`safe`, or `not safe: …`, as far as the code tells."""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """What was run to trust a fix, and how it came out. None means: not run. Never true without a run."""
 
@@ -74,6 +125,8 @@ class Evidence:
     """(target, inputs on which it gave what eager gave, inputs on which eager returned), where that was counted."""
     notes: tuple[str, ...] = ()
     """What could not be run and why (`cuda not run: no device`), or what the reader should know."""
+    gpu: GpuEvidence | None = None
+    """The code for a GPU, made where there is none."""
 
 
 @dataclass(frozen=True, slots=True)

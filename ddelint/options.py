@@ -137,6 +137,8 @@ class CheckOptions:
     samples: int = 64
     seed: int = 0
     device: str = "auto"
+    gpu: str = ""
+    """Whose code is made and interpreted where there is no device (`sm_90`, `H100`); empty: as `device` says."""
     python: str | None = None
     """The interpreter that traces; None: this one."""
     timeout: float = 300.0

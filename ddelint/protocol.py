@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ddelint.diagnostics import Question, Span, TypeFact
+from ddelint.diagnostics import GpuEvidence, Question, Span, TypeFact
 
 LOWERING = "lowering"
 """A backend of our own: Inductor up to the code that it writes. What is called then is the graph itself."""
@@ -71,6 +71,8 @@ class SessionOptions:
     samples: int = 64
     seed: int = 0
     device: str = "auto"
+    gpu: str = ""
+    """Whose code is made where there is no device: `sm_90`; empty: the one that is taken by default."""
     timeout: float = 300.0
     """Seconds for one request."""
     memory: int = 8 * 2**30
@@ -104,6 +106,8 @@ class EntryInfo:
     """All entries of a file with `ddelint_entries()`; each can be opened by its name as EntrySpec.entry."""
     unbacked: tuple[str, ...] = ()
     """Input dimensions that are unbacked: `x.0`."""
+    triton: bool = False
+    """Whether the worker's Python has Triton."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +248,16 @@ class Compilation:
     mismatches: tuple[Mismatch, ...] = ()
     failure: EntryFailure | None = None
     notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GpuCode:
+    """The code that Inductor writes for a GPU, made where there is none; None where nothing could be said at all."""
+
+    evidence: GpuEvidence | None = None
+    mismatches: tuple[Mismatch, ...] = ()
+    failure: EntryFailure | None = None
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "--entry", "--inputs", "--init", "--module", "--path", "--capture-modules", "--save-inputs", "--python",
     ),
     "What must work afterwards": ("--target", "--unbacked", "--backed", "--graph-breaks"),
-    "How a fix is verified": ("--samples", "--seed", "--device", "--timeout", "--memory"),
+    "How a fix is verified": ("--samples", "--seed", "--device", "--gpu", "--timeout", "--memory"),
     "Which findings": ("--select", "--ignore", "--extend-select", "--diff-base", "--baseline", "--write-baseline"),
     "Which files": (
         "--assume-compiled", "--exclude", "--extend-exclude", "--force-exclude", "--respect-gitignore",

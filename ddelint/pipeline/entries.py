@@ -82,6 +82,7 @@ def session_options(spec: EntrySpec, paths: Sequence[str], options: CheckOptions
         samples=options.samples,
         seed=options.seed,
         device=options.device,
+        gpu=options.gpu,
         timeout=options.timeout,
         memory=options.memory,
     )

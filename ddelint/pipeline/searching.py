@@ -17,6 +17,7 @@ from ddelint.options import CheckOptions, Mode
 from ddelint.pipeline.changed_lines import is_new
 from ddelint.pipeline.entries import label, others, session_options
 from ddelint.pipeline.gathering import PipelineError, Run
+from ddelint.pipeline.gpu_code import gpu_code, wanted, with_gpu_code
 from ddelint.pipeline.parity import is_wanted, parity_findings
 from ddelint.protocol import EntryFailure, EntrySpec
 from ddelint.source import SourceError, SourceFile
@@ -116,7 +117,7 @@ def search(session: Session, run: Run) -> set[str]:
         return set(types.rows)
     if not any(question.kind in ("other", "failure") for question in outcome.trace.questions):
         run.executed.update({name: frozenset(rows) for name, rows in types.rows.items()})
-    run.traced += _with_front_ends(session, outcome, run)
+    run.traced += _with_gpu_code(session, outcome, _with_front_ends(session, outcome, run), run)
     run.traced += _budget(outcome)
     late = sum(any(refusal.reason == TIME_IS_OVER for refusal in found.refused) for found in outcome.diagnostics)
     if late:
@@ -128,6 +129,15 @@ def search(session: Session, run: Run) -> set[str]:
     run.history = outcome.everything if options.unsafe_fixes else outcome.safe
     run.open_fixes.update({place: (fix, outcome.safe) for place, fix in outcome.open_fixes.items()})
     return set(types.rows)
+
+
+def _with_gpu_code(session: Session, outcome: Outcome, found: list[Diagnostic], run: Run) -> list[Diagnostic]:
+    """The findings, those that are fixed with what can be said of their code for a GPU."""
+    if not any(one.fix is not None and one.evidence is not None and one.evidence.compile for one in found):
+        return found
+    if wanted(run.options, session.info):
+        run.progress.stage("looking at the code for a GPU")
+    return with_gpu_code(found, gpu_code(session, outcome.everything.overlay, run.options))
 
 
 def _with_front_ends(session: Session, outcome: Outcome, run: Run) -> list[Diagnostic]:

@@ -14,6 +14,7 @@ from ddelint.options import CheckOptions
 from ddelint.pipeline import advice
 from ddelint.pipeline.entries import entry_specs, label, others, session_options
 from ddelint.pipeline.gathering import PipelineError, Run, Sources, discover, read_files
+from ddelint.pipeline.gpu_code import gpu_code, wanted
 from ddelint.pipeline.searching import search, start_worker
 from ddelint.pipeline.versions import other_version
 from ddelint.protocol import EntryFailure
@@ -87,7 +88,10 @@ def _verified(session: Session, versions: _Versions, run: Run) -> Verification:
     comparison = session.compare(fixed, (), options.samples, False, original=original)
     progress.stage("exporting and compiling")
     compilation = session.compile(fixed, options.targets, options.samples, "inductor", original=original)
-    found = Verification(session.info.label, comparison=comparison, compilation=compilation)
+    if wanted(options, session.info):
+        progress.stage("looking at the code for a GPU")
+    code = gpu_code(session, fixed, options, original=original)
+    found = Verification(session.info.label, comparison=comparison, compilation=compilation, gpu=code)
     if not versions.bench:
         compiles = any(result.target == "compile" and not result.error for result in compilation.results)
         if not compiles or not session.info.unbacked:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ddelint.catalog import rule
 from ddelint.levels import Applicability, Claim
 from ddelint.report.diff import shown_path
+from ddelint.report.gpu_words import level
 
 if TYPE_CHECKING:
     from ddelint.diagnostics import Diagnostic, Evidence
@@ -60,6 +61,8 @@ def _words(evidence: Evidence) -> list[str]:
         words.append(f"{evidence.parity:.2f}x the time of backed")
     if "cuda" in (evidence.devices or ()) and evidence.compile is not None:
         words.append("cuda ok" if evidence.compile else "cuda fails")
+    elif evidence.gpu is not None and evidence.gpu.assembled is not None:
+        words.append(level(evidence.gpu))
     elif any(note.startswith(_DEVICE_NOTE) for note in evidence.notes):
         words.append("cuda n/a")
     return words

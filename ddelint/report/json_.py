@@ -8,6 +8,7 @@ from typing import Any
 
 from ddelint import catalog
 from ddelint.diagnostics import Diagnostic, Evidence, Fix, Frame, Span, Symbol
+from ddelint.report import gpu_words
 from ddelint.report.by_hand import help_for
 from ddelint.report.model import Report
 
@@ -106,6 +107,7 @@ def _evidence(evidence: Evidence) -> dict[str, Any]:
         "agreed": {target: [agreed, of] for target, agreed, of in evidence.agreed} or None,
         "recompiles": evidence.recompiles,
         "parity": evidence.parity,
+        "gpu": gpu_words.plain(evidence.gpu),
         "notes": list(evidence.notes),
     }
 

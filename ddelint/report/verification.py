@@ -6,8 +6,9 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ddelint.diagnostics import GpuEvidence
 from ddelint.protocol import Compilation, EntryFailure, Mismatch, TargetResult
-from ddelint.report import measurements
+from ddelint.report import gpu_words, measurements
 from ddelint.report.diff import shown_path
 from ddelint.report.style import Style
 from ddelint.report.verified import Verification, VerifyReport
@@ -51,6 +52,8 @@ def _verification(verification: Verification, style: Style) -> Iterator[str]:
     compilation = verification.compilation
     if compilation is not None:
         yield from _compilation(compilation, style)
+    if verification.gpu is not None:
+        yield from _gpu(verification.gpu, style)
     if verification.benchmark is not None:
         yield from measurements.render_benchmark(verification.benchmark, style)
     if verification.parity is not None:
@@ -71,6 +74,14 @@ def _compilation(compilation: Compilation, style: Style) -> Iterator[str]:
     yield from _mismatches(compilation.mismatches, style)
     for note in compilation.notes:
         yield f"  {note}"
+
+
+def _gpu(gpu: GpuEvidence, style: Style) -> Iterator[str]:
+    failed = gpu.assembled is False or gpu.interpreted is False
+    text = gpu_words.level(gpu)
+    yield _row("GPU code", not failed, text, style) if gpu.assembled is not None else f"  {text}"
+    for line in (*gpu_words.details(gpu), *gpu.notes):
+        yield f"      {line}"
 
 
 def _target(result: TargetResult) -> str:

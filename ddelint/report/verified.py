@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ddelint.diagnostics import GpuEvidence
     from ddelint.measurements import Benchmark, Parity
     from ddelint.protocol import Comparison, Compilation, EntryFailure
 
@@ -23,6 +24,8 @@ class Verification:
     """Unbacked against backed dimensions; None where no input dimension is unbacked."""
     benchmark: Benchmark | None = None
     """With `--bench`."""
+    gpu: GpuEvidence | None = None
+    """The code for a GPU, made where there is none."""
 
     @property
     def passed(self) -> bool:
@@ -33,6 +36,8 @@ class Verification:
             return False
         compiled = self.compilation
         if compiled.failure is not None or compiled.backward is False or compiled.mismatches:
+            return False
+        if self.gpu is not None and (self.gpu.assembled is False or self.gpu.interpreted is False):
             return False
         return bool(compiled.results) and all(result.ok and not result.mismatches for result in compiled.results)
 

@@ -24,6 +24,7 @@ from ddelint.protocol import (
     Decision,
     EntryFailure,
     EntryInfo,
+    GpuCode,
     Overlay,
     SavedInputs,
     ScriptRun,
@@ -321,6 +322,20 @@ class Session:
             "parity", {"overlay": dict(overlay), "timed": timed, "original": dict(original or {}), "fresh": True}
         )
         return _result(Parity, reply, Parity())
+
+    def gpu(self, overlay: Overlay, samples: int, *, interpreted: bool, original: Overlay | None = None) -> GpuCode:
+        """The code that Inductor writes for a GPU: assembled, and where `interpreted`, run on the CPU against eager."""
+        reply = self.ask(
+            "gpu",
+            {
+                "overlay": dict(overlay),
+                "samples": samples,
+                "interpreted": interpreted,
+                "original": dict(original or {}),
+                "fresh": True,
+            },
+        )
+        return _result(GpuCode, reply, GpuCode())
 
     def types(self, functions: Collection[str] = ()) -> Types:
         """Types seen in eager runs of the original, of `functions` (`filename::qualname`; empty: of all)."""

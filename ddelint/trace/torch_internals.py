@@ -644,12 +644,15 @@ def tracing_predicates() -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def compile_settings(*, recompiles: int) -> Iterator[None]:
-    """`torch.compile` afresh, `.item()` and `nonzero` captured, with room for so many recompiles of one function."""
+def compile_settings(*, recompiles: int, captured: bool = True) -> Iterator[None]:
+    """`torch.compile` afresh, with room for so many recompiles of one function.
+
+    `captured`: `.item()` and `nonzero` are part of the graph.
+    """
     config = private("torch._dynamo", "config")
     wanted = {
-        "capture_scalar_outputs": True,
-        "capture_dynamic_output_shape_ops": True,
+        "capture_scalar_outputs": captured,
+        "capture_dynamic_output_shape_ops": captured,
         "recompile_limit": recompiles,
         "accumulated_recompile_limit": 4 * recompiles,
     }

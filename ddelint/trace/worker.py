@@ -20,6 +20,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from importlib.util import find_spec
 from json import dumps, loads
 from time import monotonic, sleep
 from typing import Any
@@ -64,7 +65,7 @@ SLACK_SECONDS = 30.0
 """What a keeper grants its zygote beyond the request's own time, for killing and reporting."""
 _CAPTURE = ("capture", "calls", "filename")
 """What a request says of the captured program that it is about: fields of EntrySpec."""
-_MEASURING = ("measure", "parity")
+_MEASURING = ("measure", "parity", "gpu")
 """Requests that always need Inductor."""
 _EAGER_SEEDS = 8
 """Seeds tried before an entry counts as failing in eager: some inputs are meant to raise."""
@@ -530,6 +531,7 @@ def _open(options: SessionOptions, request: Mapping[str, Any]) -> EntryInfo:
         devices=devices,
         names=loader.entry_names(),
         unbacked=tuple(f"{name}.{dimension}" for name, found in entry.unbacked.items() for dimension in found),
+        triton=find_spec("triton") is not None,
     )
 
 
@@ -625,6 +627,16 @@ def _parity(options: SessionOptions, request: Mapping[str, Any]) -> object:
         return compare_sizes(original, lambda: _loaded(options, request), options, timed=request["timed"])
 
 
+def _gpu(options: SessionOptions, request: Mapping[str, Any]) -> object:
+    original = _original(options, request)
+    with _engine():
+        from ddelint.verify.gpu import examine
+
+        return examine(
+            original, lambda: _loaded(options, request), options, request["samples"], interpreted=request["interpreted"]
+        )
+
+
 def _types(options: SessionOptions, request: Mapping[str, Any]) -> object:
     from ddelint.trace import types
 
@@ -643,6 +655,7 @@ _METHODS: dict[str, Callable[[SessionOptions, Mapping[str, Any]], object]] = {
     "types": _types,
     "measure": _measure,
     "parity": _parity,
+    "gpu": _gpu,
 }
 
 

@@ -32,7 +32,7 @@ from ddelint.verify.reach import Rewinding
 from ddelint.verify.sameness import COMPILED, Tolerance
 
 _MOST_MISMATCHES = 6
-_RECOMPILES = 64
+RECOMPILES = 64
 """Graphs of one function before Dynamo gives up: enough for every input set to get its own."""
 _ORIGINAL_SECONDS, _REPLAY_SECONDS = 30.0, 45.0
 _SHARE = 0.9
@@ -57,15 +57,15 @@ def compile_targets(
     started = perf_counter()
     count = max(samples, 8)
     rewinding = Rewinding(original)
-    references = list(_references(rewinding.entry, options, samples, count))
+    references = list(eager_references(rewinding.entry, options, samples, count))
     rewinding.back()
     with witnessed(rewinding.entry, references) if samples else contextlib.nullcontext():
-        program = _Program(Rewinding(rewritten()).entry, options, count)
+        program = Program(Rewinding(rewritten()).entry, options, count)
         return _through_targets(program, targets, options, references, backend, replayed=bool(samples), since=started)
 
 
 def _through_targets(
-    program: _Program,
+    program: Program,
     targets: Sequence[str],
     options: SessionOptions,
     references: Sequence[Reference],
@@ -83,7 +83,7 @@ def _through_targets(
         try:
             with limited(max(left, 1.0), None):
                 if target == "compile":
-                    results += _Compile(program, options, backend, notes).judge(references, replays, backward)
+                    results += Compiling(program, options, backend, notes).judge(references, replays, backward)
                 elif target in ("export", "strict"):
                     results.append(_judge_export(program, target, references, replays))
         except TooMuch:
@@ -107,7 +107,7 @@ def _through_targets(
 
 
 def _autocast_question(
-    program: _Program, options: SessionOptions, references: Sequence[Reference], results: Sequence[TargetResult]
+    program: Program, options: SessionOptions, references: Sequence[Reference], results: Sequence[TargetResult]
 ) -> Question | None:
     """DDE701: whether gradients differ only because the backward pass is compiled for the forward's autocast."""
     place = program.blame_anyway()
@@ -121,8 +121,8 @@ def _autocast_question(
             with program.entry.surroundings(), inside():
                 yield
 
-        with torch_internals.compile_settings(recompiles=_RECOMPILES):
-            compiling = _Compile(program, options, "aot_eager", [])
+        with torch_internals.compile_settings(recompiles=RECOMPILES):
+            compiling = Compiling(program, options, "aot_eager", [])
             compiled = compiling.compiled(torch_internals.backend("aot_eager"))
             arguments = compiling.prepared(reference)
             return run(compiled, arguments, module=compiled.module, gradients=True, surroundings=around)
@@ -135,7 +135,7 @@ def _shortened(result: TargetResult) -> TargetResult:
     return replace(result, mismatches=tuple(ranked[:_MOST_MISMATCHES]))
 
 
-def _references(original: Entry, options: SessionOptions, samples: int, count: int) -> Iterator[Reference]:
+def eager_references(original: Entry, options: SessionOptions, samples: int, count: int) -> Iterator[Reference]:
     """The original in eager; at least up to the first input on which it returns, which is what will be traced."""
     started = perf_counter()
     any_returned = False
@@ -174,7 +174,7 @@ class Wrapped(torch.nn.Module):  # type: ignore[misc]
         return self.function(*args, **kwargs)
 
 
-class _Program:
+class Program:
     """The rewritten entry, as the targets see it."""
 
     def __init__(self, entry: Entry, options: SessionOptions, count: int) -> None:
@@ -231,7 +231,7 @@ class _Program:
         return (found,) if found is not None else ()
 
 
-def _signature(program: _Program, arguments: Arguments, *, constants: bool) -> Any:
+def _signature(program: Program, arguments: Arguments, *, constants: bool) -> Any:
     """What an exported program is specialized to: shapes but for dynamic dimensions, dtypes and plain values."""
     dynamic = program.dimensions(unbacked_only=False)
     free = {id(value): dynamic.get(name, ()) for name, value in program.named(arguments).items()}
@@ -258,7 +258,7 @@ def _example(references: Sequence[Reference]) -> Reference:
 
 
 def _judge_export(
-    program: _Program, target: str, references: Sequence[Reference], replays: Sequence[Reference]
+    program: Program, target: str, references: Sequence[Reference], replays: Sequence[Reference]
 ) -> TargetResult:
     started = perf_counter()
     example = _example(references)
@@ -321,18 +321,18 @@ class _State:
                 tensor.copy_(saved)
 
 
-def _export(program: _Program, arguments: Arguments, *, strict: bool) -> Any:
+def _export(program: Program, arguments: Arguments, *, strict: bool) -> Any:
     built = program.entry.build()
     module = built if isinstance(built, torch.nn.Module) else Wrapped(built)
     args, kwargs = arguments
     shapes = _dynamic_shapes(program, module, arguments)
-    with warnings.catch_warnings(), torch_internals.compile_settings(recompiles=_RECOMPILES):
+    with warnings.catch_warnings(), torch_internals.compile_settings(recompiles=RECOMPILES):
         warnings.simplefilter("ignore")
         with program.entry.surroundings():
             return torch.export.export(module, args, kwargs or None, dynamic_shapes=shapes, strict=strict)
 
 
-def _dynamic_shapes(program: _Program, module: torch.nn.Module, arguments: Arguments) -> Any:
+def _dynamic_shapes(program: Program, module: torch.nn.Module, arguments: Arguments) -> Any:
     """`Dim.DYNAMIC` for the marked dimensions, in the nesting that torch.export wants; None where none is marked."""
     marked = program.dimensions(unbacked_only=False)
     if not marked:
@@ -428,11 +428,11 @@ class _Replay:
 # ----------------------------------------------------------------------------------------------------------- compile
 
 
-class _Compile:
+class Compiling:
     """torch.compile(fullgraph=True) of a program on one device."""
 
     def __init__(
-        self, program: _Program, options: SessionOptions, backend: str, notes: list[str], device: str = "cpu"
+        self, program: Program, options: SessionOptions, backend: str, notes: list[str], device: str = "cpu"
     ) -> None:
         self._program = program
         self._options = options
@@ -475,7 +475,7 @@ class _Compile:
         cloned: bool,
     ) -> TargetResult:
         started = perf_counter()
-        with torch_internals.compile_settings(recompiles=_RECOMPILES):
+        with torch_internals.compile_settings(recompiles=RECOMPILES):
             self._graphs = 0
             counting = self._counting(backend)
             replay = _Replay("compile", devices.tolerance(self._device), self._device)
@@ -634,7 +634,7 @@ def _lacks_compiler(error: BaseException) -> bool:
 
 
 def _on_devices(
-    program: _Program,
+    program: Program,
     options: SessionOptions,
     backend: str,
     notes: list[str],
@@ -656,4 +656,4 @@ def _on_devices(
     if not fitting:
         notes.append("cuda not run: the program itself fails or gives other results in eager there")
         return []
-    return _Compile(program, options, backend, notes, "cuda").judge(fitting, fitting, backward)
+    return Compiling(program, options, backend, notes, "cuda").judge(fitting, fitting, backward)

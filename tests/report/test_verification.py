@@ -55,4 +55,4 @@ def test_an_entry_that_fails_in_eager_fails() -> None:
 def test_what_was_not_run_is_null_and_never_passes() -> None:
     (value,) = json.loads(verification.render_json(VerifyReport((Verification("m.py:Model"),))))
     assert (value.pop("label"), value.pop("passed")) == ("m.py:Model", False)
-    assert value == dict.fromkeys(("failure", "comparison", "compilation", "parity", "benchmark"))
+    assert value == dict.fromkeys(("failure", "comparison", "compilation", "parity", "benchmark", "gpu"))

@@ -1,0 +1,92 @@
+"""What was found out about the code for a GPU, in words that tell assembled, interpreted and run apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ddelint.diagnostics import GpuCounts, GpuEvidence
+
+
+def level(gpu: GpuEvidence) -> str:
+    """`GPU code for sm_90: assembled, interpreted on 12 inputs, equal`."""
+    words = []
+    if gpu.assembled is not None:
+        words.append("assembled" if gpu.assembled else "does not assemble")
+    if gpu.interpreted is not None:
+        inputs = "1 input" if gpu.inputs == 1 else f"{gpu.inputs} inputs"
+        words.append(f"interpreted on {inputs}, {'equal' if gpu.interpreted else 'differs'}")
+    elif gpu.assembled is not None:
+        words.append("not interpreted")
+    if gpu.run is not None:
+        words.append("run, equal" if gpu.run else "run, differs")
+    elif gpu.assembled is not None:
+        words.append("not run")
+    return f"GPU code for {gpu.target}: {', '.join(words) or 'not made'}"
+
+
+def counts(gpu: GpuEvidence) -> str:
+    """What one call costs, before and after: `launches 6 (before 4)`; empty where nothing was counted."""
+    words = []
+    for name, attribute in (("launches", "launches"), ("library calls", "library_calls"), ("host reads", "host_reads")):
+        now = getattr(gpu, attribute)
+        if now is None:
+            continue
+        before = getattr(gpu.before, attribute) if gpu.before is not None else None
+        words.append(f"{now} {name}" + (f" (before {before})" if before is not None else ""))
+    return ", ".join(words)
+
+
+def details(gpu: GpuEvidence) -> Iterator[str]:
+    """More lines, for those who want to know."""
+    if told := counts(gpu):
+        yield f"one call: {told}"
+    if gpu.before is not None and gpu.before.graphs is not None:
+        yield f"graphs before: {gpu.before.graphs}"
+    if gpu.registers is not None:
+        kernels = "1 kernel" if gpu.kernels == 1 else f"{gpu.kernels} kernels"
+        yield f"{kernels}, at most {gpu.registers} registers, {gpu.spilled} bytes spilled, {gpu.shared} bytes shared"
+    if gpu.bound_microseconds is not None:
+        yield (
+            f"{gpu.bytes_moved} bytes moved: a bound of {gpu.bound_microseconds:g} us on {gpu.name} "
+            "(memory at its full rate; not measured)"
+        )
+    if gpu.cuda_graphs:
+        yield f"CUDA graphs: {gpu.cuda_graphs}"
+
+
+def plain(gpu: GpuEvidence | None) -> dict[str, Any] | None:
+    """As plain values, for machines."""
+    if gpu is None:
+        return None
+    return {
+        "target": gpu.target,
+        "name": gpu.name or None,
+        "assembled": gpu.assembled,
+        "interpreted": gpu.interpreted,
+        "inputs": gpu.inputs,
+        "run": gpu.run,
+        "kernels": gpu.kernels,
+        "launches": gpu.launches,
+        "library_calls": gpu.library_calls,
+        "host_reads": gpu.host_reads,
+        "before": _before(gpu.before),
+        "registers": gpu.registers,
+        "spilled": gpu.spilled,
+        "shared": gpu.shared,
+        "bytes_moved": gpu.bytes_moved,
+        "bound_microseconds": gpu.bound_microseconds,
+        "cuda_graphs": gpu.cuda_graphs or None,
+    }
+
+
+def _before(before: GpuCounts | None) -> dict[str, Any] | None:
+    if before is None:
+        return None
+    return {
+        "graphs": before.graphs,
+        "launches": before.launches,
+        "library_calls": before.library_calls,
+        "host_reads": before.host_reads,
+    }

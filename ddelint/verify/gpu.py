@@ -1,0 +1,386 @@
+"""The code that Inductor writes for a GPU, looked at where there is none: assembled, interpreted, counted.
+
+Runs in the worker, in a process that answers one request: pretending a device patches torch and Triton.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+from typing import Any
+
+import torch
+
+from ddelint.diagnostics import GpuCounts, GpuEvidence
+from ddelint.gpus import DEFAULT, Gpu, UnknownGpu, gpu_of
+from ddelint.protocol import GpuCode, Mismatch, SessionOptions
+from ddelint.trace import gpu_internals, torch_internals
+from ddelint.trace.entries import seed_everything
+from ddelint.trace.entry import Entry
+from ddelint.verify import failures, triton_code
+from ddelint.verify.calls import Outcome, random_digest, run
+from ddelint.verify.compiled import RECOMPILES, Compiling, Program, eager_references
+from ddelint.verify.device import ON_GPU
+from ddelint.verify.eager import Reference, mismatches, witnessed
+from ddelint.verify.generated_code import knowledge
+from ddelint.verify.limits import TooMuch, limited
+from ddelint.verify.profiles import profiled
+from ddelint.verify.reach import Rewinding
+from ddelint.verify.triton_code import Assembled, Launched
+
+MOST_INPUTS = 12
+"""Interpretation is slow: more inputs say little more."""
+_SECONDS, _SHARE = 60.0, 0.3
+"""What it may take, and of the entry's own time."""
+_LITTLE = 15.0
+"""What it may take where nobody has asked for it."""
+_MOST_MISMATCHES = 3
+
+
+def examine(
+    original: Entry,
+    rewritten: Callable[[], Entry],
+    options: SessionOptions,
+    samples: int,
+    *,
+    interpreted: bool,
+) -> GpuCode:
+    """What can be said of the program's code for a GPU: whether it assembles, and where `interpreted`, whether it gives
+    what `original` gives in eager."""
+    started = perf_counter()
+    try:
+        gpu = gpu_of(options.gpu or DEFAULT)
+    except UnknownGpu as error:
+        return GpuCode(GpuEvidence(options.gpu, notes=(str(error),)))
+    reason = gpu_internals.missing()
+    if reason:
+        return GpuCode(GpuEvidence(gpu.target, gpu.name, notes=(f"not assembled: {reason}",)))
+    seconds = min(_SECONDS if interpreted else _LITTLE, options.timeout * _SHARE)
+    rewinding = Rewinding(original)
+    count = min(samples, MOST_INPUTS) if interpreted else 1
+    references = [
+        reference
+        for reference in eager_references(rewinding.entry, options, max(2 * count, 8), max(2 * count, 8))
+        if reference.first.returned
+    ]
+    rewinding.back()
+    if not references:
+        return GpuCode(GpuEvidence(gpu.target, gpu.name, notes=("not assembled: eager returns on no input",)))
+    look = _Look(gpu, options, interpreted, started + seconds)
+    with witnessed(rewinding.entry, references):
+        look.after(Program(Rewinding(rewritten()).entry, options, max(2 * count, 8)), references[:count])
+    if interpreted and look.evidence.assembled:
+        look.before(Program(Rewinding(original).entry, options, 1), references[0])
+    found = replace(look.evidence, notes=tuple(dict.fromkeys(look.notes)))
+    return GpuCode(found, tuple(look.mismatches), seconds=perf_counter() - started)
+
+
+@dataclass
+class Collector:
+    """Takes the kernels of all graphs: assembles each once, and runs it when its wrapper does."""
+
+    gpu: Gpu
+    interpreted: bool
+    assembled: dict[str, Assembled] = field(default_factory=dict)
+    """By the kernel's source."""
+    launched: dict[str, Launched] = field(default_factory=dict)
+    codes: list[tuple[str, bool]] = field(default_factory=list)
+    """Each wrapper's code, and whether it is a backward graph's."""
+    launches: int = 0
+    library_calls: int = 0
+    bytes_moved: int = 0
+    limits: list[str] = field(default_factory=list)
+    """What the interpreter could not do."""
+    wrong: list[str] = field(default_factory=list)
+    """Kernels that reached outside of their buffers."""
+    _interpreter: triton_code.Interpreter = field(default_factory=triton_code.Interpreter)
+    _backward: bool = False
+
+    def kernel(self, name: str, autotuner: Any, code: str) -> Any:
+        """What stands for a kernel in the wrapper."""
+        if code not in self.assembled:
+            self.assembled[code] = triton_code.assemble(name, autotuner, self.gpu)
+        return _Kernel(self, name, autotuner, code)
+
+    def written(self, code: str, backward: bool) -> None:
+        """A graph's code has been written."""
+        self.codes.append((code, backward))
+
+    def launch(self, name: str, autotuner: Any, code: str, args: tuple[Any, ...]) -> None:
+        """One launch of a kernel, interpreted. Raises what the program itself raises there."""
+        done = self.launched.setdefault(code, Launched())
+        before = done.read + done.written
+        try:
+            with gpu_internals.without_modes():
+                self._interpreter.launch(autotuner, args, done.launches, done)
+        except Exception as error:
+            cause: BaseException = error
+            while cause.__cause__ is not None:
+                cause = cause.__cause__
+            if isinstance(cause, triton_code.OutOfBounds):
+                self.wrong.append(f"{name} {cause}")
+            elif not isinstance(cause, AssertionError):
+                self.limits.append(
+                    f"{name}: {type(cause).__name__}: {str(cause).splitlines()[0] if str(cause) else ''}"
+                )
+            raise
+        if not self._backward:
+            self.launches += 1
+            self.bytes_moved += done.read + done.written - before
+
+    @contextlib.contextmanager
+    def calling(self, backward: bool) -> Iterator[None]:
+        """Around one call of a wrapper: what it calls of eager's operators is counted."""
+        self._backward = backward
+        with contextlib.nullcontext() if backward else _Library(self):
+            yield
+
+    def reset(self) -> None:
+        """Count from here."""
+        self.launches = self.library_calls = self.bytes_moved = 0
+
+
+class _Kernel:
+    def __init__(self, collector: Collector, name: str, autotuner: Any, code: str) -> None:
+        self._collector, self._name, self._autotuner, self._code = collector, name, autotuner, code
+
+    def run(self, *args: Any, stream: Any = None, **_: Any) -> None:
+        """A launch."""
+        self._collector.launch(self._name, self._autotuner, self._code, args)
+
+
+class _Library(torch_internals.dispatch_mode()):  # type: ignore[misc]
+    """Counts the operators that a wrapper leaves to eager, and what they move and compute."""
+
+    def __init__(self, collector: Collector) -> None:
+        super().__init__()
+        self._collector = collector
+        self._metadata = set(knowledge()["profile"]["metadata"])
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        found = function(*args, **(kwargs or {}))
+        name = function._schema.name
+        if name not in self._metadata:
+            self._collector.library_calls += 1
+            tensors = [v for v in torch.utils._pytree.tree_leaves((args, kwargs, found)) if isinstance(v, torch.Tensor)]
+            distinct = {(v.untyped_storage().data_ptr(), v.storage_offset()): v.nbytes for v in tensors}
+            self._collector.bytes_moved += sum(distinct.values())
+        return found
+
+
+class _Look:
+    """One program, looked at; `evidence` is what was found so far."""
+
+    def __init__(self, gpu: Gpu, options: SessionOptions, interpreted: bool, deadline: float) -> None:
+        self._gpu = gpu
+        self._options = options
+        self._interpreted = interpreted
+        self._deadline = deadline
+        self.evidence = GpuEvidence(gpu.target, gpu.name)
+        self.notes: list[str] = []
+        self.mismatches: list[Mismatch] = []
+
+    def after(self, program: Program, references: Sequence[Reference]) -> None:
+        """The program that is to be judged."""
+        collector = Collector(self._gpu, self._interpreted)
+        inputs = 0
+        random = any(_draws(reference) for reference in references)
+        stopped = ""
+        if random:
+            self.notes.append("random numbers are drawn as eager draws them: a GPU's generator draws others")
+        with (
+            gpu_internals.writing_settings(fallback_random=random),
+            self._compiling(program, collector) as compile_anew,
+        ):
+            compiled = compile_anew()
+            for reference in references:
+                if inputs and perf_counter() > self._deadline:
+                    break
+                try:
+                    with limited(max(self._deadline - perf_counter(), _LITTLE), None):
+                        stopped = self._judge(compiled, program, reference, collector, first=not inputs)
+                except TooMuch:
+                    stopped = "took too long"
+                if stopped:
+                    break
+                inputs += 1
+                if reference.first.state_changed:
+                    compiled = compile_anew()
+        self._tell(collector, inputs, stopped)
+
+    def before(self, program: Program, reference: Reference) -> None:
+        """The original, compiled as users do, with its graph breaks: counted, not judged."""
+        collector = Collector(self._gpu, True)
+        options = replace(self._options, graph_breaks=True)
+        try:
+            with (
+                limited(max(self._deadline - perf_counter(), _LITTLE), None),
+                self._compiling(program, collector, options, captured=False) as compile_anew,
+            ):
+                compiled = compile_anew()
+                if run(compiled, compiled.prepared(reference)).error is not None:
+                    return
+                collector.reset()
+                reads = _host_reads(compiled, reference)
+        except (Exception, TooMuch):
+            return
+        graphs = sum(not backward for _, backward in collector.codes)
+        counts = GpuCounts(graphs, collector.launches, collector.library_calls, reads)
+        self.evidence = replace(self.evidence, before=counts)
+
+    @contextlib.contextmanager
+    def _compiling(
+        self, program: Program, collector: Collector, options: SessionOptions | None = None, *, captured: bool = True
+    ) -> Iterator[Callable[[], _Compiled]]:
+        compiling = Compiling(program, options or self._options, "inductor", self.notes)
+        backend = gpu_internals.Backend(self._gpu, collector, self._interpreted)
+        settings = torch_internals.compile_settings(recompiles=RECOMPILES, captured=captured)
+        with settings:
+            yield lambda: _Compiled(compiling, backend)
+
+    def _judge(
+        self, compiled: _Compiled, program: Program, reference: Reference, collector: Collector, *, first: bool
+    ) -> str:
+        """One input; gives why nothing more can be said."""
+        gradients = reference.first.gradients is not None and reference.first.differentiated
+        outcomes = []
+        for number in range(len(reference.calls)):
+            outcomes.append(
+                run(
+                    compiled,
+                    compiled.prepared(reference),
+                    module=compiled.module,
+                    seed=number,
+                    gradients=gradients,
+                    surroundings=program.entry.surroundings,
+                )
+            )
+            if compiled.refusal is not None:
+                return failures.summary(compiled.refusal)
+            if collector.limits:
+                return f"not interpreted: {collector.limits[0]}"
+        if first and self._interpreted and outcomes[0].returned:
+            collector.reset()
+            reads = _host_reads(compiled, reference)
+            self._count(collector, reads)
+        found = list(mismatches(reference, outcomes, "GPU code", ON_GPU)) if self._interpreted else []
+        if found and self._as_decomposed(program, reference, outcomes):
+            self.notes.append(
+                f"{reference.sample.label}: eager's own kernels differ from what they are decomposed into, "
+                "which is what the GPU code gives"
+            )
+        else:
+            self.mismatches += found
+        return ""
+
+    def _as_decomposed(self, program: Program, reference: Reference, outcomes: list[Outcome]) -> bool:
+        """Whether the GPU code gives what Inductor's decompositions give by eager's kernels: on infinities, those of
+        whole operators may differ from a GPU's."""
+        compiling = Compiling(program, self._options, "inductor", self.notes)
+        plain = compiling.compiled(torch_internals.backend("aot_eager_decomp_partition"))
+        calls = [
+            run(
+                plain,
+                compiling.prepared(reference),
+                module=plain.module,
+                seed=number,
+                gradients=outcome.differentiated,
+                surroundings=program.entry.surroundings,
+            )
+            for number, outcome in enumerate(outcomes)
+        ]
+        if not all(call.returned for call in calls):
+            return False
+        return not any(True for _ in mismatches(replace(reference, calls=calls), outcomes, "GPU code", ON_GPU))
+
+    def _count(self, collector: Collector, reads: int) -> None:
+        gpu = self._gpu
+        self.evidence = replace(
+            self.evidence,
+            launches=collector.launches,
+            library_calls=collector.library_calls,
+            host_reads=reads,
+            bytes_moved=collector.bytes_moved,
+            bound_microseconds=round(collector.bytes_moved / gpu.memory_rate * 1e6, 4),
+            cuda_graphs=_cuda_graphs([code for code, backward in collector.codes if not backward], reads),
+        )
+
+    def _tell(self, collector: Collector, inputs: int, stopped: str) -> None:
+        made = list(collector.assembled.values())
+        failed = [f"{kernel.name} does not assemble: {kernel.error}" for kernel in made if kernel.error]
+        self.notes += failed[:_MOST_MISMATCHES]
+        if collector.codes:
+            self.evidence = replace(
+                self.evidence,
+                assembled=not failed,
+                kernels=len(made),
+                registers=max((kernel.registers for kernel in made), default=None),
+                spilled=max((kernel.spilled for kernel in made), default=None),
+                shared=max((kernel.shared for kernel in made), default=None),
+            )
+        else:
+            self.notes.append(f"not assembled: {stopped or 'nothing was compiled'}")
+            return
+        if stopped:
+            self.notes.append(stopped)
+        if not self._interpreted:
+            return
+        wrong = collector.wrong + [
+            f"{m.sample}, {m.aspect}: expected {m.expected}, got {m.got}" for m in self.mismatches
+        ]
+        self.notes += [f"interpreted: {text}" for text in wrong[:_MOST_MISMATCHES]]
+        if wrong:
+            self.evidence = replace(self.evidence, interpreted=False, inputs=inputs)
+        elif inputs and not collector.limits:
+            self.evidence = replace(self.evidence, interpreted=True, inputs=inputs)
+
+
+class _Compiled:
+    """A program compiled for the GPU, called on the CPU."""
+
+    def __init__(self, compiling: Compiling, backend: Callable[..., Any]) -> None:
+        self._compiling = compiling
+        self._compiled = compiling.compiled(backend)
+        self.module = self._compiled.module
+
+    @property
+    def refusal(self) -> BaseException | None:
+        """What the front end raised in the last call."""
+        return self._compiled.refusal
+
+    def prepared(self, reference: Reference) -> Any:
+        """New arguments."""
+        return self._compiling.prepared(reference)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._compiled(*args, **kwargs)
+
+
+def _draws(reference: Reference) -> bool:
+    """Whether the call drew random numbers."""
+    seed_everything(0)
+    return reference.first.random != random_digest()
+
+
+def _host_reads(compiled: _Compiled, reference: Reference) -> int:
+    """At how many operators of one call the host would wait."""
+    args, kwargs = compiled.prepared(reference)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return profiled(lambda: compiled(*args, **kwargs), "cpu").host_syncs
+
+
+def _cuda_graphs(codes: Sequence[str], reads: int) -> str:
+    """Whether a CUDA graph could record what the wrappers do."""
+    against = []
+    if reads:
+        against.append("1 host read" if reads == 1 else f"{reads} host reads")
+    table = knowledge()["wrapper"]
+    for name, pattern in table.items():
+        if any(re.search(pattern, code, re.MULTILINE) for code in codes):
+            against.append(name)
+    return f"not safe: {', '.join(against)}" if against else "safe"

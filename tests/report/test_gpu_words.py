@@ -1,0 +1,84 @@
+"""Assembled, interpreted and run are told apart, in every format."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from ddelint.diagnostics import Applicability, Claim, Diagnostic, Evidence, Fix, GpuCounts, GpuEvidence, Span
+from ddelint.report.console import evidence_words
+from ddelint.report.evidence import verified_line
+from ddelint.report.gpu_words import counts, details, level, plain
+from ddelint.report.json_ import finding
+
+ASSEMBLED = GpuEvidence("sm_90", "H100", assembled=True, kernels=2, registers=30, spilled=0, shared=0)
+INTERPRETED = replace(
+    ASSEMBLED,
+    interpreted=True,
+    inputs=12,
+    launches=3,
+    library_calls=2,
+    host_reads=1,
+    before=GpuCounts(2, 4, 1, 2),
+    bytes_moved=335,
+    bound_microseconds=0.0001,
+    cuda_graphs="not safe: 1 host read",
+)
+SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "findings.schema.json").read_text("utf-8"))
+
+
+def evidence(gpu: GpuEvidence | None) -> Evidence:
+    return Evidence(samples=16, compile=True, devices=("cpu",), notes=("cuda not run: no device",), gpu=gpu)
+
+
+@pytest.mark.parametrize(
+    ("gpu", "text"),
+    [
+        (ASSEMBLED, "assembled, not interpreted, not run"),
+        (INTERPRETED, "assembled, interpreted on 12 inputs, equal, not run"),
+        (replace(INTERPRETED, interpreted=False, inputs=1), "assembled, interpreted on 1 input, differs, not run"),
+        (replace(ASSEMBLED, assembled=False), "does not assemble, not interpreted, not run"),
+        (replace(INTERPRETED, run=True), "assembled, interpreted on 12 inputs, equal, run, equal"),
+        (GpuEvidence("sm_90"), "not made"),
+    ],
+)
+def test_the_levels_are_words_of_their_own(gpu: GpuEvidence, text: str) -> None:
+    assert level(gpu) == f"GPU code for sm_90: {text}"
+
+
+@pytest.mark.parametrize("gpu", [ASSEMBLED, INTERPRETED])
+def test_what_was_not_run_is_never_called_run(gpu: GpuEvidence) -> None:
+    for line in (level(gpu), verified_line(evidence(gpu)), *evidence_words(evidence(gpu)), *details(gpu)):
+        assert not re.search(
+            r"cuda ok|(?<!not )\brun\b(?! on| a)|measured(?<!not measured)", line.replace("not run", "")
+        )
+
+
+def test_the_line_of_a_pull_request_carries_them() -> None:
+    line = verified_line(evidence(INTERPRETED))
+    assert "GPU code for sm_90: assembled, interpreted on 12 inputs, equal" in line
+    assert "cuda n/a" not in line
+    assert "cuda n/a" in verified_line(evidence(None))
+    assert "cuda n/a" in verified_line(evidence(GpuEvidence("sm_90", notes=("not assembled: no triton",))))
+
+
+def test_counts_stand_beside_those_of_the_original() -> None:
+    assert counts(INTERPRETED) == "3 launches (before 4), 2 library calls (before 1), 1 host reads (before 2)"
+    assert counts(ASSEMBLED) == ""
+    assert any("a bound of 0.0001 us on H100" in line and "not measured" in line for line in details(INTERPRETED))
+
+
+@pytest.mark.parametrize("gpu", [None, ASSEMBLED, INTERPRETED, GpuEvidence("sm_80")])
+def test_the_json_obeys_the_schema(gpu: GpuEvidence | None) -> None:
+    span = Span("m.py", 1, 1, 1, 2)
+    fix = Fix(Applicability.SAFE, "do", (), "check", Claim.EQUIVALENT)
+    told = finding(Diagnostic("DDE102", "asks", span, fix=fix, evidence=evidence(gpu)))
+    jsonschema.validate([told], SCHEMA)
+    assert told["evidence"]["gpu"] == plain(gpu)
+    if gpu is not None and gpu.run is None:
+        assert told["evidence"]["gpu"]["run"] is None

@@ -1,0 +1,335 @@
+"""Code for a GPU, made where there is none: what is right is told equal, and planted mistakes are caught."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+
+from ddelint.diagnostics import GpuEvidence
+from ddelint.gpus import gpu_of
+from ddelint.protocol import SessionOptions
+from ddelint.trace.entry import Entry
+from tests.verify.conftest import Program
+from tests.verify.triton_needed import needs_triton
+
+pytestmark = needs_triton
+
+CHOSEN = """
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(16, 32)
+
+    def forward(self, x):
+        rows = (x.sum(1) > 0).nonzero().squeeze(1)
+        y = torch.nn.functional.silu(self.linear(x[rows]))
+        return torch.softmax(y, -1), y.sum(0)
+
+def make_inputs(seed):
+    torch.manual_seed(seed)
+    return (torch.randn(12 + seed % 3, 16),)
+"""
+
+
+def examined(entry: Entry, options: SessionOptions, *, interpreted: bool = True, inputs: int = 4) -> GpuEvidence:
+    from ddelint.verify.gpu import examine
+
+    found = examine(entry, lambda: entry, options, inputs, interpreted=interpreted).evidence
+    assert found is not None
+    return found
+
+
+def function(body: str, inputs: str) -> str:
+    """A program of one line; `inputs` reads `x = torch.randn(3)`."""
+    name, _, value = inputs.partition("=")
+    return f"""
+def fn({name.strip()}):
+    {body}
+
+def make_inputs(seed):
+    torch.manual_seed(seed)
+    return ({value.strip()},)
+"""
+
+
+def test_forward_and_backward_are_assembled_and_interpreted(program: Program, options: SessionOptions) -> None:
+    found = examined(program(CHOSEN), options)
+    assert (found.assembled, found.interpreted, found.run, found.target) == (True, True, None, "sm_90"), found
+    assert found.inputs == 4
+    assert found.kernels is not None
+    assert found.launches is not None
+    assert found.kernels > found.launches > 0, "kernels of the backward graph are made, and not launched by the forward"
+    assert found.host_reads == 1, "nonzero"
+    assert found.library_calls == 2, "nonzero and addmm"
+    assert found.registers
+    assert found.bytes_moved
+    assert found.before is not None
+    assert found.before.graphs == 2
+    assert found.cuda_graphs == "not safe: 1 host read, dynamic shapes"
+
+
+def test_assembled_alone_claims_no_more(program: Program, options: SessionOptions) -> None:
+    found = examined(program(CHOSEN), options, interpreted=False)
+    assert (found.assembled, found.interpreted, found.inputs, found.launches) == (True, None, None, None)
+
+
+def test_nothing_is_left_behind(program: Program, options: SessionOptions) -> None:
+    import triton.language as tl
+    from triton.runtime.driver import driver
+
+    before = (torch.cuda.is_available, tl.load, torch.version.cuda, getattr(driver, "_active", None))
+    examined(program(CHOSEN), options, inputs=1)
+    assert (torch.cuda.is_available, tl.load, torch.version.cuda, getattr(driver, "_active", None)) == before
+    assert not hasattr(torch._C, "_cuda_getCurrentRawStream") or torch.version.cuda
+
+
+@pytest.mark.parametrize("gpu", ["sm_80", "sm_89", "sm_90", "H200"])
+def test_each_architecture_has_its_code(program: Program, options: SessionOptions, gpu: str) -> None:
+    found = examined(program(function("return (x * 2).relu().sum()", "x = torch.randn(40)")), replace(options, gpu=gpu))
+    assert (found.assembled, found.interpreted) == (True, True), found
+    assert found.target == gpu_of(gpu).target
+    assert found.cuda_graphs == "safe"
+
+
+PROGRAMS = {
+    "scan": (
+        "return torch.cumsum(x, 1)",
+        "x = torch.randn(5, 300)",
+    ),
+    "reduction-with-index": (
+        "return x.argmax(1), x.amax(0)",
+        "x = torch.randn(7, 33)",
+    ),
+    "welford": (
+        "return x.var(1), x.mean(0)",
+        "x = torch.randn(7, 33)",
+    ),
+    "sort": (
+        "return torch.sort(x, 1)",
+        "x = torch.randn(5, 16)",
+    ),
+    "atomics": (
+        "return x.new_zeros(9).index_add(0, x[:, 0].long().abs() % 9, x[:, 1])",
+        "x = torch.randn(20, 2)",
+    ),
+    "half": (
+        "return (x.half() * 3).sum(1), x.bfloat16().exp()",
+        "x = torch.randn(6, 40)",
+    ),
+    "double-and-long": (
+        "return x.double().sin() / 3, (x * 100).long() // 7",
+        "x = torch.randn(6, 9)",
+    ),
+    "libdevice": (
+        "return torch.special.i0(x), torch.lgamma(x.abs() + 1), torch.tanh(x), x.erf()",
+        "x = torch.randn(50)",
+    ),
+    "transposed": (
+        "return x.t().contiguous() + 1",
+        "x = torch.randn(6, 40)",
+    ),
+    "random": (
+        "return torch.nn.functional.dropout(x, 0.5), torch.rand_like(x)",
+        "x = torch.randn(50)",
+    ),
+    "mutated-and-aliased": (
+        "x.mul_(2); return x[1:], x.sum()",
+        "x = torch.randn(50)",
+    ),
+    "unbacked": (
+        "return x[x > 0].cumsum(0), x.masked_select(x < 0).sum()",
+        "x = torch.randn(50)",
+    ),
+    "nan": (
+        "return torch.where(x.isnan(), 0.0, x).amax(1)",
+        "x = torch.randn(4, 30)",
+    ),
+    "pointwise": (
+        "return x.pow(3).sum() * x.clamp(-1, 1) - x.round() + x.sign() * x.floor()",
+        "x = torch.randn(70)",
+    ),
+    "attention": (
+        "return torch.nn.functional.scaled_dot_product_attention(x, x, x)",
+        "x = torch.randn(1, 2, 8, 16)",
+    ),
+    "convolution": (
+        "return torch.nn.functional.conv1d(x, x[:2, :, :3]).relu()",
+        "x = torch.randn(2, 4, 20)",
+    ),
+    "constant": (
+        "return torch.tensor([3.0, 1.0, 2.0] * 4) * x",
+        "x = torch.randn(12)",
+    ),
+}
+"""What it shows → the program and its inputs."""
+
+
+@pytest.mark.parametrize("shown", PROGRAMS)
+def test_what_inductor_writes_is_interpreted(program: Program, options: SessionOptions, shown: str) -> None:
+    found = examined(program(function(*PROGRAMS[shown])), options, inputs=3)
+    assert (found.assembled, found.interpreted) == (True, True), found
+
+
+# ------------------------------------------------------------------------------------------------- planted mistakes
+
+
+def planted(monkeypatch: pytest.MonkeyPatch, change: Callable[[str], str]) -> list[str]:
+    """Inductor's kernels, changed before anybody has them."""
+    from torch._inductor.codecache import PyCodeCache
+
+    plain, changed = PyCodeCache.load, []
+
+    def load(source: str, *rest: Any, **more: Any) -> Any:
+        new = change(source)
+        changed.extend([new] if new != source else [])
+        return plain(new, *rest, **more)
+
+    monkeypatch.setattr(PyCodeCache, "load", load)
+    return changed
+
+
+def unmasked(source: str) -> str:
+    return re.sub(r"(tl\.store\([^\n]*), xmask\)", r"\1, None)", source)
+
+
+def one_further(source: str) -> str:
+    return source.replace("tl.load(in_ptr0 + (x0)", "tl.load(in_ptr0 + (x0 + 1)")
+
+
+def overflowing(source: str) -> str:
+    return source.replace("tl.load(in_ptr0 + (x0)", "tl.load(in_ptr0 + (x0 * 65536 * 65536 // 65536 // 65536)")
+
+
+def without_nan(source: str) -> str:
+    return source.replace("triton_helpers.max2(", "tl.max(")
+
+
+def in_half(source: str) -> str:
+    return source.replace(".to(tl.float32)", "")
+
+
+MISTAKES: dict[str, tuple[Callable[[str], str], str, str]] = {
+    "mask-dropped": (
+        unmasked,
+        "return x + 1",
+        "x = torch.randn(50)",
+    ),
+    "off-by-one": (
+        one_further,
+        "return x + 1",
+        "x = torch.randn(50)",
+    ),
+    "32-bit-overflow": (
+        overflowing,
+        "return x + 1",
+        "x = torch.randn(50)",
+    ),
+    "nan-lost": (
+        without_nan,
+        "return x.amax(1)",
+        "x = torch.full((3, 20), float('nan')).index_fill(1, torch.tensor([4]), 1.0)",
+    ),
+    "cast-missing": (
+        in_half,
+        "return x.mean(1)",
+        "x = torch.full((3, 40), 60000.0, dtype=torch.half)",
+    ),
+}
+"""The mistake → how it is planted, the program and its inputs."""
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_wrong_kernel_is_caught_by_interpreting_it(
+    program: Program,
+    options: SessionOptions,
+    monkeypatch: pytest.MonkeyPatch,
+    mistake: str,
+) -> None:
+    change, body, inputs = MISTAKES[mistake]
+    entry = program(function(body, inputs))
+    right = examined(entry, options, inputs=2)
+    assert (right.assembled, right.interpreted) == (True, True), right
+    changed = planted(monkeypatch, change)
+    wrong = examined(entry, options, inputs=2)
+    assert changed, "the mistake was not planted"
+    assert (wrong.assembled, wrong.interpreted) == (True, False), wrong
+    assert any(note.startswith("interpreted: ") for note in wrong.notes)
+
+
+def test_what_reaches_outside_of_its_buffers_is_named(
+    program: Program, options: SessionOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planted(monkeypatch, unmasked)
+    found = examined(program(function("return x + 1", "x = torch.randn(50)")), options, inputs=1)
+    assert any("writes" in note and "outside of every buffer" in note for note in found.notes), found.notes
+
+
+PRODUCT = {"a": "*fp32", "b": "*fp32", "c": "*fp32", "n": "i32", "BLOCK": "constexpr"}
+
+
+def stub(kernel: Any, signature: dict[str, str], constants: dict[str, int], stages: int) -> Any:
+    """As Inductor's autotuner, as far as assembling asks."""
+    configuration = SimpleNamespace(kwargs=constants)
+    meta = {"signature": signature, "constants": constants, "configs": [{}]}
+    return SimpleNamespace(
+        fn=kernel,
+        configs=[configuration],
+        _create_compile_meta=lambda _: meta,
+        _create_compile_options=lambda *_: {"num_warps": 4, "num_stages": stages},
+    )
+
+
+def kernels() -> Any:
+    """Loaded where Triton is."""
+    from tests.verify import planted_kernels
+
+    return planted_kernels
+
+
+def test_too_much_shared_memory_does_not_assemble() -> None:
+    from ddelint.verify.triton_code import assemble
+
+    made = stub(kernels().product, PRODUCT, {"BLOCK": 64}, 5)
+    small = assemble("product", made, gpu_of("sm_90"))
+    assert not small.error, small
+    assert 101_376 < small.shared < 232_448
+    found = assemble("product", made, gpu_of("sm_89"))
+    assert "bytes of shared memory, a block of L4 has 101376" in found.error
+
+
+def test_what_the_assembler_refuses_does_not_assemble() -> None:
+    from ddelint.verify.triton_code import assemble
+
+    made = stub(kernels().bogus, {"a": "*fp32", "BLOCK": "constexpr"}, {"BLOCK": 128}, 1)
+    assert assemble("bogus", made, gpu_of("sm_90")).error
+
+
+def test_registers_are_those_that_the_assemblers_tool_tells(tmp_path: Path) -> None:
+    import triton
+    from triton.compiler import ASTSource
+
+    from ddelint.trace.gpu_internals import target_of
+    from ddelint.verify.triton_code import resources
+
+    spec = find_spec("triton")
+    assert spec is not None
+    assert spec.origin is not None
+    tool = Path(spec.origin).parent / "backends" / "nvidia" / "bin" / "cuobjdump"
+    if not tool.exists():
+        pytest.skip("waits for a Triton that brings cuobjdump")
+    source = ASTSource(kernels().product, PRODUCT, {"BLOCK": 64})
+    machine = triton.compile(source, target=target_of(gpu_of("sm_90"))).asm["cubin"]
+    (tmp_path / "k.cubin").write_bytes(machine)
+    told = subprocess.run([tool, "-res-usage", tmp_path / "k.cubin"], capture_output=True, text=True, check=True).stdout
+    registers, local = resources(machine)
+    assert registers > 0
+    assert f"REG:{registers} STACK:{local} " in told
