@@ -222,6 +222,7 @@ def to_toml(options: CheckOptions, source: Path | None, extends: Sequence[Path] 
         "force-exclude": options.force_exclude,
         "respect-gitignore": options.respect_gitignore,
         "assume-compiled": options.assume_compiled,
+        "compiled": options.compiled,
         "target": options.targets,
         "graph-breaks": options.graph_breaks,
         "samples": options.samples,
@@ -465,4 +466,5 @@ _KEYS: dict[str, Reader] = {
     "python": _interpreter,
     "baseline": _file,
     "assume-compiled": _boolean,
+    "compiled": _strings,
 }

@@ -21,6 +21,7 @@ BY_FILE = (
     "ignore",
     "per_file_ignores",
     "assume_compiled",
+    "compiled",
     "exclude",
     "force_exclude",
     "respect_gitignore",

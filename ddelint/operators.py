@@ -64,6 +64,8 @@ class Operators:
     """Sorted pairs cut to as many as an argument says."""
     asks_of_sizes: Names
     """Operators that ask whether a tensor is empty (or has one element), and so about sizes that depend on data."""
+    asks_of_elements: Names
+    """Operators that read the elements of what they are given, whatever that is."""
     keeps_dtype: Names
     """Operators under `letters` whose answer is a mask where their tensor is one."""
     side_by_side: Mapping[str, str]
@@ -282,6 +284,7 @@ def _build(table: dict[str, Any]) -> Operators:
         always_pairs=frozenset(demands["always_pairs"]),
         cut_to=frozenset(demands["cut_to"]),
         asks_of_sizes=frozenset(demands["asks_of_sizes"]),
+        asks_of_elements=frozenset(demands["asks_of_elements"]),
         keeps_dtype=frozenset(demands["keeps_dtype"]),
         side_by_side=dict(table["side_by_side"]),
         origins={

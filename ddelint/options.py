@@ -153,6 +153,8 @@ class CheckOptions:
     per_file_ignores: tuple[PerFileIgnore, ...] = ()
     assume_compiled: bool = False
     """The static pass treats every function as compiled, not only what `forward` or a decorator reaches."""
+    compiled: tuple[str, ...] = ()
+    """Patterns for the dotted names of functions and methods that are compiled, too."""
     exclude: tuple[str, ...] = DEFAULT_EXCLUDES
     """Patterns in gitignore syntax, relative to `root`."""
     force_exclude: bool = False

@@ -28,6 +28,7 @@ device = "cpu"
 timeout = 20
 python = "bin/python"
 assume-compiled = true
+compiled = ["pkg.functional.*"]
 baseline = "known.json"
 
 [per-file-ignores]
@@ -63,6 +64,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
     assert (options.samples, options.seed, options.device, options.timeout) == (8, 3, "cpu", 20.0)
     assert options.python == str(tmp_path / "bin/python")
     assert options.assume_compiled
+    assert options.compiled == ("pkg.functional.*",)
     assert options.baseline == str(tmp_path / "known.json")
     assert options.per_file_ignores == (PerFileIgnore("tests/*", ("DDE",)), PerFileIgnore("model.py", ("DDE2",)))
     assert options.entries == (

@@ -201,4 +201,6 @@ def _static_findings(filename: str, data: bytes, run: Run) -> Sequence[Diagnosti
         parse=True,
         project=project,
         roots=run.compiled.get(filename, ()),
+        compiled=run.options.at(filename).compiled,
+        root=run.options.at(filename).root,
     ).findings

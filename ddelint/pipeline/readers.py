@@ -32,6 +32,9 @@ class Job:
     """Parse it in any case: somebody named it."""
     roots: tuple[str, ...] = ()
     """Its functions that other files compile."""
+    compiled: tuple[str, ...] = ()
+    """Patterns for the names of functions that a configuration says are compiled, and its folder."""
+    root: str = ""
     remember: bool = True
     """Whether a cache wants to know what the file was."""
 
@@ -126,7 +129,14 @@ def _do(job: Job, project: Project | None) -> Answer:
         return Answer(job.path, error=f"cannot read {job.path}: {error.strerror}")
     try:
         reading = read(
-            job.path, data, assume_compiled=job.assume_compiled, parse=job.parse, project=project, roots=job.roots
+            job.path,
+            data,
+            assume_compiled=job.assume_compiled,
+            parse=job.parse,
+            project=project,
+            roots=job.roots,
+            compiled=job.compiled,
+            root=job.root,
         )
     except RecursionError:
         return Answer(job.path, error=f"{job.path} nests too deep to be checked")

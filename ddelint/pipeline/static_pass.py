@@ -99,7 +99,10 @@ def _read(
     from ddelint.pipeline.readers import Job, answers
 
     cached = run.options.cache
-    jobs = [Job(path, caches.assumes(path), caches.is_named(path), roots, cached) for path, roots in wanted.items()]
+    jobs = [
+        Job(path, caches.assumes(path), caches.is_named(path), roots, *caches.compiled(path), remember=cached)
+        for path, roots in wanted.items()
+    ]
     for number, answer in enumerate(answers(jobs, project, run.options.jobs)):
         run.progress.share(number, len(jobs))
         if not answer.error:
@@ -125,6 +128,11 @@ class _Caches:
         """Whether all functions of the file are taken as compiled."""
         return self._run.options.at(path).assume_compiled
 
+    def compiled(self, path: str) -> tuple[tuple[str, ...], str]:
+        """Patterns for functions of the file that a configuration says are compiled, and that one's folder."""
+        options = self._run.options.at(path)
+        return (options.compiled, options.root) if options.compiled else ((), "")
+
     def is_named(self, path: str) -> bool:
         """Whether somebody named the file: it is parsed in any case."""
         return path in self._named
@@ -134,6 +142,8 @@ class _Caches:
         among = self._project.signature if self._project is not None and enabled else ""
         salt = f"assume compiled: {self.assumes(path)}, parse: {self.is_named(path)}, among: {among}"
         options = self._run.options.at(path)
+        if options.compiled:
+            salt += f", compiled: {options.compiled} in {options.root}"
         key = (options.cache_folder, salt)
         if key not in self._caches:
             self._caches[key] = Cache(options.cache_folder, salt, enabled)

@@ -461,6 +461,9 @@ class Calls:
         if not unbacked:
             return KNOWN if all(isinstance(value, (Constant, Known)) for value in values) else UNKNOWN
         source = unbacked[0]
+        fraction = any(isinstance(value, Constant) and type(value.value) is float for value in values)
+        if fraction and source.topic == "number" and not source.loose:  # integers stay symbolic, what else is compared
+            self._interpreter.record(node, "truth", source, parts=tuple(zip(node.args, values)), rule="DDE108")
         forms = tuple(getattr(value, "form", None) for value in values)
         form = None
         if None not in forms and len(arguments) > 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -12,6 +12,7 @@ from ddelint.diagnostics import Diagnostic
 from ddelint.operators import operators
 from ddelint.source import SourceError, SourceFile, TooDeepError
 from ddelint.static.given_up import whole_file
+from ddelint.static.named import compiled_by_name
 from ddelint.static.outline import OutlinedSource, may_compile, outlined
 from ddelint.static.project import Context, Project, Returns
 from ddelint.static.prospects import Prospects
@@ -43,15 +44,19 @@ def read(
     parse: bool = False,
     project: Project | None = None,
     roots: Iterable[str] = (),
+    compiled: Sequence[str] = (),
+    root: str = "",
 ) -> Reading:
     """Check one file. With `parse`, a file that cannot matter is parsed, too: its syntax errors are findings.
 
-    `project`: the files that this one may import from. `roots`: its functions that other files compile.
+    `project`: the files that this one may import from. `roots`: its functions that other files compile. `compiled`:
+    patterns for the names of functions that are compiled, too, by a configuration in the folder `root`.
     """
     known = operators()
     comments = holds_comments(data)
     of_framework = any(token in data for token in known.framework_tokens)
-    matters = bool(roots) or might_matter(data, assume_compiled)
+    named = compiled_by_name(filename, data, compiled, root) if compiled else frozenset()
+    matters = bool(roots) or bool(named) or might_matter(data, assume_compiled)
     context, reached = Context(), frozenset[tuple[str, str]]()
     further: set[tuple[str, str, str]] = set()
     sources: tuple[str, ...] = ()
@@ -63,8 +68,11 @@ def read(
             context, reached = project.inherits(filename)
             sources = project.sources(filename)
             matters = matters or bool(context.roots) or bool(sources)
-        for root in sorted(roots):
-            further |= {(root, *place) for place in project.calls_of(filename, [root])}
+        if named:
+            reached |= project.calls_of(filename, named)
+        for other in sorted(roots):
+            further |= {(other, *place) for place in project.calls_of(filename, [other])}
+    roots |= named
     findings: list[Diagnostic] = []
     try:
         if matters or parse or (project is not None and of_framework):
@@ -88,6 +96,8 @@ def read(
                         sources=sources,
                         elsewhere=_elsewhere(project),
                     )
+                elif roots:
+                    context = replace(context, roots=roots)
                 index = FileIndex(source, context, prospects)
                 if project is not None and hands:
                     reached |= _compiled_elsewhere(index, project)

@@ -146,9 +146,11 @@ class Shapes:
     def answer(self, call: OperatorCall) -> Value:
         """The operator's answer; arguments that must be static, or be ints, are asked for on the way."""
         behaviour = operators().returns.get(call.name)
-        if behaviour is None:
+        if behaviour is None and call.name not in operators().asks_of_elements:
             return UNKNOWN
         self._demand_static(call)
+        if behaviour is None:
+            return UNKNOWN
         answer = self._rules[behaviour](call)
         if call.name in operators().origins or call.tensor.content is not None:
             answer = self._interpreter.origins.told(call, answer)
@@ -174,6 +176,9 @@ class Shapes:
             parts = ((call.tensor_node, call.tensor),) if call.tensor_node is not None else ()
             size = call.tensor.unbacked_dims[0]
             self._interpreter.record(call.node, "truth", size, operator=call.name, parts=parts)
+        if call.name in known.asks_of_elements:
+            parts = ((call.every_node[0], call.everything[0]),) if call.everything and call.every_node else ()
+            self._interpreter.record(call.node, "integer", Tensor(), operator=call.name, parts=parts, rule="DDE206")
         needed = known.needs_argument.get(call.name)
         if needed is not None:
             given = call.argument(needed.position - 1, needed.keyword)
