@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import warnings
 
 from ddelint import streams
 
@@ -15,6 +16,7 @@ def main() -> None:
     """Run the command line; exits with its code. What needs neither options nor files is answered without click."""
     gc.set_threshold(100_000, 20, 20)  # importing makes many objects and no garbage; looking for it is a tenth of that
     streams.settle()
+    warnings.simplefilter("ignore", SyntaxWarning)  # what Python thinks of the files that are checked is not asked
     if not _answered(sys.argv[1:]):
         from ddelint import cli
 

@@ -50,7 +50,8 @@ class Pieces:
             if isinstance(node, ast.stmt) and isinstance(body, list) and body[0].lineno > node.lineno:
                 outer, inner = self.source.indentation(node), self.source.indentation(body[0])
                 if inner.startswith(outer) and inner != outer:
-                    return inner[len(outer) :].strip("\f") or "    "
+                    unit = inner[len(outer) :]
+                    return unit if not unit.strip(" \t") else "    "  # a form feed is none to libcst
         return "    "
 
     @cached_property
