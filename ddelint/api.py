@@ -68,6 +68,8 @@ class RunArguments(CodeArguments, total=False):
     samples: int
     seed: int
     device: str
+    gpu: str
+    """`sm_90`, `H100`: whose code is assembled and interpreted without a device."""
     python: AnyPath
     timeout: float
     """Seconds for one entry."""

@@ -9,21 +9,24 @@ if TYPE_CHECKING:
     from ddelint.diagnostics import GpuCounts, GpuEvidence
 
 
+def is_told(gpu: GpuEvidence) -> bool:
+    """Whether anything at all was done."""
+    return any(value is not None for value in (gpu.assembled, gpu.interpreted, gpu.run))
+
+
 def level(gpu: GpuEvidence) -> str:
-    """`GPU code for sm_90: assembled, interpreted on 12 inputs, equal`."""
-    words = []
-    if gpu.assembled is not None:
-        words.append("assembled" if gpu.assembled else "does not assemble")
-    if gpu.interpreted is not None:
-        inputs = "1 input" if gpu.inputs == 1 else f"{gpu.inputs} inputs"
-        words.append(f"interpreted on {inputs}, {'equal' if gpu.interpreted else 'differs'}")
-    elif gpu.assembled is not None:
-        words.append("not interpreted")
-    if gpu.run is not None:
-        words.append("run, equal" if gpu.run else "run, differs")
-    elif gpu.assembled is not None:
-        words.append("not run")
-    return f"GPU code for {gpu.target}: {', '.join(words) or 'not made'}"
+    """`GPU code for sm_90: assembled, interpreted on 12 inputs, equal, not run`."""
+    if not is_told(gpu):
+        return f"GPU code for {gpu.target}: not made"
+    inputs = "1 input" if gpu.inputs == 1 else f"{gpu.inputs} inputs"
+    words = [
+        {True: "assembled", False: "does not assemble", None: "no kernel to assemble"}[gpu.assembled],
+        {True: f"interpreted on {inputs}, equal", False: f"interpreted on {inputs}, differs", None: "not interpreted"}[
+            gpu.interpreted
+        ],
+        {True: "run, equal", False: "run, differs", None: "not run"}[gpu.run],
+    ]
+    return f"GPU code for {gpu.target}: {', '.join(words)}"
 
 
 def counts(gpu: GpuEvidence) -> str:

@@ -138,8 +138,8 @@ def pretended(gpu: Gpu) -> Iterator[None]:
             answer(interface.Worker, name, staticmethod(answers[name]))
         answer(interface, "get_compute_capability", staticmethod(lambda device=None: 10 * major + minor))
         answer(fakes, "init_gpu_context", lambda device: None)
-        # the binding of this method asks for a device guard, which a CPU build has not; the operator doesn't
-        answer(fakes.FakeTensor, "nonzero", lambda tensor: torch.ops.aten.nonzero.default(tensor))
+        for name in _GUARDED:
+            answer(fakes.FakeTensor, name, _as_on_cpu(getattr(fakes.FakeTensor, name), fakes.FakeTensor))
         answer(helpers, "set_driver_to_gpu", lambda: None)
         if not torch.version.cuda:
             stack.enter_context(mock.patch.object(torch.version, "cuda", "13.0"))
@@ -154,6 +154,38 @@ def pretended(gpu: Gpu) -> Iterator[None]:
             else:
                 driver.reset_active()
             _forget_devices()
+
+
+_GUARDED = ("__getitem__", "__setitem__", "contiguous", "copy_", "nonzero", "item")
+"""Methods whose bindings ask for a guard of the tensor's device, which a CPU build has not for a GPU."""
+
+
+def _as_on_cpu(method: Callable[..., Any], fake_tensor: Any) -> Callable[..., Any]:
+    """The method with its fake tensors said to lie on the CPU while it lasts, and what it makes on their own device."""
+
+    @functools.wraps(method)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        there = {
+            id(value): (value, value.fake_device)
+            for value in pytree.tree_leaves((args, kwargs))
+            if isinstance(value, fake_tensor) and value.fake_device.type == "cuda"
+        }
+        if not there:
+            return method(*args, **kwargs)
+        device = next(iter(there.values()))[1]
+        for value, _ in there.values():
+            value.fake_device = torch.device("cpu")
+        try:
+            made = method(*args, **kwargs)
+        finally:
+            for value, before in there.values():
+                value.fake_device = before
+        for value in pytree.tree_leaves(made):
+            if isinstance(value, fake_tensor):
+                value.fake_device = device
+        return made
+
+    return call
 
 
 def _forget_devices() -> None:

@@ -39,6 +39,9 @@ _SECONDS, _SHARE = 60.0, 0.3
 _LITTLE = 15.0
 """What it may take where nobody has asked for it."""
 _MOST_MISMATCHES = 3
+_NOT_WRITTEN = ("InductorError", "BackendCompilerFailed", "LoweringException")
+"""Inductor itself has no code for the program, or none that can be made here."""
+_NOT_ASSEMBLED = "not assembled: "
 
 
 def examine(
@@ -73,7 +76,7 @@ def examine(
     look = _Look(gpu, options, interpreted, started + seconds)
     with witnessed(rewinding.entry, references):
         look.after(Program(Rewinding(rewritten()).entry, options, max(2 * count, 8)), references[:count])
-    if interpreted and look.evidence.assembled:
+    if interpreted and look.evidence.launches is not None:
         look.before(Program(Rewinding(original).entry, options, 1), references[0])
     found = replace(look.evidence, notes=tuple(dict.fromkeys(look.notes)))
     return GpuCode(found, tuple(look.mismatches), seconds=perf_counter() - started)
@@ -261,13 +264,19 @@ class _Look:
             )
             if compiled.refusal is not None:
                 return failures.summary(compiled.refusal)
+            refused = outcomes[-1].error or outcomes[-1].gradient_error
+            if refused is not None and refused.kind.rpartition(".")[2] in _NOT_WRITTEN:
+                return f"{_NOT_ASSEMBLED}{refused}"
             if collector.limits:
                 return f"not interpreted: {collector.limits[0]}"
         if first and self._interpreted and outcomes[0].returned:
             collector.reset()
             reads = _host_reads(compiled, reference)
             self._count(collector, reads)
-        found = list(mismatches(reference, outcomes, "GPU code", ON_GPU)) if self._interpreted else []
+        if not self._interpreted:
+            return ""
+        # what is refused on inputs that nobody declared is told of the same program on the CPU
+        found = [m for m in mismatches(reference, outcomes, "GPU code", ON_GPU) if m.declared or not m.narrower]
         if found and self._as_decomposed(program, reference, outcomes):
             self.notes.append(
                 f"{reference.sample.label}: eager's own kernels differ from what they are decomposed into, "
@@ -313,7 +322,10 @@ class _Look:
         made = list(collector.assembled.values())
         failed = [f"{kernel.name} does not assemble: {kernel.error}" for kernel in made if kernel.error]
         self.notes += failed[:_MOST_MISMATCHES]
-        if collector.codes:
+        if stopped.startswith(_NOT_ASSEMBLED):
+            self.notes.append(stopped)
+            return
+        if made:
             self.evidence = replace(
                 self.evidence,
                 assembled=not failed,
@@ -322,8 +334,11 @@ class _Look:
                 spilled=max((kernel.spilled for kernel in made), default=None),
                 shared=max((kernel.shared for kernel in made), default=None),
             )
+        elif collector.codes:
+            self.evidence = replace(self.evidence, kernels=0)
+            self.notes.append(f"{_NOT_ASSEMBLED}Inductor writes no kernel of its own for it")
         else:
-            self.notes.append(f"not assembled: {stopped or 'nothing was compiled'}")
+            self.notes.append(f"{_NOT_ASSEMBLED}{stopped or 'nothing was compiled'}")
             return
         if stopped:
             self.notes.append(stopped)
@@ -335,7 +350,7 @@ class _Look:
         self.notes += [f"interpreted: {text}" for text in wrong[:_MOST_MISMATCHES]]
         if wrong:
             self.evidence = replace(self.evidence, interpreted=False, inputs=inputs)
-        elif inputs and not collector.limits:
+        elif inputs and collector.launched and not collector.limits:
             self.evidence = replace(self.evidence, interpreted=True, inputs=inputs)
 
 

@@ -138,7 +138,7 @@ PROGRAMS = {
         "x = torch.randn(6, 40)",
     ),
     "random": (
-        "return torch.nn.functional.dropout(x, 0.5), torch.rand_like(x)",
+        "return torch.nn.functional.dropout(x, 0.5).sin() + 1, torch.rand_like(x) * x",
         "x = torch.randn(50)",
     ),
     "mutated-and-aliased": (
@@ -158,7 +158,7 @@ PROGRAMS = {
         "x = torch.randn(70)",
     ),
     "attention": (
-        "return torch.nn.functional.scaled_dot_product_attention(x, x, x)",
+        "return torch.nn.functional.scaled_dot_product_attention(x, x, x).sin() + 1",
         "x = torch.randn(1, 2, 8, 16)",
     ),
     "convolution": (
@@ -177,6 +177,43 @@ PROGRAMS = {
 def test_what_inductor_writes_is_interpreted(program: Program, options: SessionOptions, shown: str) -> None:
     found = examined(program(function(*PROGRAMS[shown])), options, inputs=3)
     assert (found.assembled, found.interpreted) == (True, True), found
+
+
+def test_where_no_kernel_is_written_nothing_is_claimed(program: Program, options: SessionOptions) -> None:
+    found = examined(program(function("return x @ x", "x = torch.randn(4, 4)")), options, inputs=1)
+    assert (found.assembled, found.interpreted, found.kernels) == (None, None, 0)
+    assert "not assembled: Inductor writes no kernel of its own for it" in found.notes
+
+
+def test_random_numbers_of_the_gpus_own_generator_are_interpreted() -> None:
+    from ddelint.trace import torch_internals
+    from ddelint.trace.gpu_internals import Backend
+    from ddelint.verify.gpu import Collector
+
+    collector = Collector(gpu_of("sm_90"), True)
+    with torch_internals.compile_settings(recompiles=8):
+        drawing = torch.compile(lambda x: torch.rand_like(x) + 2 * x, backend=Backend(gpu_of("sm_90"), collector, True))
+        torch.manual_seed(3)
+        first, second = drawing(torch.zeros(2000)), drawing(torch.zeros(2000))
+        torch.manual_seed(3)
+        again = drawing(torch.zeros(2000))
+    assert any("rand" in code for code in collector.assembled)
+    assert first.min() >= 0
+    assert first.max() < 1
+    assert abs(first.mean() - 0.5) < 0.03, "2000 draws: five standard deviations"
+    assert not torch.equal(first, second)
+    assert torch.equal(first, again)
+
+
+def test_what_the_interpreter_cannot_do_is_named(
+    program: Program, options: SessionOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from ddelint.verify.generated_code import knowledge
+
+    monkeypatch.setitem(knowledge(), "libdevice", {})
+    found = examined(program(function("return x.erf() + torch.special.i0(x)", "x = torch.randn(9)")), options, inputs=2)
+    assert (found.assembled, found.interpreted) == (True, None), found
+    assert any("the interpreter has no __nv_" in note for note in found.notes), found.notes
 
 
 # ------------------------------------------------------------------------------------------------- planted mistakes
