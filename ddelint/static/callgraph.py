@@ -253,18 +253,29 @@ class CallGraph:
         found: set[Reached] = set()
         wanted = {attribute for attribute, _ in calls.held} | calls.own
         for place, cls in self._chain(owner):
-            for attribute, made in cls.held.items():
-                if attribute not in wanted or not self._is_ours(place[0], made.partition(".")[0]):
-                    continue
-                target = self._project.resolve(place[0], made)
-                if not isinstance(target, tuple) or not self._is_class(target):
-                    continue
-                module = self._project.is_module(*target) is True
-                for name, method in calls.held:
-                    if name == attribute and not (module and method in operators().regions["entry_methods"]):
-                        found |= self._method(target, method)
-                if attribute in calls.own and not module:
-                    found |= self._method(target, "__call__")
+            for attribute in sorted(wanted & cls.held.keys()):
+                for made in sorted(cls.held[attribute]):
+                    owned, _, method = made.partition(".")
+                    if owned != "self":
+                        found |= self._of_held(place[0], made, attribute, calls)
+                        continue
+                    makers = next((one for one in self._chain(owner) if method in one[1].methods), None)
+                    for name in sorted(makers[1].returned(method)) if makers is not None else ():
+                        found |= self._of_held(makers[0][0], name, attribute, calls) if makers is not None else set()
+        return found
+
+    def _of_held(self, path: str, made: str, attribute: str, calls: _Calls) -> set[Reached]:
+        """What is called of an attribute that `made(…)` gave."""
+        target = self._project.resolve(path, made) if self._is_ours(path, made.partition(".")[0]) else None
+        if not isinstance(target, tuple) or not self._is_class(target):
+            return set()
+        found: set[Reached] = set()
+        module = self._project.is_module(*target) is True
+        for name, method in calls.held:
+            if name == attribute and not (module and method in operators().regions["entry_methods"]):
+                found |= self._method(target, method)
+        if attribute in calls.own and not module:
+            found |= self._method(target, "__call__")
         return found
 
 

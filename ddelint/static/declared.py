@@ -49,12 +49,16 @@ class ClassOutline:
         return self._asks[method]
 
     @cached_property
-    def held(self) -> dict[str, str]:
-        """Attribute → the (dotted) name of what is called to make it: `self.matcher = Matcher()`."""
-        found: dict[str, str] = {}
+    def held(self) -> dict[str, frozenset[str]]:
+        """Attribute → the (dotted) names of what is called to make it: `self.matcher = Matcher()`."""
+        found: dict[str, set[str]] = {}
         for attribute, made in _HELD.findall(self._text):
-            found.setdefault(attribute, made)
-        return found
+            found.setdefault(attribute, set()).add(made)
+        return {attribute: frozenset(makers) for attribute, makers in found.items()}
+
+    def returned(self, method: str) -> frozenset[str]:
+        """The (dotted) names of what a method calls to make what it returns."""
+        return frozenset(name for line in _RETURNED.findall(self.methods[method]) for name in _MADE.findall(line))
 
 
 LONGEST_LIST = 10_000
@@ -70,6 +74,10 @@ _CLASS = re.compile(r"class[ \t]++(\w++)[ \t]*+(?:\(([^)]{0,4000}+)\)[ \t]*+)?+:
 _FUNCTION = re.compile(r"def[ \t]++(\w++)")
 _NEXT_STATEMENT = re.compile(r"\n[^\s#)\]}\"']")
 _HELD = re.compile(r"self\.(\w++)(?::[^=\n]{0,300}+| )(?<= )= ([\w.]++)\(")
+
+
+_RETURNED = re.compile(r"\breturn ([^\n]++)")
+_MADE = re.compile(r"(?<![\w.])([A-Za-z_][\w.]*+)\(")
 
 
 def _first_on_lines(pattern: re.Pattern[str], text: str) -> Iterator[tuple[str, re.Match[str]]]:

@@ -275,6 +275,7 @@ class Project:
         """What the classes of a file learn from their base classes, and the methods of other files they compile."""
         outline = self.outline(path)
         modules: dict[str, bool] = {}
+        entries = operators().regions["entry_methods"]
         own: set[str] = set()
         reached: set[Reached] = set()
         imports = outline is not None and self._imports_ours(path, outline)
@@ -287,6 +288,9 @@ class Project:
                     verdict = self.is_module(*found)
                     if verdict is not None:
                         modules[base] = verdict
+            verdict = self.is_module(path, name) if elsewhere else None
+            if verdict:  # an object of a module is called, whatever the method's name is
+                own |= {f"{name}.{method}" for method in entries & cls.methods.keys()}
             if (elsewhere or imports) and self.is_module(path, name) is not False:
                 mine, others = self.calls.of_class(path, name)
                 own |= mine

@@ -56,6 +56,9 @@ class Net(nn.Module):
         super().__init__()
         {held}
 
+    def chosen(self):
+        return torch.nn.Identity() if self.training else Matcher()
+
     def forward(self, x):
         {body}
         return x
@@ -77,6 +80,7 @@ class Net(nn.Module):
         ("from .helpers import Matcher", "pass", "x = Matcher.scale(x)", [SCALE]),
         ("from .helpers import Matcher", "self.m = Matcher()", "n = self.m.match(x)", [MATCH]),
         ("from .helpers import Matcher", "self.m: Matcher = Matcher()", "n = self.m(x)", [CALLED]),
+        ("from .helpers import Matcher", "self.m = self.chosen()", "n = self.m.match(x)", [MATCH]),
         ("from .helpers import Clip", "pass", "x = Clip.apply(x)", [CLIP]),
         ("from .helpers import pick", "pass", '"""Like `pick(x)`."""  # not pick(x)', []),
         ("from .helpers import pick, Matcher", "self.x = pick(torch.ones(3))", "x = x + 1", []),
@@ -104,6 +108,17 @@ def test_from_file_to_file(tree: Tree) -> None:
     tree.write("pkg/net.py", net)
     assert tree.check() == ["c.py:5 DDE201"]
     assert tree.check("pkg/net.py", "pkg/a.py", "pkg/c.py") == []
+
+
+def test_a_call_of_a_module(tree: Tree) -> None:
+    base = "from torch import nn\n\n\nclass Base(nn.Module):\n    pass\n\n\nclass Plain:\n    pass\n"
+    tree.write("pkg/base.py", base)
+    net = "import torch\nfrom .base import Base, Plain\n\n\nclass Net({base}):\n"
+    net += "    def __call__(self, x: torch.Tensor):\n        return x if x.any() else -x\n"
+    tree.write("pkg/net.py", net.format(base="Base"))
+    assert tree.check() == ["net.py:7 DDE105"]
+    tree.write("pkg/net.py", net.format(base="Plain"))
+    assert tree.check() == []
 
 
 def test_a_circle_of_files_keeps_nothing_compiled(tree: Tree) -> None:
