@@ -170,6 +170,8 @@ class Diagnostic:
     fix: Fix | None = None
     fixed: bool = False
     """Whether the fix has been written to disk."""
+    fix_pending: bool = False
+    """Whether there may be a fix that was not worked out, because there are too many: `--diff` and `--fix` do."""
     evidence: Evidence | None = None
     refused: tuple[Refusal, ...] = ()
     detail: str = ""

@@ -24,11 +24,14 @@ def with_offers(findings: Sequence[Diagnostic], run: Run) -> list[Diagnostic]:
 
     open_ = [d for d in findings if d.origin == ("static",) and d.fix is None and is_fixed_without_trace(d.code)]
     options = run.options
-    if not open_ or not options.suggest:
+    if not open_:
         return list(findings)
-    if len(open_) > OFFERED and not (options.fix or options.diff or options.patch):
+    many = len(open_) > OFFERED and not (options.fix or options.diff or options.patch)
+    if many and options.suggest:
         run.notes.append(f"{len(open_)} findings may have a fix that needs no trace: --diff shows, --fix writes them")
-        return list(findings)
+    if many or not options.suggest:
+        waiting = set(map(id, open_))
+        return [replace(finding, fix_pending=True) if id(finding) in waiting else finding for finding in findings]
     fixed = dict(zip(map(id, open_), offered(open_, run.sources, run), strict=True))
     return [fixed.get(id(finding), finding) for finding in findings]
 

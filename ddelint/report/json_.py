@@ -40,6 +40,7 @@ def finding(diagnostic: Diagnostic) -> dict[str, Any]:
         "end_location": _end(span),
         "url": url,
         "fix": _fix(diagnostic.fix) if diagnostic.fix is not None else None,
+        "fix_pending": diagnostic.fix_pending,
         "severity": diagnostic.severity.value,
         "origin": list(diagnostic.origin),
         "expression": diagnostic.expression,
