@@ -293,14 +293,39 @@ class Noise:
         if len(found) < 2:
             return torch.zeros(expected.shape, dtype=torch.float64)
         smooth = torch.stack(found[:-1]).amax(0)
-        jumps = found[-1] > _JUMP * smooth
-        return torch.where(jumps, 0.0, smooth)
+        # two draws may both leave a number where it is: numbers of its size, of the same tensor, move as much
+        usual = _usual(smooth, expected, ~(found[-1] > _JUMP * smooth))
+        jumps = found[-1] > _JUMP * smooth.maximum(usual)
+        return torch.where(jumps, 0.0, smooth.maximum(usual * _UNLUCKY))
 
 
 QUIET = Noise()
 """Where nobody knows."""
 _JUMP = 4.0
 """Times as steep on the smaller step as on the larger ones: no slope any more."""
+
+
+_UNLUCKY = 0.5
+"""Of what numbers of its size usually move, what a number is taken to move at least."""
+_SIZES = 3
+"""Powers of two that count as one size."""
+_FEW = 8
+"""Fewer numbers of one size are judged with those of the next: what is left where terms cancelled is small by chance."""
+
+
+def _usual(noise: torch.Tensor, values: torch.Tensor, telling: torch.Tensor) -> torch.Tensor:
+    """By element, the median of `noise` over the elements of the same size, as far as they are `telling`."""
+    sizes = torch.frexp(values.abs().to(torch.float64)).exponent.div(_SIZES, rounding_mode="floor")
+    sizes = torch.where(values == 0, torch.iinfo(sizes.dtype).min, sizes)
+    found, groups = torch.unique(sizes, return_inverse=True)
+    medians = torch.zeros(len(found), dtype=torch.float64)
+    for number, size in enumerate(found.tolist()):
+        members = noise[(groups == number) & telling]
+        if members.numel() < _FEW and size + 1 in found:
+            members = noise[(sizes >= size) & (sizes <= size + 1) & telling]
+        if members.numel():
+            medians[number] = members.median()
+    return medians[groups]
 
 
 def _numbers_of(value: Frozen) -> torch.Tensor | None:

@@ -107,7 +107,7 @@ class Witness:
             os._exit(1)
 
     def _moved_runs(self, number: int) -> Iterator[tuple[float, Sequence[Outcome]]]:
-        for pattern, part in ((1, 1), (2, 1), (3, _SMALLER)):
+        for pattern, part in ((1, 1), (2, 1), (3, 1), (4, _SMALLER)):
             move = _Move(pattern, part)
             with weighing(move.tensor):
                 calls = self._rerun(number, move.both)

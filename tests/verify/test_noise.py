@@ -1,0 +1,45 @@
+"""How far rounding may move a result, from a few moved runs: no element is judged by an unlucky draw."""
+
+from __future__ import annotations
+
+import torch
+
+from ddelint.verify.sameness import COMPILED, Freezer, Frozen, Noise, close
+
+EPS = float(torch.finfo(torch.float32).eps)
+AMOUNTS = (EPS * 256, EPS * 256, EPS * 256, EPS * 32)
+
+
+def noise_of(program: object, *inputs: torch.Tensor) -> Noise:
+    generator = torch.Generator().manual_seed(0)
+
+    def frozen(amount: float) -> Frozen:
+        moved = (x * (1 + amount * (torch.randint(0, 2, x.shape, generator=generator) * 2 - 1)) for x in inputs)
+        return Freezer().freeze(program(*moved))  # type: ignore[operator]
+
+    return Noise(tuple((amount, frozen(amount)) for amount in AMOUNTS))
+
+
+def test_another_order_of_many_sums_is_close() -> None:
+    generator = torch.Generator().manual_seed(1)
+    rows, weights = torch.randn(200_000, 64, generator=generator), torch.randn(64, generator=generator)
+    noise = noise_of(lambda x, w: (x * w).sum(1), rows, weights)
+    expected, got = (rows * weights).sum(1), (rows * weights).flip(1).cumsum(1)[:, -1]
+    assert bool((expected != got).any())
+    assert int((~close(expected, got, COMPILED, noise)).sum()) == 0
+
+
+def test_a_small_number_beside_large_ones_is_judged_by_its_own_size() -> None:
+    values = torch.full((64,), -1e9)
+    values[::16] = torch.tensor([0.5, 0.25, 0.125, 1.0])
+    noise = noise_of(lambda x: x * 1.0, values)
+    wrong = values.clone()
+    wrong[16] += 1e-3
+    assert (~close(values, wrong, COMPILED, noise)).nonzero().flatten().tolist() == [16]
+
+
+def test_what_jumps_says_nothing_about_rounding() -> None:
+    values = torch.linspace(-1, 1, 65)  # 0 in the middle, where the sign jumps
+    noise = noise_of(lambda x: torch.where(x + 1e-9 * torch.sign(x.sum()) > 0, 1.0, 0.0) + x * 0, values)
+    expected = torch.where(values > 0, 1.0, 0.0)
+    assert int((~close(expected, 1 - expected, COMPILED, noise)).sum()) == 65
