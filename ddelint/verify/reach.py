@@ -33,6 +33,7 @@ _LIBRARIES = tuple(
     {os.path.realpath(sysconfig.get_path(name)) + os.sep for name in ("purelib", "platlib", "stdlib", "platstdlib")}
 )
 _ABSENT = Constant("gone", None)
+_CONSTANTS = (bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device, Constant)
 _MODULE_TABLES = frozenset(("_parameters", "_buffers", "_modules"))
 
 
@@ -42,7 +43,7 @@ def is_users(filename: str) -> bool:
     return not provenance.is_plumbing(filename) and not os.path.realpath(filename).startswith(_LIBRARIES)
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Binding:
     """A place that holds a value: `global STATS`, `Model.seen`, `the default seen of forward`."""
 
@@ -50,77 +51,164 @@ class _Binding:
     holder: Any
     key: Any
     get: Callable[[], Any]
+    _memory: _Memory | None = None
+
+    def remembered(self) -> Frozen:
+        """What the place holds; the same object as the last time where nothing has changed since."""
+        value = _value(self)
+        if self._memory is None or not self._memory.holds(value):
+            self._memory = _Memory(value)
+        return self._memory.frozen
+
+
+class _Memory:
+    """A value, frozen, and what shows quickly that it is still the same: most of what a program reaches never changes,
+    and it is looked at around every call."""
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+        self.frozen = Freezer(modules=True).freeze(value)
+        self._checks = list(_checks(value, set()))
+
+    def holds(self, value: Any) -> bool:
+        """Whether `value` is what was frozen, unchanged."""
+        is_same = value is self._value or (type(value) is str and value == self._value)
+        return is_same and all(check() for check in self._checks)
+
+
+def _checks(value: Any, known: set[int]) -> Iterator[Callable[[], bool]]:
+    """What must hold for `value` to be unchanged, with all that it holds."""
+    if isinstance(value, _CONSTANTS) or id(value) in known:
+        return
+    known.add(id(value))
+    parts: list[Any] = []
+    if isinstance(value, torch.Tensor):
+        yield functools.partial(_is_as_saved, value, None if value.is_meta else value.detach().clone())
+    elif isinstance(value, (*_CONTAINERS, tuple)):
+        parts = _held(value)
+        yield functools.partial(_holds_the_same, _held, value, parts)
+    elif isinstance(value, torch.nn.Module) or _is_of_users_class(value):
+        parts = _attributes(value)
+        yield functools.partial(_holds_the_same, _attributes, value, parts)
+    elif not (isinstance(value, (type, ModuleType)) or callable(value)):
+        yield lambda: False  # a library's object: its contents say, each time
+    for part in parts:
+        yield from _checks(part, known)
+
+
+def _attributes(value: Any) -> list[Any]:
+    return [*itertools.chain(*attributes_of(value).items())]
+
+
+def _holds_the_same(contents: Callable[[Any], list[Any]], value: Any, held: list[Any]) -> bool:
+    return list(map(id, contents(value))) == list(map(id, held))
+
+
+def _is_as_saved(tensor: torch.Tensor, saved: torch.Tensor | None) -> bool:
+    # the version says little: the kernels of batch norm write to running statistics past it
+    same = saved is not None and (tensor.shape, tensor.dtype) == (saved.shape, saved.dtype)
+    return same and tensor.layout is torch.strided and torch.equal(tensor.detach(), saved)
 
 
 class Reached:
     """The bindings that a program reaches, found by a walk over its functions and classes."""
 
     def __init__(self, program: Any, module: torch.nn.Module | None) -> None:
-        self.bindings: list[_Binding] = []
-        self._seen: set[int] = set()
-        self._own = set(map(id, module.modules())) if module is not None else set()
+        walk = _Walk(_behind)
         if module is not None:
             for prefix, part in module.named_modules():
-                self._module(f"self.{prefix}." if prefix else "self.", part)
-        self._follow(program)
+                walk.module(f"self.{prefix}." if prefix else "self.", part)
+        walk.follow(program)
+        own = set(map(id, module.modules())) if module is not None else set()
+        self.bindings = [binding for binding in walk.bindings.values() if id(_value(binding)) not in own]
 
-    def frozen(self) -> dict[str, Frozen]:
-        """What each place holds."""
-        freezer = Freezer(modules=True)
-        return {binding.name: freezer.freeze(_value(binding)) for binding in self.bindings}
 
-    def _module(self, prefix: str, module: torch.nn.Module) -> None:
+def _behind(root: FunctionType | type) -> _Walk:
+    """What is reached from a function or a class, for as long as the process lives: instances come and go."""
+    walk = _walks.get(id(root))
+    if walk is None:
+        walk = _walks[id(root)] = _Walk(None)
+        walk.follow(root)
+    return walk
+
+
+_walks: dict[int, _Walk] = {}
+"""By the root's identity; a walk keeps what it has seen."""
+
+
+class _Walk:
+    """Follows the names that functions say, and collects what they stand for. `known` answers for functions and
+    classes that were followed before."""
+
+    def __init__(self, known: Callable[[Any], _Walk] | None) -> None:
+        self.bindings: dict[str, _Binding] = {}
+        self._known = known
+        self._seen: dict[int, Any] = {}
+        self._followed = 0
+
+    def module(self, prefix: str, module: torch.nn.Module) -> None:
+        """A part of the program's module: its attributes, and its class."""
         for name, value in list(vars(module).items()):
             if name not in _MODULE_TABLES and "_hooks" not in name and _is_state(value) and not _is_simple(value):
                 self._bind(f"{prefix}{name}", vars(module), name)
-        self._follow(type(module))
+        self.follow(type(module))
 
-    def _follow(self, value: Any) -> None:
-        if id(value) in self._seen or len(self._seen) > _MOST:
+    def follow(self, value: Any) -> None:
+        """Whatever `value` reaches, once."""
+        if id(value) in self._seen or self._followed > _MOST:
+            return
+        if self._known is not None and isinstance(value, (FunctionType, type)):
+            behind = self._known(value)
+            self._seen.update(behind._seen)
+            self.bindings = {**behind.bindings, **self.bindings}
             return
         if isinstance(value, MethodType):
-            self._follow(value.__func__)
-            self._follow(value.__self__)
+            self.follow(value.__func__)
+            self.follow(value.__self__)
             return
-        self._seen.add(id(value))
+        self._seen[id(value)] = value
+        self._followed += 1
         if isinstance(value, functools.partial):
             for part in (value.func, *value.args, *value.keywords.values()):
-                self._follow(part)
+                self.follow(part)
         elif hasattr(value, "cache_info") and hasattr(value, "__wrapped__"):
-            self._add(_Binding(f"the cache of {value.__wrapped__.__qualname__}", value, None, value.cache_info))
-            self._follow(value.__wrapped__)
+            self._add(
+                _Binding(f"the cache of {value.__wrapped__.__qualname__}", value, None, lambda: str(value.cache_info()))
+            )
+            self.follow(value.__wrapped__)
         elif isinstance(value, FunctionType):
             self._function(value)
         elif isinstance(value, (staticmethod, classmethod)):
-            self._follow(value.__func__)
+            self.follow(value.__func__)
         elif isinstance(value, property):
-            self._follow(value.fget)
+            self.follow(value.fget)
         elif isinstance(value, type):
             self._class(value)
         elif isinstance(value, torch.nn.Module) or _is_of_users_class(value):
-            self._follow(type(value))
+            self.follow(type(value))
             if not isinstance(value, torch.nn.Module):
-                self._follow(attributes_of(value))
+                for part in list(attributes_of(value).values()):
+                    self.follow(part)
         elif isinstance(value, (list, tuple, deque, dict)):
             for part in _parts(value)[:_MOST]:
-                self._follow(part)
+                self.follow(part)
 
     def _class(self, kind: type) -> None:
         for base in kind.__mro__:
             if base is not kind:
-                self._follow(base)
+                self.follow(base)
         if not _is_users_class(kind):
             return
         for name, value in list(vars(kind).items()):
             if _is_state(value) and not name.startswith("__"):
                 self._add(_Binding(f"class {kind.__qualname__}.{name}", kind, name, lambda k=kind, n=name: vars(k)[n]))  # type: ignore[misc]
-            self._follow(value)
+            self.follow(value)
 
     def _function(self, function: FunctionType) -> None:
         if not is_users(function.__code__.co_filename):
             wrapped = getattr(function, "__wrapped__", None)
             if wrapped is not None:  # a library's decorator around a function of the user's
-                self._follow(wrapped)
+                self.follow(wrapped)
             return
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
             with contextlib.suppress(ValueError):  # not filled yet
@@ -129,12 +217,12 @@ class Reached:
                     self._add(
                         _Binding(f"{name} in {function.__qualname__}", cell, None, lambda c=cell: c.cell_contents)  # type: ignore[misc]
                     )
-                self._follow(value)
+                self.follow(value)
         defaults = [*enumerate(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).items()]
         for key, value in defaults:
             if isinstance(value, _CONTAINERS) or _is_of_users_class(value):
                 self._bind(f"the default {key} of {function.__qualname__}", {key: value}, key)
-            self._follow(value)
+            self.follow(value)
         for name in _names(function.__code__):
             self._global(function.__globals__, name, _names(function.__code__))
 
@@ -144,40 +232,38 @@ class Reached:
         value = scope[name]
         if isinstance(value, ModuleType):
             if id(value) not in self._seen and is_users(getattr(value, "__file__", None) or "<none>"):
-                self._seen.add(id(value))
+                self._seen[id(value)] = value
                 for inner in names:
                     self._global(vars(value), inner, frozenset())
             return
         if _is_state(value):
             self._bind(f"global {name}", scope, name)
-        self._follow(value)
+        self.follow(value)
 
     def _bind(self, name: str, holder: dict[Any, Any], key: Any) -> None:
         self._add(_Binding(name, holder, key, lambda: holder.get(key, _ABSENT)))
         if key in holder:
-            self._follow(holder[key])
+            self.follow(holder[key])
 
     def _add(self, binding: _Binding) -> None:
-        value = _value(binding)
-        if id(value) not in self._own and not any(known.name == binding.name for known in self.bindings):
-            self.bindings.append(binding)
+        self.bindings.setdefault(binding.name, binding)
 
 
 class Watch:
     """What a program reaches before a call, and what of it the call changed."""
 
     def __init__(self, program: Any, module: torch.nn.Module | None) -> None:
-        self._reached = Reached(program, module)
-        self._before = self._reached.frozen()
+        self._bindings = Reached(program, module).bindings
+        self._before = [binding.remembered() for binding in self._bindings]
 
     def changes(self) -> dict[str, Frozen]:
         """Name of the place → what it holds now."""
-        after = self._reached.frozen()
-        return {
-            name: value
-            for name, value in after.items()
-            if name in self._before and next(differences(self._before[name], value), None) is not None
-        }
+        found = {}
+        for binding, before in zip(self._bindings, self._before):
+            after = binding.remembered()
+            if after is not before and next(differences(before, after), None) is not None:
+                found[binding.name] = after
+        return found
 
 
 class Rewinding:

@@ -310,7 +310,7 @@ _UNLUCKY = 0.5
 _SIZES = 3
 """Powers of two that count as one size."""
 _FEW = 8
-"""Fewer numbers of one size are judged with those of the next: what is left where terms cancelled is small by chance."""
+"""Fewer numbers of one size are judged with those of the next: what cancellation leaves is small by chance."""
 
 
 def _usual(noise: torch.Tensor, values: torch.Tensor, telling: torch.Tensor) -> torch.Tensor:
