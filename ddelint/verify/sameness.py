@@ -25,23 +25,24 @@ class Tolerance:
     """How far apart two floating-point numbers may be; bit-equal ones are never looked at twice.
 
     `ulps`: units in the last place of the expected number itself, element by element. `noise`: how often what the
-    original's own result moves by when its inputs move by a rounding error (see `witness`), element by element: where
-    large terms cancel, or many are summed, other orders of summation lose as much. Nothing else widens it: neither a
-    large number elsewhere in the tensor nor one among the arguments. `identity`: what isn't a value counts, too (the
-    device, the kind of sequence, whether a result is a view, whether it carries gradients). `signs`: 0.0 is not -0.0.
+    original's own result moves by when each of its numbers moves by a rounding error (see `witness`), element by
+    element: where large terms cancel, or many are summed, other orders of summation lose as much. Nothing else widens
+    it: neither a large number elsewhere in the tensor nor one among the arguments. `identity`: what isn't a value
+    counts, too (the device, the kind of sequence, whether a result is a view, whether it carries gradients). `signs`:
+    0.0 is not -0.0.
     """
 
     ulps: float = 8.0
-    noise: float = 64.0
+    noise: float = 16.0
     identity: bool = True
     signs: bool = True
 
 
 EXACT = Tolerance()
 """Eager against eager."""
-REORDERED = Tolerance(ulps=16.0, noise=128.0, signs=False)
+REORDERED = Tolerance(ulps=16.0, noise=32.0, signs=False)
 """The path that tracing picks against the original: one sum may stand for many, or another order be taken."""
-COMPILED = Tolerance(ulps=64.0, noise=256.0, identity=False, signs=False)
+COMPILED = Tolerance(ulps=64.0, noise=64.0, identity=False, signs=False)
 """Compiled against eager: fused kernels round elsewhere. Inductor's vectorized elementary functions (SLEEF, its own
 polynomials for erf and tanh) are documented to a few units in the last place each, and a kernel chains many."""
 

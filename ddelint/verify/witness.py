@@ -1,10 +1,12 @@
-"""The original once more on inputs that are moved by a little: how far rounding alone may move its results.
+"""The original once more, its numbers moved by a little: how far rounding alone may move its results.
 
 A sum taken in another order loses digits where large terms cancel. How many follows from no number in sight, neither
-the result nor the arguments; it follows from how the result moves when each input moves by a known relative amount, the
-condition of the computation (N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2002, ch. 1.6). Few results
-need that, so it is asked for when two of them differ. By then the rewritten program has taken the original's place in
-the process; so a fork from before keeps the original.
+the result nor the arguments; it follows from how the result moves when each input, and what each operator gives, moves
+by a known relative amount: the condition of the computation (N. J. Higham, Accuracy and Stability of Numerical
+Algorithms, 2002, ch. 1.6), measured as in Monte Carlo arithmetic (D. S. Parker, 1997). Inputs alone would not do: a
+gradient that is zero for every input consists of rounding errors and nothing else. Few results need that, so it is
+asked for when two of them differ. By then the rewritten program has taken the original's place in the process; so a
+fork from before keeps the original.
 """
 
 from __future__ import annotations
@@ -14,15 +16,19 @@ import os
 import pickle
 import signal
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from multiprocessing.connection import Connection, Pipe
+from typing import Any, TypeGuard
 
 import torch
 from torch.utils import _pytree as pytree
 
+from ddelint.trace import torch_internals
 from ddelint.trace.entry import Arguments, Entry
 from ddelint.verify.calls import Outcome, module_of, weighing
 from ddelint.verify.inputs import Sample, is_ordinary
+from ddelint.verify.sameness import storage_address
 
 Moved = Sequence[tuple[float, Sequence[Outcome]]]
 """(relative amount, the calls on inputs moved by it); see sameness.Noise for their order."""
@@ -33,6 +39,8 @@ _ROUNDING_ERRORS, _LARGEST = 256, 1 / 64
 """So many make one step, far above the grid of floating-point numbers; and up to where a result is nearly linear."""
 _SMALLER = 8
 """How much smaller the last step is."""
+_PATTERNS = ((1, 1), (2, 1), (3, 1), (4, _SMALLER))
+"""(seed of the signs, how much smaller the step is) of each run."""
 _IN_VAIN = 6
 """Answers that did not help, after which none is asked for: the program is another one."""
 _SECONDS = 10.0
@@ -102,14 +110,22 @@ class Witness:
             torch.set_num_threads(1)  # a pool of threads does not survive a fork
             while True:
                 number = int(connection.recv_bytes())
-                connection.send_bytes(pickle.dumps(list(self._moved_runs(number))))
+                connection.send_bytes(pickle.dumps(self._moved_runs(number)))
         except BaseException:  # whatever it is, the parent goes on without an answer
             os._exit(1)
 
-    def _moved_runs(self, number: int) -> Iterator[tuple[float, Sequence[Outcome]]]:
-        for pattern, part in ((1, 1), (2, 1), (3, 1), (4, _SMALLER)):
+    def _moved_runs(self, number: int) -> Moved:
+        """With what operators give moved, too; where the program does not take that, with its inputs moved alone."""
+        for operators in (True, False):
+            runs = list(self._runs(number, operators))
+            if len(runs) == len(_PATTERNS):
+                return runs
+        return ()
+
+    def _runs(self, number: int, operators: bool) -> Iterator[tuple[float, Sequence[Outcome]]]:
+        for pattern, part in _PATTERNS:
             move = _Move(pattern, part)
-            with weighing(move.tensor):
+            with weighing(move.tensor), move.operators() if operators else contextlib.nullcontext():
                 calls = self._rerun(number, move.both)
             if calls is None or not all(call.returned for call in calls):
                 return
@@ -123,6 +139,10 @@ def _coarsest(entry: Entry, sample: Sample) -> float:
     tensors += [leaf for leaf in pytree.tree_leaves(sample.make()) if isinstance(leaf, torch.Tensor)]
     found = [float(torch.finfo(tensor.dtype).eps) for tensor in tensors if tensor.is_floating_point()]
     return max(found, default=float(torch.finfo(torch.float32).eps))
+
+
+def _is_tensor(value: object) -> TypeGuard[torch.Tensor]:
+    return isinstance(value, torch.Tensor)
 
 
 class _Move:
@@ -159,6 +179,27 @@ class _Move:
             return tuple(args), dict(kwargs)
 
         return replace(sample, make=make)
+
+    def operators(self) -> AbstractContextManager[object]:
+        """Within, what each operator gives is moved: in the forward pass and the backward."""
+        move = self
+
+        class Moving(torch_internals.dispatch_mode()):  # type: ignore[misc]
+            def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+                given = func(*args, **(kwargs or {}))
+                known = {storage_address(leaf) for leaf in pytree.tree_leaves((args, kwargs)) if _is_tensor(leaf)}
+                return pytree.tree_map(lambda value: move._rounded(value, known), given)
+
+        return Moving()
+
+    def _rounded(self, value: object, known: set[int | None]) -> object:
+        """What an operator gave, as another rounding might have given it; what is a view of an argument is no news."""
+        if not _is_tensor(value) or not is_ordinary(value) or not value.is_floating_point():
+            return value
+        if not self.amount or storage_address(value) in known:
+            return value
+        # whole numbers are counts, indices, switches: no rounding makes another of them
+        return torch.where(value == value.round(), value, self.tensor(value))
 
     def _moved(self, leaf: object) -> object:
         if not isinstance(leaf, torch.Tensor) or not is_ordinary(leaf) or not leaf.is_floating_point():
