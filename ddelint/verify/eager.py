@@ -565,12 +565,13 @@ def mismatches(
     for number, (expected, got) in enumerate(zip(reference.calls, outcomes)):
         label = sample.label + ("", ", second call", f", then {reference.before}")[number]
         found = list(_call_mismatches(expected, got, where, tolerance, label, sample.declared))
-        if reference.witness is not None and any(mismatch.aspect in _NUMERIC for mismatch in found):
-            answers = reference.witness.moved(reference.number)
-            moved = tuple((amount, calls[number]) for amount, calls in answers if number < len(calls))
-            if moved:
+        if reference.witness is not None and _is_numeric(found):
+            for answers in reference.witness.moved(reference.number):
+                moved = tuple((amount, calls[number]) for amount, calls in answers if number < len(calls))
                 found = list(_call_mismatches(expected, got, where, tolerance, label, sample.declared, moved))
-                reference.witness.judged(wrong=any(mismatch.aspect in _NUMERIC for mismatch in found))
+                if not _is_numeric(found):
+                    break
+            reference.witness.judged(wrong=_is_numeric(found))
         yield from (replace(mismatch, narrower=True) for mismatch in found) if sample.mode else found
         if any(mismatch.aspect != _RANDOM for mismatch in found):
             return
@@ -583,6 +584,12 @@ MEETING = "meeting"
 """The aspect in which the sides of a decision differ where they meet, whatever comes of it later."""
 _NUMERIC = ("value", "mutation", "gradient")
 """Aspects in which results may differ by rounding."""
+
+
+def _is_numeric(found: Sequence[Mismatch]) -> bool:
+    return any(mismatch.aspect in _NUMERIC for mismatch in found)
+
+
 MovedCall = Sequence[tuple[float, Outcome]]
 """One call of `witness.Moved`."""
 
@@ -696,6 +703,7 @@ def gradient_differences(
                 yield Difference("gradient", name, *(texts if second is None else texts[::-1]))
             continue
         noise = _noise(moved, lambda call, name=name: (call.gradients or {}).get(name))  # type: ignore[misc]
+        noise = replace(noise, kinks=True)
         for found in differences(first, second, tolerance, noise=noise):
             yield Difference("gradient", name, f"of {name}: {found.expected}", f"of {name}: {found.got}")
 

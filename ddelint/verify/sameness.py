@@ -7,7 +7,7 @@ import itertools
 import math
 from collections import deque
 from collections.abc import Iterator, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -268,36 +268,43 @@ class Noise:
     """How far rounding may move a result: what it became on inputs that were moved by known relative amounts.
 
     Each of `moved` is (relative amount, the result then). The last amount is a fraction of the others: where a result
-    moves as far all the same, it jumps (a tie is broken, an index differs), which says nothing about rounding.
+    moves as far all the same, it jumps (a tie is broken, an index differs), which says nothing about rounding; but
+    numbers of its size do.
     """
 
     moved: tuple[tuple[float, Frozen], ...] = ()
+    kinks: bool = False
+    """Whether a number that jumps may be any that it jumps to: a gradient has no value where a function has a kink, and
+    is nothing but rounding errors where it is zero by symmetry."""
 
     def part(self, of: Container, number: int) -> Noise:
         """That of one part of a container; none where the results are not built alike."""
-        return Noise(
-            tuple(
+        return replace(
+            self,
+            moved=tuple(
                 (amount, other.parts[number])
                 for amount, other in self.moved
                 if isinstance(other, Container) and other.keys == of.keys
-            )
+            ),
         )
 
-    def of(self, expected: torch.Tensor) -> torch.Tensor:
-        """By element (float64): how many times as much as its inputs, relatively, a number moves in absolute terms."""
-        found = []
-        for amount, other in self.moved:
+    def allowed(self, expected: torch.Tensor, rounding: float) -> torch.Tensor:
+        """By element (float64): how far off a number may be where each of its inputs is by `rounding`, relatively."""
+        moves = []
+        for _, other in self.moved:
             values = _numbers_of(other)
             if values is None or values.shape != expected.shape:
                 return torch.zeros(expected.shape, dtype=torch.float64)
-            found.append(((values.to(expected.dtype) - expected).abs() / amount).nan_to_num(0.0, 0.0, 0.0))
-        if len(found) < 2:
+            moves.append((values.to(expected.dtype) - expected).abs().nan_to_num(0.0, 0.0, 0.0))
+        if len(moves) < 2:
             return torch.zeros(expected.shape, dtype=torch.float64)
-        smooth = torch.stack(found[:-1]).amax(0)
+        slopes = [move / amount for move, (amount, _) in zip(moves, self.moved)]
+        smooth = torch.stack(slopes[:-1]).amax(0)
         # two draws may both leave a number where it is: numbers of its size, of the same tensor, move as much
-        usual = _usual(smooth, expected, ~(found[-1] > _JUMP * smooth))
-        jumps = found[-1] > _JUMP * smooth.maximum(usual)
-        return torch.where(jumps, 0.0, smooth.maximum(usual * _UNLUCKY))
+        usual = _usual(smooth, expected, ~(slopes[-1] > _JUMP * smooth))
+        jumps = slopes[-1] > _JUMP * smooth.maximum(usual)
+        slope = torch.where(jumps, 0.0, smooth).maximum(usual * _UNLUCKY)
+        return (slope * rounding).maximum(_farthest(torch.stack(moves).amax(0), expected, jumps) * self.kinks)
 
 
 QUIET = Noise()
@@ -306,12 +313,24 @@ _JUMP = 4.0
 """Times as steep on the smaller step as on the larger ones: no slope any more."""
 
 
+_KINK = 8.0
+"""Of the farthest that a gradient was seen to jump, as far as it may be off."""
+_MANY = 0.2
+"""The share of a tensor that jumps, above which all of it does."""
 _UNLUCKY = 0.5
 """Of what numbers of its size usually move, what a number is taken to move at least."""
 _SIZES = 3
 """Powers of two that count as one size."""
 _FEW = 8
 """Fewer numbers of one size are judged with those of the next: what cancellation leaves is small by chance."""
+
+
+def _farthest(moves: torch.Tensor, values: torch.Tensor, jumps: torch.Tensor) -> torch.Tensor:
+    """By element, how far off it may be where it jumps; where many do, the others only seem not to."""
+    most = moves * jumps
+    if float(jumps.double().mean()) > _MANY:
+        most = most.maximum(_usual(moves, values, jumps))
+    return most * _KINK
 
 
 def _usual(noise: torch.Tensor, values: torch.Tensor, telling: torch.Tensor) -> torch.Tensor:
@@ -486,7 +505,7 @@ def close(
     # what was computed in single precision may be handed on in double
     eps = precision.eps if precision.bits < 64 or not _holds_single_precision(one) else torch.finfo(torch.float32).eps
     allowed = tolerance.ulps * eps * (one.abs() + precision.tiny)
-    allowed = allowed + tolerance.noise * eps * noise.of(one)
+    allowed = allowed + noise.allowed(one, tolerance.noise * eps)
     both_finite = one.isfinite() & other.isfinite()
     return same | (both_finite & ((one - other).abs() <= allowed))
 

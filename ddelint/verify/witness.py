@@ -14,10 +14,12 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
+import random
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import cache
 from multiprocessing.connection import Connection, Pipe
 from typing import Any, TypeGuard
 
@@ -39,8 +41,10 @@ _ROUNDING_ERRORS, _LARGEST = 256, 1 / 64
 """So many make one step, far above the grid of floating-point numbers; and up to where a result is nearly linear."""
 _SMALLER = 8
 """How much smaller the last step is."""
-_PATTERNS = ((1, 1), (2, 1), (3, 1), (4, _SMALLER))
+_PATTERNS = ((1, 1), (2, 1), (3, _SMALLER))
 """(seed of the signs, how much smaller the step is) of each run."""
+_WITHIN = 4
+"""Where only inputs move, a result is taken to move so much more by what is rounded within."""
 _IN_VAIN = 6
 """Answers that did not help, after which none is asked for: the program is another one."""
 _SECONDS = 10.0
@@ -52,7 +56,7 @@ class Witness:
 
     def __init__(self, rerun: Rerun) -> None:
         self._rerun = rerun
-        self._answers: dict[int, Moved] = {}
+        self._answers: dict[tuple[int, bool], Moved] = {}
         self._in_vain = 0
         self._child = 0
         self._connection: Connection | None = None
@@ -72,21 +76,24 @@ class Witness:
         finally:
             self._end()
 
-    def moved(self, number: int) -> Moved:
-        """The original on reference `number`, its inputs moved; empty where nothing is known."""
-        if number not in self._answers:
-            self._answers[number] = self._asked(number) if self._in_vain < _IN_VAIN else ()
-        return self._answers[number]
+    def moved(self, number: int) -> Iterator[Moved]:
+        """The original on reference `number`, its inputs moved; and at more expense, what its operators give, too."""
+        for operators in (False, True):
+            key = number, operators
+            if key not in self._answers:
+                self._answers[key] = self._asked(*key) if self._in_vain < _IN_VAIN else ()
+            if self._answers[key]:
+                yield self._answers[key]
 
     def judged(self, *, wrong: bool) -> None:
         """Whether two results are different for all that it said."""
         self._in_vain += wrong
 
-    def _asked(self, number: int) -> Moved:
+    def _asked(self, number: int, operators: bool) -> Moved:
         if self._connection is None:
             return ()
         try:
-            self._connection.send_bytes(str(number).encode())
+            self._connection.send((number, operators))
             if self._connection.poll(_SECONDS):
                 answer: Moved = pickle.loads(self._connection.recv_bytes())
                 return answer
@@ -109,27 +116,20 @@ class Witness:
         try:
             torch.set_num_threads(1)  # a pool of threads does not survive a fork
             while True:
-                number = int(connection.recv_bytes())
-                connection.send_bytes(pickle.dumps(self._moved_runs(number)))
+                connection.send_bytes(pickle.dumps(self._moved_runs(*connection.recv())))
         except BaseException:  # whatever it is, the parent goes on without an answer
             os._exit(1)
 
-    def _moved_runs(self, number: int) -> Moved:
-        """With what operators give moved, too; where the program does not take that, with its inputs moved alone."""
-        for operators in (True, False):
-            runs = list(self._runs(number, operators))
-            if len(runs) == len(_PATTERNS):
-                return runs
-        return ()
-
-    def _runs(self, number: int, operators: bool) -> Iterator[tuple[float, Sequence[Outcome]]]:
+    def _moved_runs(self, number: int, operators: bool) -> Moved:
+        runs = []
         for pattern, part in _PATTERNS:
             move = _Move(pattern, part)
             with weighing(move.tensor), move.operators() if operators else contextlib.nullcontext():
                 calls = self._rerun(number, move.both)
             if calls is None or not all(call.returned for call in calls):
-                return
-            yield move.amount, calls
+                return ()
+            runs.append((move.amount if operators else move.amount / _WITHIN, calls))
+        return runs
 
 
 def _coarsest(entry: Entry, sample: Sample) -> float:
@@ -151,7 +151,7 @@ class _Move:
     def __init__(self, pattern: int, part: int) -> None:
         self.amount = 0.0
         self._part = part
-        self._generator = torch.Generator().manual_seed(pattern)
+        self._order = random.Random(pattern)
 
     def both(self, entry: Entry, sample: Sample) -> tuple[Entry, Sample]:
         """Parameters, buffers and arguments moved, by what their precision allows."""
@@ -215,5 +215,19 @@ class _Move:
                 tensor.data.mul_(self._factors(tensor))
 
     def _factors(self, tensor: torch.Tensor) -> torch.Tensor:
-        signs = torch.randint(0, 2, tensor.shape, generator=self._generator) * 2 - 1
-        return (1 + signs * self.amount).to(tensor.dtype)
+        count = tensor.numel()
+        if count > _SIGNS // 2:
+            signs = _signs().repeat(count // _SIGNS + 2)
+        else:
+            signs = _signs()
+        start = self._order.randrange(_SIGNS // 2)
+        return (1 + signs[start : start + count].reshape(tensor.shape) * self.amount).to(tensor.dtype)
+
+
+_SIGNS = 1 << 16
+
+
+@cache
+def _signs() -> torch.Tensor:
+    """As many times +1 or -1; where a tensor begins among them is drawn, which is cheaper than to draw each."""
+    return torch.randint(0, 2, (_SIGNS,), generator=torch.Generator().manual_seed(0), dtype=torch.float64) * 2 - 1
