@@ -81,6 +81,19 @@ class Remedy:
 
 
 @dataclass(frozen=True, slots=True)
+class GpuParity:
+    """Unbacked against backed in the code that Inductor writes for a GPU; made, not run."""
+
+    target: str
+    """`sm_90`."""
+    changed: int = 0
+    lines: int = 0
+    divergences: tuple[Divergence, ...] = ()
+    remedies: tuple[Remedy, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Parity:
     """Unbacked against backed: the code that Inductor writes, and the time that it takes."""
 
@@ -99,6 +112,8 @@ class Parity:
     unbacked_milliseconds: float | None = None
     function: Span | None = None
     """Where the program that was compiled is defined: its first line."""
+    on_gpu: GpuParity | None = None
+    """The same in the code for a GPU, where that was made without one."""
     notes: tuple[str, ...] = ()
     failure: EntryFailure | None = None
 

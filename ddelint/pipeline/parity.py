@@ -15,7 +15,7 @@ from ddelint.diagnostics import Applicability, Claim, Diagnostic, Evidence, Fix,
 from ddelint.measurements import GAP, Parity
 from ddelint.options import CheckOptions
 from ddelint.pipeline.gathering import Run
-from ddelint.report.measurements import divergence_words, remedy_words
+from ddelint.report.measurements import divergence_words, gpu_parity_words, remedy_words
 from ddelint.sites import Site, locate, site_of
 from ddelint.source import SourceFile
 
@@ -95,7 +95,7 @@ def _finding(parity: Parity, part: _Part, site: Site) -> Diagnostic:
         part.size,
         asks=("inductor",),
         evidence=Evidence(parity=parity.ratio, devices=(parity.device,)),
-        detail=f"unbacked takes {measured}",
+        detail=f"unbacked takes {measured}" + (f"; {gpu_parity_words(parity.on_gpu)}" if parity.on_gpu else ""),
     )
 
 

@@ -32,13 +32,20 @@ def level(gpu: GpuEvidence) -> str:
 def counts(gpu: GpuEvidence) -> str:
     """What one call costs, before and after: `launches 6 (before 4)`; empty where nothing was counted."""
     words = []
-    for name, attribute in (("launches", "launches"), ("library calls", "library_calls"), ("host reads", "host_reads")):
+    for one, many, attribute in _COUNTED:
         now = getattr(gpu, attribute)
         if now is None:
             continue
         before = getattr(gpu.before, attribute) if gpu.before is not None else None
-        words.append(f"{now} {name}" + (f" (before {before})" if before is not None else ""))
+        words.append(f"{now} {one if now == 1 else many}" + (f" (before {before})" if before is not None else ""))
     return ", ".join(words)
+
+
+_COUNTED = (
+    ("launch", "launches", "launches"),
+    ("library call", "library calls", "library_calls"),
+    ("host read", "host reads", "host_reads"),
+)
 
 
 def details(gpu: GpuEvidence) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ddelint.measurements import EAGER, ORIGINAL, Arm, Benchmark, Divergence, Parity, Remedy
+from ddelint.measurements import EAGER, ORIGINAL, Arm, Benchmark, Divergence, GpuParity, Parity, Remedy
 from ddelint.report.style import Style, width_of, words
 from ddelint.wire import to_wire
 
@@ -31,7 +31,40 @@ def render_benchmark(benchmark: Benchmark, style: Style) -> Iterator[str]:
 
 
 def render_parity(parity: Parity, style: Style) -> Iterator[str]:
-    """Whether unbacked dimensions cost anything, what was decided otherwise, and what settles it."""
+    """Whether unbacked dimensions cost anything, what was decided otherwise, and what settles it; then for a GPU."""
+    yield from _on_cpu(parity, style)
+    if parity.on_gpu is not None:
+        yield from _on_gpu(parity.on_gpu, parity, style)
+
+
+def gpu_parity_words(found: GpuParity) -> str:
+    """`GPU code for sm_90: 12 lines differ from backed (indexing width), not run`."""
+    if not found.changed:
+        return f"GPU code for {found.target}: unbacked has that of backed, not run"
+    decisions = ", ".join(divergence.decision for divergence in found.divergences)
+    return (
+        f"GPU code for {found.target}: {found.changed} lines differ from backed ({decisions or 'only moved'}), not run"
+    )
+
+
+def _on_gpu(found: GpuParity, parity: Parity, style: Style) -> Iterator[str]:
+    for note in found.notes:
+        yield f"  parity, GPU code for {found.target}: {note}"
+    if found.notes:
+        return
+    yield f"  parity, {gpu_parity_words(found)}"
+    yield from _divergences(found.divergences, style)
+    for remedy in found.remedies:
+        yield from (f"    {line}" for line in words(f"with {remedy_words(remedy, parity)}", style.width - 6))
+
+
+def _divergences(divergences: Sequence[Divergence], style: Style) -> Iterator[str]:
+    for divergence in divergences:
+        for number, line in enumerate(words(divergence_words(divergence), style.width - 6)):
+            yield f"    {'· ' if number == 0 else '  '}{line}"
+
+
+def _on_cpu(parity: Parity, style: Style) -> Iterator[str]:
     room = style.width - 6
     for note in parity.notes:
         yield f"  {note}"
@@ -48,9 +81,7 @@ def render_parity(parity: Parity, style: Style) -> Iterator[str]:
         times = _time(parity.unbacked_milliseconds), _time(parity.backed_milliseconds)
         said += f", {parity.ratio:.2f}x the time ({times[0]} to {times[1]})"
     yield style.paint(said, "warning") if parity.slower else said
-    for divergence in parity.divergences:
-        for number, line in enumerate(words(divergence_words(divergence), room)):
-            yield f"    {'· ' if number == 0 else '  '}{line}"
+    yield from _divergences(parity.divergences, style)
     for remedy in parity.remedies:
         yield from (f"    {line}" for line in words(f"with {remedy_words(remedy, parity)}", room))
 

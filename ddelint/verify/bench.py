@@ -80,6 +80,7 @@ def measure_program(
     compared: Parity | None = None
     if parity and which == FIXED and perf_counter() - started < _SHARE * options.timeout:
         compared = parities.compare_parity(setting, reference, options, timed=True)
+        compared = replace(compared, on_gpu=parities.on_gpu(setting, options))
     return replace(about, arms=tuple(runner.arm for runner in runners), parity=compared)
 
 
@@ -93,6 +94,7 @@ def compare_sizes(original: Entry, rewritten: Callable[[], Entry], options: Sess
     state = _state(original)
     setting = Setting(rewritten(), seed, state, device)
     parity = parities.compare_parity(setting, reference, options, timed=timed)
+    parity = replace(parity, on_gpu=parities.on_gpu(setting, options))
     return replace(parity, notes=(*parity.notes, f"cuda not run: {reason}")) if reason else parity
 
 

@@ -7,20 +7,22 @@ How long that takes to run is measured where it differs and somebody asks.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import torch
 
 from ddelint.diagnostics import Span
-from ddelint.measurements import BACKED, FIXED, FULLGRAPH, Parity, Remedy
+from ddelint.gpus import DEFAULT, Gpu, gpu_of
+from ddelint.measurements import BACKED, FIXED, FULLGRAPH, GpuParity, Parity, Remedy
 from ddelint.protocol import SessionOptions
-from ddelint.trace import torch_internals
+from ddelint.trace import gpu_internals, torch_internals
 from ddelint.verify import failures
 from ddelint.verify.arms import Marks, Runner, Setting, measure, named
 from ddelint.verify.eager import Reference
-from ddelint.verify.generated_code import difference
+from ddelint.verify.generated_code import Difference, difference
+from ddelint.verify.gpu import Collector
 from ddelint.verify.inputs import fresh
 
 _HINT, _BOUND, _BOTH = "hint", "bound", "hint and bound"
@@ -43,27 +45,81 @@ def compare_parity(setting: Setting, reference: Reference, options: SessionOptio
     parity = Parity(places, setting.device, hints=plain.hints, function=_function(setting))
     backed_marks = replace(plain, unbacked=False, hints={}, bounds={})
     try:
-        backed, unbacked = written(setting, backed_marks), written(setting, plain)
-        found = difference(backed, unbacked)
+        found, tried = _looked_at(setting, plain, backed_marks, lambda marks: written(setting, marks))
         parity = replace(parity, changed=found.changed, lines=found.lines, divergences=found.divergences)
-        tried: list[tuple[Remedy, Marks]] = []
-        if any(divergence.closes for divergence in found.divergences):
-            for name, marks in _remedies(setting, plain, {d.closes for d in found.divergences}):
-                left = difference(backed, written(setting, marks))
-                remedy = Remedy(
-                    name,
-                    left.changed,
-                    left.divergences,
-                    values={k: v for k, v in marks.hints.items() if k not in plain.hints},
-                    bounds={k: v for k, v in marks.bounds.items() if k not in plain.bounds},
-                )
-                tried.append((remedy, marks))
         parity = replace(parity, remedies=tuple(remedy for remedy, _ in tried))
         if timed and found.changed:
             parity = _timed(parity, setting, reference, backed_marks, plain, tried)
     except (Exception, SystemExit) as error:
         return replace(parity, notes=(*parity.notes, f"parity not compared: {failures.summary(error)}"))
     return parity
+
+
+Write = Callable[[Marks], list[str]]
+"""What gives the code that Inductor writes under some marks."""
+
+
+def _looked_at(
+    setting: Setting, plain: Marks, backed_marks: Marks, write: Write
+) -> tuple[Difference, list[tuple[Remedy, Marks]]]:
+    """How the code of unbacked differs from that of backed, and what each remedy leaves of it."""
+    backed = write(backed_marks)
+    found = difference(backed, write(plain))
+    tried: list[tuple[Remedy, Marks]] = []
+    if any(divergence.closes for divergence in found.divergences):
+        for name, marks in _remedies(setting, plain, {d.closes for d in found.divergences}):
+            left = difference(backed, write(marks))
+            remedy = Remedy(
+                name,
+                left.changed,
+                left.divergences,
+                values={k: v for k, v in marks.hints.items() if k not in plain.hints},
+                bounds={k: v for k, v in marks.bounds.items() if k not in plain.bounds},
+            )
+            tried.append((remedy, marks))
+    return found, tried
+
+
+def on_gpu(setting: Setting, options: SessionOptions) -> GpuParity | None:
+    """The same in the code for a GPU that is only described; None where nobody asks, or nothing is unbacked.
+
+    What the assembler made of it is compared, too.
+    """
+    if not (options.gpu or (options.device == "cuda" and setting.device == "cpu")):
+        return None
+    plain = marks_of(setting)
+    if not plain.dimensions:
+        return None
+    gpu = gpu_of(options.gpu or DEFAULT)
+    reason = gpu_internals.missing()
+    if reason:
+        return GpuParity(gpu.target, notes=(f"not compared: {reason}",))
+    try:
+        found, tried = _looked_at(
+            setting,
+            plain,
+            replace(plain, unbacked=False, hints={}, bounds={}),
+            lambda marks: _written_for(setting, marks, gpu),
+        )
+    except (Exception, SystemExit) as error:
+        return GpuParity(gpu.target, notes=(f"not compared: {failures.summary(error)}",))
+    return GpuParity(gpu.target, found.changed, found.lines, found.divergences, tuple(remedy for remedy, _ in tried))
+
+
+def _written_for(setting: Setting, marks: Marks, gpu: Gpu) -> list[str]:
+    """The code for a GPU, and what the assembler says of its kernels, as lines that can be compared."""
+    collector = Collector(gpu, interpreted=False)
+    program = setting.program()
+    args, kwargs = setting.arguments(setting.seed, marks)
+    with torch_internals.compile_settings(recompiles=8), setting.entry.surroundings():
+        backend = gpu_internals.Backend(gpu, collector, runs=False)
+        torch.compile(program, fullgraph=True, backend=backend)(*args, **kwargs)
+    machine = [
+        f"machine code: {kernel.registers} registers, {kernel.spilled} bytes spilled, {kernel.shared} bytes shared, "
+        f"{kernel.warps} warps, {kernel.vector} bits at once"
+        for kernel in collector.assembled.values()
+    ]
+    return [*(code for code, _ in collector.codes), "\n".join(machine)]
 
 
 def marks_of(setting: Setting) -> Marks:

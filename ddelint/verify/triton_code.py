@@ -27,6 +27,9 @@ _BLOCKS = ("XBLOCK", "YBLOCK", "ZBLOCK", "R0_BLOCK", "R1_BLOCK")
 _PROGRAMS = 48
 """Blocks of one launch that the interpreter is asked to run; larger launches get larger blocks."""
 _LARGEST = 1 << 16
+_PLAIN_GRIDS = ("Grid1D", "Grid2D", "Grid3D", "Grid2DWithYZOverflow")
+_UNMASKED = re.compile(r"^\s*([xyz]|r\d_)mask = tl\.full\(", re.MULTILINE)
+"""The mask that Inductor writes where its blocks divide what there is."""
 
 
 _ACCESS = re.compile(r"(?:ld|st)\.global[\w.:]*?(?:\.v(\d))?\.[bfus](\d+)")
@@ -63,7 +66,6 @@ class Launched:
     launches: int = 0
     read: int = 0
     written: int = 0
-    operations: int = 0
     configurations: set[str] = field(default_factory=set)
 
 
@@ -211,7 +213,6 @@ class Interpreter:
     def __init__(self) -> None:
         self._functions: dict[int, Any] = {}
         self._memory = Memory([])
-        self._operations = 0
 
     def launch(self, autotuner: Any, args: tuple[Any, ...], number: int, done: Launched) -> None:
         """One launch; `number` of them have been before, which decides on the block sizes."""
@@ -225,9 +226,10 @@ class Interpreter:
         }
         scalars = {name: value for name, value in given.items() if isinstance(value, (int, float))}
         meta = autotuner.inductor_meta
-        blocks, grid = _fitting(meta, blocks, {**constants, **scalars}, number)
+        unmasked = frozenset(f"{name.upper()}BLOCK" for name in _UNMASKED.findall(str(getattr(function, "src", ""))))
+        blocks, grid = _fitting(meta, blocks, {**constants, **scalars}, unmasked, number)
         tensors = [value for value in given.values() if isinstance(value, torch.Tensor)]
-        self._memory, self._operations = Memory(tensors), 0
+        self._memory = Memory(tensors)
         extra = set(meta.get("extra_launcher_args", ()))
         passed = {name: value for name, value in {**constants, **given, **blocks}.items() if name not in extra}
         for name in ("num_warps", "num_stages"):
@@ -242,7 +244,6 @@ class Interpreter:
         done.launches += 1
         done.read += read
         done.written += written
-        done.operations += self._operations
         done.configurations.add(", ".join(f"{name}={value}" for name, value in sorted(blocks.items())))
 
     def _function(self, function: Any) -> Any:
@@ -367,40 +368,31 @@ def arguments_of(autotuner: Any, configuration: Any, count: int) -> list[str]:
 
 
 def _fitting(
-    meta: Mapping[str, Any], blocks: dict[str, Any], scalars: Mapping[str, Any], number: int
+    meta: Mapping[str, Any], blocks: dict[str, Any], scalars: Mapping[str, Any], unmasked: frozenset[str], number: int
 ) -> tuple[dict[str, Any], tuple[int, int, int]]:
     """The block sizes of a launch, and its grid: Inductor's own, one that covers all, one that does not divide.
 
-    Blocks that Inductor's own code ties to others stay; so do those of templates.
+    Blocks that Inductor's own code ties to others stay, so do those of templates, and those that are not masked
+    (`unmasked`): its code relies on their dividing what there is.
     """
     inductor_meta, given = dict(meta), dict(scalars)
     free = [name for name in blocks if name in _BLOCKS]
-    tied = set(blocks) - set(free)
+    varied = len(free) == len(blocks) and inductor_meta.get("grid_type") in _PLAIN_GRIDS
     chosen = dict(blocks)
-    if free and not tied and inductor_meta.get("grid_type") in ("Grid1D", "Grid2D", "Grid3D", "Grid2DWithYZOverflow"):
-        for name in free:
-            numel = given.get(f"{name.removesuffix('BLOCK').lower()}numel")
-            if number % 3 == 1 and isinstance(numel, int):
-                chosen[name] = min(_above(max(numel, 1)), _LARGEST)
-            elif number % 3 == 2:
-                chosen[name] = 8 if name.startswith("R") else 4
+    for name in free if varied else ():
+        numel = given.get(f"{name.removesuffix('BLOCK').lower()}numel")
+        if name in unmasked or not isinstance(numel, int):
+            continue
+        if number % 3 == 1:
+            chosen[name] = min(1 << (max(numel, 1) - 1).bit_length(), _LARGEST)
+        elif number % 3 == 2:
+            chosen[name] = 8 if name.startswith("R") else 4
     grid = gpu_internals.grid_of(inductor_meta, chosen, given)
-    while grid[0] * grid[1] * grid[2] > _PROGRAMS and free and not tied:
-        grown = dict(chosen)
-        name = max(
-            (n for n in free if not n.startswith("R")),
-            key=lambda n: grid[{"X": 0, "Y": 1, "Z": 2}[n[0]]],
-            default="",
-        )
-        if not name or grown[name] >= _LARGEST:
+    growing = [name for name in free if varied and name not in unmasked and not name.startswith("R")]
+    while grid[0] * grid[1] * grid[2] > _PROGRAMS and growing:
+        name = max(growing, key=lambda n: grid["XYZ".index(n[0])])
+        if chosen[name] >= _LARGEST:
             break
-        grown[name] *= 2
-        smaller = gpu_internals.grid_of(inductor_meta, grown, given)
-        if smaller == grid and grown[name] >= _LARGEST:
-            break
-        chosen, grid = grown, smaller
+        chosen[name] *= 2
+        grid = gpu_internals.grid_of(inductor_meta, chosen, given)
     return chosen, grid
-
-
-def _above(number: int) -> int:
-    return 1 << (number - 1).bit_length()

@@ -68,7 +68,7 @@ def test_the_line_of_a_pull_request_carries_them() -> None:
 
 
 def test_counts_stand_beside_those_of_the_original() -> None:
-    assert counts(INTERPRETED) == "3 launches (before 4), 2 library calls (before 1), 1 host reads (before 2)"
+    assert counts(INTERPRETED) == "3 launches (before 4), 2 library calls (before 1), 1 host read (before 2)"
     assert counts(ASSEMBLED) == ""
     assert any("a bound of 0.0001 us on H100" in line and "not measured" in line for line in details(INTERPRETED))
 

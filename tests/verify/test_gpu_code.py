@@ -101,6 +101,10 @@ def test_each_architecture_has_its_code(program: Program, options: SessionOption
 
 
 PROGRAMS = {
+    "one-row-of-atomics": (
+        "return x.new_zeros(5).scatter_add(0, (x[:1] > 0).long(), x[:1]) * 2, x[:1] + x[:1].sum()",
+        "x = torch.randn(6)",
+    ),
     "scan": (
         "return torch.cumsum(x, 1)",
         "x = torch.randn(5, 300)",
@@ -214,6 +218,40 @@ def test_what_the_interpreter_cannot_do_is_named(
     found = examined(program(function("return x.erf() + torch.special.i0(x)", "x = torch.randn(9)")), options, inputs=2)
     assert (found.assembled, found.interpreted) == (True, None), found
     assert any("the interpreter has no __nv_" in note for note in found.notes), found.notes
+
+
+HEADED = """
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(32, 32)
+
+    def forward(self, x):
+        return torch.softmax(self.linear(x).relu(), -1).sum(0)
+
+def make_inputs(seed):
+    torch.manual_seed(seed)
+    return (torch.randn(64, 32),)
+"""
+
+
+def test_parity_on_gpu_code_is_closed_by_a_hint_and_a_bound(program: Program, options: SessionOptions) -> None:
+    from ddelint.report.measurements import gpu_parity_words
+    from ddelint.verify.arms import Setting
+    from ddelint.verify.parity import on_gpu
+
+    setting = Setting(program(HEADED, unbacked={"x": (0,)}), 0)
+    assert on_gpu(setting, options) is None, "nobody asks"
+    found = on_gpu(setting, replace(options, gpu="sm_90"))
+    assert found is not None
+    assert not found.notes
+    decisions = {divergence.decision for divergence in found.divergences}
+    assert {"indexing width", "tuning hint"} <= decisions
+    assert "not run" in gpu_parity_words(found)
+    left = {remedy.name: {divergence.decision for divergence in remedy.divergences} for remedy in found.remedies}
+    assert "indexing width" not in left["hint and bound"]
+    assert "tuning hint" not in left["hint and bound"]
+    assert "indexing width" in left["hint"], "a hint says nothing of the largest size"
 
 
 # ------------------------------------------------------------------------------------------------- planted mistakes
