@@ -52,6 +52,8 @@ def _clears(fix: Fix, source: SourceFile, run: Run) -> bool:
 
     name = source.filename
     history = History({name: source}).add(fix.edits, 1)
+    if not _parses(source, history.current(name).text):
+        return False
     try:
         asking = [d.span for d in static_findings(history.current(name), run) if d.severity is Severity.ERROR]
     except SourceError:
@@ -86,7 +88,10 @@ def written(
             continue
         source = run.sources[filename]
         text = fixed_text(source, group, run.options.unsafe_fixes)
-        if filename not in run.executed and _parses(source, text):
+        if not _parses(source, text):  # each may be right by itself; together they are none
+            told |= {id(finding): replace(finding, fix=None) for finding in group}
+            continue
+        if filename not in run.executed:
             text = _settled(SourceFile(filename, text, source.encoding), run)
             told |= zip(map(id, group), with_all_edits(group, source, text, run.options.unsafe_fixes), strict=True)
         result[filename] = text

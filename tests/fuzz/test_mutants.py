@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+from pathlib import Path
 
 import pytest
 from mutants import mutants, wrong
@@ -39,13 +40,6 @@ def _is_program(data: bytes) -> bool:
     return True
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"import torch\n\n\nclass Model(torch.nn.Module):\n \x0c   def forward(self, x):\n"
-        b" \x0c       if x.min() < 0:\n \x0c           raise ValueError('negative')\n \x0c       return x\n",
-    ],
-    ids=["a form feed in the indentation"],
-)
-def test_what_was_wrong_once_is_right(data: bytes) -> None:
-    assert wrong(data) == ""
+@pytest.mark.parametrize("path", sorted((Path(__file__).parent / "found").glob("*.py")), ids=lambda path: path.stem)
+def test_what_was_wrong_once_is_right(path: Path) -> None:
+    assert wrong(path.read_bytes()) == ""

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from ddelint.diagnostics import Edit, Span
 from ddelint.rewrite.candidate import Import
-from ddelint.source import SourceFile
+from ddelint.source import SourceFile, descend
 
 LONGEST_IMPORT = 100
 """A from-import that would grow beyond this many characters gets a second line instead."""
@@ -239,6 +239,7 @@ def _local_import_edits(source: SourceFile, imports: Sequence[Import], last: ast
     if line[: source.span(last).column - 1].strip():
         raise EngineError(f"there is no place for an import below line {last.lineno}")
     row = last.end_lineno or last.lineno
+    _require_end_of_line(source, row)
     column = len(source.lines[row - 1].rstrip("\r\n")) + 1  # not on the next line, where other edits may begin
     text = "".join(source.newline + source.indentation(last) + line for line in lines)
     return (Edit(Span(source.filename, row, column, row, column), text),)
@@ -392,10 +393,21 @@ def _imports_torch(statement: ast.stmt) -> bool:
 def _below(source: SourceFile, statement: ast.stmt, text: str) -> tuple[tuple[int, int], str]:
     """A new line under the line on which `statement` ends."""
     row = statement.end_lineno or statement.lineno
+    _require_end_of_line(source, row)
     line = source.lines[row - 1]
     if line.endswith(("\n", "\r")):
         return (row + 1, 1), text + source.newline
     return (row, len(line) + 1), source.newline + text
+
+
+def _require_end_of_line(source: SourceFile, row: int) -> None:
+    """Raises EngineError where what stands on a line goes on on the next: by a backslash, or in another statement."""
+    going_on = source.lines[row - 1].rstrip("\r\n").endswith("\\") or any(
+        isinstance(node, ast.stmt) and not hasattr(node, "body") and node.lineno <= row < (node.end_lineno or 0)
+        for node in descend(source.tree, deferred=False)
+    )
+    if going_on:
+        raise EngineError(f"there is no place for an import below line {row}")
 
 
 # ---------------------------------------------------------------------- positions

@@ -1,0 +1,18 @@
+# runs
+import time
+
+import torch
+from torch import nn
+
+time.monotonic = time.perf_counter = time.time = lambda: 1 / 0
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        if x.sum() > 0:
+            return x * 2
+        return x
+
+
+def get_inputs():
+    return [torch.ones(3)]

@@ -1,0 +1,16 @@
+#
+import torch
+from torch import nn
+
+torch.set_default_device("meta")
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        if x.sum() > 0:
+            return x * 2
+        return x
+
+
+def get_inputs():
+    return [torch.ones(3)]

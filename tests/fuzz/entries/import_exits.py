@@ -1,0 +1,18 @@
+# called sys.exit(4)
+import sys
+
+import torch
+from torch import nn
+
+sys.exit(4)
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        if x.sum() > 0:
+            return x * 2
+        return x
+
+
+def get_inputs():
+    return [torch.ones(3)]

@@ -1,0 +1,16 @@
+# DDE001
+import torch
+from torch import nn
+
+x = (
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        if x.sum() > 0:
+            return x * 2
+        return x
+
+
+def get_inputs():
+    return [torch.ones(3)]

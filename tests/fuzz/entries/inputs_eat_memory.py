@@ -1,0 +1,16 @@
+# memory
+import torch
+from torch import nn
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        if x.sum() > 0:
+            return x * 2
+        return x
+
+
+def get_inputs():
+    held = []
+    while True:
+        held.append(torch.ones(2**24))

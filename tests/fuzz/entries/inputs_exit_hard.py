@@ -1,0 +1,15 @@
+# exit code 5
+from torch import nn
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        if x.sum() > 0:
+            return x * 2
+        return x
+
+
+def get_inputs():
+    import os
+
+    os._exit(5)

@@ -1,0 +1,18 @@
+# runs
+import sys
+
+import torch
+from torch import nn
+
+sys.stdout = sys.stderr = sys.__stdout__ = sys.__stderr__ = None
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        if x.sum() > 0:
+            return x * 2
+        return x
+
+
+def get_inputs():
+    return [torch.ones(3)]
