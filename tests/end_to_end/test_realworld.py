@@ -75,6 +75,7 @@ CLEARED: dict[str, str] = {
     "egnn_adj": "egnn_pytorch.py",
     "entmax_loss": ".",
     "kornia_crop_by_boxes": "geometry/transform geometry/conversions.py geometry/bbox.py",
+    "kornia_nms": "geometry/bbox.py",
     "moe_top2_lucidrains": ".",
     "pyg_coalesce": "utils",
     "pyg_global_mean_pool": "utils",

@@ -12,6 +12,7 @@ from ddelint.rewrite.reading.regions import (
     ends_in_return,
     free_names,
     live_behind,
+    of_unknown_length,
 )
 from ddelint.source import SourceFile
 
@@ -74,3 +75,18 @@ def test_what_is_read_behind_a_statement(body: str, live: set[str]) -> None:
     source = SourceFile("program.py", text)
     here = next(n for n in ast.walk(source.tree) if isinstance(n, ast.Assign) and ast.unparse(n) == "here = 1")
     assert live_behind(source, here) == live
+
+
+@pytest.mark.parametrize(
+    ("body", "growing"),
+    [
+        ("keep = []\nwhile rows.shape[0] > 0:\n    keep.append(rows[0])\n    rows = rows[1:]", {"keep"}),
+        ("for row in rows:\n    if row > 0:\n        keep.append(row)", {"keep"}),
+        ("for row in rows:\n    if row > 0:\n        keep += [row]", {"keep"}),
+        ("while go:\n    for row in rows:\n        keep.extend(row)\n    go = False", {"keep"}),
+        ("for level in range(3):\n    keep.append(rows[level])", set()),
+        ("while go:\n    self.keep.append(rows)\n    go = False", set()),
+    ],
+)
+def test_lists_whose_length_nobody_knows(body: str, growing: set[str]) -> None:
+    assert of_unknown_length(ast.parse(body).body) == growing

@@ -74,6 +74,20 @@ def _changed(statement: ast.stmt) -> set[str]:
 _LIST_METHODS = frozenset(("append", "extend", "insert", "pop", "update", "clear", "remove", "setdefault"))
 
 
+def of_unknown_length(body: Sequence[ast.AST], *, uncertain: bool = False) -> set[str]:
+    """Lists that grow where nobody knows how often: in a `while`, or on one side of an `if` or `try`."""
+    found: set[str] = set()
+    for node in body:
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=method)) if uncertain:
+                found |= {name} if method in _LIST_METHODS else set()
+            case ast.AugAssign(target=ast.Name(id=name)) if uncertain:
+                found.add(name)
+        inside = uncertain or isinstance(node, (ast.While, ast.If, ast.Try))
+        found |= of_unknown_length(list(ast.iter_child_nodes(node)), uncertain=inside)
+    return found
+
+
 def _root(node: ast.expr) -> str:
     """The name at the start of a chain of attributes and subscripts; the text where there is none."""
     inner = node

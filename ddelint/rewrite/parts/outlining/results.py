@@ -12,7 +12,14 @@ from ddelint.rewrite.parts.outlining.region import Region, Result
 from ddelint.rewrite.reading.bindings import type_behind
 from ddelint.rewrite.reading.kinds import Kind, Kinds
 from ddelint.rewrite.reading.names import names_written
-from ddelint.rewrite.reading.regions import changed_in_place, ends_in_return, live_behind, may_alias, separate_names
+from ddelint.rewrite.reading.regions import (
+    changed_in_place,
+    ends_in_return,
+    live_behind,
+    may_alias,
+    of_unknown_length,
+    separate_names,
+)
 
 _RETURNED = "return"
 """The name under which the type stands of what a function gives (see ddelint.trace.types)."""
@@ -35,10 +42,12 @@ def read_results(context: Context, region: Region, way: Way) -> str:
     if not region.typed:
         return ""
     region.replacements |= assigned
-    separate = separate_names(region.body)
+    separate, growing = separate_names(region.body), of_unknown_length(region.body)
     for name, target in region.targets.items():
         fact = type_behind(context, target, region.body)
         form = form_of(fact, way)
+        if name in growing and form is not None and "[" in form.annotation:
+            return f"`{target}` has another length for other data"
         if form is None or (form.constant and len(region.targets) == 1):
             return f"`{target}` cannot come out of an operator"
         region.results.append(Result(name, form, (True,) if name in separate and form.schema else ()))
