@@ -78,9 +78,13 @@ class CallGraph:
             place = self._project.resolve(path, name)
             if not isinstance(place, tuple) or place[0] == path or self._is_class(place):
                 continue
-            if self._asks(place) or any(self._asks(further) for further in self._calls_of(place).places):
+            if self.may_ask(place):
                 found.append(f"{name}(")
         return tuple(found)
+
+    def may_ask(self, place: Reached) -> bool:
+        """Whether the text of a function, or of one that it calls, may read data."""
+        return self._asks(place) or any(self._asks(further) for further in self._calls_of(place).places)
 
     def _walk(self, path: str, waiting: list[_Spot]) -> tuple[set[str], set[Reached]]:
         """The methods of `path` that something in another file calls, and the functions of other files that are called.

@@ -730,7 +730,7 @@ class Calls:
             lines = (definition.end_lineno or definition.lineno) - definition.lineno
             followed = lines <= SHORT and definition.name not in operators().regions["entry_methods"]
             followed = followed or not interpreter.frames or interpreter.index.matters(definition)
-            if not followed and not any(map(_demanding, (*arguments, *keywords.values()))):
+            if not followed and not any(map(demanding, (*arguments, *keywords.values()))):
                 return promised
         at_home = bool(interpreter.frames) and function.home is interpreter.frames[-1]
         seen = state.names if at_home else function.closure
@@ -959,13 +959,13 @@ class Calls:
         return found
 
 
-def _demanding(value: Value) -> bool:
+def demanding(value: Value) -> bool:
     """Whether a function that gets the value may ask about it though nothing in its text says so."""
     value = bare(value)
     if isinstance(value, Series):
-        return any(map(_demanding, value.items if value.items is not None else (value.element,)))
+        return any(map(demanding, value.items if value.items is not None else (value.element,)))
     if isinstance(value, Instance):
-        return value.fields is not None and any(map(_demanding, value.fields.values()))
+        return value.fields is not None and any(map(demanding, value.fields.values()))
     return isinstance(value, Unbacked) or (isinstance(value, Tensor) and (value.scalar or bool(value.unbacked_dims)))
 
 

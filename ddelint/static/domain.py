@@ -353,6 +353,8 @@ def join(first: Value, second: Value) -> Value:
     for one, other in ((first, second), (second, first)):
         if isinstance(one, Unbacked) and not isinstance(other, Tensor):
             return replace(one, form=None, comparisons=())
+    if isinstance(first, Series) or isinstance(second, Series):
+        return UNKNOWN  # a tensor or a list of them: what comes next tells them apart
     for one in (first, second):
         if isinstance(one, Tensor):
             # `flag and t.any()`: on one path it is a tensor

@@ -16,6 +16,7 @@ from dataclasses import replace as changed
 from ddelint.operators import operators
 from ddelint.parsing import TOO_DEEP
 from ddelint.source import SourceError, SourceFile
+from ddelint.static.calls import demanding
 from ddelint.static.domain import (
     KNOWN,
     UNKNOWN,
@@ -42,7 +43,7 @@ from ddelint.static.summaries import Signature
 STEPS = 20_000
 """Nodes evaluated for one answer."""
 LINES = 40
-"""Longer functions are interpreted only where their text may read data."""
+"""Longer functions are interpreted only where their text, or that of what they call, may read data."""
 DEEPEST = 3
 """A function of another file that returns what a function of a third one returns."""
 REMEMBERED = 32
@@ -86,7 +87,10 @@ class Elsewhere:
             return UNKNOWN
         outline = project.outline(place[0])
         text = outline.function_texts.get(place[1], "") if outline is not None else ""
-        if outline is None or not text or (text.count("\n") > LINES and not outline.asks(place[1])):
+        if outline is None or not text:
+            return UNKNOWN
+        carried = any(map(demanding, (*arguments, *keywords.values())))  # what comes in may come out again
+        if not (project.calls.may_ask(place) or (carried and text.count("\n") <= LINES)):
             return UNKNOWN
         given = _Abroad(node)
         positional = [given.of(value) for value in arguments]

@@ -9,6 +9,7 @@ from ddelint.operators import operators, terminal_name
 from ddelint.static.domain import (
     KNOWN,
     NONE,
+    UNKNOWN,
     Constant,
     Known,
     Linear,
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 def index_tensor(interpreter: Interpreter, node: ast.Subscript, tensor: Tensor, state: State) -> Value:
     """The value of `tensor[…]`, noting slices and indices that ask."""
     items = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
+    if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
+        return UNKNOWN  # `state["count"]`: whatever the annotation says, no tensor is asked for that
     remaining: list[Value] = list(tensor.dims)
     exact = tensor.complete
     result: list[Value] = []

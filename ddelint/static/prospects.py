@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bisect
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from ddelint.operators import operators
 from ddelint.static import scan
@@ -75,9 +75,12 @@ class Prospects:
             scan.places_that_use(name, text) for name in {self._functions[number].name for number in self._asking}
         )
 
-    def nothing_asks(self) -> bool:
-        """Whether certainly nothing asks in what is compiled for its name alone, whatever other names things have."""
-        entries = operators().regions["entry_methods"]
+    def nothing_asks(self, others: Collection[str] = ()) -> bool:
+        """Whether certainly nothing asks in what is compiled for its name alone, whatever other names things have.
+
+        `others`: functions that are compiled, too, by their names.
+        """
+        entries = operators().regions["entry_methods"] | set(others)
         if any(self._functions[number].name in entries or self._holds_an_entry(number) for number in self._asking):
             return False
         return not self.may_use(self._outside())

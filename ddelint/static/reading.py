@@ -66,7 +66,8 @@ def read(
         project.hand(filename, data)
         if matters or of_framework or _defines_an_entry(data):
             context, reached = project.inherits(filename)
-            sources = project.sources(filename)
+            if roots or named or context.roots or any(token in data for token in known.region_tokens):
+                sources = project.sources(filename)
             matters = matters or bool(context.roots) or bool(sources)
         if named:
             reached |= project.calls_of(filename, named)
@@ -85,7 +86,8 @@ def read(
             prospects: Prospects | None = None
             if matters and isinstance(source, OutlinedSource) and not (compiles or assume_compiled):
                 prospects = Prospects(source.text, source.functions, sources)
-                matters = bool(roots or context.roots) or comments or _says_more(data) or not prospects.nothing_asks()
+                names = {root.rpartition(".")[2] for root in (*roots, *context.roots)}
+                matters = comments or _says_more(data) or not prospects.nothing_asks(names)
             hands = compiles and project is not None
             if matters or hands:
                 if project is not None:

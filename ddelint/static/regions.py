@@ -349,7 +349,7 @@ class FileIndex:
         """Of all functions; those that the outline does not know, or not rightly, by their places in the tree."""
         source, renamed = self.source, self._renamed_sources
         functions = source.functions if isinstance(source, OutlinedSource) else list(functions_in(source.text))
-        told = self._told or Prospects(source.text, functions)
+        told = self._told or Prospects(source.text, functions, self.context.sources)
         whole = not (isinstance(source, OutlinedSource) and source.defers)
         missed = [
             node
@@ -357,14 +357,14 @@ class FileIndex:
             if whole or told.of_row(node.lineno) is None or told.of_row(node.end_lineno or node.lineno) is None
         ]
         if not missed and not renamed:
-            return told
+            return told  # which knows of the sources elsewhere
         rows = {node.lineno for node in missed}
         places = [*(body for body in functions if body.row not in rows), *map(self._place, missed)]
         outermost: list[Body] = []
         for place in sorted(places, key=lambda place: place.start):
             if not outermost or place.start >= outermost[-1].end:
                 outermost.append(place)
-        return Prospects(source.text, outermost, renamed)
+        return Prospects(source.text, outermost, (*renamed, *self.context.sources))
 
     def _place(self, node: FunctionNode) -> Body:
         start = self.source.offset(node.lineno, 1)
@@ -376,5 +376,4 @@ class FileIndex:
         """Calls of what reads data, by names of the file's own."""
         known = operators().source_names
         lasts = ((name, full.rpartition(".")[2]) for name, full in self.imports.items())
-        renamed = (f"{name}(" for name, last in lasts if name != last and last in known)
-        return (*renamed, *self.context.sources)
+        return tuple(f"{name}(" for name, last in lasts if name != last and last in known)
