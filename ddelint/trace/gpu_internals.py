@@ -156,7 +156,7 @@ def pretended(gpu: Gpu) -> Iterator[None]:
             _forget_devices()
 
 
-_GUARDED = ("__getitem__", "__setitem__", "contiguous", "copy_", "nonzero", "item")
+_GUARDED = ("__getitem__", "__setitem__", "__invert__", "contiguous", "copy_", "nonzero", "item")
 """Methods whose bindings ask for a guard of the tensor's device, which a CPU build has not for a GPU."""
 
 
@@ -255,6 +255,9 @@ class Backend:
             inputs = [*inputs, *fakes]
             stack.enter_context(_on_gpu(module, inputs))
             stack.enter_context(pretended(self.gpu))
+            # a graph that is kept would be found again where there is a device
+            config = import_module("torch._inductor.config")
+            stack.enter_context(config.patch({"fx_graph_cache": False, "compile_threads": 1}))
             stack.enter_context(mock.patch.object(lowering, _LOAD, self._loader(eager, constants, backward)))
             compiled = inner(module, inputs, **settings)
         return compiled if not constants else _with_more(compiled, constants)
