@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from ddelint.options import (
     DEFAULT_EXCLUDES,
     DEVICES,
     LONGEST_PATTERN,
+    MOST_PATTERNS,
     TARGETS,
     CheckOptions,
     EntryOption,
@@ -25,6 +26,8 @@ from ddelint.options import (
 )
 
 OWN_FILE, SHARED_FILE = CONFIGURATIONS
+MOST_EXTENDED = 20
+"""Configurations on top of each other."""
 _UNBACKED = re.compile(r"none|all|\w+\.\d+(?:,\s*+\w+\.\d+)*+")
 
 
@@ -161,6 +164,8 @@ def _extended(path: Path, value: Any, where: str, root: Path, below: tuple[Path,
     chain = (*below, path.resolve())
     if target.resolve() in chain:
         raise ConfigError(f"{where}: {' extends '.join(str(file) for file in (*chain, target.resolve()))}")
+    if len(chain) > MOST_EXTENDED:
+        raise ConfigError(f"{where}: more than {MOST_EXTENDED} files that extend each other")
     return load(target, chain)
 
 
@@ -376,8 +381,21 @@ def _interpreter(value: Any, where: str, root: Path) -> str:
 def _per_file_ignores(value: Any, where: str, root: Path) -> tuple[PerFileIgnore, ...]:
     if not isinstance(value, dict):
         raise ConfigError(f"{where} must be a table of pattern = [codes]")
+    _require_few(value, where)
     _require_short(value, where)
     return tuple(PerFileIgnore(pattern, _codes(codes, f"{where}.{pattern}", root)) for pattern, codes in value.items())
+
+
+def _patterns(value: Any, where: str, root: Path) -> tuple[str, ...]:
+    patterns = _strings(value, where, root)
+    _require_few(patterns, where)
+    return patterns
+
+
+def _require_few(patterns: Collection[str], where: str) -> None:
+    """Raises ConfigError for more patterns than can be matched against each file."""
+    if len(patterns) > MOST_PATTERNS:
+        raise ConfigError(f"{where}: more than {MOST_PATTERNS} patterns")
 
 
 def _require_short(patterns: Iterable[str], where: str) -> None:
@@ -450,8 +468,8 @@ _KEYS: dict[str, Reader] = {
     "ignore": _codes,
     "extend-select": _codes,
     "per-file-ignores": _per_file_ignores,
-    "exclude": _strings,
-    "extend-exclude": _strings,
+    "exclude": _patterns,
+    "extend-exclude": _patterns,
     "force-exclude": _boolean,
     "respect-gitignore": _boolean,
     "target": _targets,

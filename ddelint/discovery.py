@@ -67,11 +67,28 @@ def is_left_out(path: Path, options: CheckOptions, warnings: list[str]) -> bool:
 
 
 def _walk(folder: Path, rules: _Exclusions, options: CheckOptions, errors: list[str]) -> Iterator[Path]:
+    """The files of a folder in the order of their names, without recursion: folders nest as deep as paths are long."""
+    listed = [_listed(folder, rules, options, errors)]
+    while listed:
+        found = next(listed[-1], None)
+        if found is None:
+            listed.pop()
+            continue
+        path, is_folder, within, own = found
+        if is_folder:
+            listed.append(_listed(path, within, own, errors))
+        else:
+            yield path
+
+
+def _listed(
+    folder: Path, rules: _Exclusions, options: CheckOptions, errors: list[str]
+) -> Iterator[tuple[Path, bool, _Exclusions, CheckOptions]]:
+    """What is not left out of a folder: each path, whether it is a folder, and what holds there."""
     own = options.within(str(folder))
     if own.exclude != options.exclude or own.root != options.root:
         rules = rules.configured_by(own)
-    options = own
-    rules = rules.entering(folder) if options.respect_gitignore else rules
+    rules = rules.entering(folder) if own.respect_gitignore else rules
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError as error:
@@ -82,12 +99,8 @@ def _walk(folder: Path, rules: _Exclusions, options: CheckOptions, errors: list[
         if not is_folder and not (entry.name.endswith(".py") and _is_file(entry)):
             continue
         path = folder / entry.name
-        if rules.leave_out(path, is_folder):
-            continue
-        if is_folder:
-            yield from _walk(path, rules, options, errors)
-        else:
-            yield path
+        if not rules.leave_out(path, is_folder):
+            yield path, is_folder, rules, own
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:

@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from ddelint.globs import Glob
-from ddelint.options import LONGEST_PATTERN
+from ddelint.options import LONGEST_PATTERN, MOST_PATTERNS
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -26,9 +26,10 @@ class IgnorePatterns:
         self._pieces: list[GitIgnoreSpec | _Line] = []
         """The library's specifications, with our own lines between them where a regular expression may take long."""
         plain: list[str] = []
-        for line in lines:
-            if line.startswith("#"):
-                continue
+        lines = [line for line in lines if line.strip() and not line.startswith("#")]
+        if len(lines) > MOST_PATTERNS:
+            self.refused = (f"{lines[MOST_PATTERNS][:60]}` and what follows the first {MOST_PATTERNS}, `…",)
+        for line in lines[:MOST_PATTERNS]:
             if len(line) + 3 > LONGEST_PATTERN:
                 self.refused += (f"{line[:60]}…",)
             elif _repeats(line) <= FEW:

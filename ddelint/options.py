@@ -19,6 +19,8 @@ SAVED_INPUTS = ".safetensors"
 REFERRED = (".py", SAVED_INPUTS)
 """What the FILE of a `FILE:NAME` ends in."""
 CACHE_FOLDER = ".ddelint_cache"
+MOST_PATTERNS = 1000
+"""Of one ignore file or one setting: each is matched against each file."""
 LONGEST_PATTERN = 4096
 """Characters of a glob; no path is longer."""
 DEFAULT_EXCLUDES = (

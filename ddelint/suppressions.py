@@ -62,7 +62,7 @@ def suppressions(source: SourceFile) -> tuple[Suppression, ...]:
         for pattern in (_SKIP, _IGNORE, _NOQA):
             for match in pattern.finditer(token.string):
                 listed = match.groupdict().get("codes")
-                codes = None if listed is None else tuple(_codes(listed, pattern is _NOQA))
+                codes = None if listed is None else tuple(dict.fromkeys(_codes(listed, pattern is _NOQA)))
                 if pattern is _NOQA and not codes:
                     continue
                 span = Span(source.filename, row, column + match.start(), row, column + match.end())

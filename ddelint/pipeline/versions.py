@@ -39,7 +39,7 @@ def at_revision(revision: str, source: SourceFile, option: str = "--against") ->
     if _git(option, folder, *arguments) is None:
         neither = "neither a file nor" if option == "--against" else "not"
         raise PipelineError(f"{option} {revision}: {neither} a git revision of {folder}")
-    data = _git(option, folder, "show", f"{revision}:./{name}")
+    data = _git(option, folder, "cat-file", "blob", f"{revision}:./{name}")
     if data is None:
         return None
     try:
@@ -48,10 +48,15 @@ def at_revision(revision: str, source: SourceFile, option: str = "--against") ->
         raise PipelineError(f"{option} {revision}: {source.filename} does not parse there: {error}") from error
 
 
+_CAREFUL = ("-c", "protocol.allow=never", "-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
+"""The repository's own configuration, which came with an archive, is to start no program, nor fetch what is missing."""
+
+
 def _git(option: str, folder: str, *arguments: str) -> bytes | None:
     """What git prints; None where it fails. Raises PipelineError where there is no git."""
     try:
-        done = subprocess.run(["git", "-C", folder, *arguments], capture_output=True, check=False)
+        command = ["git", *_CAREFUL, "-C", folder, *arguments]
+        done = subprocess.run(command, capture_output=True, check=False, env={**os.environ, "GIT_NO_LAZY_FETCH": "1"})
     except OSError as error:
         raise PipelineError(f"{option} needs git to find a revision: {error.strerror}") from error
     return done.stdout if done.returncode == 0 else None

@@ -192,6 +192,49 @@ def link_to_a_file_that_can_be_fixed(repository: Path, home: Path) -> None:
     linked(repository / "linked.py", home / "fixable.py")
 
 
+@trap(1)
+def folders_without_end(repository: Path, home: Path) -> None:
+    folder = repository
+    for _ in range(1200):
+        folder = folder / "d"
+        folder.mkdir()
+    (folder / "deep.py").write_text("")
+
+
+@trap(1, "what follows the first 1000")
+def ignore_file_of_many_patterns(repository: Path, home: Path) -> None:
+    (repository / ".gitignore").write_text("".join(f"*a{number}*b\n" for number in range(60_000)))
+
+
+@trap(2, "more than 1000 patterns")
+def many_exclusions(repository: Path, home: Path) -> None:
+    (repository / "ddelint.toml").write_text(f"exclude = {[f'*a{number}*b' for number in range(60_000)]}\n")
+
+
+@trap(2, "more than 1000 patterns")
+def many_ignored_rules(repository: Path, home: Path) -> None:
+    lines = (f'"*a{number}*b" = ["DDE2"]\n' for number in range(30_000))
+    (repository / "ddelint.toml").write_text("[per-file-ignores]\n" + "".join(lines))
+
+
+@trap(2, "extend each other")
+def configurations_without_end(repository: Path, home: Path) -> None:
+    (repository / "ddelint.toml").write_text('extend = "c0.toml"\n')
+    for number in range(1500):
+        (repository / f"c{number}.toml").write_text(f'extend = "c{number + 1}.toml"\n')
+
+
+@trap(1)
+def comment_of_many_codes(repository: Path, home: Path) -> None:
+    codes = ", ".join(["DDE102"] * 100_000)
+    (repository / "comment.py").write_text(f"import torch  # ddelint: ignore[{codes}]\n")
+
+
+@trap(1)
+def encoding_that_takes_long(repository: Path, home: Path) -> None:
+    (repository / "encoded.py").write_text(f"# coding: punycode\n# torch -{'aaaa' * 2**20}\n")
+
+
 def contents(folder: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
@@ -222,3 +265,27 @@ def test_a_trap_hurts_nobody(tmp_path: Path, name: str) -> None:
     clean = [sys.executable, "-P", "-m", "ddelint", "clean", "--isolated"]
     subprocess.run(clean, cwd=repository, env=environment, capture_output=True, check=False)
     assert contents(home) == before
+
+
+def test_a_repositorys_own_git_configuration_starts_nothing(tmp_path: Path) -> None:
+    """A `.git` folder that came with an archive."""
+    (tmp_path / "model.py").write_text(MODULE)
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@example"]
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "first"]):
+        subprocess.run([*git, *words], cwd=tmp_path, check=True, capture_output=True)
+    (tmp_path / ".gitattributes").write_text("*.py diff=evil filter=evil\n")
+    run = f"touch {tmp_path}/owned; cat"
+    with (tmp_path / ".git" / "config").open("a") as file:
+        file.write(f'[core]\nfsmonitor = "{run}"\npager = "{run}"\nsshCommand = "{run}"\n')
+        file.write(f'[diff "evil"]\ntextconv = "{run}"\ncommand = "{run}"\n[diff]\nexternal = "{run}"\n')
+        file.write(f'[filter "evil"]\nsmudge = "{run}"\nclean = "{run}"\n')
+        file.write(
+            f'[remote "origin"]\nurl = "ext::sh -c {run}"\npromisor = true\n[extensions]\npartialClone = origin\n'
+        )
+    (tmp_path / "model.py").write_text(MODULE.replace("> 0", "> 1"))
+    for revision in ("HEAD", "0" * 40, "refs/heads/none"):
+        call = [sys.executable, "-P", "-m", "ddelint", "check", ".", "--static", "--no-cache", "--diff-base", revision]
+        environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+        done = subprocess.run(call, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == (1 if revision == "HEAD" else 2), done.stderr
+        assert not (tmp_path / "owned").exists()
