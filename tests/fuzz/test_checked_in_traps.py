@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -239,6 +239,21 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.fixture
+def deep_folders_go(tmp_path: Path) -> Iterator[None]:
+    """Python's own `rmtree` goes no deeper than it can call itself."""
+    yield
+    folder = deepest = tmp_path / "repository"
+    while (folder := folder / "d").is_dir():
+        deepest = folder
+    while deepest.name == "d":
+        for path in deepest.glob("*.py"):
+            path.unlink()
+        deepest.rmdir()
+        deepest = deepest.parent
+
+
+@pytest.mark.usefixtures("deep_folders_go")
 @pytest.mark.parametrize("name", TRAPS)
 def test_a_trap_hurts_nobody(tmp_path: Path, name: str) -> None:
     set_up, code, says = TRAPS[name]
