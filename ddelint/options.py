@@ -117,6 +117,8 @@ class CheckOptions:
     """Take unsafe fixes, too (with `fix`: write them; with `diff`: show them)."""
     suggest: bool = True
     """Work out fixes; without, findings are only found and explained."""
+    timings: bool = False
+    """Say where the time of traced runs went."""
     diff: bool = False
     """Compute the diff of what would be written; write nothing."""
     patch: bool = False

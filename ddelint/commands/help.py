@@ -18,7 +18,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     ),
     "How to report": (
         "--output-format", "--output-file", "--statistics", "--exit-zero", "--patch", "--cpp", "--quiet", "--verbose",
-        "--color",
+        "--timings", "--color",
     ),
     "This call": ("--config", "--isolated", "--no-cache", "--jobs", "--help"),
 }  # fmt: skip

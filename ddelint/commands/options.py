@@ -126,6 +126,7 @@ fix_options = options_of(
                  help="Take fixes, too, that narrow what is accepted or need a promise."),
     click.option("--diff", is_flag=True, help="Print what --fix would change; write nothing."),
     click.option("--no-suggest", is_flag=True, help="Find and explain only; work out no fixes."),
+    click.option("--timings", is_flag=True, help="Say on standard error where the time of traced runs went."),
     click.option("--patch", type=click.Path(dir_okay=False), metavar="FILE",
                  help="Write there what --fix changes (without it: would change), for `git apply`."),
 )  # fmt: skip
@@ -184,6 +185,7 @@ def check_options(paths: Sequence[str], given: dict[str, Any]) -> CheckOptions:
         "diff": given.get("diff"),
         "patch": True if given.get("patch") else None,
         "suggest": False if given.get("no_suggest") else None,
+        "timings": given.get("timings") or None,
         "diff_base": given.get("diff_base"),
         "entry": entry if any(references.values()) else None,
         "targets": config.targets(given["target"], "--target") if given["target"] is not None else None,

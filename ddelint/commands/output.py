@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 FOUND_NOTHING, FOUND_SOMETHING, COULD_NOT_WORK = 0, 1, 2
 _ABOUT_OUTPUT = {
     "--fix", "--unsafe-fixes", "--diff", "--exit-zero", "--statistics", "--no-cache", "-q", "--quiet", "-v", "-vv",
-    "--verbose",
+    "--verbose", "--timings",
 }  # fmt: skip
 _ABOUT_OUTPUT_WITH_VALUE = {"--color", "--output-format", "-o", "--output-file", "--patch", "--save-inputs"}
 

@@ -34,7 +34,7 @@ def run_check(paths: Sequence[str], options: CheckOptions, progress: Progress) -
     if options.mode is not Mode.STATIC:  # reading alone loads none of this
         from ddelint.pipeline import advice
         from ddelint.pipeline.entries import entry_specs
-        from ddelint.pipeline.searching import start_worker, trace_entries
+        from ddelint.pipeline.searching import note_timings, start_worker, trace_entries
 
     static_only = options.mode is Mode.STATIC and options.stdin is None
     if static_only:  # texts are read by whoever checks them
@@ -55,6 +55,7 @@ def run_check(paths: Sequence[str], options: CheckOptions, progress: Progress) -
             for found_static in run.static:
                 progress.finding(found_static)
             trace_entries(worker, specs, paths, run)
+            note_timings(worker, run)
     told = report(run, files=len(found))
     if specs or options.mode is Mode.STATIC or options.stdin is not None or not told.remaining:
         return told

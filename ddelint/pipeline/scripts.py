@@ -12,7 +12,7 @@ from ddelint.pipeline.entries import session_options
 from ddelint.pipeline.gathering import PipelineError, Run, Sources, discover, read_files, static_findings
 from ddelint.pipeline.parity import is_wanted, parity_findings
 from ddelint.pipeline.reporting import report
-from ddelint.pipeline.searching import entry_failure, guards_of, search, start_worker
+from ddelint.pipeline.searching import entry_failure, guards_of, note_timings, search, start_worker
 from ddelint.protocol import EntryFailure, EntrySpec, ScriptRun, ScriptSpec
 from ddelint.report.model import Progress, Report
 
@@ -48,6 +48,7 @@ def run_script(
         if save_inputs is not None:
             _save_inputs(captured, save_inputs, run)
         reached = check_programs(captured, _script_entry(script), run)
+        note_timings(worker, run)
         for source in readable:
             if source.filename in reached:
                 run.static += static_findings(source, run)

@@ -41,6 +41,12 @@ def start_worker(options: CheckOptions) -> Worker:
     return Worker(options.python)
 
 
+def note_timings(worker: Worker, run: Run) -> None:
+    """Where the time went, on standard error, where the call asks for it."""
+    for line in worker.timings.lines() if run.options.timings else ():
+        run.progress.note(line)
+
+
 def trace_entries(worker: Worker, specs: Sequence[EntrySpec], paths: Sequence[str], run: Run) -> None:
     """Trace, fix and verify each entry. Raises PipelineError where an entry that was asked for cannot be opened."""
     options = run.options

@@ -32,6 +32,7 @@ from ddelint.protocol import (
     TraceResult,
     Types,
 )
+from ddelint.timings import IMPORTING, Timings, step_of
 from ddelint.wire import from_wire, to_wire
 
 T = TypeVar("T")
@@ -82,6 +83,7 @@ class Worker:
 
     def __init__(self, python: str | None = None) -> None:
         """Start the worker under the interpreter `python` (default: this one). Never raises: `open` reports."""
+        self.timings = Timings()
         self._python = python or sys.executable
         self._lock = threading.Lock()
         self._hello: dict[str, Any] | None = None
@@ -185,12 +187,13 @@ class Worker:
             except OSError:
                 here.close()
                 return EntryFailure("signal", f"the worker died{self._last_words()}")
-        return Session(here, options)
+        return Session(here, options, self.timings)
 
     def _ready(self) -> dict[str, Any]:
         with self._lock:
             if self._hello is None:
-                line = self._reader.readline()
+                with self.timings.step(IMPORTING):
+                    line = self._reader.readline()
                 if line:
                     self._hello = json.loads(line)
                 else:
@@ -209,8 +212,9 @@ class Worker:
 class Session:
     """One loaded entry. Each request runs in a fresh process; results say in `failure` why one could not."""
 
-    def __init__(self, channel: socket.socket, options: SessionOptions) -> None:
+    def __init__(self, channel: socket.socket, options: SessionOptions, timings: Timings) -> None:
         self.options = options
+        self._timings = timings
         self._channel = channel
         self._reader = channel.makefile("rb")
         self._info: EntryInfo | None = None
@@ -350,7 +354,7 @@ class Session:
 
     def ask(self, method: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """One request as it crosses the wire: a dict with `result` or `failure`."""
-        with self._lock:
+        with self._lock, self._timings.step(step_of(method, arguments)):
             try:
                 self._channel.sendall(json.dumps({"method": method, **arguments}).encode() + b"\n")
                 line = self._reader.readline()
