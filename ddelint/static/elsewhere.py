@@ -40,11 +40,11 @@ from ddelint.static.project import Context, Project
 from ddelint.static.regions import FileIndex
 from ddelint.static.summaries import Signature
 
-STEPS = 20_000
+STEPS = 4_000
 """Nodes evaluated for one answer."""
 LINES = 40
 """Longer functions are interpreted only where their text, or that of what they call, may read data."""
-DEEPEST = 3
+DEEPEST = 2
 """A function of another file that returns what a function of a third one returns."""
 REMEMBERED = 32
 """Files whose trees are kept."""
