@@ -85,10 +85,13 @@ def rewriting(name: str) -> Callable[[Propose], Propose]:
             for rewrite in _writable(propose(context)):
                 from ddelint.rewrite.writing.rendering import rendered, unrendered
 
-                if (new := unrendered(rewrite)) in said:
+                try:
+                    if (new := unrendered(rewrite)) in said:
+                        continue
+                    said.add(new)
+                    candidate = rendered(context.site.source, name, rewrite)
+                except RecursionError:  # it nests deeper than libcst goes
                     continue
-                said.add(new)
-                candidate = rendered(context.site.source, name, rewrite)
                 if candidate is not None and candidate.edits not in seen:
                     seen.add(candidate.edits)
                     yield candidate
@@ -102,6 +105,6 @@ def rewriting(name: str) -> Callable[[Propose], Propose]:
 
 
 def _writable(rewrites: Iterator[Rewrite]) -> Iterator[Rewrite]:
-    """What a move offers, up to where it needs something that cannot be written."""
-    with suppress(Unwritable):
+    """What a move offers, up to where it needs something that cannot be written, or nests too deep to be."""
+    with suppress(Unwritable, RecursionError):
         yield from rewrites
