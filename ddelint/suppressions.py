@@ -167,9 +167,13 @@ def _unused(source: SourceFile, comment: Suppression, unused: tuple[str, ...]) -
     fix = Fix(
         Applicability.SAFE, "remove the suppression that nothing needs", (edit,), "remove_suppression", Claim.EQUIVALENT
     )
+    message = found.message.format(expression=f"`{expression}`")
+    unknown = [code for code in unused if not any(known.startswith(code) for known in rules())]
+    if unknown:
+        message += f": there is no rule {', '.join(f'`{code}`' for code in unknown)}"
     return Diagnostic(
         UNUSED,
-        found.message.format(expression=f"`{expression}`"),
+        message,
         comment.span,
         found.severity,
         ("static",),

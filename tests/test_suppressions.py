@@ -154,3 +154,9 @@ def test_a_file_that_does_not_parse_keeps_its_findings() -> None:
 def test_columns_count_characters() -> None:
     (found,) = suppressions(SourceFile(FILE, 'é = "ü"  # ddelint: ignore\n'))
     assert (found.span.column, found.span.end_column) == (10, 27)
+
+
+def test_a_comment_that_names_no_rule_says_so() -> None:
+    source = SourceFile("a.py", "x = 1  # ddelint: ignore[DDE999, DDE101]\n")
+    (told,) = apply(source, [], traced=True)
+    assert told.message.endswith("suppresses nothing: there is no rule `DDE999`")
