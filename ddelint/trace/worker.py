@@ -161,12 +161,17 @@ def _load_inductor() -> None:
 
 
 class _Keeper:
-    """Stands between the parent and one zygote: enforces limits on it, reports its death, starts another."""
+    """Stands between the parent and one zygote: enforces limits on it, reports its death, starts another.
+
+    A second one, for what needs Inductor, loads that and the entry while the first one answers what is asked before.
+    """
 
     def __init__(self, channel: socket.socket) -> None:
         self._channel = channel
         self._reader = channel.makefile("rb")
         self._zygote: Child | None = None
+        self._verifier: Child | None = None
+        self._has_verifier = True
         self._cold = False
         self._options: SessionOptions | None = None
 
@@ -183,8 +188,9 @@ class _Keeper:
                     reply = self._forward(line.rstrip(b"\n"))
                 _send(self._channel, reply)
         finally:
-            if self._zygote is not None:
-                self._zygote.kill()
+            for child in (self._zygote, self._verifier):
+                if child is not None:
+                    child.kill()
             kill_orphans(frozenset())
 
     def _open(self) -> dict[str, Any]:
@@ -213,8 +219,12 @@ class _Keeper:
         return reply
 
     def _forward(self, line: bytes) -> dict[str, Any]:
-        reply = self._request(line)
         request = loads(line)
+        if request["method"] == "compare":  # what passes is compiled next
+            self._start_verifier()
+        reply = self._verified(line) if _needs_inductor(request) else None
+        if reply is None:
+            reply = self._request(line)
         if self._is_forks_fault(reply):
             return self._cold_answer(request)
         if not _failed_to_reload(reply) or not request.get("overlay"):
@@ -230,6 +240,38 @@ class _Keeper:
         if "failure" in loaded:
             return loaded
         return self._request(dumps({**request, "fresh": False}).encode())
+
+    def _start_verifier(self) -> None:
+        options = self._options
+        assert options is not None
+        if not self._has_verifier or self._verifier or self._zygote is None or self._cold or options.entry.script:
+            return
+        others = self._zygote.channel
+
+        def run(supervisor: Supervisor) -> None:
+            self._reader.close()
+            self._channel.close()
+            others.close()
+            _load_inductor()
+            _Zygote(supervisor, options, cold=False).serve_quietly()
+
+        self._verifier = Child.start(run)
+
+    def _verified(self, line: bytes) -> dict[str, Any] | None:
+        """The second zygote's answer; None where there is none, as the entry could not be loaded twice, say."""
+        verifier, options = self._verifier, self._options
+        if verifier is None:
+            return None
+        assert options is not None
+        verifier.send(line)
+        answer = verifier.receive(Limits(2 * _seconds(options) + SLACK_SECONDS), self._parent_is_gone)
+        if not isinstance(answer, Death):
+            return _reply(answer)
+        verifier.kill()
+        self._verifier, self._has_verifier = None, False
+        if answer.kind != "timeout":
+            return None
+        return {"failure": to_wire(failures.from_death(answer, options.paths, options.entry.filename))}
 
     def _request(self, line: bytes) -> dict[str, Any]:
         options = self._options
@@ -300,12 +342,21 @@ class _Zygote:
                 return
         _tell(self._keeper, {"imported": True})
         _tell(self._keeper, self._fork({"method": "open" if self._options.entry.script is None else "captures"}))
+        self._answer_all()
+
+    def serve_quietly(self) -> None:
+        """Import, and answer requests; where it cannot be imported, end without a word."""
+        adopt_orphans()
+        if _import(self._options) is None and not is_unforkable():
+            self._answer_all()
+
+    def _answer_all(self) -> None:
         for line in self._reader:
             _tell(self._keeper, self._fork(loads(line)))
 
     def _fork(self, request: dict[str, Any]) -> dict[str, Any]:
         """Answer one request in a process of its own."""
-        if request["method"] in _MEASURING or request.get("backend") in INDUCTOR_BACKENDS:
+        if _needs_inductor(request):
             _load_inductor()
         before = children()
         child = Child.start(lambda zygote: self._answer(zygote, request))
@@ -328,6 +379,10 @@ class _Zygote:
         reply = {"failure": to_wire(failure)} if failure is not None else _handle(self._options, request)
         if os.getpid() == owner:
             _tell(zygote, reply)
+
+
+def _needs_inductor(request: Mapping[str, Any]) -> bool:
+    return request["method"] in _MEASURING or request.get("backend") in INDUCTOR_BACKENDS
 
 
 def answered_by_fork(
