@@ -75,7 +75,7 @@ def rule_name(code: str) -> str:
 def render_diagnostic(diagnostic: Diagnostic, sources: Sources, style: Style, unsafe_fixes: bool) -> Iterator[str]:
     """One finding: header, code frame, sections."""
     yield header(diagnostic, style, unsafe_fixes)
-    marks = _marks(diagnostic)
+    marks = _marks(diagnostic, style.verbose)
     for filename in dict.fromkeys((diagnostic.span.filename, *(mark.span.filename for mark in marks))):
         here = [mark for mark in marks if mark.span.filename == filename]
         rows = render(sources.lines(filename), here, style, diagnostic.severity.value)
@@ -88,20 +88,28 @@ def render_diagnostic(diagnostic: Diagnostic, sources: Sources, style: Style, un
             yield f"  {label}{line}".rstrip()
 
 
-def _marks(diagnostic: Diagnostic) -> list[Mark]:
+def _marks(diagnostic: Diagnostic, verbose: bool) -> list[Mark]:
+    """The question and where what it asks about was made; with `verbose` each step between, which `from` names."""
     labels: dict[Span, str] = {}
     born: dict[Span, list[Symbol]] = {}
     for symbol in diagnostic.symbols:
         if symbol.created is not None:
             born.setdefault(symbol.created, []).append(symbol)
     for span, symbols in born.items():
-        if span != diagnostic.span or any(map(bounds, symbols)):  # a question that is its own birth says nothing new
+        # a question that is its own birth, or holds it, says nothing new
+        if any(map(bounds, symbols)) or (span != diagnostic.span and (verbose or not _inside(span, diagnostic.span))):
             labels[span] = _birth(symbols)
-    for span, sentence in diagnostic.breadcrumbs[:CRUMBS]:
+    for span, sentence in diagnostic.breadcrumbs[:CRUMBS] if verbose else ():
         if span != diagnostic.span and not sentence.startswith(PARAMETER):
             labels.setdefault(span, sentence)
     own = labels.pop(diagnostic.span, "")
     return [Mark(diagnostic.span, own, asks=True), *(Mark(span, label) for span, label in labels.items())]
+
+
+def _inside(inner: Span, outer: Span) -> bool:
+    same = inner.filename == outer.filename
+    begins, ends = (outer.row, outer.column), (outer.end_row, outer.end_column)
+    return same and begins <= (inner.row, inner.column) and (inner.end_row, inner.end_column) <= ends
 
 
 def _birth(symbols: Sequence[Symbol]) -> str:

@@ -50,6 +50,7 @@ def test_the_users_traceback_is_shown(expect: Snapshot, crash: Diagnostic) -> No
 
 def test_breadcrumbs_lead_from_the_sink_to_the_source(expect: Snapshot, crumbs: Diagnostic) -> None:
     expect("crumbs", rendered(crumbs))
+    expect("crumbs_verbose", rendered(crumbs, style=Style(verbose=True)))
 
 
 def test_several_findings_and_the_closing_line(
