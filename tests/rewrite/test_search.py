@@ -502,3 +502,26 @@ def test_what_the_text_alone_makes_safe_needs_no_input_and_no_time(moves: pytest
     prover.one_sided = True
     outcome = Search(asking(prover, text), seconds_left=lambda: seconds).run()
     assert outcome.safe.current(NAME).text.count("checked(") == 2
+
+
+def test_without_time_for_another_start_a_doubted_fix_is_called_unsafe_and_kept(moves: pytest.MonkeyPatch) -> None:
+    moves.setitem(MOVES, SHORTCUT, replacing(SHORTCUT, Claim.GENERAL_PATH, "not compiling and {test}"))
+    seconds = [100.0]
+
+    class Refusing(Prover):
+        """What is compiled refuses an input that eager takes; by then the time is over."""
+
+        def compile(self, overlay: Overlay, targets: tuple[str, ...], samples: int, backend: str) -> Compilation:
+            seconds[0] = 0.0
+            refused = Mismatch("all zeros", False, "export", "exception", "a result", "RuntimeError", narrower=True)
+            return Compilation(
+                tuple(TargetResult(t, "cpu", True, mismatches=(refused,), compared=8, agreed=7) for t in targets)
+            )
+
+    outcome = search(Refusing(), seconds_left=lambda: seconds[0])
+    fixes = {row: found.fix for row, found in by_row(outcome).items()}
+    assert sorted(fix.applicability.value for fix in fixes.values() if fix is not None) == ["safe", "unsafe"]
+    text = outcome.everything.current(NAME).text
+    assert "if not compiling and n > 4:" in text
+    assert "if not compiling and m > 5:" in text
+    assert outcome.safe.current(NAME).text.count("not compiling") == 1

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 
-from ddelint.diagnostics import Claim, Diagnostic, Fix, Question, Refusal, Span
+from ddelint.diagnostics import Applicability, Claim, Diagnostic, Fix, Question, Refusal, Span
 from ddelint.protocol import Comparison, Compilation, TraceResult
 from ddelint.rewrite.candidate import Candidate
 from ddelint.rewrite.search import last_resort, verdict
@@ -97,6 +97,13 @@ class Search:
                 wrong = wrong or self._refusing(safe, everything)
             if not wrong:
                 break
+            if self._seconds_left() <= 0 and (relabelled := self._called_unsafe(safe, everything, wrong)) is not None:
+                safe, everything = relabelled
+                wrong = []
+                if everything.compilation is None and everything.steps and not everything.given_up:
+                    everything, wrong = self._compiled(everything)
+                if not wrong:
+                    break
             # what else was proved stays: another start would go through the same questions again
             kept = without(safe, wrong)
         return self._outcome(first, safe, everything, comparison)
@@ -149,6 +156,23 @@ class Search:
         for step, reason in doubtful:
             self._trying.doubted[(step.key, step.candidate.move, contents(step.candidate))] = reason
         return [step for step, _ in doubtful]
+
+    def _called_unsafe(self, safe: State, everything: State, doubted: Sequence[Step]) -> tuple[State, State] | None:
+        """Where no time is left for another start: the same fixes, the doubted ones unsafe. None where one is wrong."""
+        reasons = {}
+        for step in doubted:
+            reason = self._trying.doubted.get((step.key, step.candidate.move, contents(step.candidate)))
+            shorter = dropped(safe, step)
+            if reason is None or shorter is safe:
+                return None
+            safe, reasons[step.number] = shorter, reason
+        steps = [
+            replace(step, applicability=Applicability.UNSAFE, reasons=(*step.reasons, reasons[step.number]))
+            if step.number in reasons
+            else step
+            for step in everything.steps
+        ]
+        return safe, replace(everything, steps=steps)
 
     def _refusing(self, safe: State, everything: State) -> list[Step]:
         """The safe fix that is not called safe again, where what is compiled refuses what eager takes."""
