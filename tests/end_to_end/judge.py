@@ -381,6 +381,22 @@ def replay(
             verdict.mismatched.append(seed)
 
 
+def rewound(built: Any) -> Callable[[], None]:
+    """What puts a module's parameters and buffers back to what they are now: seeds are calls of a fresh module."""
+    import torch
+
+    held = [*built.parameters(), *built.buffers()] if isinstance(built, torch.nn.Module) else []
+    held = [tensor for tensor in held if not torch.nn.parameter.is_lazy(tensor)]
+    saved = [tensor.detach().clone() for tensor in held]
+
+    def back() -> None:
+        with torch.no_grad():
+            for tensor, before in zip(held, saved):
+                tensor.copy_(before)
+
+    return back
+
+
 def describe(error: BaseException) -> str:
     """Exception type and first telling line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
@@ -399,8 +415,10 @@ def judge_export(expected: Sequence[Outcome], program: Program, strict: bool) ->
         return TargetVerdict(False, describe(error))
     verdict = TargetVerdict(True)
     module = exported.module()
+    back = rewound(module)
 
     def traced(seed: int) -> Any:
+        back()
         args, kwargs = program.inputs(seed)
         return module(*args, **kwargs)
 
@@ -418,6 +436,7 @@ def judge_compile(expected: Sequence[Outcome], program: Program, derived: bool, 
     dynamo.config.capture_dynamic_output_shape_ops = True
     graphs = 0
     target: Any = program.build()
+    back = rewound(target)
     if derived:
         inner = target
 
@@ -436,6 +455,7 @@ def judge_compile(expected: Sequence[Outcome], program: Program, derived: bool, 
     compiled = torch.compile(target, fullgraph=True, backend=counting)
 
     def traced(seed: int) -> Any:
+        back()
         args, kwargs = program.inputs(seed)
         for i, dims in program.unbacked.items():
             dynamo.decorators.mark_unbacked(args[i], dims)

@@ -131,3 +131,11 @@ def test_a_crash_and_an_endless_loop_are_verdicts(judge: Judge, tmp_path: Path) 
     endless.write_text("while True:\n    pass\n")
     assert judge(endless, timeout=1.0).failure == "ran out of time"
     assert judge(crash).failure  # the judge itself is still there
+
+
+def test_each_seed_finds_the_state_of_a_fresh_module(judge: Judge, tmp_path: Path) -> None:
+    path = tmp_path / "stateful.py"
+    counting = "        self.calls.add_(1)\n        return x * self.calls\n"
+    path.write_text(ORIGINAL.replace(BRANCH, counting))
+    verdict = judge(path, targets=("export", "compile"), eager_seeds=4, seeds=4)
+    assert {target: str(found) for target, found in verdict.targets.items()} == {"export": "ok", "compile": "ok"}
