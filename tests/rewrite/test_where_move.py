@@ -111,6 +111,14 @@ def test_a_change_in_place_stays_in_place() -> None:
     )
 
 
+@pytest.mark.parametrize("change", ["fill_(0.5)", "copy_(0.5)"])
+def test_data_that_is_changed_in_place_is_detached_as_export_takes_it(change: str) -> None:
+    body = f"    if mask.any():\n        x.data.{change}\n    return x\n"
+    assert merged(body, "mask.any()", "DDE105")[0] == (
+        "    x.detach().copy_(torch.where(mask.any(), 0.5, x.detach()))\n    return x\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("name", "first"),
     [("seen", "self.seen.copy_(torch.where("), ("other", "self.other = torch.where(")],

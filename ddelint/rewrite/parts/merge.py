@@ -163,7 +163,7 @@ class Merge:
             if operator is not None and alike and self._stays_in_place(target, given):
                 unchanged = Value(self.write.expression(NEUTRAL[type(operator)]), operator)
             else:
-                unchanged = Value(self.write.expression(target.node))
+                unchanged = Value(self.write.expression(self._held(target)))
                 values = [self.applied(target.node, value) if value else None for value in values]
             first, second = (value or unchanged for value in values)
             found.append(_Choice(target, first, second))
@@ -224,8 +224,16 @@ class Merge:
         keeps_object = operator is None and self.in_place and is_buffer(self.source, self.statement, target.text)
         method = target.method or ("copy_" if keeps_object else "")
         if method:
-            return self.write.block([self.write.expr(_TAKING[method], target=target.node, value=value)])
+            return self.write.block([self.write.expr(_TAKING[method], target=self._held(target), value=value)])
         return self.write.assigned(target.node, value, operator)
+
+    def _held(self, target: Target) -> Part:
+        """What a target holds. `x.data` is written `x.detach()`, which is the same memory: export takes the first for a
+        constant where it is not strict, and refuses it (torch 2.13, `torch.export._trace._export_for_training`)."""
+        node = target.node
+        if target.method and isinstance(node, ast.Attribute) and node.attr == "data":
+            return self.write.expr("{}.detach()", node.value)
+        return node
 
     def _is_read_too_late(self, choices: Sequence[_Choice], values: Sequence[Expr]) -> bool:
         """Whether a later value reads a name that an earlier line has already changed."""
