@@ -392,7 +392,8 @@ def rewound(built: Any) -> Callable[[], None]:
     def back() -> None:
         with torch.no_grad():
             for tensor, before in zip(held, saved):
-                tensor.copy_(before)
+                if not torch.equal(tensor, before):
+                    tensor.copy_(before)
 
     return back
 

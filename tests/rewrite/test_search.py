@@ -525,3 +525,37 @@ def test_without_time_for_another_start_a_doubted_fix_is_called_unsafe_and_kept(
     assert "if not compiling and n > 4:" in text
     assert "if not compiling and m > 5:" in text
     assert outcome.safe.current(NAME).text.count("not compiling") == 1
+
+
+def test_without_time_for_another_start_unsafe_fixes_that_hold_outlive_one_that_is_wrong(
+    moves: pytest.MonkeyPatch,
+) -> None:
+    seconds = [100.0]
+
+    class Later(Prover):
+        """Compiled code shows that the second fix is wrong, when no time is left."""
+
+        def compile(self, overlay: Overlay, targets: tuple[str, ...], samples: int, backend: str) -> Compilation:
+            seconds[0] = 0.0
+            return super().compile(overlay, targets, samples, backend)
+
+    def propose(context: Context) -> Iterator[Candidate]:
+        span = context.site.span
+        test = context.site.source.segment(span)
+        ending = " or 0" if test.startswith("m") else ""
+        edit = Edit(span, f"eager and {test}{ending}")
+        yield Candidate(SHORTCUT, Claim.GENERAL_PATH, "in eager", (edit,), decisions=(span,))
+
+    moves.setitem(MOVES, SHORTCUT, propose)
+    prover = Later()
+    prover.one_sided = True
+    prover.compiled_wrong = {"m > 5 or 0"}
+    outcome = search(prover, seconds_left=lambda: seconds[0])
+    assert outcome.safe.current(NAME).text == TEXT
+    text = outcome.everything.current(NAME).text
+    assert "if eager and n > 4:" in text
+    assert "if m > 5:" in text
+    found = by_row(outcome)
+    assert found[5].fix is not None
+    assert found[5].fix.applicability is Applicability.UNSAFE
+    assert found[7].fix is None

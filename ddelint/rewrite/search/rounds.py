@@ -87,9 +87,9 @@ class Search:
         first = self._asking.trace(self._start)
         if first.failure is not None:
             return Outcome((), self._start, self._start, None, None, first)
-        kept = State(self._start)
+        kept, kept_unsafe = State(self._start), None
         for attempt in count():
-            safe, everything = self._both_phases(kept, fixing=attempt < MOST_RESTARTS)
+            safe, everything = self._both_phases(kept, kept_unsafe, fixing=attempt < MOST_RESTARTS)
             comparison = self._judging.compare_whole(everything) if everything.steps else None
             wrong = self._refuted(safe, everything, comparison)
             if not wrong and everything.steps and not everything.given_up:
@@ -100,12 +100,12 @@ class Search:
             if self._seconds_left() <= 0 and (relabelled := self._called_unsafe(safe, everything, wrong)) is not None:
                 safe, everything = relabelled
                 wrong = []
-                if everything.compilation is None and everything.steps and not everything.given_up:
+                if everything.steps and not everything.given_up:
                     everything, wrong = self._compiled(everything)
                 if not wrong:
                     break
             # what else was proved stays: another start would go through the same questions again
-            kept = without(safe, wrong)
+            kept, kept_unsafe = without(safe, wrong), without(everything, wrong) if self._seconds_left() <= 0 else None
         return self._outcome(first, safe, everything, comparison)
 
     def findings(self) -> Outcome:
@@ -116,11 +116,11 @@ class Search:
         state = self._phase(State(self._start), allow_unsafe=False, fixing=False)
         return self._outcome(first, state, state, None)
 
-    def _both_phases(self, kept: State, *, fixing: bool) -> tuple[State, State]:
-        """With safe fixes alone, and going on with unsafe ones."""
-        safe = self._phase(kept, allow_unsafe=False, fixing=fixing)
-        everything = safe
-        if fixing and (safe.given_up or safe.tried or last_resort.unsupported(safe.others)):
+    def _both_phases(self, kept: State, kept_unsafe: State | None, *, fixing: bool) -> tuple[State, State]:
+        """With safe fixes alone, and going on with unsafe ones; from `kept_unsafe` where no time is left for others."""
+        safe = kept if kept_unsafe else self._phase(kept, allow_unsafe=False, fixing=fixing)
+        everything = self._phase(kept_unsafe, allow_unsafe=True, fixing=False) if kept_unsafe else safe
+        if kept_unsafe is None and fixing and (safe.given_up or safe.tried or last_resort.unsupported(safe.others)):
             everything = self._outlined(self._phase(going_on(safe), allow_unsafe=True))
         if everything.steps:
             self._progress("verifying everything together")
