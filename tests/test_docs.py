@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -18,12 +19,23 @@ LONG = bool(os.environ.get("DDELINT_LONG"))
 WITH_COMMANDS = [page for page in PAGES if any(not shown.is_synopsis for shown in shown_on(page))]
 
 
+@pytest.fixture(scope="module")
+def started() -> Iterator[list[Worker]]:
+    """The worker of this file's commands, once there is one: it is started where a page's files lie, as in a shell."""
+    workers: list[Worker] = []
+    yield workers
+    for worker in workers:
+        worker.close()
+
+
 @pytest.fixture
-def shared_worker(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def shared_worker(started: list[Worker], monkeypatch: pytest.MonkeyPatch) -> None:
     """All commands of this file use one worker: torch is imported once, and only where something is traced."""
 
     def start_worker(options: object) -> contextlib.nullcontext[Worker]:
-        return contextlib.nullcontext(request.getfixturevalue("worker"))
+        if not started:
+            started.append(Worker())
+        return contextlib.nullcontext(started[0])
 
     for module in (searching, scripts, verifying):
         monkeypatch.setattr(module, "start_worker", start_worker)
