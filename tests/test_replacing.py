@@ -75,22 +75,29 @@ def model(path: Path) -> SourceFile:
     return SourceFile.read(path)
 
 
-def left_alone(source: SourceFile, why: str) -> None:
+def state_of(path: Path) -> tuple[object, ...]:
+    """Which file is there, what it holds, and what lies beside it."""
+    if not path.parent.is_dir():
+        return ()
+    there = path.lstat() if os.path.lexists(path) else None
+    found = (there.st_ino, there.st_mode, there.st_nlink, there.st_mtime_ns) if there is not None else ()
+    return *found, path.read_bytes() if path.is_file() else None, sorted(os.listdir(path.parent))
+
+
+def assert_left_alone(source: SourceFile, why: str) -> None:
     """The file stays as it is, for a reason that is known before, too, and nothing is left beside it."""
     path = Path(source.filename)
-    before = path.read_bytes() if path.is_file() else None
-    beside = sorted(os.listdir(path.parent)) if path.parent.is_dir() else []
+    before = state_of(path)
     assert why in why_left_alone(source, "new = 1\n")
     with pytest.raises(LeftAlone, match=why):
         replace_source(source, "new = 1\n")
-    assert before is None or path.read_bytes() == before
-    assert not beside or sorted(os.listdir(path.parent)) == beside
+    assert state_of(path) == before
 
 
 def test_a_source_that_has_changed_is_left_alone(tmp_path: Path) -> None:
     source = model(tmp_path / "a.py")
     (tmp_path / "a.py").write_text("theirs = 1\n")
-    left_alone(source, "has changed")
+    assert_left_alone(source, "has changed")
 
 
 def test_a_source_that_changes_while_it_is_fixed_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,16 +118,16 @@ def test_a_source_that_changes_while_it_is_fixed_is_left_alone(tmp_path: Path, m
 def test_a_source_that_has_vanished_stays_so(tmp_path: Path) -> None:
     source = model(tmp_path / "a.py")
     (tmp_path / "a.py").unlink()
-    left_alone(source, "not there any more")
+    assert_left_alone(source, "not there any more")
     tmp_path.rmdir()
-    left_alone(source, "folder is not there any more")
+    assert_left_alone(source, "folder is not there any more")
 
 
 def test_a_source_that_has_become_a_link_is_left_alone(tmp_path: Path) -> None:
     source = model(tmp_path / "a.py")
     (tmp_path / "a.py").rename(tmp_path / "b.py")
     (tmp_path / "a.py").symlink_to("b.py")
-    left_alone(source, "become a link")
+    assert_left_alone(source, "become a link")
 
 
 def test_a_source_whose_folder_has_become_a_link_is_left_alone(tmp_path: Path) -> None:
@@ -129,20 +136,20 @@ def test_a_source_whose_folder_has_become_a_link_is_left_alone(tmp_path: Path) -
     source = model(folder / "a.py")
     folder.rename(tmp_path / "moved")
     folder.symlink_to("moved")
-    left_alone(source, "a link leads to its folder")
+    assert_left_alone(source, "a link leads to its folder")
 
 
 def test_a_source_that_has_become_a_pipe_is_left_alone(tmp_path: Path) -> None:
     source = model(tmp_path / "a.py")
     (tmp_path / "a.py").unlink()
     os.mkfifo(tmp_path / "a.py")
-    left_alone(source, "no regular file")
+    assert_left_alone(source, "no regular file")
 
 
 def test_a_source_with_two_names_keeps_them(tmp_path: Path) -> None:
     source = model(tmp_path / "a.py")
     os.link(tmp_path / "a.py", tmp_path / "b.txt")
-    left_alone(source, "hard link")
+    assert_left_alone(source, "hard link")
 
 
 def test_a_source_keeps_its_owner_or_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -218,7 +225,7 @@ def test_an_encoding_of_characters_is_fixed(encoding: str, tmp_path: Path) -> No
 def test_bytes_that_an_encoding_does_not_write_back_are_left(tmp_path: Path) -> None:
     path = tmp_path / "a.py"
     path.write_bytes(b"# coding: cp932\nx = '\x87\x90'\n")  # NEC's duplicate of \x81\xe0
-    left_alone(SourceFile.read(path), "would write other bytes")
+    assert_left_alone(SourceFile.read(path), "would write other bytes")
 
 
 def test_a_text_that_the_encoding_cannot_hold_is_not_written(tmp_path: Path) -> None:

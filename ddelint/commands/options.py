@@ -110,7 +110,7 @@ selection_options = options_of(
                  help="Skip what git ignores.  [default: yes]"),
     click.option("--diff-base", metavar="REV", help="Only findings on lines changed since this git revision."),
     click.option("--baseline", type=click.Path(dir_okay=False), metavar="FILE",
-                 help="Leave out what FILE knows, and tell what it knows in vain."),
+                 help="Hide findings recorded in FILE; report stale entries."),
     click.option("--write-baseline", type=click.Path(dir_okay=False), metavar="FILE",
                  help="Make all that is found known to FILE."),
 )  # fmt: skip

@@ -63,7 +63,7 @@ def points(total: int, wanted: int) -> list[int]:
     return sorted({1 + round(at * (total - 1) / max(1, wanted - 1)) for at in range(wanted)})
 
 
-def try_all(tmp_path: Path, words: tuple[str, ...], count: int, more: str, wanted: int) -> None:
+def assert_each_end_is_clean(tmp_path: Path, words: tuple[str, ...], count: int, more: str, wanted: int) -> None:
     texts = programs(tmp_path / "whole", count, more)
     done = ddelint(words, tmp_path / "whole", "whole", [str(tmp_path / "steps")])
     assert done.returncode == 0, done.stderr
@@ -90,9 +90,9 @@ def try_all(tmp_path: Path, words: tuple[str, ...], count: int, more: str, wante
 
 
 def test_static_calls(tmp_path: Path) -> None:
-    try_all(tmp_path, STATIC, FILES, "", KILLS or 6)
+    assert_each_end_is_clean(tmp_path, STATIC, FILES, "", KILLS or 6)
 
 
 @pytest.mark.slow
 def test_traced_calls(tmp_path: Path) -> None:
-    try_all(tmp_path, TRACED, 1, ENTRY, KILLS or 2)
+    assert_each_end_is_clean(tmp_path, TRACED, 1, ENTRY, KILLS or 2)

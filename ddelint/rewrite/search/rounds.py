@@ -89,23 +89,24 @@ class Search:
             return Outcome((), self._start, self._start, None, None, first)
         kept, kept_unsafe = State(self._start), None
         for attempt in count():
-            safe, everything = self._both_phases(kept, kept_unsafe, fixing=attempt < MOST_RESTARTS)
+            if kept_unsafe is None:
+                safe, everything = self._both_phases(kept, fixing=attempt < MOST_RESTARTS)
+            else:
+                safe, everything = kept, self._phase(kept_unsafe, allow_unsafe=True, fixing=False)
+            safe, everything = self._needed(safe, everything)
             comparison = self._judging.compare_whole(everything) if everything.steps else None
             wrong = self._refuted(safe, everything, comparison)
-            if not wrong and everything.steps and not everything.given_up:
+            if not wrong:
                 everything, wrong = self._compiled(everything)
                 wrong = wrong or self._refusing(safe, everything)
+            late = self._seconds_left() <= 0
+            if wrong and late and (relabelled := self._called_unsafe(safe, everything, wrong)) is not None:
+                safe, everything = relabelled
+                everything, wrong = self._compiled(everything)
             if not wrong:
                 break
-            if self._seconds_left() <= 0 and (relabelled := self._called_unsafe(safe, everything, wrong)) is not None:
-                safe, everything = relabelled
-                wrong = []
-                if everything.steps and not everything.given_up:
-                    everything, wrong = self._compiled(everything)
-                if not wrong:
-                    break
             # what else was proved stays: another start would go through the same questions again
-            kept, kept_unsafe = without(safe, wrong), without(everything, wrong) if self._seconds_left() <= 0 else None
+            kept, kept_unsafe = without(safe, wrong), without(everything, wrong) if late else None
         return self._outcome(first, safe, everything, comparison)
 
     def findings(self) -> Outcome:
@@ -116,12 +117,15 @@ class Search:
         state = self._phase(State(self._start), allow_unsafe=False, fixing=False)
         return self._outcome(first, state, state, None)
 
-    def _both_phases(self, kept: State, kept_unsafe: State | None, *, fixing: bool) -> tuple[State, State]:
-        """With safe fixes alone, and going on with unsafe ones; from `kept_unsafe` where no time is left for others."""
-        safe = kept if kept_unsafe else self._phase(kept, allow_unsafe=False, fixing=fixing)
-        everything = self._phase(kept_unsafe, allow_unsafe=True, fixing=False) if kept_unsafe else safe
-        if kept_unsafe is None and fixing and (safe.given_up or safe.tried or last_resort.unsupported(safe.others)):
-            everything = self._outlined(self._phase(going_on(safe), allow_unsafe=True))
+    def _both_phases(self, kept: State, *, fixing: bool) -> tuple[State, State]:
+        """With safe fixes alone, and going on with unsafe ones."""
+        safe = self._phase(kept, allow_unsafe=False, fixing=fixing)
+        if not fixing or not (safe.given_up or safe.tried or last_resort.unsupported(safe.others)):
+            return safe, safe
+        return safe, self._outlined(self._phase(going_on(safe), allow_unsafe=True))
+
+    def _needed(self, safe: State, everything: State) -> tuple[State, State]:
+        """Without the fixes that nothing needs any more."""
         if everything.steps:
             self._progress("verifying everything together")
             self._share(len(everything.steps), len(everything.steps) + 1)
@@ -176,7 +180,7 @@ class Search:
 
     def _refusing(self, safe: State, everything: State) -> list[Step]:
         """The safe fix that is not called safe again, where what is compiled refuses what eager takes."""
-        doubt = self._judging.refusing_in_compiled(safe, everything)
+        doubt = None if everything.given_up else self._judging.refusing_in_compiled(safe, everything)
         if doubt is None:
             return []
         step, reason = doubt
@@ -185,6 +189,8 @@ class Search:
 
     def _compiled(self, state: State) -> tuple[State, list[Step]]:
         """The state with its verification; and the fix that this refutes, which is not tried again."""
+        if not state.steps or state.given_up:
+            return state, []
         compilation = self._asking.verify(state.history)
         guilty = self._judging.guilty_in_compiled(state, compilation)
         if guilty is not None and self._judging.only_in_generated_code(state, compilation):

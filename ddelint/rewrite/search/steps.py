@@ -70,7 +70,7 @@ class State:
     others: dict[Key, Diagnostic] = field(default_factory=dict)
     """Named, not chased: what stops export or compile and is not data-dependent, and guesses that turned out wrong."""
     tried: set[Key] = field(default_factory=set)
-    """Those of `others` that a move was offered for, in vain."""
+    """Those of `others` that a move was offered for, none of which cleared them."""
     compilation: Compilation | None = None
 
 
