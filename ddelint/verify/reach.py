@@ -17,6 +17,7 @@ import sysconfig
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -68,32 +69,49 @@ class _Memory:
     def __init__(self, value: Any) -> None:
         self._value = value
         self.frozen = Freezer(modules=True).freeze(value)
-        self._checks = list(_checks(value, set()))
+        self._kept = list(_kept(value, set()))
 
     def holds(self, value: Any) -> bool:
         """Whether `value` is what was frozen, unchanged."""
         is_same = value is self._value or (type(value) is str and value == self._value)
-        return is_same and all(check() for check in self._checks)
+        return is_same and all(kept.holds() for kept in self._kept)
 
 
-def _checks(value: Any, known: set[int]) -> Iterator[Callable[[], bool]]:
-    """What must hold for `value` to be unchanged, with all that it holds."""
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """One object as it is now: whether it still is, and what makes it so again."""
+
+    holds: Callable[[], bool]
+    put_back: Callable[[], None]
+
+
+_UNKNOWN = _Kept(lambda: False, lambda: None)
+"""A library's object, or one beyond those that are followed: only its contents say, each time."""
+
+
+def _kept(value: Any, known: set[int]) -> Iterator[_Kept]:
+    """`value` with all that it holds, each object once."""
     if isinstance(value, _CONSTANTS) or id(value) in known:
+        return
+    if len(known) > _MOST:
+        yield _UNKNOWN
         return
     known.add(id(value))
     parts: list[Any] = []
     if isinstance(value, torch.Tensor):
-        yield functools.partial(_is_as_saved, value, None if value.is_meta else value.detach().clone())
+        saved = value.detach().clone() if value.layout is torch.strided and not value.is_meta else None
+        yield _Kept(partial(_is_as_saved, value, saved), partial(_restore_tensor, value, saved))
     elif isinstance(value, (*_CONTAINERS, tuple)):
-        parts = _held(value)
-        yield functools.partial(_holds_the_same, _held, value, parts)
+        held, parts = _held(value), _parts(value)
+        yield _Kept(partial(_holds_the_same, _held, value, held), partial(_restore_container, value, held))
     elif isinstance(value, torch.nn.Module) or _is_of_users_class(value):
-        parts = _attributes(value)
-        yield functools.partial(_holds_the_same, _attributes, value, parts)
+        attributes = attributes_of(value)
+        parts, held = list(attributes.values()), _attributes(value)
+        yield _Kept(partial(_holds_the_same, _attributes, value, held), partial(_restore_attributes, value, attributes))
     elif not (isinstance(value, (type, ModuleType)) or callable(value)):
-        yield lambda: False  # a library's object: its contents say, each time
+        yield _UNKNOWN
     for part in parts:
-        yield from _checks(part, known)
+        yield from _kept(part, known)
 
 
 def _attributes(value: Any) -> list[Any]:
@@ -301,8 +319,8 @@ def _restoring(reached: Reached) -> Iterator[Callable[[], None]]:
             yield binding.holder.cache_clear
             continue
         kept = copy.copy(value) if isinstance(value, itertools.count) else value
-        yield functools.partial(_put_back, binding, kept)
-        yield from _contents(value, known)
+        yield partial(_put_back, binding, kept)
+        yield from (part.put_back for part in _kept(value, known))
 
 
 def _put_back(binding: _Binding, value: Any) -> None:
@@ -321,28 +339,8 @@ def _put_back(binding: _Binding, value: Any) -> None:
             setattr(binding.holder, binding.key, value)
 
 
-def _contents(value: Any, known: set[int]) -> Iterator[Callable[[], None]]:
-    if id(value) in known or len(known) > _MOST:
-        return
-    known.add(id(value))
-    if isinstance(value, torch.Tensor):
-        if value.layout is torch.strided and not value.is_meta:
-            yield functools.partial(_restore_tensor, value, value.detach().clone())
-    elif isinstance(value, (*_CONTAINERS, tuple)):
-        if not isinstance(value, tuple):
-            yield functools.partial(_restore_container, value, _held(value))
-        for part in _parts(value):
-            yield from _contents(part, known)
-    elif isinstance(value, torch.nn.Module) or _is_of_users_class(value):
-        held = attributes_of(value)
-        yield functools.partial(_restore_attributes, value, held)
-        for part in held.values():
-            yield from _contents(part, known)
-
-
-def _restore_tensor(tensor: torch.Tensor, saved: torch.Tensor) -> None:
-    # the version says little: the kernels of batch norm write to running statistics past it
-    if tensor.shape == saved.shape and not torch.equal(tensor.detach(), saved):
+def _restore_tensor(tensor: torch.Tensor, saved: torch.Tensor | None) -> None:
+    if saved is not None and tensor.shape == saved.shape and not _is_as_saved(tensor, saved):
         tensor.data.copy_(saved)
 
 
