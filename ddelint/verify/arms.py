@@ -22,10 +22,11 @@ from ddelint.trace.entry import Arguments, Entry
 from ddelint.verify import device as devices
 from ddelint.verify import failures, profiles
 from ddelint.verify.calls import module_of, run
-from ddelint.verify.eager import Reference, mismatches
 from ddelint.verify.generated_code import kernel_calls
-from ddelint.verify.inputs import fresh
+from ddelint.verify.mismatches import mismatches
+from ddelint.verify.references import Reference
 from ddelint.verify.sameness import EXACT
+from ddelint.verify.samples import fresh
 from ddelint.verify.timing import interleaved, quartiles
 
 NO_DEVICE = "n/a: no device"

@@ -12,8 +12,8 @@ from ddelint.diagnostics import Question, Span
 from ddelint.trace import torch_internals
 from ddelint.trace.entry import Entry
 from ddelint.verify.calls import Outcome
-from ddelint.verify.eager import Reference
-from ddelint.verify.sameness import FrozenTensor
+from ddelint.verify.frozen import FrozenTensor
+from ddelint.verify.references import Reference
 
 Around = Callable[[], AbstractContextManager[None]]
 

@@ -22,8 +22,9 @@ from ddelint.verify import device as devices
 from ddelint.verify import parity as parities
 from ddelint.verify.arms import Runner, Setting, measure, named, warm_up
 from ddelint.verify.calls import module_of, run
-from ddelint.verify.eager import Reference
-from ddelint.verify.inputs import Sample, variations
+from ddelint.verify.inputs import variations
+from ddelint.verify.references import Reference
+from ddelint.verify.samples import Sample
 from ddelint.verify.timing import TIMERS
 
 _SECONDS = 2.0

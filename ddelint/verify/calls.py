@@ -21,7 +21,8 @@ from torch.utils import _pytree as pytree
 from ddelint.trace.entries import seed_everything
 from ddelint.trace.entry import Arguments
 from ddelint.verify import reach
-from ddelint.verify.sameness import Constant, Freezer, Frozen, differences, kind_of, storage_address
+from ddelint.verify.frozen import Constant, Freezer, Frozen, kind_of, storage_address
+from ddelint.verify.sameness import differences
 
 _TORCH = os.path.dirname(os.path.realpath(torch.__file__)) + os.sep
 _CLONED = 1 << 16

@@ -9,7 +9,8 @@ from torch.utils import _pytree as pytree
 
 from ddelint.trace.entry import Arguments, Entry
 from ddelint.verify.calls import module_of, run
-from ddelint.verify.eager import Reference, mismatches
+from ddelint.verify.mismatches import mismatches
+from ddelint.verify.references import Reference
 from ddelint.verify.sameness import COMPILED, Tolerance
 
 ON_GPU = Tolerance(ulps=2048.0, noise=4096.0, identity=False, signs=False)

@@ -23,13 +23,16 @@ from ddelint.trace.entries import seed_everything
 from ddelint.trace.entry import Entry
 from ddelint.verify import failures, triton_code
 from ddelint.verify.calls import Outcome, random_digest, run
-from ddelint.verify.compiled import RECOMPILES, Compiling, Program, eager_references
+from ddelint.verify.compiled import eager_references
+from ddelint.verify.compiling import Compiling
 from ddelint.verify.device import ON_GPU
-from ddelint.verify.eager import Reference, mismatches, witnessed
 from ddelint.verify.generated_code import knowledge
 from ddelint.verify.limits import TooMuch, limited
+from ddelint.verify.mismatches import mismatches
 from ddelint.verify.profiles import profiled
+from ddelint.verify.program import RECOMPILES, Program
 from ddelint.verify.reach import Rewinding
+from ddelint.verify.references import Reference, witnessed
 from ddelint.verify.triton_code import Assembled, Launched
 
 MOST_INPUTS = 12

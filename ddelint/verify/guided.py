@@ -14,7 +14,8 @@ import torch
 from torch.utils import _pytree as pytree
 
 from ddelint.trace.entry import Arguments
-from ddelint.verify.inputs import Sample, is_integer, is_ordinary, leaf_name
+from ddelint.verify.inputs import is_integer, leaf_name
+from ddelint.verify.samples import Sample, is_ordinary
 
 Evaluate = Callable[["Moved"], float | None]
 """The distance after a run on the sample; None where the run says nothing."""

@@ -9,8 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -19,32 +18,12 @@ from torch.utils import _pytree as pytree
 from ddelint.trace.entries import seed_everything
 from ddelint.trace.entry import Arguments, Entry
 from ddelint.verify.calls import letting_gradients_flow
+from ddelint.verify.samples import NOT_FINITE, REQUIRING_GRAD, Sample, fresh, is_ordinary
 
-REQUIRING_GRAD = "inputs that require grad"
-"""Label of the variation that lets gradients flow into floating-point inputs."""
-NOT_FINITE = (" inf", " -inf", " nan")
-"""How labels of inputs with infinities and NaN of our own making end."""
 _LOOKED_AT = 8
 """Declared inputs from which ranges and sizes are learned."""
 _LARGEST = 1 << 22
 """Elements up to which a tensor is varied."""
-
-
-@dataclass(frozen=True)
-class Sample:
-    """One input set. `make` gives fresh arguments each time; it raises what the user's function raises."""
-
-    label: str
-    declared: bool
-    """Whether it came from the user, not from our variations."""
-    make: Callable[[], Arguments]
-    differentiable: bool = True
-    """Whether gradients mean something (not behind an inf or nan of our own making)."""
-    prepare: Callable[[Any], Any] = lambda program: program
-    """Brings a program that was built into another mode than it was declared in."""
-    mode: str = ""
-    """Which one."""
-
 
 Transform = Callable[[torch.Tensor], torch.Tensor]
 """A new tensor from a fresh copy of the declared one, of the same dtype and dimensions."""
@@ -82,12 +61,6 @@ def _declared(entry: Entry, count: int, seed: int) -> list[Sample]:
     return samples
 
 
-def fresh(entry: Entry, seed: int) -> Arguments:
-    """The entry's own arguments for `seed`, with every random generator seeded before."""
-    seed_everything(seed)
-    return entry.inputs(seed)
-
-
 def _digest(entry: Entry, seed: int) -> int | None:
     """Equal for equal inputs; None where some part cannot be compared."""
     try:
@@ -106,86 +79,6 @@ def _digest(entry: Entry, seed: int) -> int | None:
         else:
             return None
     return hash(tuple(parts))
-
-
-def requiring_grad(sample: Sample) -> Sample:
-    """The same input with gradients flowing into its floating-point tensors, infinities and NaN or not."""
-
-    def make() -> Arguments:
-        leaves, spec = pytree.tree_flatten(sample.make())
-        args, kwargs = pytree.tree_unflatten([_letting_flow(leaf) for leaf in leaves], spec)
-        return tuple(args), dict(kwargs)
-
-    label = f"{sample.label}, requiring grad"
-    return replace(sample, label=label, declared=False, make=make, differentiable=True)
-
-
-def other_modes(program: Any) -> Iterator[Callable[[Sample], Sample]]:
-    """The same input in what nobody declared: train() or eval(), whichever it is not; double precision; strides."""
-    if isinstance(program, torch.nn.Module):
-        yield partial(_in_training, not program.training)
-    yield _in_double
-    yield _strided
-
-
-def _in_training(training: bool, sample: Sample) -> Sample:
-    mode = "in train()" if training else "in eval()"
-    return _in_mode(sample, mode, prepare=lambda program: program.train(training))
-
-
-def _in_double(sample: Sample) -> Sample:
-    def widened(leaf: Any) -> Any:
-        is_single = isinstance(leaf, torch.Tensor) and leaf.dtype is torch.float32 and is_ordinary(leaf)
-        return leaf.detach().double().requires_grad_(leaf.requires_grad) if is_single else leaf
-
-    return _in_mode(
-        sample,
-        "in double precision",
-        change=widened,
-        prepare=lambda program: program.double() if isinstance(program, torch.nn.Module) else program,
-    )
-
-
-def _strided(sample: Sample) -> Sample:
-    def spread(leaf: Any) -> Any:
-        if not isinstance(leaf, torch.Tensor) or not is_ordinary(leaf) or not leaf.dim() or leaf.requires_grad:
-            return leaf
-        return torch.stack((leaf, leaf), -1)[..., 0]
-
-    return _in_mode(sample, "with strides", change=spread)
-
-
-def _in_mode(
-    sample: Sample,
-    mode: str,
-    *,
-    change: Callable[[Any], Any] = lambda leaf: leaf,
-    prepare: Callable[[Any], Any] = lambda program: program,
-) -> Sample:
-    def make() -> Arguments:
-        leaves, spec = pytree.tree_flatten(sample.make())
-        args, kwargs = pytree.tree_unflatten(list(map(change, leaves)), spec)
-        return tuple(args), dict(kwargs)
-
-    label = f"{sample.label}, {mode}"
-    return replace(sample, label=label, declared=False, make=make, prepare=prepare, mode=mode)
-
-
-def _letting_flow(leaf: Any) -> Any:
-    if isinstance(leaf, torch.Tensor) and is_ordinary(leaf) and leaf.is_floating_point() and not leaf.requires_grad:
-        return letting_gradients_flow(leaf)
-    return leaf
-
-
-def is_ordinary(tensor: torch.Tensor) -> bool:
-    """A dense tensor on the CPU whose elements can be set."""
-    return (
-        tensor.layout is torch.strided
-        and tensor.device.type == "cpu"
-        and not tensor.is_nested
-        and not tensor.is_quantized
-        and type(tensor) in (torch.Tensor, torch.nn.Parameter)
-    )
 
 
 # ------------------------------------------------------------------------------------------ what the declared ones show

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from ddelint.verify.sameness import Constant, Container, Freezer, Frozen, FrozenTensor
+from ddelint.verify.frozen import Constant, Container, Freezer, Frozen, FrozenTensor
 
 _LARGEST = 1 << 18
 """Elements of a tensor up to which it is kept."""

@@ -20,10 +20,10 @@ from ddelint.protocol import SessionOptions
 from ddelint.trace import gpu_internals, torch_internals
 from ddelint.verify import failures
 from ddelint.verify.arms import Marks, Runner, Setting, measure, named
-from ddelint.verify.eager import Reference
 from ddelint.verify.generated_code import Difference, difference
 from ddelint.verify.gpu import Collector
-from ddelint.verify.inputs import fresh
+from ddelint.verify.references import Reference
+from ddelint.verify.samples import fresh
 
 _HINT, _BOUND, _BOTH = "hint", "bound", "hint and bound"
 _NARROW = 2**31 - 1

@@ -25,7 +25,8 @@ import torch
 
 from ddelint.trace import provenance
 from ddelint.trace.entry import Entry
-from ddelint.verify.sameness import Constant, Freezer, Frozen, attributes_of, builtin_class, differences, entries
+from ddelint.verify.frozen import Constant, Freezer, Frozen, attributes_of, builtin_class, entries
+from ddelint.verify.sameness import differences
 
 _MOST = 4000
 """Objects that are followed; what lies behind more is not watched."""

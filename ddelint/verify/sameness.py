@@ -1,20 +1,18 @@
-"""What a call left behind, kept apart from what later calls do to it, and how two such things differ."""
+"""How two things that calls left behind differ."""
 
 from __future__ import annotations
 
-import dataclasses
-import itertools
 import math
-from collections import deque
-from collections.abc import Iterator, Mapping, Set
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
+from ddelint.verify.frozen import Constant, Container, Frozen, FrozenTensor
+from ddelint.verify.noise import QUIET, Noise
+
 _SEQUENCES = {"list", "tuple", "torch.Size", "torch.fx.immutable_collections.immutable_list"}
-_DEEPEST = 12
-"""Levels of nesting that are kept; what lies below counts as opaque."""
 _LONGEST_TEXT = 120
 SIGN_OF_ZERO = "sign of zero"
 """The aspect in which 0.0 and -0.0 differ."""
@@ -48,49 +46,6 @@ polynomials for erf and tanh) are documented to a few units in the last place ea
 
 
 @dataclass(frozen=True)
-class FrozenTensor:
-    """A tensor's values on the CPU, and what else of it can be seen."""
-
-    values: torch.Tensor | None
-    """None where there are none to read (a meta tensor, an opaque layout)."""
-    dtype: torch.dtype
-    shape: tuple[int, ...]
-    stride: tuple[int, ...]
-    device: str
-    layout: str
-    requires_grad: bool
-    aliases: frozenset[str]
-    """The arguments, parameters and buffers whose memory it shares."""
-
-
-@dataclass(frozen=True)
-class Constant:
-    """A plain value that `==` compares: number, text, None, dtype, device, enum."""
-
-    kind: str
-    value: Any
-
-
-@dataclass(frozen=True)
-class Container:
-    """Something with parts: list, tuple, dict, dataclass, any object with attributes."""
-
-    kind: str
-    keys: tuple[Any, ...]
-    parts: tuple[Any, ...]
-
-
-@dataclass(frozen=True)
-class Opaque:
-    """Of which only the type is known."""
-
-    kind: str
-
-
-Frozen = FrozenTensor | Constant | Container | Opaque
-
-
-@dataclass(frozen=True)
 class Difference:
     """One difference. `aspect`: value, sign of zero, dtype, shape, type, device, layout, stride, alias, ..."""
 
@@ -98,266 +53,6 @@ class Difference:
     place: str
     expected: str
     got: str
-
-
-class Freezer:
-    """Freezes values; `owners` says whose memory a tensor may share (storage address → name).
-
-    `modules`: a module is kept with its state (else it is opaque).
-    """
-
-    def __init__(self, owners: Mapping[int, str] | None = None, *, modules: bool = False) -> None:
-        self._owners = owners or {}
-        self._modules = modules
-        self._open: set[int] = set()
-
-    def freeze(self, value: Any, depth: int = 0) -> Frozen:
-        """A copy of `value` that nothing can change any more. Runs no user code but `__iter__` of mappings."""
-        if isinstance(value, torch.Tensor):
-            return self._tensor(value)
-        if value is None or isinstance(value, (bool, int, float, complex, str, bytes)):
-            return Constant(kind_of(value), value)
-        if isinstance(value, (torch.dtype, torch.device, torch.layout, torch.memory_format, range, slice)):
-            return Constant(kind_of(value), str(value))
-        if id(value) in self._open or depth > _DEEPEST:
-            return Opaque(kind_of(value))
-        self._open.add(id(value))
-        try:
-            return self._container(value, depth + 1)
-        finally:
-            self._open.discard(id(value))
-
-    def _container(self, value: Any, depth: int) -> Frozen:
-        kind = kind_of(value)
-        if isinstance(value, dict):
-            pairs = entries(value)
-            return Container(
-                kind, tuple(_key(key) for key, _ in pairs), tuple(self.freeze(part, depth) for _, part in pairs)
-            )
-        if isinstance(value, Mapping):
-            keys = tuple(value)
-            return Container(kind, tuple(map(_key, keys)), tuple(self.freeze(value[key], depth) for key in keys))
-        if isinstance(value, (list, tuple, deque)):
-            return Container(kind, tuple(range(len(value))), tuple(self.freeze(part, depth) for part in value))
-        if isinstance(value, Set):
-            return Constant(kind, frozenset(map(_key, value)))
-        if type(value).__module__ == "numpy" and hasattr(value, "dtype"):
-            try:
-                inner = self._tensor(torch.as_tensor(value))
-            except (TypeError, ValueError, RuntimeError):
-                return Constant(kind, str(value))
-            return Container(kind, (str(value.dtype),), (inner,))
-        if dataclasses.is_dataclass(value) and not isinstance(value, type):
-            names = tuple(field.name for field in dataclasses.fields(value))
-            return Container(kind, names, tuple(self.freeze(getattr(value, name, None), depth) for name in names))
-        if self._modules and isinstance(value, torch.nn.Module):
-            return self._module(value, depth)
-        if isinstance(value, itertools.count):
-            return Constant(kind, repr(value))
-        if isinstance(value, (torch.nn.Module, type, torch.Generator)) or callable(value):
-            return Opaque(kind)
-        attributes = attributes_of(value)
-        if attributes:
-            return Container(
-                kind, tuple(attributes), tuple(self.freeze(part, depth) for part in list(attributes.values()))
-            )
-        return Opaque(kind)
-
-    def _module(self, module: torch.nn.Module, depth: int) -> Frozen:
-        """Its tensors, and the attributes of its own class."""
-        parts: dict[str, Any] = {
-            name: tensor
-            for name, tensor in itertools.chain(module.named_parameters(), module.named_buffers())
-            if not torch.nn.parameter.is_lazy(tensor)
-        }
-        for prefix, inner in module.named_modules():
-            for name, value in list(vars(inner).items()):
-                if not name.startswith("_") and not isinstance(value, torch.nn.Module):
-                    parts[f"{prefix}.{name}"] = value
-        return Container(kind_of(module), tuple(parts), tuple(self.freeze(part, depth) for part in parts.values()))
-
-    def _tensor(self, tensor: torch.Tensor) -> FrozenTensor:
-        aliases: frozenset[str] = frozenset()
-        try:
-            storage = tensor.untyped_storage()
-            if storage.nbytes() and storage.data_ptr() in self._owners:
-                aliases = frozenset((self._owners[storage.data_ptr()],))
-            stride = tuple(tensor.stride())
-        except (RuntimeError, NotImplementedError):
-            stride = ()
-        try:
-            shape = tuple(int(size) for size in tensor.shape)
-        except RuntimeError:
-            shape = ()
-        return FrozenTensor(
-            values=_values(tensor),
-            dtype=tensor.dtype,
-            shape=shape,
-            stride=stride,
-            device=tensor.device.type,
-            layout=str(tensor.layout),
-            requires_grad=tensor.requires_grad,
-            aliases=aliases,
-        )
-
-
-def attributes_of(value: Any) -> dict[str, Any]:
-    """What an object holds in its `__dict__` and its slots."""
-    slots = [name for kind in type(value).__mro__ for name in _slots(kind) if hasattr(value, name)]
-    return {**(getattr(value, "__dict__", None) or {}), **{name: getattr(value, name) for name in slots}}
-
-
-def entries(value: dict[Any, Any]) -> list[tuple[Any, Any]]:
-    """What a dictionary itself holds: one that loads its values when asked is not asked."""
-    return list(builtin_class(value).items(value))
-
-
-def builtin_class(value: Any) -> Any:
-    """The class of Python's that a container is one of: its methods run no code of the user's subclass."""
-    return next(kind for kind in type(value).__mro__ if kind.__module__ in ("builtins", "collections"))
-
-
-def _slots(kind: type) -> tuple[str, ...]:
-    slots = vars(kind).get("__slots__", ())
-    return (slots,) if isinstance(slots, str) else tuple(slots) if kind.__module__ not in _BUILT_IN else ()
-
-
-_BUILT_IN = ("builtins", "collections", "typing", "enum")
-
-
-def storage_address(tensor: torch.Tensor) -> int | None:
-    """Where the tensor's memory begins; None where it has none of its own."""
-    try:
-        storage = tensor.untyped_storage()
-        return storage.data_ptr() if storage.nbytes() else None
-    except (RuntimeError, NotImplementedError):
-        return None
-
-
-def kind_of(value: Any) -> str:
-    """The class's qualified name; classes of a module that was loaded again keep theirs."""
-    kind = type(value)
-    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
-
-
-def _key(key: Any) -> Any:
-    return key if isinstance(key, (str, int, float, bool, tuple, bytes, type(None))) else repr(key)
-
-
-def _values(tensor: torch.Tensor) -> torch.Tensor | None:
-    try:
-        plain = tensor.detach()
-        if plain.is_meta:
-            return None
-        if plain.is_nested:
-            plain = plain.to_padded_tensor(0.0) if plain.layout is torch.strided else plain.values()
-        elif plain.layout is not torch.strided:
-            plain = plain.to_dense()
-        elif plain.is_quantized:
-            plain = plain.dequantize()
-        return plain.to("cpu", copy=True)
-    except (RuntimeError, NotImplementedError):
-        return None
-
-
-# ------------------------------------------------------------------------------------------------------------- noise
-
-
-@dataclass(frozen=True)
-class Noise:
-    """How far rounding may move a result: what it became on inputs that were moved by known relative amounts.
-
-    Each of `moved` is (relative amount, the result then). The last amount is a fraction of the others: where a result
-    moves as far all the same, it jumps (a tie is broken, an index differs), which says nothing about rounding; but
-    numbers of its size do.
-    """
-
-    moved: tuple[tuple[float, Frozen], ...] = ()
-    kinks: bool = False
-    """Whether a number that jumps may be any that it jumps to: a gradient has no value where a function has a kink, and
-    is nothing but rounding errors where it is zero by symmetry."""
-
-    def part(self, of: Container, number: int) -> Noise:
-        """That of one part of a container; none where the results are not built alike."""
-        return replace(
-            self,
-            moved=tuple(
-                (amount, other.parts[number])
-                for amount, other in self.moved
-                if isinstance(other, Container) and other.keys == of.keys
-            ),
-        )
-
-    def allowed(self, expected: torch.Tensor, rounding: float) -> torch.Tensor:
-        """By element (float64): how far off a number may be where each of its inputs is by `rounding`, relatively."""
-        moves = []
-        for _, other in self.moved:
-            values = _numbers_of(other)
-            if values is None or values.shape != expected.shape:
-                return torch.zeros(expected.shape, dtype=torch.float64)
-            moves.append((values.to(expected.dtype) - expected).abs().nan_to_num(0.0, 0.0, 0.0))
-        if len(moves) < 2:
-            return torch.zeros(expected.shape, dtype=torch.float64)
-        slopes = [move / amount for move, (amount, _) in zip(moves, self.moved)]
-        smooth = torch.stack(slopes[:-1]).amax(0)
-        # two draws may both leave a number where it is: numbers of its size, of the same tensor, move as much
-        usual = _usual(smooth, expected, ~(slopes[-1] > _JUMP * smooth))
-        jumps = slopes[-1] > _JUMP * smooth.maximum(usual)
-        slope = torch.where(jumps, 0.0, smooth).maximum(usual * _UNLUCKY)
-        return (slope * rounding).maximum(_farthest(torch.stack(moves).amax(0), expected, jumps) * self.kinks)
-
-
-QUIET = Noise()
-"""Where nobody knows."""
-_JUMP = 4.0
-"""Times as steep on the smaller step as on the larger ones: no slope any more."""
-
-
-_KINK = 8.0
-"""Of the farthest that a gradient was seen to jump, as far as it may be off."""
-_MANY = 0.2
-"""The share of a tensor that jumps, above which all of it does."""
-_UNLUCKY = 0.5
-"""Of what numbers of its size usually move, what a number is taken to move at least."""
-_SIZES = 3
-"""Powers of two that count as one size."""
-_FEW = 8
-"""Fewer numbers of one size are judged with those of the next: what cancellation leaves is small by chance."""
-
-
-def _farthest(moves: torch.Tensor, values: torch.Tensor, jumps: torch.Tensor) -> torch.Tensor:
-    """By element, how far off it may be where it jumps; where many do, the others only seem not to."""
-    most = moves * jumps
-    if float(jumps.double().mean()) > _MANY:
-        most = most.maximum(_usual(moves, values, jumps))
-    return most * _KINK
-
-
-def _usual(noise: torch.Tensor, values: torch.Tensor, telling: torch.Tensor) -> torch.Tensor:
-    """By element, the median of `noise` over the elements of the same size, as far as they are `telling`."""
-    sizes = torch.frexp(values.abs().to(torch.float64)).exponent.div(_SIZES, rounding_mode="floor")
-    sizes = torch.where(values == 0, torch.iinfo(sizes.dtype).min, sizes)
-    found, groups = torch.unique(sizes, return_inverse=True)
-    medians = torch.zeros(len(found), dtype=torch.float64)
-    for number, size in enumerate(found.tolist()):
-        members = noise[(groups == number) & telling]
-        if members.numel() < _FEW and size + 1 in found:
-            members = noise[(sizes >= size) & (sizes <= size + 1) & telling]
-        if members.numel():
-            medians[number] = members.median()
-    return medians[groups]
-
-
-def _numbers_of(value: Frozen) -> torch.Tensor | None:
-    match value:
-        case FrozenTensor(values=torch.Tensor() as values):
-            return values
-        case Constant(value=float() as number):
-            return torch.tensor(number, dtype=torch.float64)
-    return None
-
-
-# ------------------------------------------------------------------------------------------------------- comparison
 
 
 def differences(
@@ -477,16 +172,6 @@ def _signs_of_zero_differ(expected: torch.Tensor, got: torch.Tensor) -> bool:
         return False
     zeros = (expected == 0) & (got == 0)
     return bool((zeros & (expected.signbit() != got.signbit())).any())
-
-
-def is_finite(value: Frozen | None) -> bool:
-    """Whether the tensors in `value` hold neither inf nor NaN."""
-    match value:
-        case FrozenTensor(values=torch.Tensor() as values) if values.is_floating_point():
-            return bool(values.isfinite().all())
-        case Container(parts=parts):
-            return all(map(is_finite, parts))
-    return True
 
 
 def close(

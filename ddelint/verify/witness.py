@@ -29,8 +29,8 @@ from torch.utils import _pytree as pytree
 from ddelint.trace import torch_internals
 from ddelint.trace.entry import Arguments, Entry
 from ddelint.verify.calls import Outcome, module_of, weighing
-from ddelint.verify.inputs import Sample, is_ordinary
-from ddelint.verify.sameness import storage_address
+from ddelint.verify.frozen import storage_address
+from ddelint.verify.samples import Sample, is_ordinary
 
 Moved = Sequence[tuple[float, Sequence[Outcome]]]
 """(relative amount, the calls on inputs moved by it); see sameness.Noise for their order."""

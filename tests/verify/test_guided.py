@@ -16,7 +16,7 @@ from ddelint.trace.entry import Entry
 from ddelint.verify.distances import difference, distance, parts_of
 from ddelint.verify.eager import compare
 from ddelint.verify.guided import Climb, Moved, Way, ways
-from ddelint.verify.inputs import Sample
+from ddelint.verify.samples import Sample
 
 Program = Callable[..., Entry]
 

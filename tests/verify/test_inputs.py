@@ -8,7 +8,8 @@ from collections.abc import Callable
 import torch
 
 from ddelint.trace.entry import Entry
-from ddelint.verify.inputs import Sample, variations
+from ddelint.verify.inputs import variations
+from ddelint.verify.samples import Sample
 
 MASKED = """
 def fn(x, keep, level):

@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import torch
 
-from ddelint.verify.sameness import COMPILED, Freezer, Frozen, Noise, close
+from ddelint.verify.frozen import Freezer, Frozen
+from ddelint.verify.noise import Noise
+from ddelint.verify.sameness import COMPILED, close
 
 EPS = float(torch.finfo(torch.float32).eps)
 AMOUNTS = (EPS * 256, EPS * 256, EPS * 32)

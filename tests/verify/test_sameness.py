@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 import torch
 
-from ddelint.verify.sameness import COMPILED, EXACT, Freezer, Noise, Tolerance, differences
+from ddelint.verify.frozen import Freezer
+from ddelint.verify.noise import Noise
+from ddelint.verify.sameness import COMPILED, EXACT, Tolerance, differences
 
 
 def aspects(expected: Any, got: Any, tolerance: Tolerance = EXACT) -> list[str]:

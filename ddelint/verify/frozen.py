@@ -1,0 +1,228 @@
+"""What a call left behind, kept apart from what later calls do to it."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections import deque
+from collections.abc import Mapping, Set
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+_DEEPEST = 12
+"""Levels of nesting that are kept; what lies below counts as opaque."""
+
+
+@dataclass(frozen=True)
+class FrozenTensor:
+    """A tensor's values on the CPU, and what else of it can be seen."""
+
+    values: torch.Tensor | None
+    """None where there are none to read (a meta tensor, an opaque layout)."""
+    dtype: torch.dtype
+    shape: tuple[int, ...]
+    stride: tuple[int, ...]
+    device: str
+    layout: str
+    requires_grad: bool
+    aliases: frozenset[str]
+    """The arguments, parameters and buffers whose memory it shares."""
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A plain value that `==` compares: number, text, None, dtype, device, enum."""
+
+    kind: str
+    value: Any
+
+
+@dataclass(frozen=True)
+class Container:
+    """Something with parts: list, tuple, dict, dataclass, any object with attributes."""
+
+    kind: str
+    keys: tuple[Any, ...]
+    parts: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Opaque:
+    """Of which only the type is known."""
+
+    kind: str
+
+
+Frozen = FrozenTensor | Constant | Container | Opaque
+
+
+class Freezer:
+    """Freezes values; `owners` says whose memory a tensor may share (storage address → name).
+
+    `modules`: a module is kept with its state (else it is opaque).
+    """
+
+    def __init__(self, owners: Mapping[int, str] | None = None, *, modules: bool = False) -> None:
+        self._owners = owners or {}
+        self._modules = modules
+        self._open: set[int] = set()
+
+    def freeze(self, value: Any, depth: int = 0) -> Frozen:
+        """A copy of `value` that nothing can change any more. Runs no user code but `__iter__` of mappings."""
+        if isinstance(value, torch.Tensor):
+            return self._tensor(value)
+        if value is None or isinstance(value, (bool, int, float, complex, str, bytes)):
+            return Constant(kind_of(value), value)
+        if isinstance(value, (torch.dtype, torch.device, torch.layout, torch.memory_format, range, slice)):
+            return Constant(kind_of(value), str(value))
+        if id(value) in self._open or depth > _DEEPEST:
+            return Opaque(kind_of(value))
+        self._open.add(id(value))
+        try:
+            return self._container(value, depth + 1)
+        finally:
+            self._open.discard(id(value))
+
+    def _container(self, value: Any, depth: int) -> Frozen:
+        kind = kind_of(value)
+        if isinstance(value, dict):
+            pairs = entries(value)
+            return Container(
+                kind, tuple(_key(key) for key, _ in pairs), tuple(self.freeze(part, depth) for _, part in pairs)
+            )
+        if isinstance(value, Mapping):
+            keys = tuple(value)
+            return Container(kind, tuple(map(_key, keys)), tuple(self.freeze(value[key], depth) for key in keys))
+        if isinstance(value, (list, tuple, deque)):
+            return Container(kind, tuple(range(len(value))), tuple(self.freeze(part, depth) for part in value))
+        if isinstance(value, Set):
+            return Constant(kind, frozenset(map(_key, value)))
+        if type(value).__module__ == "numpy" and hasattr(value, "dtype"):
+            try:
+                inner = self._tensor(torch.as_tensor(value))
+            except (TypeError, ValueError, RuntimeError):
+                return Constant(kind, str(value))
+            return Container(kind, (str(value.dtype),), (inner,))
+        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            names = tuple(field.name for field in dataclasses.fields(value))
+            return Container(kind, names, tuple(self.freeze(getattr(value, name, None), depth) for name in names))
+        if self._modules and isinstance(value, torch.nn.Module):
+            return self._module(value, depth)
+        if isinstance(value, itertools.count):
+            return Constant(kind, repr(value))
+        if isinstance(value, (torch.nn.Module, type, torch.Generator)) or callable(value):
+            return Opaque(kind)
+        attributes = attributes_of(value)
+        if attributes:
+            return Container(
+                kind, tuple(attributes), tuple(self.freeze(part, depth) for part in list(attributes.values()))
+            )
+        return Opaque(kind)
+
+    def _module(self, module: torch.nn.Module, depth: int) -> Frozen:
+        """Its tensors, and the attributes of its own class."""
+        parts: dict[str, Any] = {
+            name: tensor
+            for name, tensor in itertools.chain(module.named_parameters(), module.named_buffers())
+            if not torch.nn.parameter.is_lazy(tensor)
+        }
+        for prefix, inner in module.named_modules():
+            for name, value in list(vars(inner).items()):
+                if not name.startswith("_") and not isinstance(value, torch.nn.Module):
+                    parts[f"{prefix}.{name}"] = value
+        return Container(kind_of(module), tuple(parts), tuple(self.freeze(part, depth) for part in parts.values()))
+
+    def _tensor(self, tensor: torch.Tensor) -> FrozenTensor:
+        aliases: frozenset[str] = frozenset()
+        try:
+            storage = tensor.untyped_storage()
+            if storage.nbytes() and storage.data_ptr() in self._owners:
+                aliases = frozenset((self._owners[storage.data_ptr()],))
+            stride = tuple(tensor.stride())
+        except (RuntimeError, NotImplementedError):
+            stride = ()
+        try:
+            shape = tuple(int(size) for size in tensor.shape)
+        except RuntimeError:
+            shape = ()
+        return FrozenTensor(
+            values=_values(tensor),
+            dtype=tensor.dtype,
+            shape=shape,
+            stride=stride,
+            device=tensor.device.type,
+            layout=str(tensor.layout),
+            requires_grad=tensor.requires_grad,
+            aliases=aliases,
+        )
+
+
+def attributes_of(value: Any) -> dict[str, Any]:
+    """What an object holds in its `__dict__` and its slots."""
+    slots = [name for kind in type(value).__mro__ for name in _slots(kind) if hasattr(value, name)]
+    return {**(getattr(value, "__dict__", None) or {}), **{name: getattr(value, name) for name in slots}}
+
+
+def entries(value: dict[Any, Any]) -> list[tuple[Any, Any]]:
+    """What a dictionary itself holds: one that loads its values when asked is not asked."""
+    return list(builtin_class(value).items(value))
+
+
+def builtin_class(value: Any) -> Any:
+    """The class of Python's that a container is one of: its methods run no code of the user's subclass."""
+    return next(kind for kind in type(value).__mro__ if kind.__module__ in ("builtins", "collections"))
+
+
+def _slots(kind: type) -> tuple[str, ...]:
+    slots = vars(kind).get("__slots__", ())
+    return (slots,) if isinstance(slots, str) else tuple(slots) if kind.__module__ not in _BUILT_IN else ()
+
+
+_BUILT_IN = ("builtins", "collections", "typing", "enum")
+
+
+def storage_address(tensor: torch.Tensor) -> int | None:
+    """Where the tensor's memory begins; None where it has none of its own."""
+    try:
+        storage = tensor.untyped_storage()
+        return storage.data_ptr() if storage.nbytes() else None
+    except (RuntimeError, NotImplementedError):
+        return None
+
+
+def kind_of(value: Any) -> str:
+    """The class's qualified name; classes of a module that was loaded again keep theirs."""
+    kind = type(value)
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _key(key: Any) -> Any:
+    return key if isinstance(key, (str, int, float, bool, tuple, bytes, type(None))) else repr(key)
+
+
+def _values(tensor: torch.Tensor) -> torch.Tensor | None:
+    try:
+        plain = tensor.detach()
+        if plain.is_meta:
+            return None
+        if plain.is_nested:
+            plain = plain.to_padded_tensor(0.0) if plain.layout is torch.strided else plain.values()
+        elif plain.layout is not torch.strided:
+            plain = plain.to_dense()
+        elif plain.is_quantized:
+            plain = plain.dequantize()
+        return plain.to("cpu", copy=True)
+    except (RuntimeError, NotImplementedError):
+        return None
+
+
+def is_finite(value: Frozen | None) -> bool:
+    """Whether the tensors in `value` hold neither inf nor NaN."""
+    match value:
+        case FrozenTensor(values=torch.Tensor() as values) if values.is_floating_point():
+            return bool(values.isfinite().all())
+        case Container(parts=parts):
+            return all(map(is_finite, parts))
+    return True

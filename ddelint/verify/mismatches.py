@@ -1,0 +1,168 @@
+"""How the calls of a program differ from those of the original on the same input."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from ddelint.protocol import Mismatch
+from ddelint.verify.calls import Outcome, Raised
+from ddelint.verify.frozen import Frozen, FrozenTensor
+from ddelint.verify.noise import Noise
+from ddelint.verify.references import Reference
+from ddelint.verify.sameness import EXACT, Difference, Tolerance, differences
+
+TRACED_PATH = "traced path"
+SIDE_EFFECT = "side effect"
+"""The aspect in which the path that tracing picks leaves other state than eager behind, where that is no tensor."""
+MEETING = "meeting"
+"""The aspect in which the sides of a decision differ where they meet, whatever comes of it later."""
+RANDOM = "random state"
+_NUMERIC = ("value", "mutation", "gradient")
+"""Aspects in which results may differ by rounding."""
+
+
+def mismatches(
+    reference: Reference, outcomes: Sequence[Outcome], where: str, tolerance: Tolerance = EXACT
+) -> Iterator[Mismatch]:
+    """How the calls of another program differ from those of the original on the same input."""
+    sample = reference.sample
+    for number, (expected, got) in enumerate(zip(reference.calls, outcomes)):
+        label = sample.label + ("", ", second call", f", then {reference.before}")[number]
+        found = list(_call_mismatches(expected, got, where, tolerance, label, sample.declared))
+        if reference.witness is not None and _is_numeric(found):
+            for answers in reference.witness.moved(reference.number):
+                moved = tuple((amount, calls[number]) for amount, calls in answers if number < len(calls))
+                found = list(_call_mismatches(expected, got, where, tolerance, label, sample.declared, moved))
+                if not _is_numeric(found):
+                    break
+            reference.witness.judged(wrong=_is_numeric(found))
+        yield from (replace(mismatch, narrower=True) for mismatch in found) if sample.mode else found
+        if any(mismatch.aspect != RANDOM for mismatch in found):
+            return
+
+
+def _is_numeric(found: Sequence[Mismatch]) -> bool:
+    return any(mismatch.aspect in _NUMERIC for mismatch in found)
+
+
+MovedCall = Sequence[tuple[float, Outcome]]
+"""One call of `witness.Moved`."""
+
+
+def _call_mismatches(
+    expected: Outcome,
+    got: Outcome,
+    where: str,
+    tolerance: Tolerance,
+    label: str,
+    declared: bool,
+    moved: MovedCall = (),
+) -> Iterator[Mismatch]:
+    deliberate = expected.error is not None and expected.error.deliberate
+    stopped = expected.error is None and got.error is not None and got.error.deliberate
+
+    def mismatch(aspect: str, one: str, other: str, narrower: bool = False) -> Mismatch:
+        return Mismatch(label, declared, where, aspect, one, other, narrower, deliberate, stopped)
+
+    if expected.error is None and got.error is not None:
+        yield mismatch("exception", "a result", str(got.error), narrower=not declared)
+    elif expected.error is not None and got.error is None:
+        if where == "eager" or declared:
+            yield mismatch("exception", str(expected.error), "a result")
+    elif expected.error is not None and got.error is not None:
+        yield from _error_mismatches(expected.error, got.error, mismatch, where == "eager", declared)
+    else:
+        for found in outcome_differences(expected, got, tolerance, everything=where == "eager", moved=moved):
+            if found.aspect == SIDE_EFFECT and where != TRACED_PATH:
+                continue  # what runs while tracing leaves none behind, whatever was rewritten
+            yield mismatch(found.aspect, found.expected, found.got)
+        if where == "eager" and expected.random != got.random:
+            yield mismatch(RANDOM, "the generator's state after the original", "another one")
+
+
+def _error_mismatches(
+    expected: Raised, got: Raised, mismatch: Callable[..., Mismatch], eager: bool, declared: bool
+) -> Iterator[Mismatch]:
+    """Exception types must agree; what torch itself raises on inputs of our own making binds nobody."""
+    if not eager or not (expected.deliberate or declared):
+        return
+    if expected.kind != got.kind:
+        yield mismatch("exception", str(expected), str(got))
+    elif expected.deliberate and expected.message != got.message:
+        yield mismatch("message", expected.message[:160], got.message[:160])
+
+
+def outcome_differences(
+    expected: Outcome, got: Outcome, tolerance: Tolerance, *, everything: bool = True, moved: MovedCall = ()
+) -> Iterator[Difference]:
+    """Differences of two calls that returned: results first, then effects, then gradients.
+
+    `everything`: what tracing need not keep counts, too (plain attributes, views, which results carry gradients).
+    """
+    if expected.result is None or got.result is None:
+        return
+    if not everything:
+        tolerance = replace(tolerance, identity=False)
+    yield from differences(expected.result, got.result, tolerance, noise=_noise(moved, lambda call: call.result))
+    noise = _noise(moved, lambda call: call.arguments)
+    for found in differences(expected.arguments, got.arguments, tolerance, noise=noise):
+        yield Difference("mutation", f"arguments{found.place}", found.expected, found.got)
+    yield from _effect_differences(expected.effects, got.effects, tolerance, everything, moved)
+    if everything:
+        for name in sorted(got.rebound - expected.rebound):
+            yield Difference("mutation", name, f"self.{name} is the same tensor as before", "another one in its place")
+    yield from gradient_differences(expected, got, tolerance, moved)
+
+
+def _noise(moved: MovedCall, part: Callable[[Outcome], Frozen | None]) -> Noise:
+    found = [(amount, part(call)) for amount, call in moved]
+    return Noise(tuple((amount, value) for amount, value in found if value is not None))
+
+
+def _effect_differences(
+    expected: Mapping[str, Frozen], got: Mapping[str, Frozen], tolerance: Tolerance, everything: bool, moved: MovedCall
+) -> Iterator[Difference]:
+    for name in dict.fromkeys((*expected, *got)):
+        one, other = expected.get(name), got.get(name)
+        told = name if " " in name or name.startswith("self.") else f"self.{name}"
+        aspect = "mutation" if everything or isinstance(one or other, FrozenTensor) else SIDE_EFFECT
+        if one is None or other is None:
+            changed, unchanged = f"{told} changed", f"{told} unchanged"
+            yield Difference(aspect, name, *((unchanged, changed) if one is None else (changed, unchanged)))
+            continue
+        noise = _noise(moved, lambda call, name=name: call.effects.get(name))  # type: ignore[misc]
+        for found in differences(one, other, tolerance, noise=noise):
+            yield Difference(aspect, name, f"{told}: {found.expected}", f"{told}: {found.got}")
+
+
+def gradient_differences(
+    expected: Outcome, got: Outcome, tolerance: Tolerance, moved: MovedCall = ()
+) -> Iterator[Difference]:
+    """Where both were asked for gradients; one of nothing but zeros is as good as none."""
+    if not (expected.differentiated and got.differentiated):
+        return
+    if expected.gradient_error is not None or got.gradient_error is not None:
+        if expected.gradient_error is None and got.gradient_error is not None:
+            yield Difference("backward", "", "gradients", str(got.gradient_error))
+        return
+    if expected.gradients is None and got.gradients is None:
+        return
+    tolerance = replace(tolerance, identity=False, signs=False)
+    one, other = expected.gradients or {}, got.gradients or {}
+    for name in dict.fromkeys((*one, *other)):
+        first, second = one.get(name), other.get(name)
+        if first is None or second is None:
+            present = first if first is not None else second
+            if not _is_zero(present):
+                texts = (f"of {name}", f"none of {name}")
+                yield Difference("gradient", name, *(texts if second is None else texts[::-1]))
+            continue
+        noise = _noise(moved, lambda call, name=name: (call.gradients or {}).get(name))  # type: ignore[misc]
+        noise = replace(noise, kinks=True)
+        for found in differences(first, second, tolerance, noise=noise):
+            yield Difference("gradient", name, f"of {name}: {found.expected}", f"of {name}: {found.got}")
+
+
+def _is_zero(value: Frozen | None) -> bool:
+    return isinstance(value, FrozenTensor) and value.values is not None and not bool(value.values.count_nonzero())

@@ -1,0 +1,257 @@
+"""The original in eager on one input set after the other: varied, moved towards sides that it never took, with
+gradients, in other modes; and what its decisions' sides leave where they meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from time import perf_counter
+
+from ddelint.protocol import Decision, Mismatch, SessionOptions
+from ddelint.trace.entry import Entry
+from ddelint.verify import guided, traced_path
+from ddelint.verify.calls import Outcome
+from ddelint.verify.frozen import Container, Frozen, FrozenTensor, is_finite
+from ddelint.verify.inputs import variations
+from ddelint.verify.meeting import is_untouched, told
+from ddelint.verify.mismatches import MEETING, TRACED_PATH
+from ddelint.verify.modes import other_modes, requiring_grad
+from ddelint.verify.recording import Recorder
+from ddelint.verify.references import Reference, patience_of, tells
+from ddelint.verify.running import run_sample
+from ddelint.verify.samples import NOT_FINITE, REQUIRING_GRAD, Sample
+
+_GUIDED = 96
+"""Runs for finding an input that takes a side which no variation took."""
+ALWAYS_TWICE = 4
+"""Inputs on which a program is called twice even though the first call changed nothing that can be seen."""
+_NOT_FINITE, _MODES = 6, 4
+"""Inputs with infinities and NaN through which gradients flow; and inputs that are run in other modes."""
+_MEETINGS = 12
+"""Inputs for each side that is skipped on which is looked at what the block leaves."""
+
+
+def count_sides(decisions: Sequence[Decision], references: Sequence[Reference]) -> dict[str, tuple[int, int]]:
+    """Decision key → how many input sets took its true and its false side."""
+    telling = [r for r in references if not r.twin and r.tells]
+    taken = {
+        decision.key: [reference.sides.get(decision.key, set()) for reference in telling] for decision in decisions
+    }
+    return {key: (sum(True in s for s in sides), sum(False in s for s in sides)) for key, sides in taken.items()}
+
+
+def _unreached(decisions: Sequence[Decision], references: Sequence[Reference]) -> bool:
+    return any(not (true and false) for true, false in count_sides(decisions, references).values())
+
+
+class Runs:
+    """The original on one input set after the other, and which sides it took."""
+
+    def __init__(
+        self,
+        original: Entry,
+        decisions: Sequence[Decision],
+        options: SessionOptions,
+        recorder: Recorder,
+        consultation: traced_path.Consultation,
+        until: float,
+    ) -> None:
+        self.references: list[Reference] = []
+        self._original = original
+        self._decisions = decisions
+        self._options = options
+        self._recorder = recorder
+        self._consultation = consultation
+        self._until = until
+
+    def vary(self, count: int, extra: int) -> None:
+        """Declared inputs and variations: `count`, and `extra` more as long as some side was not taken."""
+        before: Sample | None = None
+        for number, sample in enumerate(variations(self._original, count, self._options.seed, extra=extra)):
+            if number >= count and not _unreached(self._decisions, self.references):
+                return
+            if self.references and self._is_over():
+                return
+            self._add(sample, before=before)
+            before = sample
+
+    def guide(self) -> None:
+        """For each side that was not taken, inputs that come nearer and nearer to it."""
+        for key, sides in count_sides(self._decisions, self.references).items():
+            for side, times in zip((True, False), sides):
+                if times or self._is_over():
+                    continue
+                near = [r for r in self.references if r.tells and guided.is_far(r.distances.get((key, side)))]
+                if not near:
+                    continue
+                nearest = min(near, key=lambda r: r.distances[key, side])
+                self._climb(nearest, key, side)
+
+    def _climb(self, nearest: Reference, key: str, side: bool) -> None:
+        sample = nearest.sample
+
+        def evaluate(moved: guided.Moved) -> float | None:
+            if self._is_over():
+                return None
+            self._recorder.take()
+            patience = patience_of(self.references, self._options)
+            calls = run_sample(self._original, moved(sample), twice=False, patience=patience)
+            told = calls is not None and tells(calls[0])
+            return self._recorder.nearest().get((key, side)) if told else None
+
+        ways = guided.ways(sample, self._original.parameters)
+        moved = guided.Climb(nearest.distances[key, side], evaluate, _GUIDED).run(ways)
+        if moved is not None:
+            self._add(sample, moved, of=nearest)
+
+    def differentiate(self) -> None:
+        """One input set for each way that a decision went, run again with gradients flowing into it.
+
+        Gradients differ on one side only, more often than not: a root of zero, a division of nothing.
+        """
+        chosen = [r for r in self._one_for_each_way() if _has_plain_floats(r.first.arguments)]
+        chosen += [r for r in self.references if r.sample.label.endswith(NOT_FINITE) and r.first.returned][:_NOT_FINITE]
+        for reference in chosen:
+            if self._is_over():
+                break
+            if reference.sample.label == REQUIRING_GRAD:
+                continue
+            known = len(self.references)
+            self._add(reference.sample, requiring_grad, of=reference, twin=True)
+            if not is_finite(reference.first.arguments):
+                # an inf or nan that the program reads: gradients behind it mean nothing
+                self.references[known:] = [added for added in self.references[known:] if _is_all_finite(added.first)]
+        if any(r.twin and r.first.gradient_error is not None for r in self.references):
+            # nobody takes gradients of a program that has none on one of its sides (an operator without a backward)
+            self.references[:] = [reference for reference in self.references if not reference.twin]
+
+    def change_modes(self) -> None:
+        """One input set for each way that a decision went, in the modes that nobody declared."""
+        chosen = self._one_for_each_way()[:_MODES] or self.references[:1]
+        for reference in [r for r in chosen if r.first.returned]:
+            for mode in other_modes(self._original.build()):
+                if not self._is_over():
+                    self._add(reference.sample, mode, of=reference, twin=True)
+
+    def _one_for_each_way(self) -> list[Reference]:
+        """An input set for each set of sides that a decision took."""
+        found: dict[tuple[str, frozenset[bool]], Reference] = {}
+        for reference in self.references:
+            usable = reference.first.returned and not reference.twin and is_finite(reference.first.arguments)
+            for decision in self._decisions if usable and reference.sample.differentiable else ():
+                sides = frozenset(reference.sides.get(decision.key, ()))
+                if sides:
+                    found.setdefault((decision.key, sides), reference)
+        return list({reference.sample.label: reference for reference in found.values()}.values())
+
+    def meet(self) -> Iterator[Mismatch]:
+        """What the sides leave where they meet, on inputs that take the side which the compiled program skips."""
+        for decision in self._decisions:
+            block = self._recorder.blocks.get(decision.key)
+            if block is None or decision.compiled is None:
+                continue
+            taking = [r for r in self.references if self._takes_other(r, decision)][:_MEETINGS]
+            untouched = []
+            for reference in taking:
+                if self._is_over():
+                    break
+                as_it_is = self._left(reference, decision.key)
+                with self._recorder.forced(decision.key, decision.compiled):
+                    forced = self._left(reference, decision.key)
+                if as_it_is is None or forced is None:
+                    continue
+                found = told(as_it_is, forced)
+                if found is not None:
+                    yield _met(reference, *found)
+                untouched.append(is_untouched(as_it_is, forced))
+            if decision.compiled in block.skips and untouched and all(untouched):
+                yield _void(taking[0], len(untouched))
+
+    def _takes_other(self, reference: Reference, decision: Decision) -> bool:
+        sides = reference.sides.get(decision.key, set())
+        return reference.first.returned and not reference.twin and (not decision.compiled) in sides
+
+    def _left(self, reference: Reference, key: str) -> list[Mapping[str, Frozen]] | None:
+        """What one run leaves at a decision's meeting places; None where it does not return."""
+        self._recorder.meetings.take(key)
+        patience = patience_of(self.references, self._options)
+        calls = run_sample(self._original, reference.sample, twice=False, patience=patience, once=True)
+        left = self._recorder.meetings.take(key)
+        self._recorder.take()
+        return left if calls is not None and calls[0].returned else None
+
+    def _is_over(self) -> bool:
+        return perf_counter() > self._until
+
+    def _add(
+        self,
+        given: Sample,
+        derive: Callable[[Sample], Sample] = lambda sample: sample,
+        *,
+        before: Sample | None = None,
+        of: Reference | None = None,
+        twin: bool = False,
+    ) -> None:
+        """Run on what `derive` makes of an input set (of the one that is itself derived from another, `of`)."""
+        sample = derive(given)
+        self._recorder.take()
+        self._consultation.take()
+        patience = patience_of(self.references, self._options)
+        twice = len(self.references) < ALWAYS_TWICE
+        seen: list[tuple[Mapping[tuple[str, bool], float], Mapping[str, set[bool]]]] = []
+
+        def note() -> None:
+            seen.append((self._recorder.nearest(), self._recorder.take()))
+
+        calls = run_sample(self._original, sample, twice=twice, patience=patience, before=before, between=note)
+        if calls is None:
+            return
+        note()
+        reference = Reference(sample, calls, before=before.label if before is not None else "", twin=twin)
+        reference.rerun = lambda entry, moved: run_sample(
+            entry, moved, twice=twice or calls[0].state_changed, patience=patience, before=before
+        )
+        reference.base = of.base if of is not None else given.label
+        reference.derive = derive if of is None else lambda base: derive(of.derive(base))
+        reference.distances, reference.sides = seen[0]
+        if self._consultation.take() and reference.first.returned:
+            with traced_path.assumed(self._options.targets):
+                reference.traced = run_sample(self._original, sample, twice=twice, patience=patience, before=before)
+            self._recorder.take()
+        self.references.append(reference)
+
+
+def _has_plain_floats(value: Frozen) -> bool:
+    """Whether there is a floating-point tensor that doesn't require grad."""
+    match value:
+        case FrozenTensor(dtype=dtype, requires_grad=requires_grad):
+            return bool(dtype.is_floating_point) and not requires_grad
+        case Container(parts=parts):
+            return any(map(_has_plain_floats, parts))
+    return False
+
+
+def _is_all_finite(outcome: Outcome) -> bool:
+    """Whether results and gradients are finite: what is not among the inputs was left unread."""
+    parts = (outcome.result, *(outcome.gradients or {}).values())
+    return outcome.gradients is not None and all(map(is_finite, parts))
+
+
+def _met(reference: Reference, name: str, how: str) -> Mismatch:
+    expected, _, got = how.partition(", and ")
+    label, declared = reference.sample.label, reference.sample.declared
+    return Mismatch(
+        label, declared, TRACED_PATH, MEETING, f"{name} {expected}", f"{got} from the side that is compiled"
+    )
+
+
+def _void(reference: Reference, count: int) -> Mismatch:
+    inputs = "the one input that takes it" if count == 1 else f"{count} inputs that take it"
+    return Mismatch(
+        reference.sample.label,
+        reference.sample.declared,
+        TRACED_PATH,
+        MEETING,
+        "something that the block does",
+        f"nothing, on {inputs}: no input shows what is skipped",
+    )

@@ -1,0 +1,71 @@
+"""The original program on one input set, which other programs are held against."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ddelint.protocol import SessionOptions
+from ddelint.trace.entry import Entry
+from ddelint.verify.calls import Outcome
+from ddelint.verify.running import Patience
+from ddelint.verify.samples import Sample
+from ddelint.verify.witness import Witness
+
+
+@dataclass
+class Reference:
+    """The original on one input."""
+
+    sample: Sample
+    calls: list[Outcome]
+    sides: Mapping[str, set[bool]] = field(default_factory=dict)
+    traced: list[Outcome] | None = None
+    """Along the path that tracing picks, where the original itself asks how it is run."""
+    before: str = ""
+    """The label of the input set that came before this one; the last call is made with it."""
+    distances: Mapping[tuple[str, bool], float] = field(default_factory=dict)
+    """(decision key, side) → how far the decision was from it, at the nearest."""
+    base: str = ""
+    """The label of the input set that this one was made from."""
+    derive: Callable[[Sample], Sample] = lambda sample: sample
+    """How."""
+    twin: bool = False
+    """Whether it is another one with gradients, and no input of its own."""
+    witness: Witness | None = None
+    """Tells how far rounding may move it, by its `number` among the references."""
+    number: int = 0
+    rerun: Callable[[Entry, Sample], list[Outcome] | None] = lambda entry, sample: None
+    """Runs an entry as the original was run."""
+
+    @property
+    def first(self) -> Outcome:
+        """The first call."""
+        return self.calls[0]
+
+    @property
+    def tells(self) -> bool:
+        """Whether there is something to compare: where torch itself raised, there isn't."""
+        return tells(self.first)
+
+
+def tells(outcome: Outcome) -> bool:
+    """Whether a call says something of the program: where torch itself raised, it doesn't."""
+    return outcome.error is None or outcome.error.deliberate
+
+
+@contextlib.contextmanager
+def witnessed(original: Entry, references: Sequence[Reference]) -> Iterator[None]:
+    """Within, the references know how far rounding may move them, whatever is loaded in the original's place."""
+    witness = Witness(lambda number, change: references[number].rerun(*change(original, references[number].sample)))
+    with witness.ready():
+        for number, reference in enumerate(references):
+            reference.witness, reference.number = witness, number
+        yield
+
+
+def patience_of(references: Sequence[Reference], options: SessionOptions) -> Patience:
+    """For a call on an input of our own making, as measured by the calls so far."""
+    longest = max((call.seconds for reference in references for call in reference.calls), default=0.0)
+    return Patience(seconds=2.0 + 20.0 * longest, memory=options.memory // 4)

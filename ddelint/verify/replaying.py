@@ -1,0 +1,65 @@
+"""Runs of a traced program against the original's, added up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from ddelint.protocol import Mismatch, TargetResult
+from ddelint.verify.calls import Outcome
+from ddelint.verify.mismatches import mismatches
+from ddelint.verify.references import Reference
+from ddelint.verify.sameness import Tolerance
+
+REPLAY_SECONDS = 45.0
+
+
+@dataclass
+class Replay:
+    """Runs of a traced program against the original, added up."""
+
+    target: str
+    tolerance: Tolerance
+    device: str = "cpu"
+    replayed: int = 0
+    skipped: int = 0
+    compared: int = 0
+    agreed: int = 0
+    dirty: bool = False
+    """Whether the last run changed the program's state."""
+    mismatches: list[Mismatch] = field(default_factory=list)
+
+    def is_wanted(self, reference: Reference) -> bool:
+        """What the original refuses says nothing, unless the user declared it."""
+        return reference.first.returned or reference.sample.declared
+
+    def compare(self, reference: Reference, outcomes: Sequence[Outcome]) -> list[Mismatch]:
+        """Add one input set; gives what differed."""
+        self.replayed += 1
+        self.dirty = reference.first.state_changed or outcomes[0].state_changed
+        found = list(mismatches(reference, outcomes, self.target, self.tolerance))
+        found = [replace(m, where="backward") if m.aspect in ("gradient", "backward") else m for m in found]
+        self.mismatches += found
+        if reference.first.returned:
+            self.compared += 1
+            self.agreed += not any(mismatch.where != "backward" for mismatch in found)
+        return found
+
+    def result(
+        self, *, seconds: float, graphs: int | None = None, recompiles: int | None = None, error: str = ""
+    ) -> TargetResult:
+        """The outcome of a target that could be traced."""
+        return TargetResult(
+            self.target.split(" ")[0],
+            self.device,
+            ok=not error and not any(mismatch.where != "backward" for mismatch in self.mismatches),
+            error=error,
+            replayed=self.replayed,
+            skipped=self.skipped,
+            compared=self.compared,
+            agreed=self.agreed,
+            mismatches=tuple(self.mismatches),
+            graphs=graphs,
+            recompiles=recompiles,
+            seconds=seconds,
+        )

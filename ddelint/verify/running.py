@@ -1,0 +1,78 @@
+"""An entry on one input set: a fresh instance, called as often as its state asks for, within a limit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ddelint.trace.entry import Entry
+from ddelint.verify.calls import Outcome, Raised, raised, run
+from ddelint.verify.frozen import Constant
+from ddelint.verify.limits import TooMuch, is_too_much, limited
+from ddelint.verify.samples import Sample
+
+
+@dataclass(frozen=True)
+class Patience:
+    """What a call on an input of our own making may take. Declared inputs may take what they take."""
+
+    seconds: float
+    memory: int
+
+
+def run_sample(
+    entry: Entry,
+    sample: Sample,
+    *,
+    twice: bool,
+    patience: Patience | None,
+    before: Sample | None = None,
+    between: Callable[[], None] = lambda: None,
+    once: bool = False,
+) -> list[Outcome] | None:
+    """A fresh instance on fresh arguments, once or twice; a second time in any case where the first changed its state.
+
+    Where it is called twice, it is called once more on the arguments of `before`: state that was taken from one input
+    shows on another. `between` is called before that. `once`: a single time, whatever it changes.
+
+    An entry that cannot be built or has no arguments for the sample gives one outcome with that exception. None: an
+    input of our own making was more than `patience` allows, and says nothing.
+    """
+    if sample.declared or patience is None:
+        return _run_sample(entry, sample, twice, before, between, once)
+    try:
+        with limited(patience.seconds * (3 if twice else 1), patience.memory):
+            outcomes = _run_sample(entry, sample, twice, before, between, once)
+    except (TooMuch, MemoryError):
+        return None
+    error = outcomes[-1].error
+    return None if error is not None and is_too_much(error.kind, error.message) else outcomes
+
+
+def _run_sample(
+    entry: Entry, sample: Sample, twice: bool, before: Sample | None, between: Callable[[], None], once: bool
+) -> list[Outcome]:
+    try:
+        program = sample.prepare(entry.build())
+    except (Exception, SystemExit) as error:
+        return [_not_run(raised(error))]
+    outcomes: list[Outcome] = []
+    for number, given in enumerate((sample, sample, *((before,) if before is not None else ()))):
+        if number and (once or not (twice or outcomes[0].state_changed)):
+            break
+        if number == 2:
+            between()
+        try:
+            arguments = given.make()
+        except (Exception, SystemExit) as error:
+            return [*outcomes, _not_run(raised(error))]
+        gradients = sample.differentiable and given.differentiable
+        outcomes.append(run(program, arguments, seed=number, gradients=gradients, surroundings=entry.surroundings))
+        if not outcomes[-1].returned:
+            break
+    return outcomes
+
+
+def _not_run(error: Raised) -> Outcome:
+    nothing = Constant("NoneType", None)
+    return Outcome(None, error, nothing, {}, frozenset(), 0, False, None, None, 0.0)
