@@ -234,6 +234,17 @@ def enclosing_block(source: SourceFile, statement: ast.stmt) -> list[ast.stmt]:
     return next((block for block in around if statement in block), [statement])
 
 
+def qualified_name(source: SourceFile, function: ast.AST) -> str:
+    """A function's name as Python has it: with its classes, and the functions around it (`Model.forward`)."""
+    parts: list[str] = []
+    for node in (function, *source.ancestors(function)):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            parts += ["<locals>", node.name] if parts else [node.name]
+        elif isinstance(node, ast.ClassDef):
+            parts.append(node.name)
+    return ".".join(reversed(parts))
+
+
 def asks_compiling(node: ast.AST) -> bool:
     """Whether a test already asks if the program is being compiled."""
     return any(

@@ -16,6 +16,7 @@ from ddelint.rewrite.moves import load_moves
 from ddelint.rewrite.reading.bindings import moved_row
 from ddelint.rewrite.reading.callers import keeps_nothing_for_numbers, other_callers
 from ddelint.rewrite.reading.knowledge import knowledge
+from ddelint.rewrite.reading.names import qualified_name
 from ddelint.rewrite.search import last_resort
 from ddelint.rewrite.search.history import History
 from ddelint.rewrite.search.steps import VALIDATION, Key, State, key_of
@@ -185,7 +186,7 @@ class Asking:
         site = locate(source, question.span)
         if site is None:
             return None
-        function = site.function.name if site.function is not None else ""
+        function = qualified_name(source, site.function) if site.function is not None else ""
         return Context(
             site=site,
             diagnostic=diagnostic,
@@ -200,11 +201,9 @@ class Asking:
         )
 
     def _eager_types(self, history: History, filename: str, function: str) -> Mapping[str, TypeFact]:
-        for key, types in self._types.items():
-            name, _, qualified = key.partition("::")
-            if name == filename and qualified.rpartition(".")[2] == function:
-                return {moved_row(text, lambda row: history.row(filename, row)): fact for text, fact in types.items()}
-        return {}
+        """What eager runs saw of a function, by its qualified name: many classes of a file have a `forward`."""
+        types = self._types.get(f"{filename}::{function}", {})
+        return {moved_row(text, lambda row: history.row(filename, row)): fact for text, fact in types.items()}
 
     def still_asks(self, state: State, history: History, question: Question, key: Key, number: int) -> str:
         """Why the candidate does not clear the question; empty where it does."""

@@ -1,0 +1,74 @@
+"""What the search tells the moves about a question."""
+
+from __future__ import annotations
+
+from ddelint.diagnostics import Question, Span, TypeFact
+from ddelint.protocol import Comparison, Compilation, Decision, Overlay, TraceResult
+from ddelint.rewrite.reading.names import qualified_name
+from ddelint.rewrite.search.asking import Asking
+from ddelint.rewrite.search.history import History
+from ddelint.sites import locate
+from ddelint.source import SourceFile
+from ddelint.trace.diagnose import diagnose
+
+NAME = "program.py"
+TEXT = """class Encoder:
+    def forward(self, x):
+        if x > 4:
+            return x
+
+
+class Model:
+    def forward(self, x):
+        def inner(y):
+            if y > 5:
+                return y
+        if x > 6:
+            return inner(x)
+"""
+TYPES = {
+    f"{NAME}::Encoder.forward": {"x": TypeFact("tensor")},
+    f"{NAME}::Model.forward": {"x": TypeFact("int")},
+    f"{NAME}::Model.forward.<locals>.inner": {"y": TypeFact("float")},
+}
+TESTS = {
+    row: Span(NAME, row, line.index("if ") + 4, row, len(line))
+    for row, line in enumerate(TEXT.splitlines(), 1)
+    if "if " in line
+}
+
+
+class Silent:
+    """A prover of a program that asks nothing."""
+
+    def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
+        return TraceResult((), runs=1)
+
+    def compare(self, overlay: Overlay, decisions: tuple[Decision, ...], samples: int, quick: bool) -> Comparison:
+        raise AssertionError("nothing is compared")
+
+    def compile(self, overlay: Overlay, targets: tuple[str, ...], samples: int, backend: str) -> Compilation:
+        raise AssertionError("nothing is compiled")
+
+
+def types_at(row: int) -> dict[str, str]:
+    sources = {NAME: SourceFile(NAME, TEXT)}
+    asking = Asking(Silent(), sources, ("export",), samples=8, diagnose=diagnose, types=TYPES)
+    history, question = History(sources), Question(TESTS[row], "truth", "", "", asks=("export",))
+    context = asking.context(history, question, asking.diagnosed(history, question))
+    assert context is not None
+    return {name: fact.kind for name, fact in context.types.items()}
+
+
+def test_functions_of_one_name_keep_their_own_types() -> None:
+    assert types_at(3) == {"x": "tensor"}
+    assert types_at(12) == {"x": "int"}
+    assert types_at(10) == {"y": "float"}
+
+
+def test_functions_are_called_as_python_calls_them() -> None:
+    source = SourceFile(NAME, TEXT)
+    sites = [locate(source, span) for span in TESTS.values()]
+    functions = [site.function for site in sites if site is not None and site.function is not None]
+    names = [qualified_name(source, function) for function in functions]
+    assert names == ["Encoder.forward", "Model.forward.<locals>.inner", "Model.forward"]
