@@ -52,6 +52,27 @@ def fn(x, ids):
             pooled.append(x.new_zeros(2))
     return torch.stack(pooled)
 """
+CUT = """
+def fn(scores, ids):
+    total = ids.sum().item()
+    pieces = torch.split(scores[:total], ids.tolist())
+    return torch.stack([piece.sum() for piece in pieces])
+"""
+NAMED_LENGTHS = """
+def fn(x, ids):
+    sizes = ids.tolist()
+    parts = torch.split(x, split_size_or_sections=sizes, dim=0)
+    sums = [part.sum(dim=0) for part in parts]
+    return torch.stack(sums, dim=0)
+"""
+NAMED_PIECES = """
+def fn(x, ids):
+    pieces = x.split(ids.tolist(), 0)
+    pooled = []
+    for piece in pieces:
+        pooled.append(piece.sum(0))
+    return torch.stack(pooled)
+"""
 
 
 def test_a_mean_over_groups_that_may_be_empty() -> None:
@@ -74,6 +95,9 @@ def test_a_mean_over_groups_that_may_be_empty() -> None:
         (DISTINCT, "ids.unique()"),
         (STACKED, "range(count)"),
         (PIECES, "len(piece) > 0"),
+        (CUT, "ids.tolist()"),
+        (NAMED_LENGTHS, "ids.tolist()"),
+        (NAMED_PIECES, "ids.tolist()"),
     ],
 )
 def test_texts_agree_with_the_loop(text: str, asking: str) -> None:
@@ -112,6 +136,24 @@ def test_the_maximum_of_nothing_still_raises() -> None:
 def test_what_is_no_reduction_of_groups_is_left_alone(other: str) -> None:
     text = f"def fn(x, ids, out):\n    for g in range(ids.max().item()):\n        {other}\n    return out\n"
     assert candidates(MOVE, context_of(text, "ids.max().item()", TYPES)) == []
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "torch.stack([piece.sum() for piece in pieces]), len(pieces)",
+        "torch.stack([piece.cumsum(0) for piece in pieces])",
+        "torch.stack([piece.sum() + pieces[0].sum() for piece in pieces])",
+    ],
+)
+def test_pieces_that_something_else_reads_stay(other: str) -> None:
+    text = CUT.replace("torch.stack([piece.sum() for piece in pieces])", other)
+    assert candidates(MOVE, context_of(text, "ids.tolist()", TYPES)) == []
+
+
+def test_pieces_along_another_dimension_are_left_alone() -> None:
+    text = NAMED_LENGTHS.replace("sizes, dim=0", "sizes, dim=1")
+    assert candidates(MOVE, context_of(text, "ids.tolist()", TYPES)) == []
 
 
 def test_a_list_that_something_else_reads_stays() -> None:

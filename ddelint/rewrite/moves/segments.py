@@ -10,11 +10,13 @@ from typing import Any
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.applied import named
 from ddelint.rewrite.reading.around import around, statement_of
+from ddelint.rewrite.reading.constants import value_of
 from ddelint.rewrite.reading.kinds import Kinds, definition, is_integer, tensor_argument
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.loops import surrounding_for
 from ddelint.rewrite.reading.names import called, fresh_name, names_read, names_written
 from ddelint.rewrite.reading.segments import Groups, Iteration, Outcome, Reduction, groups_of, is_stack, only_stack
+from ddelint.rewrite.reading.unread import unread_definitions
 from ddelint.rewrite.writing.rewrites import Changes, Expr, Part, Rewrite, Statements, restructured, rewriting
 
 _SUM, _MEAN = "sum", "mean"
@@ -24,18 +26,43 @@ _SUM, _MEAN = "sum", "mean"
 def segment_reduction(context: Context) -> Iterator[Rewrite]:
     """`for g in range(n): out[g] = x[ids == g].mean(0)` → sums by `index_add`, divided by the sizes of the groups."""
     kinds = Kinds(context)
-    loop = surrounding_for(context)
-    if loop is not None and not loop.orelse:
-        yield from _for_loop(context, kinds, loop)
-    for node in around(context):
-        match node:
-            case ast.Call(
-                args=[ast.ListComp(elt=element, generators=[ast.comprehension(ifs=[], is_async=0) as generator]), *_]
-            ) if is_stack(node):
+    loop, behind = surrounding_for(context), _behind(context)
+    loops = [loop] if loop is not None else [node for node in behind if isinstance(node, ast.For)]
+    for loop in loops:
+        if not loop.orelse:
+            yield from _for_loop(context, kinds, loop)
+    for node in dict.fromkeys([*around(context), *behind]):
+        match node, _listed(context, node):
+            case ast.Call(), ast.ListComp(elt=element, generators=[ast.comprehension(ifs=[], is_async=0) as generator]):
                 groups = groups_of(context, generator.target, generator.iter)
                 reduction = Iteration(kinds, groups).value(element) if groups is not None else None
                 if groups is not None and reduction is not None and _can_be_at_once(kinds, groups, reduction):
                     yield from _stacked(_AtOnce(context, groups, reduction), node)
+
+
+def _behind(context: Context) -> list[ast.AST]:
+    """The loops, and calls that stack, which alone read the value that the site's statement gives a name."""
+    match context.site.statement, context.site.function:
+        case ast.Assign(targets=[ast.Name()]) as statement, ast.FunctionDef() as function:
+            reads = {
+                node: node.iter if isinstance(node, ast.For) else node
+                for node in ast.walk(function)
+                if isinstance(node, ast.For) or (isinstance(node, ast.Call) and is_stack(node))
+            }
+            return [node for node, read in reads.items() if statement in unread_definitions(context, [read])]
+    return []
+
+
+def _listed(context: Context, node: ast.AST) -> ast.expr | None:
+    """The list that a call stacks, behind its name."""
+    return value_of(context, node.args[0]) if isinstance(node, ast.Call) and is_stack(node) and node.args else None
+
+
+def _unread(context: Context, gone: ast.AST, reduction: Reduction, groups: Groups) -> dict[ast.AST, Any]:
+    """What only the loop has read: the pieces, and the list of their lengths."""
+    parts = (reduction.values, reduction.ids, reduction.otherwise, groups.lengths, groups.count)
+    kept = names_read(*(part for part in parts if part is not None))
+    return {statement: [] for statement in unread_definitions(context, [gone], kept)}
 
 
 def _for_loop(context: Context, kinds: Kinds, loop: ast.For) -> Iterator[Rewrite]:
@@ -54,7 +81,8 @@ def _for_loop(context: Context, kinds: Kinds, loop: ast.For) -> Iterator[Rewrite
     elif outcome.guard is None and (used := only_stack(context, outcome.out, loop)) is not None:
         stack, born = used
         lines = [*built.not_empty(), *built.lines]
-        yield _rewrite({born: [], loop: lines, stack: context.write.of(built.result)}, reduction.test)
+        changes: dict[ast.AST, Any] = {born: [], loop: lines, stack: context.write.of(built.result)}
+        yield _rewrite({**changes, **_unread(context, loop.iter, reduction, groups)}, reduction.test)
 
 
 def _stacked(built: _AtOnce, node: ast.Call) -> Iterator[Rewrite]:
@@ -62,7 +90,8 @@ def _stacked(built: _AtOnce, node: ast.Call) -> Iterator[Rewrite]:
     statement = statement_of(write.source, node)
     if statement is not None:
         lines = [*built.not_empty(), *built.lines, statement]
-        yield _rewrite({statement: lines, node: write.of(built.result)}, built.reduction.test)
+        unread = _unread(built.context, node, built.reduction, built.groups)
+        yield _rewrite({statement: lines, node: write.of(built.result), **unread}, built.reduction.test)
 
 
 def _rewrite(changes: Changes, test: ast.expr | None) -> Rewrite:

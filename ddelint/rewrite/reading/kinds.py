@@ -241,6 +241,9 @@ class Kinds:
             case ast.Subscript(value=value, slice=ast.Constant(value=int())):
                 inner = self.shape(value, depth + 1)
                 return inner[1:] if inner else None
+            case ast.Subscript(value=value, slice=ast.Slice()):
+                inner = self.shape(value, depth + 1)
+                return ("?", *inner[1:]) if inner else None
             case ast.Name():
                 defined = definition(self.context, node.id)
                 if defined is not None:

@@ -67,9 +67,8 @@ def groups_of(context: Context, target: ast.expr, iterated: ast.expr, depth: int
     if not isinstance(target, ast.Name):
         return None
     match iterated:
-        case ast.Call(keywords=[]) if called(iterated) in ("split", "split_with_sizes"):
-            whole = tensor_argument(iterated)
-            sizes = iterated.args[-1] if iterated.args else None
+        case ast.Call() if called(iterated) in ("split", "split_with_sizes"):
+            whole, sizes = tensor_argument(iterated), _split_sizes(iterated)
             tensor = listed_tensor(Kinds(context), sizes) if sizes is not None else None
             if whole is None or tensor is None or not (is_pure(whole) and is_pure(tensor)):
                 return None
@@ -85,6 +84,14 @@ def groups_of(context: Context, target: ast.expr, iterated: ast.expr, depth: int
             value = definition(context, name)
             return groups_of(context, target, value, depth + 1) if value is not None else None
     return None
+
+
+def _split_sizes(call: ast.Call) -> ast.expr | None:
+    """The lengths of a `split` along the first dimension."""
+    axes = [keyword.value for keyword in call.keywords if keyword.arg in ("dim", "axis")]
+    given = [*own_arguments(call), *(keyword.value for keyword in call.keywords if keyword.value not in axes)]
+    along_the_first = all(ast.unparse(axis) == "0" for axis in (*axes, *given[1:]))
+    return given[0] if given and along_the_first else None
 
 
 def is_stack(node: ast.Call) -> bool:
