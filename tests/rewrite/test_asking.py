@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+
 from ddelint.diagnostics import Question, Span, TypeFact
 from ddelint.protocol import Comparison, Compilation, Decision, Overlay, TraceResult
 from ddelint.rewrite.reading.names import qualified_name
+from ddelint.rewrite.reading.returned import returned_types
 from ddelint.rewrite.search.asking import Asking
 from ddelint.rewrite.search.history import History
 from ddelint.sites import locate
@@ -38,6 +41,27 @@ TESTS = {
 }
 
 
+CALLS = """def worst(x):
+    return x.argmax().item()
+
+
+class Model:
+    def scaled(self, x):
+        return x * 2
+
+    def forward(self, x, other):
+        if x > 4:
+            return worst(x), self.scaled(x), self.part(x), other(x), self.unseen(x)
+"""
+CALLED_TYPES = {
+    f"{NAME}::worst": {"return": TypeFact("int", value="3")},
+    f"{NAME}::Model.scaled": {"return": TypeFact("tensor", "float32", ("4",))},
+    f"{NAME}::Part.forward": {"return": TypeFact("bool")},
+    f"{NAME}::other": {"return": TypeFact("bool")},
+    f"{NAME}::Model.forward": {"self.part": TypeFact("module", python_type="program.Part"), "other": TypeFact("other")},
+}
+
+
 class Silent:
     """A prover of a program that asks nothing."""
 
@@ -64,6 +88,17 @@ def test_functions_of_one_name_keep_their_own_types() -> None:
     assert types_at(3) == {"x": "tensor"}
     assert types_at(12) == {"x": "int"}
     assert types_at(10) == {"y": "float"}
+
+
+def test_a_call_has_the_type_of_what_its_function_gave() -> None:
+    source = SourceFile(NAME, CALLS)
+    (function,) = [n for n in ast.walk(source.tree) if isinstance(n, ast.FunctionDef) and n.name == "forward"]
+    types = CALLED_TYPES[f"{NAME}::Model.forward"]
+    assert returned_types(source, function, types, CALLED_TYPES) == {
+        "worst(x)": TypeFact("int"),
+        "self.scaled(x)": TypeFact("tensor", "float32", ("4",)),
+        "self.part(x)": TypeFact("bool"),
+    }
 
 
 def test_functions_are_called_as_python_calls_them() -> None:

@@ -120,6 +120,8 @@ class Kinds:
     def _call(self, node: ast.Call, depth: int) -> Kind:
         table = knowledge()
         name = called(node)
+        if self.context.types and (fact := self.fact(node)) is not None:
+            return _OF_FACTS.get(fact.kind, Kind.STATIC)
         if name in table.static:
             return Kind.STATIC
         if name == "item" and isinstance(node.func, ast.Attribute):

@@ -17,10 +17,11 @@ from ddelint.rewrite.reading.bindings import moved_row
 from ddelint.rewrite.reading.callers import keeps_nothing_for_numbers, other_callers
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import qualified_name
+from ddelint.rewrite.reading.returned import returned_types
 from ddelint.rewrite.search import last_resort
 from ddelint.rewrite.search.history import History
 from ddelint.rewrite.search.steps import VALIDATION, Key, State, key_of
-from ddelint.sites import locate
+from ddelint.sites import Site, locate
 from ddelint.source import SourceFile
 
 QUICK_SAMPLES = 16
@@ -186,12 +187,11 @@ class Asking:
         site = locate(source, question.span)
         if site is None:
             return None
-        function = qualified_name(source, site.function) if site.function is not None else ""
         return Context(
             site=site,
             diagnostic=diagnostic,
             kind=question.kind,
-            types={**self._eager_types(history, source.filename, function), **question.types},
+            types={**self._eager_types(history, site), **question.types},
             read=history.current,
             detail=question.detail,
             operator=question.operator,
@@ -200,10 +200,14 @@ class Asking:
             fake=question.fake,
         )
 
-    def _eager_types(self, history: History, filename: str, function: str) -> Mapping[str, TypeFact]:
-        """What eager runs saw of a function, by its qualified name: many classes of a file have a `forward`."""
-        types = self._types.get(f"{filename}::{function}", {})
-        return {moved_row(text, lambda row: history.row(filename, row)): fact for text, fact in types.items()}
+    def _eager_types(self, history: History, site: Site) -> Mapping[str, TypeFact]:
+        """What eager runs saw in the site's function, by its qualified name: many classes have a `forward`."""
+        source, function = site.source, site.function
+        if function is None:
+            return {}
+        types = self._types.get(f"{source.filename}::{qualified_name(source, function)}", {})
+        moved = {moved_row(text, lambda row: history.row(source.filename, row)): fact for text, fact in types.items()}
+        return {**returned_types(source, function, moved, self._types), **moved}
 
     def still_asks(self, state: State, history: History, question: Question, key: Key, number: int) -> str:
         """Why the candidate does not clear the question; empty where it does."""

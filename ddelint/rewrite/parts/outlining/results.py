@@ -20,9 +20,7 @@ from ddelint.rewrite.reading.regions import (
     of_unknown_length,
     separate_names,
 )
-
-_RETURNED = "return"
-"""The name under which the type stands of what a function gives (see ddelint.trace.types)."""
+from ddelint.rewrite.reading.returned import RETURNED
 
 
 def read_results(context: Context, region: Region, way: Way) -> str:
@@ -68,7 +66,7 @@ def _returned(context: Context, region: Region, returns: Sequence[ast.Return], w
     values = [node.value for node in returns]
     if any(value is None for value in values):
         return "it returns nothing"
-    whole = form_of(context.type_of(_RETURNED), way)
+    whole = form_of(context.type_of(RETURNED), way)
     separate = separate_names(region.body)
     known = [value for value in values if value is not None]
     forms = [_form(context, value, way) for value in known]
