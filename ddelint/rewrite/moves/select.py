@@ -1,0 +1,125 @@
+"""Rows that a mask selects where a condition holds, and all of them elsewhere: one mask says both."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Any
+
+from ddelint.diagnostics import Claim
+from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.parts.merge import device_of
+from ddelint.rewrite.parts.truths import NotAPredicate, Truths
+from ddelint.rewrite.reading.around import is_tensor
+from ddelint.rewrite.reading.kinds import Kinds
+from ddelint.rewrite.reading.names import asks_compiling, enclosing_block, fresh_name, is_pure, is_whole_slice
+from ddelint.rewrite.reading.regions import live_behind
+from ddelint.rewrite.writing.rewrites import Expr, Rewrite, rewriting
+from ddelint.sites import Role
+
+_MESSAGE = "while compiling, select always: where the test keeps all rows, so does the mask"
+
+
+@rewriting("select_or_keep")
+def select_or_keep(context: Context) -> Iterator[Rewrite]:
+    """`if m.any(): x = x[m]` → `x = x[m | ~m.any()]` while compiling; so for `if c: return x`, then `return x[m]`."""
+    site, write = context.site, context.write
+    statement = site.statement
+    if site.role is not Role.IF_TEST or not isinstance(statement, ast.If) or statement.orelse:
+        return
+    if asks_compiling(statement) or not is_pure(statement.test) or write.is_elif(statement):
+        return
+    returns = isinstance(statement.body[-1], ast.Return)
+    masks = _returned(context, statement) if returns else _assigned(context, statement)
+    if not masks:
+        return
+    name = write.expression(fresh_name(site.source, "condition"))
+    for assumed in (context.diagnostic.code == "DDE105", context.diagnostic.code != "DDE105"):
+        with suppress(NotAPredicate):
+            test = Truths(context, device_of(context, *masks, statement), assumed).of(statement.test)
+            yield _rewrite(context, statement, masks, name, test, returns)
+
+
+def _rewrite(
+    context: Context, statement: ast.If, masks: Sequence[ast.expr], name: Expr, test: Expr, returns: bool
+) -> Rewrite:
+    write = context.write
+    keeps_all = name if returns else write.expr("~{}", name)
+    asked = "not torch.compiler.is_compiling() and {}" if returns else "torch.compiler.is_compiling() or {}"
+    changes: dict[ast.AST, Any] = {mask: write.expr("{} | {}", mask, keeps_all) for mask in masks}
+    changes |= {statement.test: write.expr(asked, name), statement: [*write.assigned(name, test), statement]}
+    return Rewrite(_MESSAGE, changes, Claim.GENERAL_PATH, decisions=(statement.test,), preferred=True)
+
+
+def _assigned(context: Context, statement: ast.If) -> list[ast.expr]:
+    """The masks of a block that does nothing but select rows of names; none where it does more."""
+    behind, masks = live_behind(context.site.source, statement), list[ast.expr]()
+    for inner in statement.body:
+        selected = _selecting(context, inner)
+        if selected is not None:
+            masks += selected
+            continue
+        match inner:  # a mask of the block's own
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if name not in behind and is_pure(value):
+                continue
+        return []
+    return masks
+
+
+def _returned(context: Context, statement: ast.If) -> list[ast.expr]:
+    """The masks by which what is returned behind an early return differs from what that one returns."""
+    block = enclosing_block(context.site.source, statement)
+    match statement.body, block[block.index(statement) + 1 :]:
+        case [ast.Return(value=ast.expr() as early)], [*between, ast.Return(value=ast.expr() as final)]:
+            pass
+        case _:
+            return []
+    masks, changed = list[ast.expr](), set[str]()
+    for inner in between:
+        selected = _selecting(context, inner)
+        if selected is None:
+            return []
+        masks += selected
+        changed |= {
+            node.id for node in ast.walk(inner) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        }
+    for kept, given in zip(pairs := _results(early), _results(final)):
+        if ast.unparse(kept) == ast.unparse(given) and is_pure(kept):
+            continue
+        mask = _mask_of(context, given, ast.unparse(kept))
+        if mask is None:
+            return []
+        masks.append(mask)
+    return masks if len(pairs) == len(_results(final)) else []
+
+
+def _results(value: ast.expr) -> list[ast.expr]:
+    return value.elts if isinstance(value, ast.Tuple) else [value]
+
+
+def _selecting(context: Context, statement: ast.stmt) -> list[ast.expr] | None:
+    """The masks of `x = x[m]`, `x, y = x[m], y[m]`; None for any other statement."""
+    match statement:
+        case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)) if len(targets) == len(values):
+            pass
+        case ast.Assign(targets=[ast.Name() as target], value=value):
+            targets, values = [target], [value]
+        case _:
+            return None
+    masks = [_mask_of(context, value, ast.unparse(target)) for target, value in zip(targets, values)]
+    return None if None in masks else [mask for mask in masks if mask is not None]
+
+
+def _mask_of(context: Context, value: ast.expr, whole: str) -> ast.expr | None:
+    """`m` where a value is `whole[m]` or `whole[:, m]`, and `m` a mask over one dimension."""
+    kinds = Kinds(context)
+    match value:
+        case ast.Subscript(value=selected, slice=index) if ast.unparse(selected) == whole and is_tensor(
+            kinds, selected
+        ):
+            *before, mask = index.elts if isinstance(index, ast.Tuple) else [index]
+            shape = kinds.shape(mask)
+            is_mask = kinds.dtype(mask) == "bool" and shape is not None and len(shape) == 1
+            return mask if is_mask and is_pure(mask) and all(map(is_whole_slice, before)) else None
+    return None
