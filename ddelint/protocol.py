@@ -8,11 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from ddelint.diagnostics import GpuEvidence, Question, Span, TypeFact
 
 LOWERING = "lowering"
 """A backend of our own: Inductor up to the code that it writes. What is called then is the graph itself."""
+INDUCTOR_BACKENDS = ("inductor", LOWERING)
+MEASURING = ("measure", "parity", "gpu")
+"""Requests that always need Inductor."""
+SLACK_SECONDS = 30.0
+"""What is granted beyond a request's own time, for killing and reporting."""
 
 Overlay = Mapping[str, str]
 """Absolute filename → new text, loaded instead of what is on disk."""
@@ -77,6 +83,19 @@ class SessionOptions:
     """Seconds for one request."""
     memory: int = 8 * 2**30
     """Bytes of resident memory that one request may add."""
+    jobs: int = 1
+    """Requests that may be answered at a time."""
+
+    @property
+    def request_seconds(self) -> float:
+        """What one request may take. A script that must run again has that time for itself."""
+        return self.timeout if self.entry.script is None else 2 * self.timeout
+
+
+def needs_inductor(method: str, arguments: Mapping[str, Any]) -> bool:
+    """Whether a request is answered by a process that has loaded Inductor."""
+    compiles = arguments.get("backend") in INDUCTOR_BACKENDS and "compile" in arguments["targets"]
+    return method in MEASURING or compiles
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,11 +21,12 @@ _WIDTH = 44
 
 
 class Timings:
-    """Wall seconds by step, in the order in which steps first came."""
+    """By step, in the order in which steps first came: wall seconds that were waited, CPU seconds of the worker."""
 
     def __init__(self) -> None:
         self._started = time.perf_counter()
         self._spent: dict[str, list[float]] = {}
+        self._cpu: dict[str, list[float]] = {}
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
@@ -36,17 +37,31 @@ class Timings:
         finally:
             self._spent.setdefault(name, []).append(time.perf_counter() - started)
 
+    def spent(self, name: str, cpu: float) -> None:
+        """`name` took so many CPU seconds of the worker's processes, whoever waited for them."""
+        self._cpu.setdefault(name, []).append(cpu)
+
+    def requests(self) -> dict[str, tuple[int, float]]:
+        """Step → how often, and CPU seconds of the worker."""
+        return {name: (len(cpu), sum(cpu)) for name, cpu in self._cpu.items()}
+
     def lines(self) -> list[str]:
-        """The table: the step, how often, seconds, and the share of the time since this began to count."""
+        """The table: the step, how often, seconds waited, their share of the time since this began, CPU seconds."""
         whole = time.perf_counter() - self._started
         told = sum(map(sum, self._spent.values()))
-        rows = [(name, len(spent), sum(spent)) for name, spent in self._spent.items()]
-        rows.append(("reading, rewriting and everything else", 1, max(whole - told, 0.0)))
-        head = f"{'time':{_WIDTH}} {'calls':>5} {'seconds':>8} {'share':>6}"
+        rows = [
+            (name, max(len(spent), len(self._cpu.get(name, ()))), sum(spent), sum(self._cpu.get(name, ())))
+            for name, spent in self._spent.items()
+        ]
+        rows.append(("reading, rewriting and everything else", 1, max(whole - told, 0.0), 0.0))
+        head = f"{'time':{_WIDTH}} {'calls':>5} {'waited':>8} {'share':>6} {'CPU':>7}"
         return [
             head,
-            *(f"{name:{_WIDTH}} {calls:5} {spent:8.1f} {spent / whole:6.0%}" for name, calls, spent in rows),
-            f"{'all':{_WIDTH}} {'':5} {whole:8.1f}",
+            *(
+                f"{name:{_WIDTH}} {calls:5} {spent:8.1f} {spent / whole:6.0%} {cpu:7.1f}"
+                for name, calls, spent, cpu in rows
+            ),
+            f"{'all':{_WIDTH}} {'':5} {whole:8.1f} {'':6} {sum(cpu for *_, cpu in rows):7.1f}",
         ]
 
 

@@ -17,11 +17,22 @@ def test_each_step_is_a_row_in_the_order_of_its_first_call() -> None:
         with timings.step(name):
             pass
     head, first, second, rest, whole = timings.lines()
-    assert head.split() == ["time", "calls", "seconds", "share"]
+    assert head.split() == ["time", "calls", "waited", "share", "CPU"]
     assert first.split()[:2] == ["tracing", "2"]
     assert second.split()[:2] == ["comparing", "1"]
     assert rest.startswith("reading, rewriting and everything else")
     assert whole.split()[0] == "all"
+
+
+def test_what_nobody_waited_for_counts_as_the_workers_time() -> None:
+    timings = Timings()
+    with timings.step("tracing"):
+        pass
+    for seconds in (1.5, 2.0):
+        timings.spent("tracing", seconds)
+    assert timings.requests() == {"tracing": (2, 3.5)}
+    assert timings.lines()[1].split()[:2] == ["tracing", "2"]
+    assert [line.split()[-1] for line in timings.lines()[1:]] == ["3.5", "0.0", "3.5"]
 
 
 def test_a_step_that_raises_counts() -> None:

@@ -85,4 +85,5 @@ def session_options(spec: EntrySpec, paths: Sequence[str], options: CheckOptions
         gpu=options.gpu,
         timeout=options.timeout,
         memory=options.memory,
+        jobs=options.jobs,
     )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ddelint import suppressions
 from ddelint.catalog import rule
-from ddelint.diagnostics import Diagnostic
+from ddelint.diagnostics import Diagnostic, Question
 from ddelint.options import CheckOptions, Mode
 from ddelint.pipeline.changed_lines import is_new
 from ddelint.pipeline.entries import label, others, session_options
@@ -24,14 +24,15 @@ from ddelint.source import SourceError, SourceFile
 
 if TYPE_CHECKING:
     from ddelint.rewrite.search.rounds import Outcome
-    from ddelint.trace.session import Session, Worker
+    from ddelint.trace.front_ends import Asked
+    from ddelint.trace.session import Following, Session, Worker
 
 
 SEARCH_SHARE = 0.5
 """How much of an entry's time may go into trying rewrites; the rest is for the final verification."""
 
-FRONT_ENDS_SECONDS = 30.0
-"""For asking Dynamo which of the findings are its own, too."""
+FRONT_ENDS_SECONDS = 20.0
+"""For asking one of Dynamo's front ends which of the findings are its own, too."""
 
 
 def start_worker(options: CheckOptions) -> Worker:
@@ -93,6 +94,7 @@ def search(session: Session, run: Run) -> set[str]:
     options = run.options
     run.entries.append(session.info.label)
     run.progress.note(f"running {session.info.label}")
+    session.ahead.trace(run.history.overlay if run.history is not None else {})
     types = session.types(())
     if types.failure is not None:
         run.traced.append(entry_failure(types.failure, session.options.entry, run))
@@ -101,10 +103,18 @@ def search(session: Session, run: Run) -> set[str]:
     ignored = _suppressed(run)
     # what is found late could not be verified any more: the final runs want their share
     enough = time.monotonic() + SEARCH_SHARE * options.timeout
+    asking = Asking(
+        session,
+        run.sources,
+        options.targets,
+        samples=options.samples,
+        diagnose=diagnose,
+        types=types.functions,
+        ahead=session.ahead,
+        width=session.width,
+    )
     search = Search(
-        Asking(
-            session, run.sources, options.targets, samples=options.samples, diagnose=diagnose, types=types.functions
-        ),
+        asking,
         wanted=lambda diagnostic: (
             options.at(diagnostic.span.filename).selects(diagnostic.code, diagnostic.span.filename)
             and not ignored(diagnostic)
@@ -117,13 +127,15 @@ def search(session: Session, run: Run) -> set[str]:
         seconds_left=lambda: enough - time.monotonic(),
         graph_breaks=session.options.graph_breaks,
     )
+    traced = asking.trace(search.start).questions
+    front_ends = _front_ends(session, traced, run) if any(question.asks for question in traced) else ()
     outcome = search.run() if options.suggest else search.findings()
     if outcome.trace.failure is not None:
         run.traced.append(entry_failure(outcome.trace.failure, session.options.entry, run))
         return set(types.rows)
     if not any(question.kind in ("other", "failure") for question in outcome.trace.questions):
         run.executed.update({name: frozenset(rows) for name, rows in types.rows.items()})
-    run.traced += _with_gpu_code(session, outcome, _with_front_ends(session, outcome, run), run)
+    run.traced += _with_gpu_code(session, outcome, _with_front_ends(session, front_ends, outcome, run), run)
     run.traced += _budget(outcome)
     late = sum(any(refusal.reason == TIME_IS_OVER for refusal in found.refused) for found in outcome.diagnostics)
     if late:
@@ -146,25 +158,27 @@ def _with_gpu_code(session: Session, outcome: Outcome, found: list[Diagnostic], 
     return with_gpu_code(found, gpu_code(session, outcome.everything.overlay, run.options))
 
 
-def _with_front_ends(session: Session, outcome: Outcome, run: Run) -> list[Diagnostic]:
+def _front_ends(session: Session, traced: Sequence[Question], run: Run) -> list[Following[Asked]]:
+    """What strict export and torch.compile ask, being found out while fixes are looked for."""
+    from ddelint.trace.front_ends import asking
+
+    seconds = min(FRONT_ENDS_SECONDS, run.options.timeout / 4)
+    return [
+        session.follow(asking(run.sources, target, traced=traced, seconds=seconds)) for target in ("strict", "compile")
+    ]
+
+
+def _with_front_ends(
+    session: Session, begun: Sequence[Following[Asked]], outcome: Outcome, run: Run
+) -> list[Diagnostic]:
     """The findings with the front ends that ask there, too; and what only those ask, where nothing fixes it."""
     from ddelint.trace.diagnose import diagnose
-    from ddelint.trace.front_ends import asked_by, front_ends_of
+    from ddelint.trace.front_ends import front_ends_of
 
     if not any(diagnostic.asks for diagnostic in outcome.diagnostics):
         return list(outcome.diagnostics)
     run.progress.stage("asking Dynamo")
-    enough = time.monotonic() + min(FRONT_ENDS_SECONDS, run.options.timeout / 4)
-    asked = [
-        asked_by(
-            session,
-            run.sources,
-            target,
-            traced=outcome.trace.questions,
-            out_of_time=lambda: time.monotonic() > enough,
-        )
-        for target in ("strict", "compile")
-    ]
+    asked = [chain.result() for chain in begun or _front_ends(session, outcome.trace.questions, run)]
     told = [
         replace(found, asks=tuple(dict.fromkeys((*found.asks, *front_ends_of(found.span, asked)))))
         for found in outcome.diagnostics

@@ -7,9 +7,10 @@ position, so that the next error is blamed where the original text has it. Runs 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from ddelint.diagnostics import Question, Span
 from ddelint.protocol import Compilation, Overlay
@@ -56,25 +57,47 @@ def asked_by(
     *,
     traced: Sequence[Question] = (),
     other_sides: bool = False,
-    out_of_time: Callable[[], bool] = lambda: False,
 ) -> Asked:
-    """All that `target` (export, strict, compile) asks of the program, its questions answered one by one.
+    """All that `target` (export, strict, compile) asks of the program, its questions answered one by one."""
+    steps = asking(sources, target, traced=traced, other_sides=other_sides)
+    try:
+        arguments = next(steps)
+        while True:
+            arguments = steps.send(compiler.compile(**arguments))
+    except StopIteration as end:
+        found: Asked = end.value
+        return found
+
+
+def asking(
+    sources: Mapping[str, SourceFile],
+    target: str,
+    *,
+    traced: Sequence[Question] = (),
+    other_sides: bool = False,
+    seconds: float = math.inf,
+) -> Generator[dict[str, Any], Compilation, Asked]:
+    """Yields what to compile next to know all that `target` asks; gets what came of it.
 
     The answers lead on: into loops, past early exits; with `other_sides` they lead the other way. Operators without a
-    fake kernel get those that the trace has made for them (`fake` of its questions `traced`).
+    fake kernel get those that the trace has made for them (`fake` of its questions `traced`). The front end may take
+    so many `seconds` altogether.
     """
     asked = Asked(target)
     texts: dict[str, str] = {}
     fakes: dict[str, tuple[str, ...]] = {}
     for _ in range(MOST_ROUNDS):
-        if out_of_time():
+        if seconds <= 0:
             asked.complete = False
             return asked
-        compilation = compiler.compile(texts, (target,), 0, "eager", fakes=fakes)
+        compilation = yield {
+            "overlay": dict(texts), "targets": (target,), "samples": 0, "backend": "eager", "fakes": dict(fakes)
+        }  # fmt: skip
         result = next(iter(compilation.results), None)
         if result is None or result.ok:
             asked.ended = compilation.failure.message if compilation.failure is not None else ""
             return asked
+        seconds -= result.seconds
         question = next((q for q in result.questions if q.span.filename in sources and q.kind != "other"), None)
         if question is None:
             asked.ended = result.error

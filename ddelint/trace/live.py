@@ -78,6 +78,17 @@ class _Answers(Session):
             warnings.simplefilter("ignore", DeprecationWarning)  # Python's on forks of processes with threads
             return worker.answered_by_fork(self.options, {"method": method, **arguments}, prepare)
 
+    @property
+    def width(self) -> int:
+        """One request at a time."""
+        return 1
+
+    def begin(self, method: str, arguments: Mapping[str, Any]) -> None:
+        """Nothing: the process that would answer meanwhile is the one that goes on."""
+
+    def forget(self) -> None:
+        """Nothing was begun."""
+
     def close(self) -> None:
         """Nothing is held."""
 

@@ -10,14 +10,15 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Generator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType, TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from ddelint.measurements import Measured, Parity
 from ddelint.protocol import (
+    SLACK_SECONDS,
     CaptureInfo,
     Comparison,
     Compilation,
@@ -31,8 +32,10 @@ from ddelint.protocol import (
     SessionOptions,
     TraceResult,
     Types,
+    needs_inductor,
 )
 from ddelint.timings import IMPORTING, Timings, step_of
+from ddelint.trace.lanes import Lanes, Request, lane_pairs
 from ddelint.wire import from_wire, to_wire
 
 T = TypeVar("T")
@@ -155,7 +158,7 @@ class Worker:
         if isinstance(session, EntryFailure):
             return session
         self._sessions.append(session)
-        ran = _read(ScriptRun, session.ask("open", {"options": to_wire(options)}))
+        ran = _read(ScriptRun, session.load())
         if isinstance(ran, EntryFailure):
             session.close()
             return ran
@@ -181,13 +184,18 @@ class Worker:
     def _session(self, options: SessionOptions) -> Session | EntryFailure:
         """A session that has not been started."""
         here, there = socket.socketpair()
-        with self._lock, there:
-            try:
-                socket.send_fds(self._channel, [b"o"], [there.fileno()])
-            except OSError:
-                here.close()
-                return EntryFailure("signal", f"the worker died{self._last_words()}")
-        return Session(here, options, self.timings)
+        ours, theirs = lane_pairs(options.jobs)
+        try:
+            with self._lock:
+                socket.send_fds(self._channel, [b"o"], [channel.fileno() for channel in (there, *theirs)])
+        except OSError:
+            for channel in (here, *ours):
+                channel.close()
+            return EntryFailure("signal", f"the worker died{self._last_words()}")
+        finally:
+            for channel in (there, *theirs):
+                channel.close()
+        return Session(Lanes(here, ours, options.request_seconds + SLACK_SECONDS), options, self.timings)
 
     def _ready(self) -> dict[str, Any]:
         with self._lock:
@@ -212,11 +220,13 @@ class Worker:
 class Session:
     """One loaded entry. Each request runs in a fresh process; results say in `failure` why one could not."""
 
-    def __init__(self, channel: socket.socket, options: SessionOptions, timings: Timings) -> None:
+    def __init__(self, lanes: Lanes, options: SessionOptions, timings: Timings) -> None:
         self.options = options
         self._timings = timings
-        self._channel = channel
-        self._reader = channel.makefile("rb")
+        self._lanes = lanes
+        self._expected: dict[bytes, Request] = {}
+        """What was begun and not asked for yet."""
+        self._has_verifier = False
         self._info: EntryInfo | None = None
         self._lock = threading.Lock()
 
@@ -228,7 +238,11 @@ class Session:
 
     def start(self) -> EntryFailure | None:
         """Have the worker load the entry (Worker.open does this)."""
-        return self._entered(self.ask("open", {"options": to_wire(self.options)}))
+        return self._entered(self.load())
+
+    def load(self) -> dict[str, Any]:
+        """The answer to the session's first request: what was found in the entry's files, or by running the script."""
+        return self.ask("open", {"options": to_wire(self.options), "lanes": self._lanes.secrets})
 
     def _entered(self, reply: Mapping[str, Any]) -> EntryFailure | None:
         found = _read(EntryInfo, reply)
@@ -287,19 +301,15 @@ class Session:
         `original` and `fresh` as in `compare`; by default the run with Inductor is fresh and others are not. `fakes`:
         operator → the body of a fake kernel that it gets for this run.
         """
-        reply = self.ask(
-            "compile",
-            {
-                "overlay": dict(overlay),
-                "targets": list(targets),
-                "samples": samples,
-                "backend": backend,
-                "fresh": backend == "inductor" if fresh is None else fresh,
-                "fakes": {operator: list(body) for operator, body in fakes.items()},
-                "original": dict(original or {}),
-            },
-        )
-        return _result(Compilation, reply, Compilation(results=()))
+        arguments = _compiling(overlay, targets, samples, backend, fresh=fresh, fakes=fakes, original=original)
+        return _result(Compilation, self.ask("compile", arguments), Compilation(results=()))
+
+    def follow(self, steps: Generator[Mapping[str, Any], Compilation, T]) -> Following[T]:
+        """Have programs compiled of which each follows from what came of the one before; `steps` yields the arguments.
+
+        Where several requests are answered at a time, that goes on while nothing else is to be done.
+        """
+        return Following(self, steps)
 
     def measure(
         self, overlay: Overlay, which: str, *, parity: bool = False, original: Overlay | None = None
@@ -347,23 +357,123 @@ class Session:
 
     def close(self) -> None:
         """End the session's processes. Calling it twice changes nothing."""
-        with contextlib.suppress(OSError):
-            self._channel.shutdown(socket.SHUT_RDWR)
-        self._reader.close()
-        self._channel.close()
+        self._lanes.close()
 
     def ask(self, method: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """One request as it crosses the wire: a dict with `result` or `failure`."""
-        with self._lock, self._timings.step(step_of(method, arguments)):
-            try:
-                self._channel.sendall(json.dumps({"method": method, **arguments}).encode() + b"\n")
-                line = self._reader.readline()
-            except (OSError, ValueError):
-                line = b""
-        if not line:
-            return _failed("signal", "the session's process is gone")
-        reply: dict[str, Any] = json.loads(line)
-        return reply
+        with self._lock:
+            line = _line(method, arguments)
+            request = self._expected.pop(line, None) or self._begin(line, method, arguments)
+        return self.wait(request, method, arguments)
+
+    def wait(self, request: Request, method: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The answer to a request that was begun."""
+        step = step_of(method, arguments)
+        with self._lock, self._timings.step(step):
+            reply = self._lanes.wait(request)
+        if request.then is None:
+            self._timings.spent(step, (reply or {}).get("cpu", 0.0))
+        return reply or _failed("signal", "the session's process is gone")
+
+    def begin_behind(
+        self, method: str, arguments: Mapping[str, Any], then: Callable[[Mapping[str, Any]], None]
+    ) -> Request:
+        """Have a request answered when nothing else is to be; `then` gets the answer as soon as it is there."""
+
+        def told(reply: Mapping[str, Any]) -> None:
+            self._timings.spent(step_of(method, arguments), reply.get("cpu", 0.0))
+            then(reply)
+
+        return self._lanes.begin(_line(method, arguments), anywhere=_is_for_any_lane(method, arguments), then=told)
+
+    @property
+    def width(self) -> int:
+        """How many requests are answered at a time."""
+        return self._lanes.width
+
+    @property
+    def ahead(self) -> Ahead:
+        """What is asked of this is begun, where a process is free for it, and has its answer when it is asked for."""
+        return Ahead(self)
+
+    def begin(self, method: str, arguments: Mapping[str, Any]) -> None:
+        """Have a request that is expected answered meanwhile; nothing where one is answered at a time."""
+        with self._lock:
+            line = _line(method, arguments)
+            if self.width > 1 and line not in self._expected:
+                self._expected[line] = self._begin(line, method, arguments)
+
+    def forget(self) -> None:
+        """End what was expected, and has not been asked for."""
+        with self._lock:
+            for request in self._expected.values():
+                self._lanes.drop(request)
+            self._expected.clear()
+
+    def _begin(self, line: bytes, method: str, arguments: Mapping[str, Any]) -> Request:
+        if method == "compare" and self.width > 1 and not self._has_verifier:
+            self._has_verifier = True  # what passes is compiled next
+            self._lanes.begin(_line("prepare", {}), anywhere=False)
+        return self._lanes.begin(line, anywhere=_is_for_any_lane(method, arguments))
+
+
+class Following(Generic[T]):
+    """What Session.follow gives: the end of a chain of requests."""
+
+    def __init__(self, session: Session, steps: Generator[Mapping[str, Any], Compilation, T]) -> None:
+        self._session = session
+        self._steps = steps
+        self._found: list[T] = []
+        self._request: Request | None = None
+        self._is_begun = session.width > 1
+        if self._is_begun:
+            self._go_on(None)
+
+    def result(self) -> T:
+        """What the steps came to. Waits for it."""
+        if not self._is_begun:
+            self._is_begun = True
+            compilation: Compilation | None = None
+            while not self._found:
+                arguments = self._next(compilation)
+                compilation = self._session.compile(**arguments) if arguments is not None else None
+        while not self._found:
+            request = self._request
+            assert request is not None
+            reply = self._session.wait(request, "compile", {"backend": "eager"})
+            if request.reply is None:  # nobody is there any more who could have answered
+                self._go_on(reply)
+        return self._found[0]
+
+    def _go_on(self, reply: Mapping[str, Any] | None) -> None:
+        compilation = _result(Compilation, reply, Compilation(results=())) if reply is not None else None
+        arguments = self._next(compilation)
+        if arguments is not None:
+            self._request = self._session.begin_behind("compile", _compiling(**arguments), self._go_on)
+
+    def _next(self, compilation: Compilation | None) -> Mapping[str, Any] | None:
+        try:
+            return next(self._steps) if compilation is None else self._steps.send(compilation)
+        except StopIteration as end:
+            self._found.append(end.value)
+            return None
+
+
+class Ahead(Session):
+    """A session's other face: it begins what is asked of it and waits for nothing, so that its answers say nothing."""
+
+    def __init__(self, session: Session) -> None:
+        self.options = session.options
+        self._session = session
+
+    def ask(self, method: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """No answer yet."""
+        self._session.begin(method, arguments)
+        return _failed("ahead", "has only been begun")
+
+    def forget(self) -> None:
+        """As Session.forget."""
+        self._session.forget()
 
 
 class CapturedScript:
@@ -403,12 +513,64 @@ class CaptureSession(Session):
         return self._entered(self.ask("enter", {}))
 
     def ask(self, method: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        return self._script.ask(method, {**arguments, **self._which()})
+
+    @property
+    def width(self) -> int:
+        return self._script.width
+
+    def begin(self, method: str, arguments: Mapping[str, Any]) -> None:
+        self._script.begin(method, {**arguments, **self._which()})
+
+    def wait(self, request: Request, method: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        return self._script.wait(request, method, arguments)
+
+    def begin_behind(
+        self, method: str, arguments: Mapping[str, Any], then: Callable[[Mapping[str, Any]], None]
+    ) -> Request:
+        return self._script.begin_behind(method, {**arguments, **self._which()}, then)
+
+    def forget(self) -> None:
+        self._script.forget()
+
+    def _which(self) -> dict[str, Any]:
         spec = self.options.entry
-        which = {"capture": spec.capture, "calls": spec.calls, "filename": spec.filename}
-        return self._script.ask(method, {**arguments, **which, "backed": self.options.backed})
+        numbers = {"capture": spec.capture, "calls": spec.calls, "filename": spec.filename}
+        return {**numbers, "backed": self.options.backed}
 
     def close(self) -> None:
         pass
+
+
+def _compiling(
+    overlay: Overlay,
+    targets: tuple[str, ...],
+    samples: int,
+    backend: str,
+    *,
+    fresh: bool | None = None,
+    fakes: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
+    original: Overlay | None = None,
+) -> dict[str, Any]:
+    """The arguments of a request, as Session.compile says."""
+    return {
+        "overlay": dict(overlay),
+        "targets": list(targets),
+        "samples": samples,
+        "backend": backend,
+        "fresh": backend == "inductor" if fresh is None else fresh,
+        "fakes": {operator: list(body) for operator, body in fakes.items()},
+        "original": dict(original or {}),
+    }
+
+
+def _line(method: str, arguments: Mapping[str, Any]) -> bytes:
+    return json.dumps({"method": method, **arguments}).encode() + b"\n"
+
+
+def _is_for_any_lane(method: str, arguments: Mapping[str, Any]) -> bool:
+    """Whether a clone of the zygote may answer, which has no Inductor."""
+    return method in ("trace", "compare") or (method == "compile" and not needs_inductor(method, arguments))
 
 
 def _result(kind: type[T], reply: Mapping[str, Any], empty: T) -> T:

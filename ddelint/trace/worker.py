@@ -23,9 +23,18 @@ from functools import cache
 from importlib.util import find_spec
 from json import dumps, loads
 from time import monotonic, sleep
-from typing import Any
+from typing import Any, NoReturn
 
-from ddelint.protocol import LOWERING, Decision, EntryFailure, EntryInfo, SavedInputs, ScriptRun, SessionOptions
+from ddelint.protocol import (
+    SLACK_SECONDS,
+    Decision,
+    EntryFailure,
+    EntryInfo,
+    SavedInputs,
+    ScriptRun,
+    SessionOptions,
+    needs_inductor,
+)
 from ddelint.trace import failures
 from ddelint.trace.isolation import (
     POLL_SECONDS,
@@ -40,6 +49,7 @@ from ddelint.trace.isolation import (
     limit_address_space,
     settle_threads,
 )
+from ddelint.trace.lanes import MOST_LANES
 from ddelint.wire import from_wire, to_wire
 
 OLDEST_TORCH = (2, 11)
@@ -58,15 +68,10 @@ PRELOADED = (
 """What requests import sooner or later; a release that has moved one of these just loads it later."""
 INDUCTOR = ("torch._inductor.compile_fx", "torch._inductor.codegen.cpp")
 """A fifth of the start-up, and only the last steps need it: loaded on first use, then shared by the forks."""
-INDUCTOR_BACKENDS = ("inductor", LOWERING)
 CLOSING_SECONDS = 3.0
 """What keepers have to end their sessions' processes when the parent is gone."""
-SLACK_SECONDS = 30.0
-"""What a keeper grants its zygote beyond the request's own time, for killing and reporting."""
 _CAPTURE = ("capture", "calls", "filename")
 """What a request says of the captured program that it is about: fields of EntrySpec."""
-_MEASURING = ("measure", "parity", "gpu")
-"""Requests that always need Inductor."""
 _EAGER_SEEDS = 8
 """Seeds tried before an entry counts as failing in eager: some inputs are meant to raise."""
 
@@ -84,11 +89,10 @@ def main(descriptor: int) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     sessions = 0
     while True:
-        _, descriptors, _, _ = socket.recv_fds(channel, 1, 1)
+        _, descriptors, _, _ = socket.recv_fds(channel, 1, 1 + MOST_LANES)
         if not descriptors:
             _await_keepers()
             return
-        (session,) = descriptors
         sessions += 1
         if sessions == 2:
             # with one entry its own processes load this when they need it; for more of them once is enough
@@ -101,11 +105,13 @@ def main(descriptor: int) -> None:
                 die_with_parent()
                 settle_threads()
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-                _Keeper(socket.socket(fileno=session)).serve()
+                session, *lanes = [socket.socket(fileno=descriptor) for descriptor in descriptors]
+                _Keeper(session, lanes).serve()
                 status = 0
             finally:
                 os._exit(status)
-        os.close(session)
+        for descriptor in descriptors:
+            os.close(descriptor)
 
 
 def _await_keepers() -> None:
@@ -164,10 +170,13 @@ class _Keeper:
     """Stands between the parent and one zygote: enforces limits on it, reports its death, starts another.
 
     A second one, for what needs Inductor, loads that and the entry while the first one answers what is asked before.
+    `lanes` lead from the parent to clones of the first zygote, past the keeper.
     """
 
-    def __init__(self, channel: socket.socket) -> None:
+    def __init__(self, channel: socket.socket, lanes: Sequence[socket.socket] = ()) -> None:
         self._channel = channel
+        self._lanes = lanes
+        self._secrets: Sequence[str] = ()
         self._reader = channel.makefile("rb")
         self._zygote: Child | None = None
         self._verifier: Child | None = None
@@ -181,11 +190,18 @@ class _Keeper:
         try:
             for line in self._reader:
                 request = loads(line)
-                if request["method"] == "open":
-                    self._options = from_wire(SessionOptions, request["options"])
-                    reply = self._open()
-                else:
-                    reply = self._forward(line.rstrip(b"\n"))
+                match request["method"]:
+                    case "cancel":  # it came when the answer was under way
+                        continue
+                    case "open":
+                        self._options = from_wire(SessionOptions, request["options"])
+                        self._secrets = request.get("lanes", ())
+                        reply = self._open()
+                    case "prepare":
+                        self._start_verifier()
+                        reply = {"result": None}
+                    case _:
+                        reply = self._forward(line.rstrip(b"\n"))
                 _send(self._channel, reply)
         finally:
             for child in (self._zygote, self._verifier):
@@ -199,20 +215,25 @@ class _Keeper:
         assert options is not None
         cold = self._cold
 
+        lanes, self._lanes = self._lanes, ()
+
         def run(supervisor: Supervisor) -> None:
             self._reader.close()
             self._channel.close()
-            _Zygote(supervisor, options, cold).serve()
+            clones = [Supervisor(lane, secret.encode()) for lane, secret in zip(lanes, self._secrets)]
+            _Zygote(supervisor, options, cold).serve(clones)
 
         zygote = Child.start(run)
         self._zygote = zygote
-        reply = self._receive(Limits(_seconds(options), options.memory))
+        for lane in lanes:
+            lane.close()
+        reply = self._receive(Limits(options.request_seconds, options.memory))
         if reply.get("cold"):
             zygote.kill()
             self._cold = True
             return self._open()
         if "failure" not in reply:
-            reply = self._receive(Limits(_seconds(options) + SLACK_SECONDS))
+            reply = self._receive(Limits(options.request_seconds + SLACK_SECONDS))
         if "failure" in reply and self._zygote is not None:
             self._zygote.kill()
             self._zygote = None
@@ -222,7 +243,7 @@ class _Keeper:
         request = loads(line)
         if request["method"] == "compare":  # what passes is compiled next
             self._start_verifier()
-        reply = self._verified(line) if _needs_inductor(request) else None
+        reply = self._verified(line) if needs_inductor(request["method"], request) else None
         if reply is None:
             reply = self._request(line)
         if self._is_forks_fault(reply):
@@ -264,7 +285,9 @@ class _Keeper:
             return None
         assert options is not None
         verifier.send(line)
-        answer = verifier.receive(Limits(2 * _seconds(options) + SLACK_SECONDS), self._parent_is_gone)
+        answer = verifier.receive(
+            Limits(2 * options.request_seconds + SLACK_SECONDS), lambda: self._is_over_for(verifier)
+        )
         if not isinstance(answer, Death):
             return _reply(answer)
         verifier.kill()
@@ -282,7 +305,7 @@ class _Keeper:
                 return opened
         assert self._zygote is not None
         self._zygote.send(line)
-        return self._receive(Limits(_seconds(options) + SLACK_SECONDS))
+        return self._receive(Limits(options.request_seconds + SLACK_SECONDS))
 
     def _is_forks_fault(self, reply: Mapping[str, Any]) -> bool:
         """Whether a copy of a script's process was killed: what the script has running (threads, say) isn't copied."""
@@ -304,9 +327,10 @@ class _Keeper:
         return _supervised(Child.start(run), options, self._parent_is_gone)
 
     def _receive(self, limits: Limits) -> dict[str, Any]:
-        assert self._zygote is not None
+        zygote = self._zygote
+        assert zygote is not None
         assert self._options is not None
-        answer = self._zygote.receive(limits, self._parent_is_gone)
+        answer = zygote.receive(limits, lambda: self._is_over_for(zygote))
         if isinstance(answer, Death):
             self._zygote = None
             options = self._options
@@ -316,21 +340,33 @@ class _Keeper:
     def _parent_is_gone(self) -> bool:
         return _is_closed(self._channel)
 
+    def _is_over_for(self, child: Child) -> bool:
+        """Whether the parent is gone. Where it only wants no answer any more, the child is told, and answers soon."""
+        if _is_closed(self._channel):
+            return True
+        if _is_readable(self._channel):
+            child.send(self._reader.readline().rstrip(b"\n"))
+        return False
+
 
 # ---------------------------------------------------------------------------- zygote
 
 
 class _Zygote:
-    """Holds the imported entry; forks for each request. `cold`: imports nothing itself, each fork does."""
+    """Holds the imported entry; forks for each request. `cold`: imports nothing itself, each fork does.
 
-    def __init__(self, keeper: Supervisor, options: SessionOptions, cold: bool) -> None:
+    `share`: how many there are, that have the memory of one request together.
+    """
+
+    def __init__(self, keeper: Supervisor, options: SessionOptions, cold: bool, share: int = 1) -> None:
         self._keeper = keeper
         self._reader = keeper.channel.makefile("rb")
         self._options = options
         self._cold = cold
+        self._memory = options.memory // share
 
-    def serve(self) -> None:
-        """Import, report what was found, answer requests until the keeper closes the channel."""
+    def serve(self, clones: Sequence[Supervisor] = ()) -> None:
+        """Import, report what was found, answer requests until the keeper closes the channel; so do the clones."""
         adopt_orphans()
         if not self._cold:
             failure = _import(self._options)
@@ -341,8 +377,28 @@ class _Zygote:
                 _tell(self._keeper, {"cold": True})
                 return
         _tell(self._keeper, {"imported": True})
-        _tell(self._keeper, self._fork({"method": "open" if self._options.entry.script is None else "captures"}))
+        found = self._fork({"method": "open" if self._options.entry.script is None else "captures"})
+        for number in range(len(clones) if "failure" not in found else 0):
+            if os.fork() == 0:
+                self._be_clone(clones[number], [*clones[:number], *clones[number + 1 :]])
+        for clone in clones:
+            clone.channel.close()
+        _tell(self._keeper, found)
         self._answer_all()
+
+    def _be_clone(self, parent: Supervisor, others: Sequence[Supervisor]) -> NoReturn:
+        """In a fork of the zygote: answer the parent itself; what it asks needs no keeper."""
+        status = 1
+        try:
+            die_with_parent()
+            adopt_orphans()
+            self._reader.close()
+            for other in (self._keeper, *others):
+                other.channel.close()
+            _Zygote(parent, self._options, self._cold, share=len(others) + 1)._answer_all()
+            status = 0
+        finally:
+            os._exit(status)
 
     def serve_quietly(self) -> None:
         """Import, and answer requests; where it cannot be imported, end without a word."""
@@ -352,21 +408,25 @@ class _Zygote:
 
     def _answer_all(self) -> None:
         for line in self._reader:
-            _tell(self._keeper, self._fork(loads(line)))
+            request = loads(line)
+            if request["method"] != "cancel":  # that came when the answer was under way
+                _tell(self._keeper, self._fork(request))
 
     def _fork(self, request: dict[str, Any]) -> dict[str, Any]:
         """Answer one request in a process of its own."""
-        if _needs_inductor(request):
+        if needs_inductor(request["method"], request):
             _load_inductor()
-        before = children()
+        before, spent = children(), _seconds_of_children()
         child = Child.start(lambda zygote: self._answer(zygote, request))
         try:
-            return _supervised(child, self._options, self._keeper_is_gone)
+            reply = _supervised(child, self._options, self._is_over, self._memory)
         finally:
             kill_orphans(before)
+        return {**reply, "cpu": _seconds_of_children() - spent}
 
-    def _keeper_is_gone(self) -> bool:
-        return _is_closed(self._keeper.channel)
+    def _is_over(self) -> bool:
+        """Whether nobody waits for the answer: whoever asked is gone, or has said so."""
+        return _is_readable(self._keeper.channel)
 
     def _answer(self, zygote: Supervisor, request: dict[str, Any]) -> None:
         owner = os.getpid()
@@ -379,10 +439,6 @@ class _Zygote:
         reply = {"failure": to_wire(failure)} if failure is not None else _handle(self._options, request)
         if os.getpid() == owner:
             _tell(zygote, reply)
-
-
-def _needs_inductor(request: Mapping[str, Any]) -> bool:
-    return request["method"] in _MEASURING or request.get("backend") in INDUCTOR_BACKENDS
 
 
 def answered_by_fork(
@@ -407,10 +463,18 @@ def load_for_requests() -> None:
     _load(PRELOADED)
 
 
-def _supervised(child: Child, options: SessionOptions, cancelled: Callable[[], bool]) -> dict[str, Any]:
+def _seconds_of_children() -> float:
+    """CPU seconds of the children that have ended, and of theirs."""
+    spent = os.times()
+    return spent.children_user + spent.children_system
+
+
+def _supervised(
+    child: Child, options: SessionOptions, cancelled: Callable[[], bool], memory: int | None = None
+) -> dict[str, Any]:
     """The one reply of a child within the entry's limits; the child is gone afterwards."""
     try:
-        answer = child.receive(Limits(_seconds(options), options.memory), cancelled)
+        answer = child.receive(Limits(options.request_seconds, memory or options.memory), cancelled)
     finally:
         child.kill()
     if isinstance(answer, Death):
@@ -429,22 +493,22 @@ def _reply(answer: bytes) -> dict[str, Any]:
     return {"failure": to_wire(EntryFailure("forged", "the entry's process gave an answer that is none of ddelint's"))}
 
 
-def _seconds(options: SessionOptions) -> float:
-    """What one request may take. A script that must run again has that time for itself, and ends by its own clock."""
-    return options.timeout if options.entry.script is None else 2 * options.timeout
-
-
 def _failed_to_reload(reply: Mapping[str, Any]) -> bool:
     """Whether loading the new text beside the old one may be what failed."""
     failure = reply.get("failure")
-    if not failure or failure["kind"] in ("timeout", "memory"):
+    if not failure or failure["kind"] in ("timeout", "memory", "cancelled"):
         return False
     return bool(reply.get("reloading") or reply.get("died"))
 
 
+def _is_readable(channel: socket.socket) -> bool:
+    """Whether something has come on a channel, its end included."""
+    return bool(select.select([channel], [], [], 0)[0])
+
+
 def _is_closed(channel: socket.socket) -> bool:
     """Whether the other end of a channel is gone."""
-    if not select.select([channel], [], [], 0)[0]:
+    if not _is_readable(channel):
         return False
     try:
         return channel.recv(1, socket.MSG_PEEK) == b""

@@ -9,7 +9,16 @@ import pytest
 
 from ddelint.catalog import rule
 from ddelint.diagnostics import Applicability, Claim, Diagnostic, Edit, Frame, Question, Span
-from ddelint.protocol import Comparison, Compilation, Decision, Mismatch, Overlay, TargetResult, TraceResult
+from ddelint.protocol import (
+    Comparison,
+    Compilation,
+    Decision,
+    EntryFailure,
+    Mismatch,
+    Overlay,
+    TargetResult,
+    TraceResult,
+)
 from ddelint.rewrite.candidate import MOVES, Candidate, Context
 from ddelint.rewrite.moves import load_moves
 from ddelint.rewrite.reading.knowledge import knowledge
@@ -559,3 +568,99 @@ def test_without_time_for_another_start_unsafe_fixes_that_hold_outlive_one_that_
     assert found[5].fix is not None
     assert found[5].fix.applicability is Applicability.UNSAFE
     assert found[7].fix is None
+
+
+class Begun:
+    """Stands where requests are begun: notes them, and answers nothing."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.targets: list[tuple[str, ...]] = []
+        self.forgotten = 0
+
+    def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
+        self.texts.append(overlay.get(NAME, TEXT))
+        return TraceResult((), runs=0, failure=EntryFailure("ahead", "has only been begun"))
+
+    def compare(self, overlay: Overlay, decisions: tuple[Decision, ...], samples: int, quick: bool) -> Comparison:
+        return Comparison(0, 0, False, failure=EntryFailure("ahead", "has only been begun"))
+
+    def compile(self, overlay: Overlay, targets: tuple[str, ...], samples: int, backend: str) -> Compilation:
+        self.targets.append(targets)
+        return Compilation((), failure=EntryFailure("ahead", "has only been begun"))
+
+    def forget(self) -> None:
+        self.forgotten += 1
+
+
+def side_by_side(prover: Prover, begun: Begun, targets: tuple[str, ...] = ("export",)) -> Asking:
+    sources = {NAME: SourceFile(NAME, TEXT)}
+    return Asking(prover, sources, targets, samples=8, diagnose=diagnose, types={}, ahead=begun, width=2)
+
+
+def several(*templates: str) -> object:
+    """A move that offers each template for the asking test."""
+
+    def propose(context: Context) -> Iterator[Candidate]:
+        for template in templates:
+            yield from replacing(SHORTCUT, Claim.GENERAL_PATH, template)(context)  # type: ignore[operator]
+
+    return propose
+
+
+def test_what_is_begun_beforehand_changes_no_outcome(moves: pytest.MonkeyPatch) -> None:
+    moves.setitem(
+        MOVES, SHORTCUT, several("({test})", "WRONG and {test}", "RAISES or {test}", "not compiling and {test}")
+    )
+    begun = Begun()
+    found, one_by_one = Search(side_by_side(Prover(), begun)).run(), search(Prover())
+    assert found.diagnostics == one_by_one.diagnostics
+    assert found.everything.overlay == one_by_one.everything.overlay != {}
+    assert found.compilation == one_by_one.compilation
+    assert begun.forgotten
+
+
+def test_the_next_candidate_is_traced_while_one_is_tried(moves: pytest.MonkeyPatch) -> None:
+    moves.setitem(MOVES, SHORTCUT, several("WRONG and {test}", "not compiling and {test}"))
+    begun, tried = Begun(), []
+
+    class Noting(Prover):
+        def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
+            tried.append((overlay.get(NAME, TEXT), list(begun.texts)))
+            return super().trace(overlay, first=first)
+
+    Search(side_by_side(Noting(), begun)).run()
+    alone = [(text, known) for text, known in tried if text.count("WRONG") == 1]
+    assert alone
+    assert all(any(text.replace("WRONG", "not compiling") == other for other in known) for text, known in alone)
+
+
+def test_targets_are_verified_side_by_side_and_told_as_one(moves: pytest.MonkeyPatch) -> None:
+    moves.setitem(MOVES, SHORTCUT, replacing(SHORTCUT, Claim.GENERAL_PATH, "not compiling and {test}"))
+
+    class ByTarget(Prover):
+        def compile(self, overlay: Overlay, targets: tuple[str, ...], samples: int, backend: str) -> Compilation:
+            found = super().compile(overlay, targets, samples, backend)
+            return replace(found, backward=True if "compile" in targets else None, notes=("inductor",))
+
+    begun = Begun()
+    together = Search(side_by_side(ByTarget(), begun, ("export", "compile"))).run().compilation
+    assert begun.targets[:2] == [("compile",), ("export",)]  # what takes longest comes first
+    assert together is not None
+    assert [result.target for result in together.results] == ["export", "compile"]
+    assert (together.backward, together.notes) == (True, ("inductor",))
+
+
+def test_a_target_that_fails_to_run_fails_the_verification(moves: pytest.MonkeyPatch) -> None:
+    moves.setitem(MOVES, SHORTCUT, replacing(SHORTCUT, Claim.GENERAL_PATH, "not compiling and {test}"))
+
+    class Dies(Prover):
+        def compile(self, overlay: Overlay, targets: tuple[str, ...], samples: int, backend: str) -> Compilation:
+            if "compile" in targets and overlay:
+                return Compilation((), failure=EntryFailure("memory", "took too much"))
+            return super().compile(overlay, targets, samples, backend)
+
+    one = Search(asking(Dies())).run()
+    outcome = Search(side_by_side(Dies(), Begun(), ("export", "compile"))).run()
+    assert outcome.compilation == Compilation((), failure=EntryFailure("memory", "took too much"))
+    assert [d.fix for d in outcome.diagnostics] == [d.fix for d in one.diagnostics]

@@ -39,10 +39,18 @@ class Prover(Protocol):
     def compile(self, overlay: Overlay, targets: tuple[str, ...], samples: int, backend: str) -> Compilation: ...
 
 
+class Ahead(Prover, Protocol):
+    """What begins to answer, and waits for nothing: what it gives says nothing (ddelint.trace.session.Ahead)."""
+
+    def forget(self) -> None:
+        """End what was begun, and has not been asked for."""
+
+
 class Asking:
     """The session of one entry, its answers remembered by text, and the moves' candidates for a question.
 
-    `diagnose` turns a question on a current text into a diagnostic there.
+    `diagnose` turns a question on a current text into a diagnostic there. Where `width` requests are answered at
+    a time, what is expected to be asked is begun by `ahead`. No answer depends on that.
     """
 
     def __init__(
@@ -54,8 +62,12 @@ class Asking:
         samples: int,
         diagnose: Callable[[Question, SourceFile], Diagnostic],
         types: Mapping[str, Mapping[str, TypeFact]],
+        ahead: Ahead | None = None,
+        width: int = 1,
     ) -> None:
         self.prover = prover
+        self.width = width
+        self._ahead = ahead if width > 1 else None
         self.originals = originals
         self.targets = targets
         self.samples = samples
@@ -108,8 +120,41 @@ class Asking:
         """The program through every target, by Inductor, on all samples."""
         key = tuple(sorted(history.overlay.items()))
         if key not in self._verified:
-            self._verified[key] = self.prover.compile(history.overlay, self.targets, self.samples, "inductor")
+            self.expect_verified(history)
+            overlay = history.overlay
+            parts = [self.prover.compile(overlay, part, self.samples, "inductor") for part in self._parts()]
+            self._verified[key] = _joined(parts)
         return self._verified[key]
+
+    def expect_trace(self, history: History, *, first: bool = False) -> None:
+        """That a program will be traced; `first`: as `asks_anything` does."""
+        if self._ahead is not None and tuple(sorted(history.overlay.items())) not in self._traces:
+            if first:
+                self._ahead.trace(history.overlay, first=True)
+            else:
+                self._ahead.trace(history.overlay)
+
+    def expect_compared(self, history: History, decisions: Sequence[Decision], samples: int, *, quick: bool) -> None:
+        """That a program will be compared with the original."""
+        unique = tuple(dict.fromkeys(decisions))
+        key = (tuple(sorted(history.overlay.items())), frozenset(unique), samples, quick)
+        if self._ahead is not None and key not in self._comparisons:
+            self._ahead.compare(history.overlay, unique, samples, quick)
+
+    def expect_verified(self, history: History) -> None:
+        """That a program will be verified; what Inductor compiles takes longest, and comes first."""
+        if self._ahead is not None and tuple(sorted(history.overlay.items())) not in self._verified:
+            for part in sorted(self._parts(), key=lambda part: "compile" not in part):
+                self._ahead.compile(history.overlay, part, self.samples, "inductor")
+
+    def forget(self) -> None:
+        """Nothing is expected any more."""
+        if self._ahead is not None:
+            self._ahead.forget()
+
+    def _parts(self) -> list[tuple[str, ...]]:
+        """The targets of a verification, as they are asked: each on its own where they can run side by side."""
+        return [self.targets] if self._ahead is None else [(target,) for target in self.targets]
 
     def lower(self, history: History) -> Compilation:
         """What Inductor asks where everything before it goes through; it can ask only about numbers of run time."""
@@ -240,6 +285,21 @@ class Asking:
                     if any(span.contains(left.span) for span in touched):
                         return f"{result.target} does not take the rewritten code: {left.detail or left.expression}"
         return ""
+
+
+def _joined(parts: Sequence[Compilation]) -> Compilation:
+    """The verification of a program, from those of its targets."""
+    if len(parts) == 1:
+        return parts[0]
+    failure = next((part.failure for part in parts if part.failure is not None), None)
+    if failure is not None:
+        return Compilation(results=(), failure=failure)
+    return Compilation(
+        results=tuple(result for part in parts for result in part.results),
+        backward=next((part.backward for part in parts if part.backward is not None), None),
+        mismatches=tuple(mismatch for part in parts for mismatch in part.mismatches),
+        notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
+    )
 
 
 def _in_order(names: Sequence[str], context: Context) -> list[Candidate]:

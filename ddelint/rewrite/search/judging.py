@@ -65,10 +65,8 @@ class Judging:
             waiting = verdict.before_later_checks(counting)
             return waiting if waiting is not counting and self._asking.still_validates(history) else counting
 
-        at_once = extent is Extent.ALL and not self._is_slow
-        for samples in (
-            (self._asking.samples,) if at_once else (PROBES, QUICK_SAMPLES) if self._is_slow else (QUICK_SAMPLES,)
-        ):
+        at_once = self._is_at_once(extent)
+        for samples in self._looks(at_once):
             comparison = judged(self._asking.compare(history, decisions, samples, quick=not at_once))
             if comparison.failure is not None:
                 return comparison, f"could not be run: {comparison.failure.message}"
@@ -88,6 +86,27 @@ class Judging:
             self.one_sided.update(decision.key for decision, _ in verdict.unreached(comparison, new))
         return comparison, refuted
 
+    def expect_agreement(self, state: State, history: History, decisions: tuple[Decision, ...], extent: Extent) -> None:
+        """That `agreement` will be asked for the program: its first comparison is begun."""
+        earlier = tuple(decision for step in state.steps for decision in step.decisions)
+        at_once = self._is_at_once(extent)
+        self._asking.expect_compared(history, earlier + decisions, self._looks(at_once)[0], quick=not at_once)
+
+    def _is_at_once(self, extent: Extent) -> bool:
+        return extent is Extent.ALL and not self._is_slow
+
+    def _looks(self, at_once: bool) -> tuple[int, ...]:
+        """On how many inputs a program is compared first, and then."""
+        if at_once:
+            return (self._asking.samples,)
+        return (PROBES, QUICK_SAMPLES) if self._is_slow else (QUICK_SAMPLES,)
+
+    def expect_whole(self, *states: State) -> None:
+        """That programs will be compared on all samples."""
+        for state in states:
+            decisions = tuple(decision for step in state.steps for decision in step.decisions)
+            self._asking.expect_compared(state.history, decisions, self._asking.samples, quick=False)
+
     def compare_whole(self, state: State) -> Comparison:
         """The program of a state on all samples."""
         decisions = tuple(decision for step in state.steps for decision in step.decisions)
@@ -106,11 +125,9 @@ class Judging:
         reason = verdict.refutation(comparison, strictest)
         if not reason:
             return None
-        for step in reversed(state.steps):
-            history = state.history.without(step.number)
-            if history is None:
-                continue
-            rest = State(history, [s for s in state.steps if s is not step])
+        rests = _without_each(state)
+        self.expect_whole(*(rest for _, rest in rests))
+        for step, rest in rests:
             if not verdict.refutation(self.compare_whole(rest), strictest):
                 return step, reason
         return state.steps[-1], reason
@@ -132,10 +149,10 @@ class Judging:
         reason = verdict.doubt(comparison)
         if not reason:
             return []
-        for step in reversed(safe.steps):
-            history = safe.history.without(step.number)
-            rest = [s for s in safe.steps if s is not step]
-            if history is not None and (not rest or not verdict.doubt(self.compare_whole(State(history, rest)))):
+        rests = _without_each(safe)
+        self.expect_whole(*(rest for _, rest in rests if rest.steps))
+        for step, rest in rests:
+            if not rest.steps or not verdict.doubt(self.compare_whole(rest)):
                 return [(step, reason)]
         return [(safe.steps[-1], reason)]
 
@@ -187,3 +204,13 @@ class Judging:
         again = self._asking.prover.compile(state.history.overlay, ("compile",), self._asking.samples, "eager")
         passed = all(r.ok and not any(map(tells, r.mismatches)) for r in again.results)
         return passed and not any(map(tells, again.mismatches))
+
+
+def _without_each(state: State) -> list[tuple[Step, State]]:
+    """Each step, the last first, that no later one rests on, and the state that never had it."""
+    found = []
+    for step in reversed(state.steps):
+        history = state.history.without(step.number)
+        if history is not None:
+            found.append((step, State(history, [other for other in state.steps if other is not step])))
+    return found

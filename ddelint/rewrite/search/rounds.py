@@ -7,6 +7,7 @@ is fixed. It runs in two phases: first with safe fixes alone (what `--fix` write
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -69,8 +70,8 @@ class Search:
     ) -> None:
         self._asking = asking
         self._judging = Judging(asking)
-        self._start = start if start is not None else History(asking.originals)
-        last = max((change.step for change in self._start.changes), default=0)
+        self.start = start if start is not None else History(asking.originals)
+        last = max((change.step for change in self.start.changes), default=0)
         self._trying = Trying(asking, self._judging, last)
         self._wanted = wanted
         self._progress = progress
@@ -84,10 +85,10 @@ class Search:
 
     def run(self) -> Outcome:
         """Search to a fixpoint, in both phases; go on without a fix that the final run refutes."""
-        first = self._asking.trace(self._start)
+        first = self._asking.trace(self.start)
         if first.failure is not None:
-            return Outcome((), self._start, self._start, None, None, first)
-        kept, kept_unsafe = State(self._start), None
+            return Outcome((), self.start, self.start, None, None, first)
+        kept, kept_unsafe = State(self.start), None
         for attempt in count():
             if kept_unsafe is None:
                 safe, everything = self._both_phases(kept, fixing=attempt < MOST_RESTARTS)
@@ -111,10 +112,10 @@ class Search:
 
     def findings(self) -> Outcome:
         """What is asked, and no rewrite tried."""
-        first = self._asking.trace(self._start)
+        first = self._asking.trace(self.start)
         if first.failure is not None:
-            return Outcome((), self._start, self._start, None, None, first)
-        state = self._phase(State(self._start), allow_unsafe=False, fixing=False)
+            return Outcome((), self.start, self.start, None, None, first)
+        state = self._phase(State(self.start), allow_unsafe=False, fixing=False)
         return self._outcome(first, state, state, None)
 
     def _both_phases(self, kept: State, *, fixing: bool) -> tuple[State, State]:
@@ -207,6 +208,7 @@ class Search:
         tidy = tidy_safe if everything is safe else self._tidied(everything, number)
         if tidy is not everything.history and not everything.given_up and everything.steps:
             everything = replace(everything, compilation=self._asking.verify(tidy))
+        self._asking.forget()
         return Outcome(
             diagnostics(everything, safe, comparison),
             tidy_safe,
@@ -227,6 +229,9 @@ class Search:
         if history.overlay == state.history.overlay:
             return state.history
         decisions = tuple(decision for step in state.steps for decision in step.decisions)
+        if state.compilation is not None:
+            self._asking.expect_compared(history, decisions, self._asking.samples, quick=False)
+            self._asking.expect_verified(history)
         alike = self._asking.compare(history, decisions, self._asking.samples, quick=False)
         return history if alike.failure is None and not verdict.refutation(alike, Claim.EQUIVALENT) else state.history
 
@@ -269,6 +274,7 @@ class Search:
                 if fixing and self._wanted(diagnostic.relocated(state.history.home))
                 else None
             )
+            self._asking.forget()
             if step_history is None:
                 home = replace(diagnostic.relocated(state.history.home), refused=tuple(refused))
                 if question.kind == "other":
@@ -335,6 +341,7 @@ class Search:
         expensive, and what goes through has been verified. What needs no fix is traced and lowered, but not compiled.
         """
         if state.steps:
+            self._expect_the_end(state)
             state.compilation = self._asking.verify(state.history)
             return self._first_open(state, state.compilation)
         compilation = self._asking.compile(state.history)
@@ -379,7 +386,7 @@ class Search:
         left = self._seconds_left()
         share_is_over_at = max(0.0, left - left / max(1, self._open(state)))
         second_best: tuple[History, Step] | None = None
-        for candidate in self._offered(state, question, key, diagnostic, refused):
+        for candidate in self._looked_ahead(state, question, key, diagnostic, allow_unsafe, refused):
             if second_best is not None and (candidate.claim is Claim.PROMISE or candidate.last_resort):
                 return second_best
             known = allow_unsafe and (key, candidate.move, contents(candidate)) in self._trying.merely_unsafe
@@ -403,13 +410,29 @@ class Search:
                 refused.append(Refusal(candidate.move, candidate.message, reason))
         return second_best
 
-    def _offered(
-        self, state: State, question: Question, key: Key, diagnostic: Diagnostic, refused: list[Refusal]
+    def _looked_ahead(
+        self,
+        state: State,
+        question: Question,
+        key: Key,
+        diagnostic: Diagnostic,
+        allow_unsafe: bool,
+        refused: list[Refusal],
     ) -> Iterator[Candidate]:
-        """The candidates of the rule's moves, then of all others; then promises; at last what leaves the graph.
+        """What is offered, in order; while one is tried, the next are traced."""
+        waiting: deque[Candidate] = deque()
+        for candidate in self._offered(state, question, key, diagnostic):
+            self._trying.expect_alone(state, key, candidate, allow_unsafe)
+            waiting.append(candidate)
+            if len(waiting) >= self._asking.width:
+                yield waiting.popleft()
+        yield from waiting
+        # the last come when nothing else is left to do for the program, not for the question
+        if self._hopeless and last_resort.wanted(question, diagnostic):
+            yield from self._asking.last_resort_candidates(state.history, question, diagnostic, refused)
 
-        The last come when nothing else is left to do for the program, not for the question.
-        """
+    def _offered(self, state: State, question: Question, key: Key, diagnostic: Diagnostic) -> Iterator[Candidate]:
+        """The candidates of the rule's moves, then of all others; then promises."""
         promises = []
         for source in (self._asking.candidates, self._asking.further_candidates) if key not in self._hopeless else ():
             for candidate in source(state.history, question, diagnostic):
@@ -418,14 +441,14 @@ class Search:
                 else:
                     yield candidate
         yield from promises
-        if self._hopeless and last_resort.wanted(question, diagnostic):
-            yield from self._asking.last_resort_candidates(state.history, question, diagnostic, refused)
 
     def _minimise(self, state: State) -> State:
         """Take back each fix alone; what nobody misses goes."""
         if len(state.steps) < 2 or state.given_up or self._seconds_left() <= 0:
             return state
-        for step in list(state.steps):
+        steps = list(state.steps)
+        self._expect_without_each(state, steps)
+        for number, step in enumerate(steps, 1):
             history = state.history.without(step.number)
             if history is None:
                 continue
@@ -435,4 +458,18 @@ class Search:
             if compilation.failure is None and all(r.ok for r in compilation.results):
                 self._progress(f"not needed: {step.candidate.message}")
                 state = dropped(state, step)
+                self._asking.forget()
+                self._expect_without_each(state, steps[number:])
         return state
+
+    def _expect_the_end(self, state: State) -> None:
+        """That the program holds: it is verified, each of its fixes is needed, and all samples agree."""
+        self._asking.expect_verified(state.history)
+        self._judging.expect_whole(state)
+        self._expect_without_each(state, state.steps if len(state.steps) > 1 else ())
+
+    def _expect_without_each(self, state: State, steps: Sequence[Step]) -> None:
+        for step in steps:
+            history = state.history.without(step.number)
+            if history is not None:
+                self._asking.expect_trace(history, first=True)

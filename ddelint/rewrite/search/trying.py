@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 from ddelint.diagnostics import Applicability, Claim, Diagnostic, Question
+from ddelint.protocol import Decision
 from ddelint.rewrite.candidate import Candidate
 from ddelint.rewrite.search import verdict
 from ddelint.rewrite.search.asking import CLAIM_RANK, Asking
@@ -21,6 +23,7 @@ from ddelint.rewrite.search.steps import (
     decisions_of,
     is_settled,
     is_unsafe_path,
+    key_of,
 )
 from ddelint.rewrite.search.together import moved
 from ddelint.rewrite.writing.imports import EngineError, import_edits
@@ -67,18 +70,27 @@ class Trying:
                 guilty.add(proposal.key)
         if guilty:
             return guilty
+        decisions = tuple(decision for proposal in proposals for decision in proposal.decisions)
+        expected = self._expect_together(state, history, proposals, decisions)
         if self._asking.trace(history).failure is not None:
+            self._asking.forget()
             return None
         guilty = {p.key for p in proposals if self._asking.still_asks(state, history, p.question, p.key, p.number)}
         if guilty:
+            self._asking.forget()
             return guilty
         candidates = [proposal.candidate for proposal in proposals]
         claim = min((candidate.claim for candidate in candidates), key=CLAIM_RANK.__getitem__)
-        decisions = tuple(decision for proposal in proposals for decision in proposal.decisions)
         last = not any(q.kind != "other" for q in self._asking.trace(history).questions)
         extent = Extent.ALL if last else Extent.FEW
+        if extent is not expected:
+            self._asking.forget()
+        if last:
+            self._judging.expect_agreement(state, history, decisions, extent)
+            self._asking.expect_verified(history)
         comparison, reason = self._judging.agreement(state, history, candidates, decisions, claim, extent)
         if reason or verdict.doubt(comparison):
+            self._asking.forget()
             return None
         for p in proposals:
             if any(verdict.unreached(comparison, p.decisions)) and not is_settled(
@@ -91,6 +103,26 @@ class Trying:
             state.steps.append(Step(p.number, p.key, home, p.candidate, p.decisions, Applicability.SAFE, (), sides))
         state.history = history
         return guilty
+
+    def _expect_together(
+        self, state: State, history: History, proposals: Sequence[Proposal], decisions: tuple[Decision, ...]
+    ) -> Extent:
+        """That the proposals hold, and that what is asked by now is all there is; gives the extent of judging them."""
+        self._asking.expect_trace(history)
+        keys = {proposal.key for proposal in proposals}
+        asked = [q for q in self._asking.asked(state.history) if q.kind != "other"]
+        last = all(key_of(state.history, question) in keys for question in asked)
+        extent = Extent.ALL if last else Extent.FEW
+        self._judging.expect_agreement(state, history, decisions, extent)
+        return extent
+
+    def expect_alone(self, state: State, key: Key, candidate: Candidate, allow_unsafe: bool) -> None:
+        """That `alone` will be asked for a candidate: its trace is begun."""
+        promised = candidate.claim is Claim.PROMISE and not allow_unsafe
+        if self._asking.width == 1 or promised or (key, candidate.move, contents(candidate)) in self.banned:
+            return
+        with suppress(EngineError, SourceError, ValueError):
+            self._asking.expect_trace(self.applied(state.history, candidate, self._numbers + 1))
 
     def alone(
         self,
