@@ -189,6 +189,8 @@ class _Look:
         self.evidence = GpuEvidence(gpu.target, gpu.name)
         self.notes: list[str] = []
         self.mismatches: list[Mismatch] = []
+        self._explained = 0
+        """Inputs on which it differs from eager as eager's own decompositions do: not counted as equal."""
 
     def after(self, program: Program, references: Sequence[Reference]) -> None:
         """The program that is to be judged."""
@@ -216,7 +218,8 @@ class _Look:
                 inputs += 1
                 if reference.first.state_changed:
                     compiled = compile_anew()
-        self._tell(collector, inputs, stopped)
+        differentiated = any(_differentiates(reference) for reference in references)
+        self._report(collector, inputs, stopped, complete=bool(inputs) or _complete(collector, differentiated))
 
     def before(self, program: Program, reference: Reference) -> None:
         """The original, compiled as users do, with its graph breaks: counted, not judged."""
@@ -252,7 +255,7 @@ class _Look:
         self, compiled: _Compiled, program: Program, reference: Reference, collector: Collector, *, first: bool
     ) -> str:
         """One input; gives why nothing more can be said."""
-        gradients = reference.first.gradients is not None and reference.first.differentiated
+        gradients = _differentiates(reference)
         outcomes = []
         for number in range(len(reference.calls)):
             outcomes.append(
@@ -281,6 +284,7 @@ class _Look:
         # what is refused on inputs that nobody declared is told of the same program on the CPU
         found = [m for m in mismatches(reference, outcomes, "GPU code", ON_GPU) if m.declared or not m.narrower]
         if found and self._as_decomposed(program, reference, outcomes):
+            self._explained += 1
             self.notes.append(
                 f"{reference.sample.label}: eager's own kernels differ from what they are decomposed into, "
                 "which is what the GPU code gives"
@@ -321,7 +325,8 @@ class _Look:
             cuda_graphs=_cuda_graphs([code for code, backward in collector.codes if not backward], reads),
         )
 
-    def _tell(self, collector: Collector, inputs: int, stopped: str) -> None:
+    def _report(self, collector: Collector, inputs: int, stopped: str, *, complete: bool) -> None:
+        """What was found, `complete` where every graph of the program was written."""
         made = list(collector.assembled.values())
         failed = [f"{kernel.name} does not assemble: {kernel.error}" for kernel in made if kernel.error]
         self.notes += failed[:_MOST_MISMATCHES]
@@ -331,7 +336,7 @@ class _Look:
         if made:
             self.evidence = replace(
                 self.evidence,
-                assembled=not failed,
+                assembled=False if failed else True if complete else None,
                 kernels=len(made),
                 registers=max((kernel.registers for kernel in made), default=None),
                 spilled=max((kernel.spilled for kernel in made), default=None),
@@ -345,16 +350,19 @@ class _Look:
             return
         if stopped:
             self.notes.append(stopped)
+        if made and not failed and not complete:
+            self.notes.append(f"{_NOT_ASSEMBLED}stopped before all of the program's code was written")
         if not self._interpreted:
             return
+        equal = inputs - self._explained
         wrong = collector.wrong + [
             f"{m.sample}, {m.aspect}: expected {m.expected}, got {m.got}" for m in self.mismatches
         ]
         self.notes += [f"interpreted: {text}" for text in wrong[:_MOST_MISMATCHES]]
         if wrong:
             self.evidence = replace(self.evidence, interpreted=False, inputs=inputs)
-        elif inputs and collector.launched and not collector.limits:
-            self.evidence = replace(self.evidence, interpreted=True, inputs=inputs)
+        elif equal and collector.launched and not collector.limits:
+            self.evidence = replace(self.evidence, interpreted=True, inputs=equal)
 
 
 class _Compiled:
@@ -376,6 +384,17 @@ class _Compiled:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._compiled(*args, **kwargs)
+
+
+def _differentiates(reference: Reference) -> bool:
+    """Whether gradients are asked for."""
+    return reference.first.gradients is not None and reference.first.differentiated
+
+
+def _complete(collector: Collector, differentiated: bool) -> bool:
+    """Whether the graphs of a program were written although no call of it came to its end."""
+    written = {backward for _, backward in collector.codes}
+    return written == ({False, True} if differentiated else {False})
 
 
 def _draws(reference: Reference) -> bool:

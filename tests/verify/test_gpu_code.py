@@ -92,6 +92,40 @@ def test_nothing_is_left_behind(program: Program, options: SessionOptions) -> No
     assert not hasattr(torch._C, "_cuda_getCurrentRawStream") or torch.version.cuda
 
 
+def test_what_is_stopped_before_all_code_is_written_is_not_called_assembled(
+    program: Program, options: SessionOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from ddelint.trace.gpu_internals import Backend
+    from ddelint.verify.limits import TooMuch
+
+    lower = Backend._lower
+
+    def forward_alone(backend: Backend, module: Any, inputs: Any, **settings: Any) -> Any:
+        if settings.get("is_backward"):
+            raise TooMuch("time")
+        return lower(backend, module, inputs, **settings)
+
+    monkeypatch.setattr(Backend, "_lower", forward_alone)
+    found = examined(program(CHOSEN), options)
+    assert (found.assembled, found.interpreted, found.inputs) == (None, None, None), found
+    assert found.kernels, "those of the forward graph were written"
+    assert "not assembled: stopped before all of the program's code was written" in found.notes
+    forward = function("return x[x > 0].cumsum(0)", "x = torch.randn(50)")
+    assert examined(program(forward), options).assembled is True, "nothing asks for gradients"
+
+
+def test_inputs_that_only_the_decompositions_explain_are_not_counted_as_equal(
+    program: Program, options: SessionOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from ddelint.verify import gpu
+
+    monkeypatch.setattr(gpu._Look, "_as_decomposed", lambda *_: True)
+    planted(monkeypatch, lambda source: source.replace("tl.load(in_ptr0 + (x0)", "tl.load(in_ptr0 + (x0 * 0)"))
+    entry = program(function("return x + 1", "x = torch.randn(50)"))
+    found = examined(entry, options, inputs=2)
+    assert (found.assembled, found.interpreted, found.inputs) == (True, None, None), found
+    assert sum("decomposed" in note for note in found.notes) == 2
+
 @pytest.mark.parametrize("gpu", ["sm_80", "sm_89", "sm_90", "H200"])
 def test_each_architecture_has_its_code(program: Program, options: SessionOptions, gpu: str) -> None:
     found = examined(program(function("return (x * 2).relu().sum()", "x = torch.randn(40)")), replace(options, gpu=gpu))
