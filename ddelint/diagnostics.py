@@ -64,6 +64,8 @@ class GpuCounts:
     library_calls: int | None = None
     host_reads: int | None = None
     """Operators at which the host waits for the GPU."""
+    bound_microseconds: float | None = None
+    """As in GpuEvidence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +100,11 @@ class GpuEvidence:
     """The most bytes of shared memory that a block needs."""
     bytes_moved: int | None = None
     """Read and written by one forward call, each byte once a kernel."""
+    operations: int | None = None
+    """Multiplications and additions in the library calls of one forward call."""
     bound_microseconds: float | None = None
-    """A bound, not a time: what one forward call takes at least where memory delivers all that at its full rate."""
+    """A bound, not a time: what one forward call takes at least, each kernel as long as its memory traffic or its
+    operations take at the full rate, whichever is longer."""
     cuda_graphs: str = ""
     """`safe`, or `not safe: …`, as far as the code tells."""
     notes: tuple[str, ...] = ()

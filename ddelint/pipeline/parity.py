@@ -1,4 +1,4 @@
-"""DDE501, DDE502, DDE504: unbacked measured to be slower than backed, and what closes the gap, measured again.
+"""DDE501, DDE502, DDE504: unbacked falls behind backed, and what closes the gap, looked at again with the fix in place.
 
 Costs several compilations by Inductor, so `check` looks only where the rules are selected by name (`--select DDE5`).
 """
@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ddelint.catalog import rule
-from ddelint.diagnostics import Applicability, Claim, Diagnostic, Evidence, Fix, Refusal
-from ddelint.measurements import GAP, Parity
+from ddelint.diagnostics import Applicability, Claim, Diagnostic, Fix, Refusal
+from ddelint.measurements import Parity
 from ddelint.options import CheckOptions
+from ddelint.pipeline.gaps import Gap, gap_of
 from ddelint.pipeline.gathering import Run
-from ddelint.report.measurements import divergence_words, gpu_parity_words, remedy_words
 from ddelint.sites import Site, locate, site_of
 from ddelint.source import SourceFile
 
@@ -56,23 +56,24 @@ def parity_findings(session: Session, run: Run) -> list[Diagnostic]:
     parity = session.parity(run.history.overlay if run.history is not None else {}, timed=True)
     for note in parity.notes:
         run.progress.debug(note)
-    if parity.failure is not None or not parity.slower:
+    gap = gap_of(parity)
+    if gap is None:
         return []
     found: list[tuple[_Part, Diagnostic]] = []
-    for part in _parts(parity):
+    for part in _parts(parity, gap):
         site = _site(run.sources, parity, part)
         if site is not None:
-            found.append((part, _finding(parity, part, site)))
-    return _fixed(found, parity, session, run)
+            found.append((part, _finding(gap, part, site)))
+    return _fixed(found, gap, session, run)
 
 
-def _parts(parity: Parity) -> list[_Part]:
-    best = parity.best
-    if best is None:
+def _parts(parity: Parity, gap: Gap) -> list[_Part]:
+    remedy = gap.remedy
+    if remedy is None:
         return [_part(GAP_RULE, parity.dimensions[0], None)]
     return [
-        *(_part(HINT_RULE, place, value) for place, value in best.values.items()),
-        *(_part(BOUND_RULE, place, value) for place, value in best.bounds.items()),
+        *(_part(HINT_RULE, place, value) for place, value in remedy.values.items()),
+        *(_part(BOUND_RULE, place, value) for place, value in remedy.bounds.items()),
     ]
 
 
@@ -81,21 +82,18 @@ def _part(code: str, place: str, value: int | None) -> _Part:
     return _Part(code, parameter, int(dimension), value)
 
 
-def _finding(parity: Parity, part: _Part, site: Site) -> Diagnostic:
-    said = "; ".join(divergence_words(divergence) for divergence in parity.divergences if divergence.closes)
-    measured = f"{parity.ratio:.2f}x the time of backed on the {parity.device}" + (f" ({said})" if said else "")
+def _finding(gap: Gap, part: _Part, site: Site) -> Diagnostic:
     found = rule(part.code)
-    node = site.node
     return Diagnostic(
         part.code,
-        found.message.format(expression=f"{part.size}, {measured}" if part.code == GAP_RULE else part.size),
-        site.source.span(node),
+        found.message.format(expression=f"{part.size}, {gap.words}" if part.code == GAP_RULE else part.size),
+        site.source.span(site.node),
         found.severity,
         ("trace",),
         part.size,
         asks=("inductor",),
-        evidence=Evidence(parity=parity.ratio, devices=(parity.device,)),
-        detail=f"unbacked takes {measured}" + (f"; {gpu_parity_words(parity.on_gpu)}" if parity.on_gpu else ""),
+        evidence=gap.evidence,
+        detail=gap.detail,
     )
 
 
@@ -130,43 +128,31 @@ def _parameter(source: SourceFile, row: int, name: str) -> Site | None:
 # ------------------------------------------------------------------------------------------------------------ the fix
 
 
-def _fixed(found: Sequence[tuple[_Part, Diagnostic]], parity: Parity, session: Session, run: Run) -> list[Diagnostic]:
-    """The findings with their fixes, where the program with all of them was measured to be better; else refused."""
+def _fixed(found: Sequence[tuple[_Part, Diagnostic]], gap: Gap, session: Session, run: Run) -> list[Diagnostic]:
+    """The findings with their fixes, where the program with all of them is better; else refused."""
     from ddelint.rewrite.search.history import History
 
     before = run.history if run.history is not None else History(run.sources)
     history, allowed = before, before
-    told: list[Diagnostic] = []
+    with_fixes: list[Diagnostic] = []
     for part, finding in found:
         candidate = _candidate(history, part, finding) if part.value is not None else None
         if candidate is None:
-            told.append(_by_hand(finding, part, parity))
+            with_fixes.append(_by_hand(finding, part, gap))
             continue
         number = max((change.step for change in history.changes), default=0) + 1
         history = _applied(history, candidate, number)
         safe = candidate.claim is not Claim.PROMISE
         if safe or run.options.unsafe_fixes:
             allowed = _applied(allowed, candidate, number)
-        told.append(_with_fix(finding, candidate, history, number, safe))
+        with_fixes.append(_with_fix(finding, candidate, history, number, safe))
     if history is before:
-        return told
-    after = _measured_again(session, history, parity)
-    if after.failure is None and _is_better(after, parity):
-        run.history = allowed
-        evidence = Evidence(parity=after.ratio, devices=(after.device,), notes=(_explained(after, parity),))
-        return [replace(one, evidence=evidence) if one.fix is not None and one.fix.edits else one for one in told]
-    ratio = "not measured" if after.ratio is None else f"{after.ratio:.2f}x the time of backed"
-    return [_refused(one, f"no gain: {ratio}") for one in told]
-
-
-def _measured_again(session: Session, history: History, before: Parity) -> Parity:
-    """The program with the fixes. Where its code is the one that was measured as a remedy, so is the time."""
-    after = session.parity(history.overlay, timed=False)
-    best = before.best
-    if best is not None and (after.changed, after.divergences) == (best.changed, best.divergences):
-        times = before.backed_milliseconds, best.milliseconds
-        return replace(after, backed_milliseconds=times[0], unbacked_milliseconds=times[1])
-    return session.parity(history.overlay, timed=True)
+        return with_fixes
+    evidence, reason = gap.closed(lambda timed: session.parity(history.overlay, timed=timed))
+    if evidence is None:
+        return [_refused(one, reason) for one in with_fixes]
+    run.history = allowed
+    return [replace(one, evidence=evidence) if one.fix is not None and one.fix.edits else one for one in with_fixes]
 
 
 def _candidate(history: History, part: _Part, finding: Diagnostic) -> Candidate | None:
@@ -206,13 +192,12 @@ def _with_fix(finding: Diagnostic, candidate: Candidate, history: History, numbe
     return replace(finding, fix=fix)
 
 
-def _by_hand(finding: Diagnostic, part: _Part, parity: Parity) -> Diagnostic:
-    best = parity.best
-    if best is None or part.value is None:
+def _by_hand(finding: Diagnostic, part: _Part, gap: Gap) -> Diagnostic:
+    if gap.remedy is None or part.value is None:
         return finding
     settings = {HINT_RULE: "hint_override", BOUND_RULE: "max"}
     call = f"mark_unbacked({part.parameter}, {part.dimension}, {settings[part.code]}={part.value})"
-    message = f"`{call}` where the input is marked; measured with {remedy_words(best, parity)}"
+    message = f"`{call}` where the input is marked; {gap.with_remedy}"
     claim = Claim.PROMISE if part.code == BOUND_RULE else Claim.EQUIVALENT
     return replace(finding, fix=Fix(Applicability.DISPLAY, message, (), rule(part.code).moves[0], claim))
 
@@ -222,16 +207,3 @@ def _refused(finding: Diagnostic, reason: str) -> Diagnostic:
     if fix is None or not fix.edits:
         return finding
     return replace(finding, fix=None, refused=(Refusal(fix.move, fix.message, reason),))
-
-
-def _is_better(after: Parity, before: Parity) -> bool:
-    if not after.changed:
-        return True
-    return after.ratio is not None and before.ratio is not None and after.ratio * GAP <= before.ratio
-
-
-def _explained(after: Parity, before: Parity) -> str:
-    """The same code, or why it is not."""
-    left = ", ".join(divergence.decision for divergence in after.divergences)
-    code = f"{after.changed} lines of code differ ({left or 'only moved'})" if after.changed else "the code is the same"
-    return f"before: {before.ratio:.2f}x the time of backed; now {code}"

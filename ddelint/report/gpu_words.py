@@ -48,6 +48,11 @@ _COUNTED = (
 )
 
 
+def bound(microseconds: float) -> str:
+    """`0.12 us`, with three digits."""
+    return f"{microseconds:.3g} us"
+
+
 def details(gpu: GpuEvidence) -> Iterator[str]:
     """More lines, for those who want to know."""
     if told := counts(gpu):
@@ -58,9 +63,10 @@ def details(gpu: GpuEvidence) -> Iterator[str]:
         kernels = "1 kernel" if gpu.kernels == 1 else f"{gpu.kernels} kernels"
         yield f"{kernels}, at most {gpu.registers} registers, {gpu.spilled} bytes spilled, {gpu.shared} bytes shared"
     if gpu.bound_microseconds is not None:
+        operations = f" and {gpu.operations} operations of library calls" if gpu.operations else ""
         yield (
-            f"{gpu.bytes_moved} bytes moved: a bound of {gpu.bound_microseconds:g} us on {gpu.name} "
-            "(memory at its full rate; not measured)"
+            f"{gpu.bytes_moved} bytes moved{operations}: a bound of {bound(gpu.bound_microseconds)} on {gpu.name} "
+            "(each kernel at the full rate of memory or arithmetic; not measured)"
         )
     if gpu.cuda_graphs:
         yield f"CUDA graphs: {gpu.cuda_graphs}"
@@ -86,6 +92,7 @@ def plain(gpu: GpuEvidence | None) -> dict[str, Any] | None:
         "spilled": gpu.spilled,
         "shared": gpu.shared,
         "bytes_moved": gpu.bytes_moved,
+        "operations": gpu.operations,
         "bound_microseconds": gpu.bound_microseconds,
         "cuda_graphs": gpu.cuda_graphs or None,
     }
@@ -99,4 +106,5 @@ def _before(before: GpuCounts | None) -> dict[str, Any] | None:
         "launches": before.launches,
         "library_calls": before.library_calls,
         "host_reads": before.host_reads,
+        "bound_microseconds": before.bound_microseconds,
     }

@@ -5,7 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ddelint.measurements import EAGER, ORIGINAL, Arm, Benchmark, Divergence, GpuParity, Parity, Remedy
+from ddelint.diagnostics import GpuCounts, GpuEvidence
+from ddelint.measurements import (
+    COMPILED,
+    EAGER,
+    FIXED,
+    FULLGRAPH,
+    ORIGINAL,
+    Arm,
+    Benchmark,
+    Divergence,
+    GpuParity,
+    Parity,
+    Remedy,
+)
+from ddelint.report.gpu_words import bound
 from ddelint.report.style import Style, width_of, words
 from ddelint.wire import to_wire
 
@@ -13,8 +27,11 @@ _HEADINGS = ("", "time", "quartiles", "speed", "first call", "graphs", "launches
 _SHOWN_WORDS = 3
 
 
-def render_benchmark(benchmark: Benchmark, style: Style) -> Iterator[str]:
-    """Where and how it was measured, a row for each arm, and what the numbers say."""
+def render_benchmark(benchmark: Benchmark, style: Style, gpu: GpuEvidence | None = None) -> Iterator[str]:
+    """Where and how it was measured, a row for each arm, and what the numbers say.
+
+    `gpu`: the code for a GPU, whose counts stand beside what was measured.
+    """
     first = next(iter(benchmark.measured), None)
     if benchmark.failure is not None:
         yield f"  {style.paint('not measured', 'bad')}: {benchmark.failure.message}"
@@ -25,7 +42,7 @@ def render_benchmark(benchmark: Benchmark, style: Style) -> Iterator[str]:
     yield f"  {first.device}: {first.device_name or 'unknown'}{threads}; torch {first.torch_version}; {first.timer}"
     if first.batch:
         yield f"  batch of {first.sample}: {', '.join(first.batch)}"
-    yield from _table(benchmark.arms, style)
+    yield from _table(benchmark.arms, style, gpu if gpu is not None and gpu.launches is not None else None)
     for line in dict.fromkeys(_remarks(benchmark)):
         yield from (f"  {part}" for part in words(line, style.width - 2))
 
@@ -122,10 +139,11 @@ def _counted(shown: Any) -> str:
     return ", ".join(listed) + (f" and {more} more" if more > 0 else "")
 
 
-def _table(arms: Sequence[Arm], style: Style) -> Iterator[str]:
+def _table(arms: Sequence[Arm], style: Style, gpu: GpuEvidence | None) -> Iterator[str]:
     base = next((arm.milliseconds for arm in arms if arm.program == ORIGINAL and arm.how == EAGER), None)
-    rows = [_HEADINGS, *(_row(arm, base) for arm in arms)]
-    widths = [max(width_of(row[at]) for row in rows) for at in range(len(_HEADINGS))]
+    beside = tuple(f"{gpu.target} {name}" for name in _ON_GPU) if gpu is not None else ()
+    rows = [(*_HEADINGS, *beside), *((*_row(arm, base), *_on_gpu_cells(arm, gpu)) for arm in arms)]
+    widths = [max(width_of(row[at]) for row in rows) for at in range(len(rows[0]))]
     for number, (row, arm) in enumerate(zip(rows, (None, *arms))):
         if arm is not None and arm.error:
             yield f"  {row[0]:<{widths[0]}}  {style.paint(arm.error.splitlines()[0], 'bad')}"
@@ -133,6 +151,23 @@ def _table(arms: Sequence[Arm], style: Style) -> Iterator[str]:
         cells = [f"{row[0]:<{widths[0]}}", *(f"{cell:>{width}}" for cell, width in zip(row[1:], widths[1:]))]
         line = "  " + "  ".join(cells).rstrip()
         yield style.paint(line, "dim") if number == 0 else line
+
+
+_ON_GPU = ("launches", "library calls", "host reads", "bound")
+
+
+def _on_gpu_cells(arm: Arm, gpu: GpuEvidence | None) -> tuple[str, ...]:
+    """What the code for a GPU says of the arm: counted and bounded there, not measured."""
+    if gpu is None:
+        return ()
+    known: GpuEvidence | GpuCounts | None = {(ORIGINAL, COMPILED): gpu.before, (FIXED, FULLGRAPH): gpu}.get(
+        (arm.program, arm.how)
+    )
+    if known is None:
+        return ("",) * len(_ON_GPU)
+    counted = (known.launches, known.library_calls, known.host_reads)
+    least = bound(known.bound_microseconds) if known.bound_microseconds is not None else ""
+    return (*("" if count is None else str(count) for count in counted), least)
 
 
 def _row(arm: Arm, base: float | None) -> tuple[str, ...]:

@@ -55,7 +55,7 @@ def _verification(verification: Verification, style: Style) -> Iterator[str]:
     if verification.gpu is not None:
         yield from _gpu(verification.gpu, style)
     if verification.benchmark is not None:
-        yield from measurements.render_benchmark(verification.benchmark, style)
+        yield from measurements.render_benchmark(verification.benchmark, style, verification.gpu)
     if verification.parity is not None:
         yield from measurements.render_parity(verification.parity, style)
 

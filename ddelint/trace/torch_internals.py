@@ -329,6 +329,19 @@ def dispatch_mode() -> Any:
     return private("torch.utils._python_dispatch", "TorchDispatchMode")
 
 
+def operations_of(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], found: Any) -> int:
+    """Multiplications and additions of one call of an operator that gave `found`, by torch's own formulas
+    (torch/utils/flop_counter.py); 0 where there is none: matrix products, convolutions and attention have one."""
+    formula = private("torch.utils.flop_counter", "flop_registry").get(getattr(function, "overloadpacket", None))
+    if formula is None:
+        return 0
+    given = {name: value for name, value in kwargs.items() if name != "out"}
+    try:
+        return int(formula(*args, **given, out_val=found))
+    except (TypeError, ValueError, AssertionError):  # a formula that does not know this overload's arguments
+        return 0
+
+
 _OWN_NAMESPACES = frozenset(
     (
         "_c10d_functional",

@@ -9,11 +9,9 @@ import contextlib
 import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from time import perf_counter
 from typing import Any
-
-import torch
 
 from ddelint.diagnostics import GpuCounts, GpuEvidence
 from ddelint.gpus import DEFAULT, Gpu, UnknownGpu, gpu_of
@@ -21,19 +19,19 @@ from ddelint.protocol import GpuCode, Mismatch, SessionOptions
 from ddelint.trace import gpu_internals, torch_internals
 from ddelint.trace.entries import seed_everything
 from ddelint.trace.entry import Entry
-from ddelint.verify import failures, triton_code
+from ddelint.verify import failures
 from ddelint.verify.calls import Outcome, random_digest, run
 from ddelint.verify.compiled import eager_references
 from ddelint.verify.compiling import Compiling
 from ddelint.verify.device import ON_GPU
 from ddelint.verify.generated_code import knowledge
+from ddelint.verify.gpu_calls import Collector
 from ddelint.verify.limits import TooMuch, limited
 from ddelint.verify.mismatches import mismatches
 from ddelint.verify.profiles import profiled
 from ddelint.verify.program import RECOMPILES, Program
 from ddelint.verify.reach import Rewinding
 from ddelint.verify.references import Reference, witnessed
-from ddelint.verify.triton_code import Assembled, Launched
 
 MOST_INPUTS = 12
 """Interpretation is slow: more inputs say little more."""
@@ -83,99 +81,6 @@ def examine(
         look.before(Program(Rewinding(original).entry, options, 1), references[0])
     found = replace(look.evidence, notes=tuple(dict.fromkeys(look.notes)))
     return GpuCode(found, tuple(look.mismatches), seconds=perf_counter() - started)
-
-
-@dataclass
-class Collector:
-    """Takes the kernels of all graphs: assembles each once, and runs it when its wrapper does."""
-
-    gpu: Gpu
-    interpreted: bool
-    assembled: dict[str, Assembled] = field(default_factory=dict)
-    """By the kernel's source."""
-    launched: dict[str, Launched] = field(default_factory=dict)
-    codes: list[tuple[str, bool]] = field(default_factory=list)
-    """Each wrapper's code, and whether it is a backward graph's."""
-    launches: int = 0
-    library_calls: int = 0
-    bytes_moved: int = 0
-    limits: list[str] = field(default_factory=list)
-    """What the interpreter could not do."""
-    wrong: list[str] = field(default_factory=list)
-    """Kernels that reached outside of their buffers."""
-    _interpreter: triton_code.Interpreter = field(default_factory=triton_code.Interpreter)
-    _backward: bool = False
-
-    def kernel(self, name: str, autotuner: Any, code: str) -> Any:
-        """What stands for a kernel in the wrapper."""
-        if code not in self.assembled:
-            self.assembled[code] = triton_code.assemble(name, autotuner, self.gpu)
-        return _Kernel(self, name, autotuner, code)
-
-    def written(self, code: str, backward: bool) -> None:
-        """A graph's code has been written."""
-        self.codes.append((code, backward))
-
-    def launch(self, name: str, autotuner: Any, code: str, args: tuple[Any, ...]) -> None:
-        """One launch of a kernel, interpreted. Raises what the program itself raises there."""
-        done = self.launched.setdefault(code, Launched())
-        before = done.read + done.written
-        try:
-            with gpu_internals.without_modes():
-                self._interpreter.launch(autotuner, args, done.launches, done)
-        except Exception as error:
-            cause: BaseException = error
-            while cause.__cause__ is not None:
-                cause = cause.__cause__
-            if isinstance(cause, triton_code.OutOfBounds):
-                self.wrong.append(f"{name} {cause}")
-            elif not isinstance(cause, AssertionError):
-                self.limits.append(
-                    f"{name}: {type(cause).__name__}: {str(cause).splitlines()[0] if str(cause) else ''}"
-                )
-            raise
-        if not self._backward:
-            self.launches += 1
-            self.bytes_moved += done.read + done.written - before
-
-    @contextlib.contextmanager
-    def calling(self, backward: bool) -> Iterator[None]:
-        """Around one call of a wrapper: what it calls of eager's operators is counted."""
-        self._backward = backward
-        with contextlib.nullcontext() if backward else _Library(self):
-            yield
-
-    def reset(self) -> None:
-        """Count from here."""
-        self.launches = self.library_calls = self.bytes_moved = 0
-
-
-class _Kernel:
-    def __init__(self, collector: Collector, name: str, autotuner: Any, code: str) -> None:
-        self._collector, self._name, self._autotuner, self._code = collector, name, autotuner, code
-
-    def run(self, *args: Any, stream: Any = None, **_: Any) -> None:
-        """A launch."""
-        self._collector.launch(self._name, self._autotuner, self._code, args)
-
-
-class _Library(torch_internals.dispatch_mode()):  # type: ignore[misc]
-    """Counts the operators that a wrapper leaves to eager, and what they move and compute."""
-
-    def __init__(self, collector: Collector) -> None:
-        super().__init__()
-        self._collector = collector
-        self._metadata = set(knowledge()["profile"]["metadata"])
-
-    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        found = function(*args, **(kwargs or {}))
-        name = function._schema.name
-        if name not in self._metadata:
-            self._collector.library_calls += 1
-            tensors = [v for v in torch.utils._pytree.tree_leaves((args, kwargs, found)) if isinstance(v, torch.Tensor)]
-            distinct = {(v.untyped_storage().data_ptr(), v.storage_offset()): v.nbytes for v in tensors}
-            self._collector.bytes_moved += sum(distinct.values())
-        return found
 
 
 class _Look:
@@ -238,7 +143,7 @@ class _Look:
         except (Exception, TooMuch):
             return
         graphs = sum(not backward for _, backward in collector.codes)
-        counts = GpuCounts(graphs, collector.launches, collector.library_calls, reads)
+        counts = GpuCounts(graphs, collector.launches, collector.library_calls, reads, _microseconds(collector.bound))
         self.evidence = replace(self.evidence, before=counts)
 
     @contextlib.contextmanager
@@ -314,14 +219,14 @@ class _Look:
         return not any(True for _ in mismatches(replace(reference, calls=calls), outcomes, "GPU code", ON_GPU))
 
     def _count(self, collector: Collector, reads: int) -> None:
-        gpu = self._gpu
         self.evidence = replace(
             self.evidence,
             launches=collector.launches,
             library_calls=collector.library_calls,
             host_reads=reads,
             bytes_moved=collector.bytes_moved,
-            bound_microseconds=round(collector.bytes_moved / gpu.memory_rate * 1e6, 4),
+            operations=collector.operations,
+            bound_microseconds=_microseconds(collector.bound),
             cuda_graphs=_cuda_graphs([code for code, backward in collector.codes if not backward], reads),
         )
 
@@ -395,6 +300,10 @@ def _complete(collector: Collector, differentiated: bool) -> bool:
     """Whether the graphs of a program were written although no call of it came to its end."""
     written = {backward for _, backward in collector.codes}
     return written == ({False, True} if differentiated else {False})
+
+
+def _microseconds(seconds: float) -> float:
+    return round(seconds * 1e6, 4)
 
 
 def _draws(reference: Reference) -> bool:

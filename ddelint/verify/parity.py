@@ -21,7 +21,7 @@ from ddelint.trace import gpu_internals, torch_internals
 from ddelint.verify import failures
 from ddelint.verify.arms import Marks, Runner, Setting, measure, named
 from ddelint.verify.generated_code import Difference, difference
-from ddelint.verify.gpu import Collector
+from ddelint.verify.gpu_calls import Collector
 from ddelint.verify.references import Reference
 from ddelint.verify.samples import fresh
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ddelint.diagnostics import Applicability, Diagnostic, Span
-from ddelint.measurements import Divergence, Parity, Remedy
+from ddelint.measurements import Divergence, GpuParity, Parity, Remedy
 from ddelint.options import CheckOptions
 from ddelint.pipeline.gathering import Run, Sources
 from ddelint.pipeline.parity import is_wanted, parity_findings
@@ -137,6 +137,64 @@ def test_where_the_mark_is_not_ours_the_hint_is_for_a_person(tmp_path: Path) -> 
     assert found.fix is not None
     assert found.fix.applicability is Applicability.DISPLAY
     assert "mark_unbacked(x, 0, hint_override=512)" in found.fix.message
+
+
+ON_GPU = GpuParity("sm_90", 94, 300, (FUSION, WIDTH, CHECK))
+
+
+def compared(path: Path, row: int, on_gpu: GpuParity) -> Parity:
+    """No time differs here; the code for a GPU does."""
+    return measured(path, row, unbacked=1.0, on_gpu=on_gpu)
+
+
+def test_gpu_code_alone_gives_a_finding_and_the_hint_that_settles_most() -> None:
+    path = FIXTURES / "DDE501" / "entry_measured.py"
+    remedies = (
+        Remedy("hint", 13, (WIDTH, CHECK), values={"x.0": 512}),
+        Remedy("bound", 90, (FUSION, WIDTH), bounds={"x.0": 1024}),
+    )
+    before = compared(path, 12, replace(ON_GPU, remedies=remedies))
+    after = compared(path, 12, replace(ON_GPU, changed=13, divergences=(WIDTH, CHECK)))
+    run = run_of(path)
+    (found,) = parity_findings(Measuring([before, after]), run)  # type: ignore[arg-type]
+    assert placed([found]) == expected(path)
+    assert found.fix is not None
+    assert (found.fix.applicability, found.fix.move) == (Applicability.SAFE, "optimization_hint")
+    assert found.evidence is not None
+    assert found.evidence.parity is None, "nothing was measured"
+    assert found.evidence.notes == (
+        "before: GPU code for sm_90: 94 lines differ from backed (fusion, indexing width, run-time check), not run; "
+        "now 13 lines of code differ (indexing width, run-time check), not run",
+    )
+    assert run.history is not None
+    assert run.history.overlay == {str(path): path.with_name("entry_measured_fixed.py").read_text()}
+
+
+def test_gpu_code_that_a_written_hint_leaves_as_it_was_has_its_fix_refused() -> None:
+    path = FIXTURES / "DDE501" / "entry_measured.py"
+    helping = Remedy("hint", 13, (WIDTH, CHECK), values={"x.0": 512})
+    run = run_of(path)
+    session = Measuring([compared(path, 12, replace(ON_GPU, remedies=(helping,))), compared(path, 12, ON_GPU)])
+    (found,) = parity_findings(session, run)  # type: ignore[arg-type]
+    assert (found.fix, run.history) == (None, None)
+    assert found.refused[0].reason == "no gain: 94 lines of code differ (fusion, indexing width, run-time check)"
+
+
+@pytest.mark.parametrize(
+    ("on_gpu", "codes"),
+    [
+        (replace(ON_GPU, remedies=(Remedy("hint", 80, (FUSION, WIDTH), values={"x.0": 512}),)), ["DDE504"]),
+        (replace(ON_GPU, divergences=(CHECK,)), []),
+        (replace(ON_GPU, notes=("not compared: no Triton",)), []),
+    ],
+)
+def test_gpu_code_whose_difference_costs_nothing_or_is_unknown_is_no_finding(
+    on_gpu: GpuParity, codes: list[str]
+) -> None:
+    path = FIXTURES / "DDE504" / "entry_measured.py"
+    found = parity_findings(Measuring([compared(path, 7, on_gpu)]), run_of(path))  # type: ignore[arg-type]
+    assert [one.code for one in found] == codes
+    assert all("slower" not in one.message and one.message.endswith("not run") for one in found)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 
+from ddelint.diagnostics import GpuCounts, GpuEvidence
 from ddelint.measurements import Arm, Benchmark, Divergence, Measured, Parity, Remedy
 from ddelint.protocol import Comparison, Compilation, TargetResult
 from ddelint.report import measurements, verification
@@ -100,3 +101,25 @@ def test_verify_prints_and_stores_them() -> None:
         "eager", "compiled", "eager", "fullgraph", "backed",
     ]  # fmt: skip
     assert stored["parity"]["changed"] == 61
+
+
+def test_what_gpu_code_says_stands_beside_its_arm() -> None:
+    gpu = GpuEvidence(
+        "sm_90", launches=3, library_calls=2, host_reads=0, before=GpuCounts(2, 4, 1, 7, 1.5), bound_microseconds=0.25
+    )
+    arms = (
+        Arm("original", "eager", milliseconds=4.0),
+        Arm("original", "compiled", milliseconds=3.0),
+        Arm("fixed", "fullgraph", milliseconds=2.0),
+    )
+    benchmark = Benchmark("m", "", (replace(ORIGINAL, arms=arms),))
+    heading, eager, compiled, fullgraph = [
+        line.split()
+        for line in measurements.render_benchmark(benchmark, Style(), gpu)
+        if "," in line or "sm_90" in line
+    ][-4:]
+    assert " ".join(heading).endswith("sm_90 launches sm_90 library calls sm_90 host reads sm_90 bound")
+    assert compiled[-5:] == ["4", "1", "7", "1.5", "us"]
+    assert fullgraph[-5:] == ["3", "2", "0", "0.25", "us"]
+    assert eager[-1] == "1.00x"
+    assert "sm_90" not in "".join(measurements.render_benchmark(benchmark, Style(), GpuEvidence("sm_90")))

@@ -437,3 +437,13 @@ def test_the_code_that_inductor_writes_is_at_hand() -> None:
     (code,) = codes
     assert "def call" in code
     assert "sin" in code
+
+
+def test_operations_of_products_are_counted() -> None:
+    a, b = torch.zeros(3, 4), torch.zeros(4, 5)
+    aten = torch.ops.aten
+    out = torch.zeros(3, 5)
+    assert torch_internals.operations_of(aten.mm.default, (a, b), {}, a @ b) == 2 * 3 * 4 * 5
+    assert torch_internals.operations_of(aten.mm.out, (a, b), {"out": out}, out) == 2 * 3 * 4 * 5
+    assert torch_internals.operations_of(aten.add.Tensor, (a, a), {}, a + a) == 0
+    assert torch_internals.operations_of(aten.mm.default, (), {}, out) == 0, "no shapes to go by"

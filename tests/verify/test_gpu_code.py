@@ -126,6 +126,7 @@ def test_inputs_that_only_the_decompositions_explain_are_not_counted_as_equal(
     assert (found.assembled, found.interpreted, found.inputs) == (True, None, None), found
     assert sum("decomposed" in note for note in found.notes) == 2
 
+
 @pytest.mark.parametrize("gpu", ["sm_80", "sm_89", "sm_90", "H200"])
 def test_each_architecture_has_its_code(program: Program, options: SessionOptions, gpu: str) -> None:
     found = examined(program(function("return (x * 2).relu().sum()", "x = torch.randn(40)")), replace(options, gpu=gpu))
@@ -226,7 +227,7 @@ def test_where_no_kernel_is_written_nothing_is_claimed(program: Program, options
 def test_random_numbers_of_the_gpus_own_generator_are_interpreted() -> None:
     from ddelint.trace import torch_internals
     from ddelint.trace.gpu_internals import Backend
-    from ddelint.verify.gpu import Collector
+    from ddelint.verify.gpu_calls import Collector
 
     collector = Collector(gpu_of("sm_90"), True)
     with torch_internals.compile_settings(recompiles=8):
