@@ -149,7 +149,7 @@ def _sections(diagnostic: Diagnostic, sources: Sources, style: Style) -> Iterato
         for refusal in diagnostic.refused:
             yield "refused", words(f"{refusal.move}: {refusal.message}: {refusal.reason}", room)
     if diagnostic.detail and (style.verbose or not diagnostic.expression):  # else torch's words for the same question
-        yield "detail", _detail(diagnostic.detail, style.verbose)
+        yield "detail", _detail(diagnostic.detail, room, style.verbose)
 
 
 def _code(code: str, style: Style) -> list[str]:
@@ -308,8 +308,11 @@ def evidence_words(evidence: Evidence) -> list[str]:
     return [*run, *evidence.notes]
 
 
-def _detail(text: str, verbose: bool) -> list[str]:
+def _detail(text: str, room: int, verbose: bool) -> list[str]:
+    """A sentence is broken between its words; what has lines of its own (torch's messages) keeps them."""
     lines = text.rstrip().expandtabs(TAB).splitlines()
+    if len(lines) == 1:
+        return words(lines[0], room)
     if len(lines) > DETAIL_LINES and not verbose:
         half = DETAIL_LINES // 2
         lines = [*lines[:half], f"… {len(lines) - 2 * half} lines left out (-v shows them)", *lines[-half:]]
