@@ -218,6 +218,62 @@ def test_what_inductor_writes_is_interpreted(program: Program, options: SessionO
     assert (found.assembled, found.interpreted) == (True, True), found
 
 
+USERS_OWN = """
+import triton
+import triton.language as tl
+from torch.library import triton_op, wrap_triton
+
+@triton.jit
+def doubled(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = at < n
+    tl.store(out + at, tl.load(x + at, mask=mask) * FACTOR, mask=mask)
+
+@triton_op("mine::twice", mutates_args={})
+def twice(x: torch.Tensor) -> torch.Tensor:
+    out = torch.empty_like(x)
+    wrap_triton(doubled)[(triton.cdiv(x.numel(), 64),)](x, out, x.numel(), BLOCK=64)
+    return out
+
+@twice.register_kernel("cpu")
+def on_cpu(x):
+    return x * 2
+
+def fn(x):
+    return twice(x[x > 0]) + 1
+
+def make_inputs(seed):
+    torch.manual_seed(seed)
+    return (torch.randn(300),)
+"""
+TEMPLATE = """
+from torch.nn.attention.flex_attention import flex_attention
+
+def later_counts_more(score, batch, head, query, key):
+    return score + (query - key)
+
+def fn(x):
+    return flex_attention(x, x, x, score_mod=later_counts_more)
+
+def make_inputs(seed):
+    torch.manual_seed(seed)
+    return (torch.randn(1, 2, 128, 16),)
+"""
+
+
+def test_kernels_that_users_write_are_interpreted(program: Program, options: SessionOptions) -> None:
+    found = examined(program(USERS_OWN.replace("FACTOR", "2")), options, inputs=2)
+    assert (found.assembled, found.interpreted) == (True, True), found
+    wrong = examined(program(USERS_OWN.replace("FACTOR", "3")), options, inputs=2)
+    assert (wrong.assembled, wrong.interpreted) == (True, False), "what the CPU's kernel gives is another thing"
+
+
+def test_templates_are_interpreted(program: Program, options: SessionOptions) -> None:
+    found = examined(program(TEMPLATE), options, inputs=2)
+    assert (found.assembled, found.interpreted) == (True, True), found
+    assert found.shared, "blocks of keys lie in shared memory"
+
+
 def test_where_no_kernel_is_written_nothing_is_claimed(program: Program, options: SessionOptions) -> None:
     found = examined(program(function("return x @ x", "x = torch.randn(4, 4)")), options, inputs=1)
     assert (found.assembled, found.interpreted, found.kernels) == (None, None, 0)

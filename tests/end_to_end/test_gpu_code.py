@@ -1,0 +1,104 @@
+"""The code for a GPU of real programs, before and after their fixes: made, assembled, interpreted against eager.
+
+Waits for Triton (pip install ddelint[gpu]); `.ci/run` installs it where it can be had.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from issues_table import check
+from test_realworld import CASES, CLEARED, LONG, installed
+
+from tests.verify.triton_needed import needs_triton
+
+pytestmark = [pytest.mark.slow, needs_triton]
+
+ROOT = Path(__file__).resolve().parents[2]
+FIXTURES = ROOT / "fixtures"
+FIXED = sorted(FIXTURES.glob("rules/*/entry.fixed.py"))
+PROGRAMS = [
+    *sorted(path for path in FIXTURES.glob("programs/*.py") if "unfixable: no" in path.read_text("utf-8")),
+    *(FIXTURES / "puzzles" / f"{name}.py" for name in ("check", "checkand", "infersize", "stacklist", "vb")),
+    FIXTURES / "quickstart" / "model.py",
+]
+AS_IT_IS = ("pyg_gcnconv", "tf_idefics3_image_features", "tf_xlm")
+"""Real modules in which nothing is to be fixed."""
+NO_KERNEL = "Inductor writes no kernel of its own for it"
+KNOWN = {
+    "egnn_adj": ("not assembled: ", "zuf0"),
+    "pyg_topkpooling": ("interpreted: ",),
+}
+"""Real modules of which less can be said, and the words of the reason: Inductor's code for egnn uses a size that it does
+not define; of equal scores a GPU's sort picks others than the CPU's."""
+
+
+def gpu_of_check(path: Path, *options: str) -> dict[str, Any]:
+    """What the evidence of the last verified fix says of the code for a GPU, its notes among it."""
+    asked = ("--gpu", "sm_90", "--samples", "8", "--unsafe-fixes", "--target", "export,compile")
+    checked = check(path, *asked, *options, timeout=1200)
+    assert checked.error == ""
+    evidence = [finding["evidence"] for finding in checked.findings if finding["evidence"]]
+    known = [{**one["gpu"], "notes": one["notes"]} for one in evidence if one.get("gpu")]
+    assert known, [(finding["code"], finding["refused"]) for finding in checked.findings]
+    return known[-1]
+
+
+def gpu_of_verify(path: Path, *options: str) -> dict[str, Any]:
+    """The same of a program as it is."""
+    command = [sys.executable, "-P", "-m", "ddelint", "verify", str(path), "--gpu", "sm_90", "--samples", "8"]
+    command += ["--target", "compile", "--output-format", "json", *options]
+    environment = dict(os.environ, OMP_NUM_THREADS="1", PYTHONPATH=str(ROOT))
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=1200, check=False)
+    (found,) = json.loads(done.stdout)
+    assert found["gpu"] is not None, done.stderr
+    return found["gpu"]
+
+
+def assert_equal_to_eager(gpu: dict[str, Any]) -> None:
+    """Both levels, or no kernel at all; and nothing that was not run is called run."""
+    if any(NO_KERNEL in note for note in gpu["notes"]):
+        assert (gpu["assembled"], gpu["interpreted"], gpu["kernels"]) == (None, None, 0)
+        return
+    assert (gpu["assembled"], gpu["interpreted"], gpu["run"]) == (True, True, None), gpu
+    assert gpu["inputs"] > 0
+    assert gpu["kernels"] > 0
+
+
+@pytest.mark.parametrize("path", FIXED, ids=lambda path: path.parent.name)
+def test_fixed_fixtures(path: Path) -> None:
+    assert_equal_to_eager(gpu_of_verify(path))
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_programs(path: Path) -> None:
+    assert_equal_to_eager(gpu_of_check(path))
+
+
+@pytest.mark.realworld
+@pytest.mark.parametrize("name", sorted(CLEARED))
+def test_real_modules(name: str) -> None:
+    if name in LONG and not os.environ.get("DDELINT_LONG"):
+        pytest.skip("waits for DDELINT_LONG=1: takes minutes")
+    case = CASES / f"{name}.py"
+    folder = installed(case)
+    first, *others = (str(folder / part) for part in CLEARED[name].split())
+    gpu = gpu_of_check(Path(first), *others, "--entry", f"{case}:model")
+    if name in KNOWN:
+        assert any(all(word in note for word in KNOWN[name]) for note in gpu["notes"]), gpu
+    else:
+        assert_equal_to_eager(gpu)
+
+
+@pytest.mark.realworld
+@pytest.mark.parametrize("name", AS_IT_IS)
+def test_real_modules_that_need_nothing(name: str) -> None:
+    case = CASES / f"{name}.py"
+    installed(case)
+    assert_equal_to_eager(gpu_of_verify(case, "--entry", f"{case}:model"))
