@@ -60,8 +60,8 @@ class RunArguments(CodeArguments, total=False):
     """`export`, `strict`, `compile`: what must work afterwards."""
     unbacked: Listed
     """`NAME.DIM`, or `all`, `none`: input dimensions that must not be specialized."""
-    backed: bool
-    """Tell also which lines guard on input sizes."""
+    guards: bool
+    """Report also which lines guard on input sizes."""
     graph_breaks: bool
     """With `target="compile"`: what no rewrite keeps may leave the graph."""
     cpp: bool

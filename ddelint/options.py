@@ -132,8 +132,8 @@ class CheckOptions:
     targets: tuple[str, ...] = DEFAULT_TARGETS
     unbacked: str = ""
     """`none`, `all`, `NAME.DIM,…`; empty: as the entry's file says."""
-    backed: bool = False
-    """Tell also which lines guard on input sizes, and what recompiles."""
+    guards: bool = False
+    """Report also which lines guard on input sizes, and what recompiles."""
     graph_breaks: bool = False
     """Where no rewrite helps and only `compile` is wanted, the region may leave the graph."""
     cpp: bool = False
@@ -176,7 +176,7 @@ class CheckOptions:
     verbose: int = 0
     quiet: bool = False
     baseline: str | None = None
-    """A file of known findings, which are not told."""
+    """A file of known findings, which are not reported."""
     write_baseline: str | None = None
     """Where all that is found becomes known."""
     layers: ByFolder | None = field(default=None, repr=False, compare=False)

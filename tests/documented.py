@@ -44,7 +44,7 @@ PLACEHOLDER = re.compile(r"\b(?:FILE|PATH|SCRIPT|MODULE|DIR|CODE|NAME|REV|SHELL)
 TRACING = {"check", "run", "verify"}
 QUICK = ("--samples", "2", "--target", "export")
 """What a tracing command gets on top in an ordinary run of the tests: seconds instead of a minute."""
-UNMENDED = ("--ignore", "ALL")
+UNFIXED = ("--ignore", "ALL")
 """And where it says nothing of fixes: the program is traced, and no rewrites are tried."""
 
 
@@ -177,7 +177,7 @@ def run(shown: Shown, folder: Path, exact: bool) -> tuple[int, str]:
     words = [_substituted(word, folder) for word in shown.words]
     if shown.traces and not exact:
         at = 2 if words[1] in main.commands else 1
-        more = () if "--fix" in words or words[1] == "verify" else UNMENDED
+        more = () if "--fix" in words or words[1] == "verify" else UNFIXED
         words = [*words[:at], *QUICK, *more, *words[at:]]
     stdin = (folder / shown.stdin).read_text("utf-8") if shown.stdin else None
     with contextlib.chdir(folder):

@@ -183,7 +183,7 @@ def test_the_action_proposes_what_it_fixed(repository: Path) -> None:
     # the body: what was fixed, what needs a person, how to see it again
     body = Path(outputs["body"]).read_text()
     title, *_ = body.splitlines()
-    assert title == "## ddelint: 2 findings in 1 file, 1 fixed, 1 for a person"
+    assert title == "## ddelint: 2 findings in 1 file, 1 fixed, 1 needs manual changes"
     fixed, left, again = body[body.index("### Fixed") :].split("\n### ")
     assert "`src/model.py:7` | DDE103 validation-branch" in fixed
     assert "not run: equivalent by the text alone" in fixed

@@ -9,7 +9,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "What to run, and with what": (
         "--entry", "--inputs", "--init", "--module", "--path", "--capture-modules", "--save-inputs", "--python",
     ),
-    "What must work afterwards": ("--target", "--unbacked", "--backed", "--graph-breaks"),
+    "What must work afterwards": ("--target", "--unbacked", "--guards", "--graph-breaks"),
     "How a fix is verified": ("--samples", "--seed", "--device", "--gpu", "--timeout", "--memory"),
     "Which findings": ("--select", "--ignore", "--extend-select", "--diff-base", "--baseline", "--write-baseline"),
     "Which files": (

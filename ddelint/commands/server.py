@@ -7,7 +7,7 @@ import click
 
 @click.command(short_help="Serve an editor (language server over stdio).")
 def server() -> None:
-    """Tell an editor of findings while code is written, and fix them there (Language Server Protocol, over stdio)."""
+    """Show findings in an editor while code is written, and fix them there (Language Server Protocol, over stdio)."""
     from importlib.util import find_spec
 
     if find_spec("pygls") is None:

@@ -78,7 +78,7 @@ def check_programs(captured: Captured, entry: EntrySpec, run: Run) -> set[str]:
             reached |= search(opened, run)
             if is_wanted(run.options):
                 run.traced += parity_findings(opened, run)
-            if run.options.backed:
+            if run.options.guards:
                 run.traced += guards_of(captured.open(number, backed=True), run)
     return reached
 

@@ -62,7 +62,7 @@ def trace_entries(worker: Worker, specs: Sequence[EntrySpec], paths: Sequence[st
                 search(session, run)
                 if is_wanted(options):
                     run.traced += parity_findings(session, run)
-                if options.backed:
+                if options.guards:
                     run.traced += guards_of(worker.open(replace(session.options, backed=True)), run)
                 waiting.extendleft(reversed(others(spec, session.info.names)))
         elif opened.kind == "no-torch":
@@ -77,7 +77,7 @@ def trace_entries(worker: Worker, specs: Sequence[EntrySpec], paths: Sequence[st
 
 
 def guards_of(opened: Session | EntryFailure, run: Run) -> list[Diagnostic]:
-    """What the program would be guarded on; `opened` is the entry with the option `backed`."""
+    """What the program would be guarded on; `opened` is the entry with backed sizes."""
     from ddelint.trace.guards import guards
 
     run.progress.stage("looking for guards")

@@ -83,7 +83,7 @@ def _headline(
     if offered:
         parts.append(f"{len(offered)} with unsafe fixes")
     if left:
-        parts.append(f"{len(left)} for a person")
+        parts.append(f"{len(left)} {'needs' if len(left) == 1 else 'need'} manual changes")
     return ", ".join(parts)
 
 

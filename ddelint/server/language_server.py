@@ -23,8 +23,8 @@ from pygls.lsp.server import LanguageServer
 
 from ddelint.errors import DdelintError
 from ddelint.server.checks import Cancelled, Checked, check_text, trace_file
+from ddelint.server.messages import FIX_ALL, Document
 from ddelint.server.positions import UTF16
-from ddelint.server.telling import FIX_ALL, Document
 from ddelint.source import SourceError, SourceFile
 from ddelint.version import VERSION
 

@@ -1,4 +1,4 @@
-"""What a compiled program is guarded on: input sizes that decide, numbers that are burned in, and what recompiles.
+"""What a compiled program is guarded on: input sizes that decide, numbers that are specialized, and what recompiles.
 
 Runs in the parent: no torch.
 """

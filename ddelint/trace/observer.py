@@ -151,10 +151,10 @@ class Observer(torch_internals.ShapeEnv):  # type: ignore[misc]
         return result
 
     def _look_for_specialization(self, expression: sympy.Basic, result: sympy.Basic) -> None:
-        burned = {s for s in self.declared if torch_internals.specialized_to(self, s) is not None}
+        specialized = {s for s in self.declared if torch_internals.specialized_to(self, s) is not None}
         if not _is_truth(expression) and not expression.is_number:
-            burned |= expression.free_symbols & self.declared
-        for symbol in sorted(burned, key=str):
+            specialized |= expression.free_symbols & self.declared
+        for symbol in sorted(specialized, key=str):
             self.declared.discard(symbol)
             self._oracle.specialized(self, symbol, expression, result)
 

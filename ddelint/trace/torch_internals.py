@@ -425,7 +425,7 @@ def answers_with_truth(error: BaseException) -> bool:
 
 
 READS_NUMBER = frozenset(("item", "tolist", "__int__", "__float__", "__bool__", "__index__"))
-"""Tensor methods that read a number. Dynamo burns that of a 0-d CPU argument into the graph, with a guard."""
+"""Tensor methods that read a number. Dynamo specializes the graph on that of a 0-d CPU argument, with a guard."""
 
 
 def operator_in(frame_locals: Mapping[str, Any], function: str) -> str:

@@ -1,4 +1,4 @@
-"""`--backed`: the lines that guard on input sizes, and the numbers that are burned in."""
+"""`--guards`: the lines that guard on input sizes, and the numbers that are specialized."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_each_guard_has_its_line(tmp_path: Path) -> None:
     program = tmp_path / "guarded.py"
     program.write_text(PROGRAM)
     assert check(program).findings == []
-    found = check(program, "--backed")
+    found = check(program, "--guards")
     assert found.codes == ["DDE401:6", "DDE404:8", "DDE405:9", "DDE404:10"]
     assert {finding["severity"] for finding in found.findings} == {"warning"}
     assert {tuple(finding["asks"]) for finding in found.findings} == {("compile",)}

@@ -112,7 +112,7 @@ def test_a_traced_program_that_differs_is_seen(judge: Judge, original: Path) -> 
 
 
 def test_a_value_burned_in_is_seen_by_the_clone(judge: Judge, tmp_path: Path) -> None:
-    path = tmp_path / "burned.py"
+    path = tmp_path / "specialized.py"
     path.write_text(
         "import torch\n\n\ndef fn(x, n):\n    return x * 2 if n.item() > 1 else x\n\n\n"
         "def make_inputs(seed):\n    return torch.ones(2), torch.tensor(seed % 4)\n"

@@ -59,7 +59,7 @@ def test_the_summary_of_a_check(
 
 def test_fixed_and_open_findings_stand_apart(emptiness: Diagnostic, refused: Diagnostic) -> None:
     lines = list(markdown.render_report(Report((replace(emptiness, fixed=True), refused)), "ddelint check m.py", False))
-    assert lines[0] == "## ddelint: 2 findings in 1 file, 1 fixed, 1 for a person"
+    assert lines[0] == "## ddelint: 2 findings in 1 file, 1 fixed, 1 needs manual changes"
     assert lines.index("### Fixed") < lines.index("### Needs a person")
 
 

@@ -19,8 +19,8 @@ from ddelint.errors import DdelintError
 from ddelint.server import checks, language_server
 from ddelint.server.checks import Cancelled, Checked, check_text, trace_file
 from ddelint.server.language_server import make_server
+from ddelint.server.messages import Document
 from ddelint.server.positions import overlap, position, range_of
-from ddelint.server.telling import Document
 
 TEXT = """def helper(x):
     return x

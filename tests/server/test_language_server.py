@@ -32,7 +32,7 @@ class Model(torch.nn.Module):
         return -x, word
 """
 SECONDS = 120.0
-"""After which a test that waits in vain fails."""
+"""After which a test that still waits fails."""
 
 
 class Editor(LanguageClient):
