@@ -35,8 +35,8 @@ KNOWN = {
     "egnn_adj": ("not assembled: ", "zuf0"),
     "pyg_topkpooling": ("interpreted: ",),
 }
-"""Real modules of which less can be said, and the words of the reason: Inductor's code for egnn uses a size that it does
-not define; of equal scores a GPU's sort picks others than the CPU's."""
+"""Real modules of which less can be said, and the words of the reason: Inductor's code for egnn uses a size that it
+does not define; of equal scores a GPU's sort picks others than the CPU's."""
 
 
 def gpu_of_check(path: Path, *options: str) -> dict[str, Any]:
