@@ -131,7 +131,7 @@ def import_file(filename: str, *, again: bool = False) -> ModuleType:
     if not path.is_file():
         raise EntryProblem("missing", f"{filename} is not a file")
     _, name = package_root(path)
-    if "." in name or path.name == "__init__.py":
+    if name != path.stem and path.stem.isidentifier():  # nobody imports `model.v2.py` by a name
         return _import_member(filename, name, again)
     name = _free_name(path)
     loaded = sys.modules.get(name)

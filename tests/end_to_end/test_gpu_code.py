@@ -57,7 +57,7 @@ def gpu_of_verify(path: Path, *options: str) -> dict[str, Any]:
     environment = dict(os.environ, OMP_NUM_THREADS="1", PYTHONPATH=str(ROOT))
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=1200, check=False)
     (found,) = json.loads(done.stdout)
-    assert found["gpu"] is not None, done.stderr
+    assert found["gpu"] is not None, found["failure"]
     return found["gpu"]
 
 

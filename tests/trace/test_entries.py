@@ -418,3 +418,11 @@ def test_eager_run_skips_inputs_that_are_meant_to_raise(tmp_path: Path) -> None:
 )
 def test_shapes_of_arguments(value: Any, arguments: Any) -> None:
     assert entries.as_arguments(value, "inputs") == arguments
+
+
+@pytest.mark.parametrize("name", ["model.v2.py", "my-model.py", "2nd.py"])
+def test_files_whose_names_cannot_be_imported_are_loaded(tmp_path: Path, name: str) -> None:
+    assert load(write(tmp_path, TWO, name)).parameters
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "__init__.py").touch()
+    assert load(write(tmp_path / "package", TWO, name)).parameters
