@@ -45,6 +45,10 @@ PROGRAMS = {
         "    return norm(x) * norm.most\n",
         {"norm": NORM, "norm.most": TypeFact("float", python_type="float"), "x": TENSOR, "t": INTEGERS},
     ),
+    "state alone": (
+        "def fn(norm, x, t):\n    if t.tolist()[0] > 2:\n        norm(x)\n    return x * 2\n",
+        {"norm": NORM, "x": TENSOR, "t": INTEGERS},
+    ),
     "early return of a structure": (
         "def fn(norm, x, t):\n    y = norm(x)\n    if t.tolist()[0] > 2:\n"
         "        return y, {'mean': y.mean(0), 'count': 1}\n"

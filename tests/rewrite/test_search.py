@@ -300,6 +300,18 @@ def test_a_move_that_trips_ends_no_search(moves: pytest.MonkeyPatch, monkeypatch
     assert "if not compiling and n > 4:" in outcome.safe.current(NAME).text
 
 
+def test_a_last_resort_that_trips_ends_no_search(moves: pytest.MonkeyPatch, monkeypatch: pytest.MonkeyPatch) -> None:
+    def trips(context: Context) -> Iterator[Candidate]:
+        yield Candidate("outline", Claim.RESTRUCTURED, "", ([][len(context.kind)],), last_resort=True)
+
+    monkeypatch.delenv("DDELINT_DEBUG", raising=False)
+    moves.setitem(MOVES, "outline", trips)
+    with pytest.warns(UserWarning, match="the move outline failed: IndexError"):
+        outcome = search(Prover())
+    assert outcome.everything.overlay == {}
+    assert {(d.code, d.fix) for d in outcome.diagnostics} == {("DDE101", None)}
+
+
 def test_what_spreads_an_infinity_is_unsafe_and_judged_on_finite_inputs(moves: pytest.MonkeyPatch) -> None:
     class Leaks(Prover):
         aspect = "seed 3, then x one inf"

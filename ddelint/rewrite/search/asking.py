@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
@@ -11,7 +9,7 @@ from typing import Protocol
 from ddelint.catalog import rule
 from ddelint.diagnostics import Claim, Diagnostic, Question, Refusal, TypeFact
 from ddelint.protocol import LOWERING, Comparison, Compilation, Decision, Overlay, TraceResult
-from ddelint.rewrite.candidate import MOVES, Candidate, Context
+from ddelint.rewrite.candidate import Candidate, Context
 from ddelint.rewrite.moves import load_moves
 from ddelint.rewrite.reading.bindings import moved_row
 from ddelint.rewrite.reading.callers import keeps_nothing_for_numbers, other_callers
@@ -20,6 +18,7 @@ from ddelint.rewrite.reading.names import qualified_name
 from ddelint.rewrite.reading.returned import returned_types
 from ddelint.rewrite.search import last_resort
 from ddelint.rewrite.search.history import History
+from ddelint.rewrite.search.offering import offered
 from ddelint.rewrite.search.steps import VALIDATION, Key, State, key_of
 from ddelint.sites import Site, locate
 from ddelint.source import SourceFile
@@ -304,16 +303,5 @@ def _joined(parts: Sequence[Compilation]) -> Compilation:
 
 def _in_order(names: Sequence[str], context: Context) -> list[Candidate]:
     """What the moves offer: by claim, then in the order of `names`."""
-    found = [candidate for name in names for candidate in _proposed(name, context)]
+    found = [candidate for name in names for candidate in offered(name, context)]
     return sorted(found, key=lambda candidate: (CLAIM_RANK[candidate.claim], not candidate.preferred))
-
-
-def _proposed(name: str, context: Context) -> list[Candidate]:
-    """What a move offers. A move that trips over code of a kind that nobody thought of must not end the search."""
-    try:
-        return list(MOVES[name](context)) if name in MOVES else []
-    except Exception as error:
-        if os.environ.get("DDELINT_DEBUG"):
-            raise
-        warnings.warn(f"the move {name} failed: {type(error).__name__}: {error}", stacklevel=2)
-        return []

@@ -8,6 +8,7 @@ from dataclasses import replace
 from ddelint.catalog import rule
 from ddelint.diagnostics import Diagnostic, Question, Refusal
 from ddelint.rewrite.candidate import MOVES, Candidate, Context, NotOffered
+from ddelint.rewrite.search.offering import offered
 from ddelint.rewrite.search.steps import Key, State
 
 CODE = "DDE901"
@@ -42,11 +43,10 @@ def graph_breaks(context: Context, refused: list[Refusal]) -> Iterator[Candidate
 
 
 def _offered(name: str, context: Context, refused: list[Refusal]) -> Iterator[Candidate]:
-    if name in MOVES:
-        try:
-            yield from MOVES[name](context)
-        except NotOffered as error:
-            refused.append(Refusal(name, first_line(name), str(error)))
+    try:
+        yield from offered(name, context)
+    except NotOffered as error:
+        refused.append(Refusal(name, first_line(name), str(error)))
 
 
 def with_refused_regions(state: State, outlined: State) -> State:

@@ -60,17 +60,30 @@ def outlined(context: Context, written: Callable[[Context, Region], Rewrite], ty
                 region = attempt.region(context, way)
                 if way is Way.OUT_READ and not any(result.form.counted for result in region.results):
                     continue
-                rewrite = written(context, region)
+                rewrites = _ways_to_write(context, region, written)
             except (NotOutlined, OutOfReach, ValueError) as error:
                 reasons.append(f"{attempt}: {error}")
                 break
             found = True
-            yield rewrite
-            if any(operand.form.buffers for operand in region.modules):
-                region.stateful = True
-                yield written(context, region)
+            yield from rewrites
     if not found:
         raise NotOffered("; ".join(dict.fromkeys(reasons)) or "nothing around it is a region of its own")
+
+
+def _ways_to_write(context: Context, region: Region, written: Callable[[Context, Region], Rewrite]) -> list[Rewrite]:
+    """The region without the buffers of its modules coming out, where something else does, and with them.
+
+    Raises NotOutlined where nothing comes out either way.
+    """
+    rewrites = []
+    if not region.typed or region.outputs(context.write, "result"):
+        rewrites.append(written(context, region))
+    if any(operand.form.buffers for operand in region.modules):
+        region.stateful = True
+        rewrites.append(written(context, region))
+    if not rewrites:
+        raise NotOutlined("nothing comes out")
+    return rewrites
 
 
 def attempts(context: Context, typed: bool = True) -> Iterator[Attempt]:
