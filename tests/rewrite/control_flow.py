@@ -133,6 +133,8 @@ def agree(first: Any, second: Any) -> bool:
         return same and torch.allclose(first.double(), second.double(), equal_nan=True)
     if isinstance(first, (list, tuple)) and isinstance(second, (list, tuple)):
         return len(first) == len(second) and all(agree(a, b) for a, b in zip(first, second))
+    if isinstance(first, dict) and isinstance(second, dict):
+        return agree([*first.items()], [*second.items()])
     return bool(first == second)
 
 

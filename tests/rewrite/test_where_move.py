@@ -239,7 +239,11 @@ def test_logic_and_equal_are_said_of_tensors() -> None:
         "    if t.sum() > 4:\n        print(x)\n        x = x + 1\n    return x\n",
         "    if t.sum() > 4:\n        x = torch.nn.functional.dropout(x)\n    return x\n",
         "    if t.sum() > 4:\n        x = None\n    return x\n",
-        "    if t.sum() > 4:\n        return {'a': x}\n    return {'a': y}\n",
+        "    if t.sum() > 4:\n        return {'a': x}\n    return {'b': y}\n",
+        "    if t.sum() > 4:\n        return {'a': None}\n    return {'a': y}\n",
+        "    if t.sum() > 4:\n        return Output(x)\n    return Result(y)\n",
+        "    if t.sum() > 4:\n        return x\n    rows.append(x)\n    return x * 2\n",
+        "    if t.sum() > 4:\n        return x\n    y[0] = 1\n    return x * 2\n",
         "    if t.sum() > 4:\n        return x, y\n    return x\n",
         "    if t.sum() > 4:\n        return x\n    self.seen.add_(1)\n    return x * 2\n",
         "    if t.sum() > 4:\n        return x\n",
@@ -327,6 +331,31 @@ def test_an_arm_that_runs_a_module_is_computed_only_while_compiling() -> None:
         "def fn(x, t, net):\n    if torch.compiler.is_compiling():\n        x = torch.where(t.sum() > 4, net(x), x)\n"
         "    elif t.sum() > 4:\n        x = net(x)\n    return x\n"
     )
+
+
+def test_structures_are_chosen_part_by_part() -> None:
+    found = merged(
+        "    if t.sum() > 4:\n        return {'a': x, 'b': None}\n    return {'a': y, 'b': None}\n", "t.sum() > 4"
+    )
+    assert found[0] == "    return {'a': torch.where(t.sum() > 4, x, y), 'b': None}\n"
+    found = merged("    if t.sum() > 4:\n        return Output(x, n=x)\n    return Output(y, n=x)\n", "t.sum() > 4")
+    assert found[0] == "    return Output(torch.where(t.sum() > 4, x, y), n=x)\n"
+
+
+def test_an_early_return_before_what_changes_only_its_own() -> None:
+    import torch
+
+    text = (
+        "import torch\n\n\ndef fn(x, t):\n    if t.sum() > 4:\n        return {'y': x * 2, 'name': 'text'}\n"
+        "    y = x.clone()\n    rows = []\n    for i in range(4):\n        y[i] = 0\n        y.add_(1)\n"
+        "        rows.append(y * i)\n        if i > 2:\n            break\n"
+        "    return {'y': torch.stack(rows).sum(0), 'name': 'text'}\n"
+    )
+    samples = [(torch.randn(4), torch.tensor([1, 2, 3, last])) for last in (4, -9)]
+    programs = with_imports("where_merge", context_of(text, "t.sum() > 4", TYPES))
+    assert len(programs) == 2
+    for program in programs:
+        assert failures(text, program, samples, ("export", "compile")) == []
 
 
 def test_a_number_among_early_results_stays_a_number() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from ddelint.diagnostics import Claim
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.merge import device_of
+from ddelint.rewrite.parts.structures import structure_of
 from ddelint.rewrite.parts.truths import NotAPredicate, Truths
 from ddelint.rewrite.reading.around import is_tensor
 from ddelint.rewrite.reading.kinds import Kinds
@@ -84,18 +85,15 @@ def _returned(context: Context, statement: ast.If) -> list[ast.expr]:
         changed |= {
             node.id for node in ast.walk(inner) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
         }
-    for kept, given in zip(pairs := _results(early), _results(final)):
+    structure = structure_of(early)
+    for kept, given in zip(structure.parts, structure_of(final).parts):
         if ast.unparse(kept) == ast.unparse(given) and is_pure(kept):
             continue
         mask = _mask_of(context, given, ast.unparse(kept))
         if mask is None:
             return []
         masks.append(mask)
-    return masks if len(pairs) == len(_results(final)) else []
-
-
-def _results(value: ast.expr) -> list[ast.expr]:
-    return value.elts if isinstance(value, ast.Tuple) else [value]
+    return masks if structure == structure_of(final) else []
 
 
 def _selecting(context: Context, statement: ast.stmt) -> list[ast.expr] | None:

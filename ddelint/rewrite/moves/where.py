@@ -19,14 +19,15 @@ from ddelint.rewrite.reading.kinds import Kind, Kinds
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import (
     asks_compiling,
-    blocks,
     called,
+    changes_in_place,
     draws_random,
     enclosing_block,
     fresh_name,
     is_pure,
     targets_written,
 )
+from ddelint.rewrite.reading.regions import changed_in_place, leaves_a_loop
 from ddelint.rewrite.writing.rewrites import Changes, Rewrite, Statements, restructured, rewriting
 from ddelint.sites import Block, Role
 
@@ -203,7 +204,7 @@ def _early(merge: Merge) -> Iterator[Rewrite]:
             value = Value(write.expression(name))
         values.append(value)
     folded, final = _folded(merge, between, merge.reader().read([last], "final"))
-    lines = merge.returned(test, Arm([], {}, values, then.is_tuple), final)
+    lines = merge.returned(test, Arm([], {}, values, then.structure), final)
     yield _rewrite(statement.test, {statement: kept, **dict.fromkeys(folded, ()), last: lines})
     if not between:
         yield _return_beside(merge, [*kept, *lines])
@@ -243,31 +244,47 @@ def _folded(merge: Merge, between: Sequence[ast.stmt], final: Arm) -> tuple[list
     returns = [s for s in between if isinstance(s, ast.If) and any(isinstance(n, ast.Return) for n in ast.walk(s))]
     if len(returns) not in (0, len(between)) or any(statement.orelse for statement in returns):
         raise NotMergeable("another early return in between")
-    inner = [node for statement in between for node in ast.walk(statement) if isinstance(node, ast.stmt)]
-    if not returns and not all(_computes(node) for node in inner):
+    if not returns and not _only_compute(between):
         raise NotMergeable("a statement between that does more than compute")
     for statement in reversed(returns):
         early = merge.reader().read(statement.body, "early")
         if early.prelude:
             raise NotMergeable("another early return that needs more than an expression")
         test = merge.truths({}).of(statement.test)
-        final = Arm(final.prelude, {}, chosen_returns(merge.choose, test, early, final), final.is_tuple)
+        final = Arm(final.prelude, {}, chosen_returns(merge.choose, test, early, final), final.structure)
     return returns, final
 
 
+def _only_compute(statements: Sequence[ast.stmt]) -> bool:
+    """Whether statements may also run where the program returned before: they change nothing but what they make."""
+    inner = [node for statement in statements for node in ast.walk(statement) if isinstance(node, ast.stmt)]
+    counted = {
+        node.target.id for node in inner if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name)
+    }
+    if changed_in_place(statements) - counted or any(map(leaves_a_loop, statements)):
+        return False
+    return all(map(_computes, inner))
+
+
 def _computes(statement: ast.stmt) -> bool:
-    """Whether a statement may also run where the program returned before: it assigns, and touches nothing else."""
+    """Whether a statement, apart from those inside it, does nothing but compute and keep what it has computed."""
     match statement:
         case ast.Assign(targets=targets, value=value):
-            return is_pure(value) and all(isinstance(target, (ast.Name, ast.Tuple)) for target in targets)
+            return is_pure(value) and all(
+                isinstance(target, (ast.Name, ast.Tuple, ast.Subscript)) for target in targets
+            )
         case ast.AnnAssign(target=ast.Name(), value=value):
             return value is None or is_pure(value)
-        case ast.AugAssign(target=ast.Name(), value=value):
+        case ast.AugAssign(target=ast.Name() | ast.Subscript(), value=value):
             return is_pure(value)
-        case ast.Pass() | ast.If() | ast.Expr(value=ast.Constant()):
+        case ast.Pass() | ast.If() | ast.For() | ast.With() | ast.Break() | ast.Continue():
             return True
-        case ast.For() | ast.With():
-            return all(_computes(inner) for block in blocks(statement) for inner in block)
+        case ast.Expr(value=ast.Constant()):
+            return True
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(), attr=name)) as call) if (
+            name == "append" or changes_in_place(name)
+        ):
+            return all(is_pure(argument) for argument in (*call.args, *(keyword.value for keyword in call.keywords)))
         case ast.Expr(value=ast.Call() as call):
             return called(call) in set(knowledge().checks.values())
     return False

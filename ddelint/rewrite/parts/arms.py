@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.parts.structures import Structure, structure_of
 from ddelint.rewrite.parts.truths import NotAPredicate, Truths
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import draws_random, fresh_name, is_pure, names_read, names_written
@@ -59,7 +60,8 @@ class Arm:
     prelude: Statements = field(default_factory=list)
     values: dict[Target, Value] = field(default_factory=dict)
     returned: list[Value] | None = None
-    is_tuple: bool = False
+    structure: Structure = field(default_factory=Structure)
+    """How the returned values stand together."""
 
 
 @dataclass
@@ -131,10 +133,9 @@ class ArmReader:
                 self._append(owner, value, at)
             case ast.If():
                 self._nested(statement, at)
-            case ast.Return(value=ast.Tuple(elts=elements)):
-                at.arm.returned, at.arm.is_tuple = [self._value(element, at) for element in elements], True
             case ast.Return(value=ast.expr() as value):
-                at.arm.returned = [self._value(value, at)]
+                at.arm.structure = structure_of(value)
+                at.arm.returned = [self._part(part, at) for part in at.arm.structure.parts]
             case _:
                 raise NotMergeable(f"a statement that is more than a value: {type(statement).__name__}")
 
@@ -143,12 +144,17 @@ class ArmReader:
             raise NotMergeable("a value with an effect")
         if draws_random(node) and not self.allow_random:
             raise NotMergeable("a value that draws random numbers")
-        plain = not isinstance(node, ast.Constant) or isinstance(node.value, (int, float))
-        if not plain or isinstance(node, _NO_NUMBERS):
+        if _is_no_number(node) or isinstance(node, _NO_NUMBERS):
             raise NotMergeable("a value that is not a number or a tensor")
         if names_read(node) & at.names.keys():
             return Value(self.write.renamed(self._protected(node), at.names))
         return Value(self.write.expression(node), node=node)
+
+    def _part(self, node: ast.expr, at: _Reading) -> Value:
+        """A part of what is returned: a text or None among several must be the same on both sides."""
+        if _is_no_number(node) and not at.arm.structure.is_single:
+            return Value(self.write.expression(node), node=node)
+        return self._value(node, at)
 
     def _give(self, name: str, value: Value, at: _Reading) -> None:
         target = named(name)
@@ -270,7 +276,7 @@ class ArmReader:
         otherwise = self._read(statement.orelse, _Reading(Arm(), dict(at.names), f"{at.suffix}_else"))
         at.arm.prelude += then.prelude + otherwise.prelude
         if then.returned is not None or otherwise.returned is not None:
-            at.arm.returned, at.arm.is_tuple = chosen_returns(self.choose, test, then, otherwise), then.is_tuple
+            at.arm.returned, at.arm.structure = chosen_returns(self.choose, test, then, otherwise), then.structure
             return
         for target in dict.fromkeys((*then.values, *otherwise.values)):
             if not target.is_name:
@@ -287,9 +293,17 @@ def chosen_returns(choose: Callable[[Expr, Value, Value], Expr], test: Expr, the
     """What one of two arms returns, value by value. Raises NotMergeable where they return different structures."""
     if then.returned is None or otherwise.returned is None:
         raise NotMergeable("an arm doesn't return")
-    if len(then.returned) != len(otherwise.returned) or then.is_tuple != otherwise.is_tuple:
+    if then.structure != otherwise.structure:
         raise NotMergeable("arms that return different structures")
+    for pair in zip(then.returned, otherwise.returned):
+        nodes = [value.node for value in pair if value.node is not None and _is_no_number(value.node)]
+        if nodes and (len(nodes) == 1 or ast.unparse(nodes[0]) != ast.unparse(nodes[1])):
+            raise NotMergeable("a value that is not a number or a tensor")
     return [Value(choose(test, *pair)) for pair in zip(then.returned, otherwise.returned)]
+
+
+def _is_no_number(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and not isinstance(node.value, (int, float))
 
 
 def _require_neutral(operator: ast.operator) -> None:

@@ -16,6 +16,7 @@ from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.arms import NotMergeable
 from ddelint.rewrite.parts.choices import Choices, Kept
 from ddelint.rewrite.parts.merge import Merge
+from ddelint.rewrite.parts.structures import structure_of
 from ddelint.rewrite.parts.truths import NotAPredicate
 from ddelint.rewrite.reading.around import number_kind, statement_of
 from ddelint.rewrite.reading.kinds import Kind, Kinds
@@ -61,8 +62,9 @@ def returning(context: Context, statement: ast.If) -> Iterator[Rewrite]:
             pass
         case _:
             return
-    pairs = list(zip(_results(early), _results(final)))
-    if asks_compiling(statement.test) or not is_pure(early) or len(_results(early)) != len(_results(final)):
+    structure = structure_of(final)
+    pairs = list(zip(structure_of(early).parts, structure.parts))
+    if asks_compiling(statement.test) or not is_pure(early) or structure_of(early) != structure:
         return
     kinds, kept = Kinds(context), []
     for place, (here, there) in enumerate(pairs):
@@ -72,7 +74,7 @@ def returning(context: Context, statement: ast.If) -> Iterator[Rewrite]:
         kept.append(Kept(fresh_name(source, f"result{place}" if len(pairs) > 1 else "result"), here, there, number))
     with suppress(NotAPredicate):
         choices, test = Choices(context, kept), _merge(context, statement).truths({}).of(statement.test)
-        results = write.tuple([one.place for one in kept]) if isinstance(final, ast.Tuple) else kept[0].place
+        results = structure.of(write, [write.expression(one.place) for one in kept])
         changes: dict[ast.AST, Any] = {
             loop: [*choices.begun(), loop],
             statement: write.beside(choices.noted(test), [statement]),
@@ -80,10 +82,6 @@ def returning(context: Context, statement: ast.If) -> Iterator[Rewrite]:
         }
         message = "run all iterations while compiling, and choose the first value that eager would have returned"
         yield restructured(message, changes, _COST, decisions=(statement.test,))
-
-
-def _results(value: ast.expr) -> list[ast.expr]:
-    return value.elts if isinstance(value, ast.Tuple) else [value]
 
 
 def _merge(context: Context, statement: ast.If) -> Merge:

@@ -254,7 +254,7 @@ class Merge:
         if self._wants_name(test, values):
             test, lines = self._named(test)
             values = [value.built for value in chosen_returns(self._result, test, then, otherwise)]
-        result = self.write.tuple(values) if then.is_tuple else values[0]
+        result = then.structure.of(self.write, values)
         return [*then.prelude, *otherwise.prelude, *lines, *self.write.lines("return {value}", value=result)]
 
     def _result(self, test: Expr, first: Value, second: Value) -> Expr:

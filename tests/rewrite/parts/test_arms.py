@@ -76,7 +76,7 @@ def test_names_of_the_arm_only_keep_their_names() -> None:
 
 def test_what_is_returned() -> None:
     arm, write = read("if t.sum() > 2:\n    return x, n\nelse:\n    return (y, n)")
-    assert arm.is_tuple
+    assert arm.structure.made_by == "("
     assert [write.code(value.built) for value in arm.returned or ()] == [
         "choose(t.sum() > 2, x, y)",
         "choose(t.sum() > 2, n, n)",
