@@ -145,7 +145,10 @@ def tried(operator: Any, arguments: Sequence[Callable[[], tuple[Any, Any]]]) -> 
 
 
 def variations(arguments: tuple[Any, Any]) -> list[Callable[[], tuple[Any, Any]]]:
-    """The same shapes with other values: what hangs on values shows. Integers stay, they may be positions."""
+    """The same shapes with other values: what hangs on values shows.
+
+    Integers may be positions, so that only those that occur take the place of others.
+    """
     if any(tensor.device.type == "cuda" for tensor in _all_tensors(arguments)):
         return []  # a fork cannot use the device
 
@@ -160,11 +163,34 @@ def variations(arguments: tuple[Any, Any]) -> list[Callable[[], tuple[Any, Any]]
     def negative(tensor: torch.Tensor) -> torch.Tensor:
         return tensor.abs().neg()
 
+    def chosen(choose: Callable[[torch.Tensor], torch.Tensor]) -> Callable[[], tuple[Any, Any]]:
+        def one(tensor: torch.Tensor) -> torch.Tensor:
+            is_whole = not (tensor.is_floating_point() or tensor.is_complex() or tensor.dtype == torch.bool)
+            return choose(tensor) if is_whole and tensor.numel() > 1 else tensor.clone()
+
+        return lambda: torch_internals.map_tensors(one, arguments)
+
+    def all_but_one(tensor: torch.Tensor) -> torch.Tensor:
+        flat = tensor.flatten().clone()
+        flat[1:] = flat.max()
+        return flat.reshape(tensor.shape)
+
+    whole = any(not t.is_floating_point() and t.dtype != torch.bool for t in _all_tensors(arguments))
     return [
         changed(torch.neg, False),
         changed(torch.abs, True),
         changed(negative, True),
         changed(torch.zeros_like, False),
+        *(
+            [
+                chosen(lambda tensor: torch.full_like(tensor, int(tensor.max()))),
+                chosen(lambda tensor: torch.full_like(tensor, int(tensor.min()))),
+                chosen(all_but_one),
+                chosen(lambda tensor: tensor.flatten().roll(1).reshape(tensor.shape)),
+            ]
+            if whole
+            else []
+        ),
     ]
 
 

@@ -73,6 +73,21 @@ def test_sizes_that_follow_from_the_arguments_ask_nothing(define: Any) -> None:
     assert [kind for kind, _ in questions(program, X)] == ["operator"]
 
 
+def test_a_length_that_integers_decide_is_none_that_never_changes(define: Any) -> None:
+    halves = define(
+        "halves(Tensor x, Tensor ids) -> Tensor",
+        lambda x, ids: torch.cat([x[ids == i][: int((ids == i).sum()) // 2] for i in range(int(ids.max()) + 1)]),
+    )
+
+    def program(x: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
+        kept = halves(x, ids)
+        return kept.sum() if kept.shape[0] > 1 else kept.sum() * 2
+
+    first, second = questions(program, torch.arange(6.0), torch.tensor([0, 0, 0, 1, 1, 1]))
+    assert first == ("operator", "halves(x, ids)")
+    assert second == ("truth", "kept.shape[0] > 1")
+
+
 def test_results_of_one_unknown_size_share_it(define: Any) -> None:
     def kernel(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, int]:
         hit = x[x > 0]
