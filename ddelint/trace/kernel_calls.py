@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from json import dumps, loads
 from typing import Any
 
@@ -27,6 +28,8 @@ _MOST_CALLS = 32
 """Calls of one operator with one signature that are kept."""
 _MOST_ELEMENTS = 2**20
 """Of the tensors of a call whose values are kept for trying others."""
+_DIMENSIONS = 3
+"""Along which arguments are made shorter."""
 _SECONDS = 10.0
 """For each try."""
 
@@ -145,9 +148,9 @@ def tried(operator: Any, arguments: Sequence[Callable[[], tuple[Any, Any]]]) -> 
 
 
 def variations(arguments: tuple[Any, Any]) -> list[Callable[[], tuple[Any, Any]]]:
-    """The same shapes with other values: what hangs on values shows.
+    """The same shapes with other values, and a little shorter: what hangs on values shows, and which size is which.
 
-    Integers may be positions, so that only those that occur take the place of others.
+    Integers may be positions: they are taken from elsewhere in the same tensor, so that none is out of range.
     """
     if any(tensor.device.type == "cuda" for tensor in _all_tensors(arguments)):
         return []  # a fork cannot use the device
@@ -160,38 +163,44 @@ def variations(arguments: tuple[Any, Any]) -> list[Callable[[], tuple[Any, Any]]
 
         return lambda: torch_internals.map_tensors(one, arguments)
 
-    def negative(tensor: torch.Tensor) -> torch.Tensor:
-        return tensor.abs().neg()
-
-    def chosen(choose: Callable[[torch.Tensor], torch.Tensor]) -> Callable[[], tuple[Any, Any]]:
+    def elsewhere(change: Callable[[torch.Tensor], torch.Tensor]) -> Callable[[], tuple[Any, Any]]:
         def one(tensor: torch.Tensor) -> torch.Tensor:
-            is_whole = not (tensor.is_floating_point() or tensor.is_complex() or tensor.dtype == torch.bool)
-            return choose(tensor) if is_whole and tensor.numel() > 1 else tensor.clone()
+            return change(tensor) if tensor.dim() and tensor.numel() else tensor.clone()
 
         return lambda: torch_internals.map_tensors(one, arguments)
 
-    def all_but_one(tensor: torch.Tensor) -> torch.Tensor:
-        flat = tensor.flatten().clone()
-        flat[1:] = flat.max()
-        return flat.reshape(tensor.shape)
+    def negative(tensor: torch.Tensor) -> torch.Tensor:
+        return tensor.abs().neg()
 
-    whole = any(not t.is_floating_point() and t.dtype != torch.bool for t in _all_tensors(arguments))
     return [
         changed(torch.neg, False),
         changed(torch.abs, True),
         changed(negative, True),
         changed(torch.zeros_like, False),
-        *(
-            [
-                chosen(lambda tensor: torch.full_like(tensor, int(tensor.max()))),
-                chosen(lambda tensor: torch.full_like(tensor, int(tensor.min()))),
-                chosen(all_but_one),
-                chosen(lambda tensor: tensor.flatten().roll(1).reshape(tensor.shape)),
-            ]
-            if whole
-            else []
-        ),
+        elsewhere(lambda tensor: tensor[:1].expand_as(tensor).clone()),
+        elsewhere(lambda tensor: tensor.reshape(-1)[:1].expand(tensor.numel()).reshape(tensor.shape).clone()),
+        elsewhere(lambda tensor: tensor.reshape(-1).sort().values.reshape(tensor.shape)),
+        *(partial(_shorter, arguments, dimension) for dimension in range(_DIMENSIONS)),
     ]
+
+
+def _shorter(arguments: tuple[Any, Any], dimension: int) -> tuple[Any, Any]:
+    """One element less along a dimension, in all tensors that are as long there as the first: two sizes that happen to
+    be equal no longer are. Raises IndexError where the first tensor has no such dimension, or too short a one."""
+    length = next(tensor.shape for tensor in _all_tensors(arguments) if tensor.dim())[dimension]
+    if length < 2:
+        raise IndexError(dimension)
+
+    def one(tensor: torch.Tensor) -> torch.Tensor:
+        if tensor.dim() <= dimension or tensor.shape[dimension] != length:
+            return tensor.clone()
+        shorter = tensor.narrow(dimension, 0, length - 1).clone()
+        may_be_positions = not tensor.is_floating_point() and tensor.dtype != torch.bool and shorter.numel()
+        if may_be_positions and int(shorter.min()) >= 0 and int(shorter.max()) < length:
+            return shorter.clamp(max=length - 2)
+        return shorter
+
+    return torch_internals.map_tensors(one, arguments)  # type: ignore[no-any-return]
 
 
 def invented(args: Any, kwargs: Any, size: Callable[[torch.SymInt, int], int]) -> list[Callable[[], tuple[Any, Any]]]:

@@ -1,9 +1,8 @@
 """Makes candidate text effective in this process, without touching the disk.
 
-Swap: where only function bodies differ, and definitions are new, the code of the live functions is replaced and what
-is new is executed; nothing is imported again, and objects built from the module stay valid. Fresh: the modules are
-dropped, with what imported them, and the next import loads the new text; packages that register what they define may
-refuse that. Either way imports, tracebacks and `inspect` see the new text from then on.
+Swap: where only function bodies differ, the code of the live functions is replaced; nothing is imported again, and
+objects built from the module stay valid. Fresh: the modules are dropped, with what imported them, and the next import
+loads the new text. Either way imports, tracebacks and `inspect` see the new text from then on.
 """
 
 from __future__ import annotations
@@ -359,9 +358,7 @@ class _Difference:
             )
         if isinstance(statement, _IMPORTS):
             return not (isinstance(statement, ast.ImportFrom) and statement.module == "__future__")
-        if isinstance(statement, ast.Expr):  # what is told to a definition that is new itself
-            return _root(statement.value) in {name for added in self.additions for name in _bound(added)} - known
-        simple = isinstance(statement, (*_FUNCTIONS, ast.ClassDef, ast.Assign, ast.AnnAssign))
+        simple = isinstance(statement, (*_FUNCTIONS, ast.Assign, ast.AnnAssign))
         return simple and bool(_bound(statement)) and not known.intersection(_bound(statement))
 
     def _add(self, statement: ast.stmt, owner: str) -> None:
@@ -391,13 +388,6 @@ def _bound(statement: ast.stmt) -> set[str]:
             return {(alias.asname or alias.name).split(".")[0] for alias in names}
         case _:
             return {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-
-
-def _root(node: ast.expr) -> str:
-    """The name that a chain of attributes and calls begins with; empty where it begins with none."""
-    while isinstance(node, (ast.Attribute, ast.Call)):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _dumps(nodes: Sequence[ast.AST]) -> list[str]:

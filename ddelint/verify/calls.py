@@ -6,6 +6,7 @@ import contextlib
 import dis
 import os
 import random
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -30,6 +31,8 @@ _CLONED = 1 << 16
 _INTERNAL_ATTRIBUTES = frozenset(
     ("_parameters", "_buffers", "_modules", "_non_persistent_buffers_set", "call_super_init")
 )
+_LONGEST_WARNING = 160
+_NUMBERS = re.compile(r"\d[\d.e+-]*")
 _LEAF = "ddelint_leaf"
 """Attribute of an argument that requires grad without being a leaf: the leaf that it is a copy of."""
 
@@ -68,6 +71,10 @@ class Outcome:
     """None where none could flow."""
     gradient_error: Raised | None
     seconds: float
+    warned: frozenset[str] = frozenset()
+    """What the call warned of, without the numbers in it."""
+    training: bool = False
+    """Whether the module was in training mode."""
 
     @property
     def returned(self) -> bool:
@@ -106,8 +113,8 @@ def run(
     result: Any = None
     seed_everything(seed)
     started = perf_counter()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
         try:
             with surroundings():
                 result = program(*args, **kwargs)
@@ -121,7 +128,25 @@ def run(
     found, gradient_error = None, None
     if gradients and error is None:
         found, gradient_error = _gradients(result, module, arguments)
-    return Outcome(frozen, error, kept, effects, rebound, digest, gradients, found, gradient_error, seconds)
+    return Outcome(
+        frozen,
+        error,
+        kept,
+        effects,
+        rebound,
+        digest,
+        gradients,
+        found,
+        gradient_error,
+        seconds,
+        frozenset(map(_warning, warned)),
+        module is not None and module.training,
+    )
+
+
+def _warning(warned: warnings.WarningMessage) -> str:
+    line = str(warned.message).strip().partition("\n")[0]
+    return f"{warned.category.__name__}: {_NUMBERS.sub('…', line)[:_LONGEST_WARNING]}"
 
 
 def letting_gradients_flow(tensor: torch.Tensor) -> torch.Tensor:

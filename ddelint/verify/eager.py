@@ -12,13 +12,13 @@ from ddelint.trace.entry import Entry
 from ddelint.verify import traced_path
 from ddelint.verify.calls import Outcome
 from ddelint.verify.inputs import variations
-from ddelint.verify.mismatches import MEETING, RANDOM, SIDE_EFFECT, TRACED_PATH, mismatches, outcome_differences
+from ddelint.verify.mismatches import RANDOM, TOLD, TRACED_PATH, mismatches, outcome_differences
 from ddelint.verify.original import ALWAYS_TWICE, Runs, count_sides
 from ddelint.verify.reach import Rewinding
 from ddelint.verify.recording import recording
 from ddelint.verify.references import Reference, patience_of, witnessed
 from ddelint.verify.running import run_sample
-from ddelint.verify.sameness import EXACT, REORDERED, SIGN_OF_ZERO
+from ddelint.verify.sameness import EXACT, REORDERED
 from ddelint.verify.samples import NOT_FINITE, Sample
 
 QUICK = 12
@@ -57,7 +57,9 @@ def compare(
             runs.guide()
         runs.differentiate()
         if not quick:
+            runs.hold()
             runs.change_modes()
+            runs.call_in_a_row()
         skipped = [] if quick else list(runs.meet())
     references = runs.references
     stable, seeded = _is_stable(original, references)
@@ -91,7 +93,7 @@ def _breaks(mismatch: Mismatch) -> bool:
     """Whether a mismatch means that results differ (and not only what is raised on inputs of our own making)."""
     if mismatch.narrower:  # on inputs, or in a mode, that nobody declared
         return False
-    return mismatch.aspect not in (SIGN_OF_ZERO, SIDE_EFFECT, MEETING) and (
+    return mismatch.aspect not in TOLD and (
         mismatch.declared or mismatch.aspect not in ("exception", "message", "cost")
     )
 
@@ -106,6 +108,7 @@ def _worst(mismatches: Sequence[Mismatch]) -> list[Mismatch]:
             not _breaks(m),
             m.where != "eager",
             m.sample.endswith(NOT_FINITE),  # a candidate may answer for what it does to these
+            m.sample.count(", "),  # the plainest input first: others are made of it
         ),
     )
     kept: list[Mismatch] = []
@@ -151,8 +154,9 @@ def _eager_mismatches(
                 sample = reference.derive(given)
                 before = known.get(reference.before)
                 consultation.take()
-                twice = len(reference.calls) > 1 or done < ALWAYS_TWICE
-                outcomes = run_sample(program, sample, twice=twice, patience=patience, before=before)
+                twice = not reference.sequel and (len(reference.calls) > 1 or done < ALWAYS_TWICE)
+                sequel = [known[label] for label in reference.sequel if label in known]
+                outcomes = run_sample(program, sample, twice=twice, patience=patience, before=before, sequel=sequel)
                 done += 1
                 if outcomes is None:
                     yield _overdone(sample, "eager")
@@ -161,7 +165,9 @@ def _eager_mismatches(
                 yield from mismatches(reference, outcomes, "eager")
                 if consulted and outcomes[0].returned:
                     with traced_path.assumed(options.targets):
-                        traced = run_sample(program, sample, twice=twice, patience=patience, before=before)
+                        traced = run_sample(
+                            program, sample, twice=twice, patience=patience, before=before, sequel=sequel
+                        )
                     if traced is None:
                         yield _overdone(sample, TRACED_PATH)
                     else:

@@ -20,6 +20,8 @@ from ddelint.trace.entry import Arguments, Entry
 from ddelint.verify.calls import letting_gradients_flow
 from ddelint.verify.samples import NOT_FINITE, REQUIRING_GRAD, Sample, fresh, is_ordinary
 
+TIES = (" all equal", " all one", " all rows alike")
+"""How labels of inputs with equal values end: there a gradient may go to one of them, or be shared."""
 _LOOKED_AT = 8
 """Declared inputs from which ranges and sizes are learned."""
 _LARGEST = 1 << 22

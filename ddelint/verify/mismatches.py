@@ -10,13 +10,19 @@ from ddelint.verify.calls import Outcome, Raised
 from ddelint.verify.frozen import Frozen, FrozenTensor
 from ddelint.verify.noise import Noise
 from ddelint.verify.references import Reference
-from ddelint.verify.sameness import EXACT, Difference, Tolerance, differences
+from ddelint.verify.sameness import EXACT, SIGN_OF_ZERO, Difference, Tolerance, differences
 
 TRACED_PATH = "traced path"
 SIDE_EFFECT = "side effect"
 """The aspect in which the path that tracing picks leaves other state than eager behind, where that is no tensor."""
 MEETING = "meeting"
 """The aspect in which the sides of a decision differ where they meet, whatever comes of it later."""
+ZEROS = "gradient of zeros"
+"""The aspect in which a parameter of a module in training has a gradient of zeros where it had none, or none now."""
+WARNING = "warning"
+"""The aspect in which eager warns of what it did not warn of."""
+TOLD = (SIGN_OF_ZERO, SIDE_EFFECT, WARNING, MEETING, ZEROS)
+"""Aspects in which no result differs."""
 RANDOM = "random state"
 _NUMERIC = ("value", "mutation", "gradient")
 """Aspects in which results may differ by rounding."""
@@ -28,7 +34,7 @@ def mismatches(
     """How the calls of another program differ from those of the original on the same input."""
     sample = reference.sample
     for number, (expected, got) in enumerate(zip(reference.calls, outcomes)):
-        label = sample.label + ("", ", second call", f", then {reference.before}")[number]
+        label = reference.label_of(number)
         found = list(_call_mismatches(expected, got, where, tolerance, label, sample.declared))
         if reference.witness is not None and _is_numeric(found):
             for answers in reference.witness.moved(reference.number):
@@ -38,7 +44,7 @@ def mismatches(
                     break
             reference.witness.judged(wrong=_is_numeric(found))
         yield from (replace(mismatch, narrower=True) for mismatch in found) if sample.mode else found
-        if any(mismatch.aspect != RANDOM for mismatch in found):
+        if any(mismatch.aspect not in (RANDOM, *TOLD) for mismatch in found):
             return
 
 
@@ -76,7 +82,12 @@ def _call_mismatches(
         for found in outcome_differences(expected, got, tolerance, everything=where == "eager", moved=moved):
             if found.aspect == SIDE_EFFECT and where != TRACED_PATH:
                 continue  # what runs while tracing leaves none behind, whatever was rewritten
+            if found.aspect == ZEROS and where not in ("eager", TRACED_PATH):
+                continue  # the path that tracing picks has told it
             yield mismatch(found.aspect, found.expected, found.got)
+        if where == "eager":
+            for text in sorted(got.warned - expected.warned):
+                yield mismatch(WARNING, "no such warning", text)
         if where == "eager" and expected.random != got.random:
             yield mismatch(RANDOM, "the generator's state after the original", "another one")
 
@@ -154,9 +165,12 @@ def gradient_differences(
         first, second = one.get(name), other.get(name)
         if first is None or second is None:
             present = first if first is not None else second
+            texts = (f"of {name}", f"none of {name}")
             if not _is_zero(present):
-                texts = (f"of {name}", f"none of {name}")
                 yield Difference("gradient", name, *(texts if second is None else texts[::-1]))
+            elif expected.training and name.startswith("self."):
+                texts = (f"zeros {texts[0]}, which momentum and weight decay act on", texts[1])
+                yield Difference(ZEROS, name, *(texts if second is None else texts[::-1]))
             continue
         noise = _noise(moved, lambda call, name=name: (call.gradients or {}).get(name))  # type: ignore[misc]
         noise = replace(noise, kinks=True)

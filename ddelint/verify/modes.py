@@ -4,7 +4,9 @@ strides.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -14,7 +16,8 @@ from torch.utils import _pytree as pytree
 
 from ddelint.trace.entry import Arguments
 from ddelint.verify.calls import letting_gradients_flow
-from ddelint.verify.samples import Sample, is_ordinary
+from ddelint.verify.inputs import is_integer, leaf_name
+from ddelint.verify.samples import NOT_FINITE, Sample, is_ordinary
 
 
 def requiring_grad(sample: Sample) -> Sample:
@@ -30,11 +33,15 @@ def requiring_grad(sample: Sample) -> Sample:
 
 
 def other_modes(program: Any) -> Iterator[Callable[[Sample], Sample]]:
-    """The same input in what nobody declared: train() or eval(), whichever it is not; double precision; strides."""
+    """The same input in what nobody declared: train() or eval(), whichever it is not; double precision and half;
+    strides; one row, and none."""
     if isinstance(program, torch.nn.Module):
         yield partial(_in_training, not program.training)
     yield _in_double
+    yield _in_half
     yield _strided
+    yield partial(_with_rows, 1)
+    yield partial(_with_rows, 0)
 
 
 def _in_training(training: bool, sample: Sample) -> Sample:
@@ -53,6 +60,91 @@ def _in_double(sample: Sample) -> Sample:
         change=widened,
         prepare=lambda program: program.double() if isinstance(program, torch.nn.Module) else program,
     )
+
+
+def _in_half(sample: Sample) -> Sample:
+    def narrowed(leaf: Any) -> Any:
+        is_single = isinstance(leaf, torch.Tensor) and leaf.dtype is torch.float32 and is_ordinary(leaf)
+        return leaf.detach().half() if is_single else leaf
+
+    def prepare(program: Any) -> Any:
+        return program.half() if isinstance(program, torch.nn.Module) else program
+
+    # gradients of half precision overflow and vanish in the kernels' own ways
+    return replace(_in_mode(sample, "in half precision", change=narrowed, prepare=prepare), differentiable=False)
+
+
+def _with_rows(count: int, sample: Sample) -> Sample:
+    """The first rows of each tensor that has as many rows as the first one."""
+
+    def make() -> Arguments:
+        leaves, spec = pytree.tree_flatten(sample.make())
+        rows = next((leaf.shape[0] for leaf in leaves if isinstance(leaf, torch.Tensor) and leaf.dim()), count)
+
+        def cut(leaf: Any) -> Any:
+            fits = isinstance(leaf, torch.Tensor) and is_ordinary(leaf) and leaf.dim() and leaf.shape[0] == rows
+            return leaf.detach()[:count].clone().requires_grad_(leaf.requires_grad) if fits and rows > count else leaf
+
+        args, kwargs = pytree.tree_unflatten(list(map(cut, leaves)), spec)
+        return tuple(args), dict(kwargs)
+
+    mode = "with one row" if count else "without rows"
+    return replace(sample, label=f"{sample.label}, {mode}", declared=False, make=make, mode=mode)
+
+
+def changes_of(sample: Sample, parameters: Sequence[str]) -> Iterator[Callable[[Sample], Sample]]:
+    """The same input with one argument changed, each argument in turn: what an arm that is not taken may choke on."""
+    found = [
+        [partial(_with_leaf, index, f"{leaf_name(path, parameters)} {text}", change) for text, change in _changes(leaf)]
+        for index, (path, leaf) in enumerate(pytree.tree_flatten_with_path(sample.make())[0])
+    ]
+    for one_of_each in itertools.zip_longest(*found):
+        yield from (change for change in one_of_each if change is not None)
+
+
+def _changes(leaf: Any) -> Sequence[tuple[str, Callable[[torch.Tensor], Any]]]:
+    if not isinstance(leaf, torch.Tensor) or not is_ordinary(leaf) or not leaf.numel():
+        return ()
+    if leaf.is_floating_point():
+        return (
+            ("large", lambda t: t * 1e4),
+            ("all zero", torch.zeros_like),
+            ("one inf", lambda t: _with_last(t, math.inf)),
+            ("negative", lambda t: -t.abs()),
+            ("one nan", lambda t: _with_last(t, math.nan)),
+            ("huge", lambda t: t.clamp(-1, 1) * (torch.finfo(t.dtype).max / 8)),
+            ("first row zero", lambda t: torch.cat((torch.zeros_like(t[:1]), t[1:])) if t.dim() else t * 0),
+        )
+    if is_integer(leaf):
+        return (
+            ("all zero", torch.zeros_like),
+            ("one over the limit", lambda t: _with_last(t, int(t.max()) + 1)),
+            ("one negative", lambda t: _with_last(t, -1)),
+        )
+    if leaf.dtype is torch.bool:
+        return (("all false", torch.zeros_like), ("all true", torch.ones_like), ("inverted", torch.logical_not))
+    return ()
+
+
+def _with_last(tensor: torch.Tensor, value: float) -> torch.Tensor:
+    row = tensor.contiguous().reshape(-1).clone()
+    row[-1] = value
+    return row.reshape(tensor.shape)
+
+
+def _with_leaf(index: int, text: str, change: Callable[[torch.Tensor], torch.Tensor], sample: Sample) -> Sample:
+    """One leaf changed; where it is finite, gradients flow into all."""
+    label = f"{sample.label}, {text}"
+    is_finite = not label.endswith(NOT_FINITE)
+
+    def make() -> Arguments:
+        leaves, spec = pytree.tree_flatten(sample.make())
+        changed = change(leaves[index].detach().clone())
+        leaves[index] = changed.requires_grad_() if leaves[index].requires_grad else changed
+        args, kwargs = pytree.tree_unflatten([_letting_flow(leaf) if is_finite else leaf for leaf in leaves], spec)
+        return tuple(args), dict(kwargs)
+
+    return replace(sample, label=label, declared=False, make=make, differentiable=is_finite)
 
 
 def _strided(sample: Sample) -> Sample:

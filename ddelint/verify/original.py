@@ -4,6 +4,7 @@ gradients, in other modes; and what its decisions' sides leave where they meet.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from time import perf_counter
 
@@ -12,10 +13,10 @@ from ddelint.trace.entry import Entry
 from ddelint.verify import guided, traced_path
 from ddelint.verify.calls import Outcome
 from ddelint.verify.frozen import Container, Frozen, FrozenTensor, is_finite
-from ddelint.verify.inputs import variations
+from ddelint.verify.inputs import TIES, variations
 from ddelint.verify.meeting import is_untouched, told
 from ddelint.verify.mismatches import MEETING, TRACED_PATH
-from ddelint.verify.modes import other_modes, requiring_grad
+from ddelint.verify.modes import changes_of, other_modes, requiring_grad
 from ddelint.verify.recording import Recorder
 from ddelint.verify.references import Reference, patience_of, tells
 from ddelint.verify.running import run_sample
@@ -27,13 +28,19 @@ ALWAYS_TWICE = 4
 """Inputs on which a program is called twice even though the first call changed nothing that can be seen."""
 _NOT_FINITE, _MODES = 6, 4
 """Inputs with infinities and NaN through which gradients flow; and inputs that are run in other modes."""
+_ROW = 12
+"""Calls in a row of a program with state: what happens on each n-th call alone shows."""
+_HELD, _HELD_EACH = 4, 6
+"""Input sets whose decisions are held while the other arguments change; and changes of each."""
+_TIES = 4
+"""Input sets with equal values through which gradients flow."""
 _MEETINGS = 12
 """Inputs for each side that is skipped on which is looked at what the block leaves."""
 
 
 def count_sides(decisions: Sequence[Decision], references: Sequence[Reference]) -> dict[str, tuple[int, int]]:
     """Decision key → how many input sets took its true and its false side."""
-    telling = [r for r in references if not r.twin and r.tells]
+    telling = [r for r in references if (not r.twin or r.sequel) and r.tells]
     taken = {
         decision.key: [reference.sides.get(decision.key, set()) for reference in telling] for decision in decisions
     }
@@ -111,6 +118,7 @@ class Runs:
         """
         chosen = [r for r in self._one_for_each_way() if _has_plain_floats(r.first.arguments)]
         chosen += [r for r in self.references if r.sample.label.endswith(NOT_FINITE) and r.first.returned][:_NOT_FINITE]
+        chosen += [r for r in self.references if r.sample.label.endswith(TIES) and r.first.returned][:_TIES]
         for reference in chosen:
             if self._is_over():
                 break
@@ -132,6 +140,33 @@ class Runs:
             for mode in other_modes(self._original.build()):
                 if not self._is_over():
                     self._add(reference.sample, mode, of=reference, twin=True)
+
+    def call_in_a_row(self) -> None:
+        """Where a call changes state: one instance, called on one declared input set after the other."""
+        if self._is_over() or not any(r.first.state_changed for r in self.references):
+            return
+        declared = [r.sample for r in self.references if r.sample.declared and not r.twin and r.first.returned][:_ROW]
+        if declared:
+            # the last one first: whoever runs the rewritten program has all of them when this one comes
+            first, *others = itertools.islice(itertools.cycle([declared[-1], *declared[:-1]]), _ROW)
+            self._add(first, twin=True, sequel=others)
+
+    def hold(self) -> None:
+        """One input set for each way that a decision went, with the other arguments changed and the decisions held.
+
+        An arm that is computed and thrown away may raise or spoil what is kept.
+        """
+        for reference in self._one_for_each_way()[:_HELD]:
+            kept = 0
+            for change in itertools.islice(changes_of(reference.sample, self._original.parameters), _HELD_EACH * 2):
+                if self._is_over() or kept >= _HELD_EACH:
+                    break
+                known = len(self.references)
+                self._add(reference.sample, change, of=reference, twin=True)
+                added = self.references[known:]
+                if any(r.sides != reference.sides or not r.first.returned for r in added):
+                    del self.references[known:]
+                kept += len(self.references) > known
 
     def _one_for_each_way(self) -> list[Reference]:
         """An input set for each set of sides that a decision took."""
@@ -191,32 +226,38 @@ class Runs:
         before: Sample | None = None,
         of: Reference | None = None,
         twin: bool = False,
+        sequel: Sequence[Sample] = (),
     ) -> None:
         """Run on what `derive` makes of an input set (of the one that is itself derived from another, `of`)."""
         sample = derive(given)
         self._recorder.take()
         self._consultation.take()
         patience = patience_of(self.references, self._options)
-        twice = len(self.references) < ALWAYS_TWICE
+        twice = len(self.references) < ALWAYS_TWICE and not sequel
         seen: list[tuple[Mapping[tuple[str, bool], float], Mapping[str, set[bool]]]] = []
 
         def note() -> None:
             seen.append((self._recorder.nearest(), self._recorder.take()))
 
-        calls = run_sample(self._original, sample, twice=twice, patience=patience, before=before, between=note)
+        calls = run_sample(
+            self._original, sample, twice=twice, patience=patience, before=before, between=note, sequel=sequel
+        )
         if calls is None:
             return
         note()
         reference = Reference(sample, calls, before=before.label if before is not None else "", twin=twin)
+        reference.sequel = tuple(following.label for following in sequel)
         reference.rerun = lambda entry, moved: run_sample(
-            entry, moved, twice=twice or calls[0].state_changed, patience=patience, before=before
+            entry, moved, twice=twice or calls[0].state_changed, patience=patience, before=before, sequel=sequel
         )
         reference.base = of.base if of is not None else given.label
         reference.derive = derive if of is None else lambda base: derive(of.derive(base))
         reference.distances, reference.sides = seen[0]
         if self._consultation.take() and reference.first.returned:
             with traced_path.assumed(self._options.targets):
-                reference.traced = run_sample(self._original, sample, twice=twice, patience=patience, before=before)
+                reference.traced = run_sample(
+                    self._original, sample, twice=twice, patience=patience, before=before, sequel=sequel
+                )
             self._recorder.take()
         self.references.append(reference)
 

@@ -39,6 +39,15 @@ class Reference:
     rerun: Callable[[Entry, Sample], list[Outcome] | None] = lambda entry, sample: None
     """Runs an entry as the original was run."""
 
+    sequel: tuple[str, ...] = ()
+    """The labels of the input sets of the further calls, where the original was called on a row of them."""
+
+    def label_of(self, call: int) -> str:
+        """What a call is told by."""
+        if self.sequel:
+            return f"call {call + 1} in a row, {(self.sample.label, *self.sequel)[call]}"
+        return self.sample.label + ("", ", second call", f", then {self.before}")[call]
+
     @property
     def first(self) -> Outcome:
         """The first call."""

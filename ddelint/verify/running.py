@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ddelint.trace.entry import Entry
@@ -29,20 +29,22 @@ def run_sample(
     before: Sample | None = None,
     between: Callable[[], None] = lambda: None,
     once: bool = False,
+    sequel: Sequence[Sample] = (),
 ) -> list[Outcome] | None:
     """A fresh instance on fresh arguments, once or twice; a second time in any case where the first changed its state.
 
     Where it is called twice, it is called once more on the arguments of `before`: state that was taken from one input
     shows on another. `between` is called before that. `once`: a single time, whatever it changes.
+    `sequel`: one call on each of these instead, after the first.
 
     An entry that cannot be built or has no arguments for the sample gives one outcome with that exception. None: an
     input of our own making was more than `patience` allows, and says nothing.
     """
     if sample.declared or patience is None:
-        return _run_sample(entry, sample, twice, before, between, once)
+        return _run_sample(entry, sample, twice, before, between, once, sequel)
     try:
-        with limited(patience.seconds * (3 if twice else 1), patience.memory):
-            outcomes = _run_sample(entry, sample, twice, before, between, once)
+        with limited(patience.seconds * (3 if twice else 1 + len(sequel)), patience.memory):
+            outcomes = _run_sample(entry, sample, twice, before, between, once, sequel)
     except (TooMuch, MemoryError):
         return None
     error = outcomes[-1].error
@@ -50,17 +52,24 @@ def run_sample(
 
 
 def _run_sample(
-    entry: Entry, sample: Sample, twice: bool, before: Sample | None, between: Callable[[], None], once: bool
+    entry: Entry,
+    sample: Sample,
+    twice: bool,
+    before: Sample | None,
+    between: Callable[[], None],
+    once: bool,
+    sequel: Sequence[Sample],
 ) -> list[Outcome]:
     try:
         program = sample.prepare(entry.build())
     except (Exception, SystemExit) as error:
         return [_not_run(raised(error))]
     outcomes: list[Outcome] = []
-    for number, given in enumerate((sample, sample, *((before,) if before is not None else ()))):
-        if number and (once or not (twice or outcomes[0].state_changed)):
+    again = sequel or (sample, *((before,) if before is not None else ()))
+    for number, given in enumerate((sample, *again)):
+        if number and not sequel and (once or not (twice or outcomes[0].state_changed)):
             break
-        if number == 2:
+        if number == 2 and not sequel:
             between()
         try:
             arguments = given.make()

@@ -138,27 +138,6 @@ def test_additions(load: Callable[..., Any]) -> None:
     assert module._helper.__code__.co_firstlineno == text[: text.index("def _helper")].count("\n") + 1
 
 
-def test_a_new_class_and_what_is_told_to_a_new_definition(load: Callable[..., Any]) -> None:
-    text = "import functools\n\n" + SOURCE.replace(
-        "def area(r):\n    return math.pi * r", "def area(r):\n    return circle(r)"
-    )
-    definitions = (
-        "class Circle(Base):\n    def forward(self, x):\n        return super().forward(x) + '!'\n\n\n"
-        "@functools.singledispatch\ndef circle(r):\n    return Circle().forward(r)\n\n\n"
-        "@circle.register\ndef _(r: int):\n    return 'int'\n\n\n"
-        "circle.register(str, lambda r: 'str')\n\n"
-    )
-    module = load()
-    area = module.area
-    assert overlay.install({module.__file__: text.replace("class Layer", definitions + "class Layer")}) == "swap"
-    assert [area(1.0), area(1), area("1")] == ["base!", "int", "str"]
-
-
-def test_what_is_told_to_a_definition_that_was_there_is_imported_anew(load: Callable[..., Any]) -> None:
-    module = load()
-    assert overlay.install({module.__file__: SOURCE + "\nprint(area(2))\n"}) == "fresh"
-
-
 def test_a_new_method_may_use_super(load: Callable[..., Any]) -> None:
     module = load()
     layer = module.Layer()

@@ -73,21 +73,6 @@ def test_sizes_that_follow_from_the_arguments_ask_nothing(define: Any) -> None:
     assert [kind for kind, _ in questions(program, X)] == ["operator"]
 
 
-def test_a_length_that_integers_decide_is_none_that_never_changes(define: Any) -> None:
-    halves = define(
-        "halves(Tensor x, Tensor ids) -> Tensor",
-        lambda x, ids: torch.cat([x[ids == i][: int((ids == i).sum()) // 2] for i in range(int(ids.max()) + 1)]),
-    )
-
-    def program(x: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
-        kept = halves(x, ids)
-        return kept.sum() if kept.shape[0] > 1 else kept.sum() * 2
-
-    first, second = questions(program, torch.arange(6.0), torch.tensor([0, 0, 0, 1, 1, 1]))
-    assert first == ("operator", "halves(x, ids)")
-    assert second == ("truth", "kept.shape[0] > 1")
-
-
 def test_results_of_one_unknown_size_share_it(define: Any) -> None:
     def kernel(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, int]:
         hit = x[x > 0]
@@ -181,14 +166,28 @@ def bodies(program: Callable[..., Any]) -> list[tuple[str, ...]]:
             lambda x: (x.nonzero().contiguous(), x.flatten().double()),
             (
                 "size = torch.library.get_ctx().new_dynamic_size()",
-                "return (x.new_empty((size, x.shape[1]), dtype=torch.int64), "
-                "x.new_empty(x.numel(), dtype=torch.float64))",
+                "return (x.new_empty((size, 2), dtype=torch.int64), x.new_empty(x.numel(), dtype=torch.float64))",
             ),
         ),
         (
             "turned(Tensor x) -> (Tensor, SymInt)",
             lambda x: (x.new_zeros(2, 4, 3).permute(2, 0, 1), 7),
-            ("return (x.new_empty((x.shape[1], 4, x.shape[0])).permute(2, 0, 1), 7)",),
+            ("return (x.new_empty((2, 4, 3)).permute(2, 0, 1), 7)",),
+        ),
+        (
+            "labels(Tensor x) -> Tensor",  # all distinct in the only input
+            lambda x: x.flatten().unique(),
+            ("size = torch.library.get_ctx().new_dynamic_size()", "return x.new_empty(size)"),
+        ),
+        (
+            "first_rows(Tensor x) -> Tensor",  # as many rows in the only input as there are columns and one
+            lambda x: x[: x.shape[1] + 1].clone(),
+            ("size = torch.library.get_ctx().new_dynamic_size()", "return x.new_empty((size, x.shape[1]))"),
+        ),
+        (
+            "far_apart(Tensor x) -> Tensor",  # a loop that keeps all rows of the only input
+            lambda x: x[[i for i in range(len(x)) if all((x[i] - x[j]).abs().max() > 1e-3 for j in range(i))]],
+            ("size = torch.library.get_ctx().new_dynamic_size()", "return x.new_empty((size, x.shape[1]))"),
         ),
         ("mean(Tensor x) -> Tensor", lambda x: x.mean(), ("return x.new_empty(())",)),
         ("largest(Tensor x) -> SymInt", lambda x: int(x.max()), ()),

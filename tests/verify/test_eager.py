@@ -306,7 +306,8 @@ def test_gradients_are_compared_on_each_side_of_a_decision(program: Program, opt
 
     found = compare(first, lambda: second, (decision(first, "not keep.any()"),), options, 32, False)
 
-    assert {(m.sample, m.aspect) for m in found.mismatches} == {("keep all false, requiring grad", "gradient")}
+    assert {m.aspect for m in found.mismatches} == {"gradient"}
+    assert "keep all false, requiring grad" in {m.sample for m in found.mismatches}
     assert found.samples == sum(found.sides["d"]) == 32
 
 

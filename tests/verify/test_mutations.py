@@ -979,9 +979,111 @@ WRONG = (
         "x = x + shift",
         "value",
     ),
+    # -------------------------------------------------------------- what one call, or one argument at a time, hides
+    Row(
+        "every_fifth",
+        "never while compiling: the first calls show nothing",
+        GENERAL_PATH,
+        f"""
+        if not {COMPILING} and self.calls % 5 == 0:
+            self.collected *= 0.5
+        """,
+        "value",
+    ),
+    Row(
+        "every_fifth",
+        "on every sixth call",
+        RESTRUCTURED,
+        "self.collected.copy_(torch.where(self.calls % 6 == 0, self.collected * 0.5, self.collected))",
+        "value",
+    ),
+    Row(
+        "every_fifth",
+        "on the first five calls as it should be, and then no more",
+        RESTRUCTURED,
+        "self.collected.copy_(torch.where(self.calls == 5, self.collected * 0.5, self.collected))",
+        "value",
+    ),
+    Row(
+        "gated_growth",
+        "nothing times infinity, where the gate is shut",
+        RESTRUCTURED,
+        "y = x + gate.clamp(min=0) * torch.exp(x * 3)",
+        "value",
+    ),
+    Row(
+        "gated_growth",
+        "its gradient alone is nothing times infinity",
+        RESTRUCTURED,
+        "y = torch.where(gate > 0, x + gate * torch.exp(x * 3), x * 1.0)",
+        "gradient",
+    ),
+    Row(
+        "better_half",
+        "of equal ones the first has the gradient",
+        RESTRUCTURED,
+        "best = torch.where(first >= second, first, second)",
+        "gradient",
+    ),
+    Row(
+        "better_half",
+        "equal ones share the gradient",
+        RESTRUCTURED,
+        """
+        both = torch.where(torch.isnan(first), second, torch.maximum(first, second))
+        best = torch.where(torch.isnan(second), second, both)
+        """,
+        "gradient",
+    ),
 )
 
 DOUBTFUL = (
+    Row(
+        "choose_arm",
+        "both arms in eager, too: the layer that is not chosen has a gradient of zeros where it had none",
+        RESTRUCTURED,
+        """
+        first = scores.sum() > 0
+        y = torch.where(first, self.sharp(x), self.soft(x))
+        z = torch.where(first, x * 2, x - 1)
+        """,
+        "gradient of zeros differs",
+    ),
+    Row(
+        "sample_spread",
+        "the spread of one row is computed and thrown away, with a warning",
+        RESTRUCTURED,
+        "y = torch.where(keep.sum() > 1, rows.std(0), rows.sum(0) * 0)",
+        "warning differs",
+    ),
+    Row(
+        "masked_scores",
+        "a low number that half precision does not hold",
+        RESTRUCTURED,
+        "y = scores.masked_fill(~keep, -1e9).softmax(-1)",
+        "in half precision",
+    ),
+    Row(
+        "signed_rows",
+        "a dimension is lost with one row",
+        RESTRUCTURED,
+        "y = torch.where(x.sum() > 0, x.squeeze() * 2, x.squeeze() - 1)",
+        "with one row: shape differs",
+    ),
+    Row(
+        "signed_rows",
+        "the largest of no rows is none, the sum is",
+        RESTRUCTURED,
+        "y = torch.where(x.sum() > 0, x * 2, x - 1) + 0 * x.detach().nan_to_num().clamp(-1, 1).amax()",
+        "without rows: exception differs",
+    ),
+    Row(
+        "budget_of_rows",
+        "others call it with numbers",
+        RESTRUCTURED,
+        "return torch.where(n > most, most, n)",
+        "is called at line",
+    ),
     Row(
         "counts_and_norms",
         "counted in eager only",
@@ -1097,12 +1199,77 @@ RIGHT = (
     ),
     Row(
         "choose_arm",
-        "both arms, merged",
+        "both arms, merged while compiling",
+        GENERAL_PATH,
+        f"""
+        first = scores.sum() > 0
+        if {COMPILING}:
+            y = torch.where(first, self.sharp(x), self.soft(x))
+            z = torch.where(first, x * 2, x - 1)
+        elif first:
+            y = self.sharp(x)
+            z = x * 2
+        else:
+            y = self.soft(x)
+            z = x - 1
+        """,
+    ),
+    Row(
+        "every_fifth",
+        "halved where it is due",
+        RESTRUCTURED,
+        "self.collected.copy_(torch.where(self.calls % 5 == 0, self.collected * 0.5, self.collected))",
+    ),
+    Row(
+        "gated_growth",
+        "a safe fill before the growth",
         RESTRUCTURED,
         """
-        first = scores.sum() > 0
-        y = torch.where(first, self.sharp(x), self.soft(x))
-        z = torch.where(first, x * 2, x - 1)
+        is_open = gate > 0
+        y = torch.where(is_open, x + gate * torch.exp(torch.where(is_open, x * 3, 0.0)), x * 1.0)
+        """,
+    ),
+    Row(
+        "sample_spread",
+        "computed where there are two rows, while compiling in any case",
+        GENERAL_PATH,
+        f"""
+        if {COMPILING}:
+            y = torch.where(keep.sum() > 1, rows.std(0), rows.sum(0) * 0)
+        elif keep.sum() > 1:
+            y = rows.std(0)
+        else:
+            y = rows.sum(0) * 0
+        """,
+    ),
+    Row(
+        "better_half",
+        "of equal ones the second",
+        RESTRUCTURED,
+        "best = torch.where(first > second, first, second)",
+    ),
+    Row(
+        "masked_scores",
+        "masked in any case",
+        RESTRUCTURED,
+        "y = scores.masked_fill(~keep, torch.finfo(scores.dtype).min).softmax(-1)",
+    ),
+    Row(
+        "signed_rows",
+        "both computed, one chosen",
+        RESTRUCTURED,
+        "y = torch.where(x.sum() > 0, x * 2, x - 1)",
+    ),
+    Row(
+        "budget_of_rows",
+        "eager keeps what it does for numbers",
+        GENERAL_PATH,
+        f"""
+        if {COMPILING}:
+            return torch.where(n > most, most, n)
+        if n > most:
+            return most
+        return n
         """,
     ),
     Row(

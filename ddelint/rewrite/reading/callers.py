@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection
+import os
+from collections.abc import Collection, Iterable, Iterator
 
 from ddelint.operators import terminal_name
 from ddelint.rewrite.candidate import Candidate
+from ddelint.rewrite.reading.kinds import is_torch
+from ddelint.rewrite.reading.neighbours import importers
 from ddelint.sites import Site
-from ddelint.source import descend
+from ddelint.source import SourceFile, descend
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_MOST_NAMED = 3
+"""Places that are named; that there are more is said."""
+_DEEPEST = 6
 
 
 def keeps_nothing_for_numbers(candidate: Candidate) -> bool:
@@ -19,11 +25,12 @@ def keeps_nothing_for_numbers(candidate: Candidate) -> bool:
 
 
 def other_callers(site: Site, run: Collection[str] | None = None) -> str:
-    """Which calls of the site's function in its file may give it no tensor; empty where there is none.
+    """Which calls of the site's function may give it no tensor, in its file and in those that import it; empty where
+    there is none.
 
     Only functions of a module count, with a parameter that no annotation declares: a method is known by its class.
-    Without a run, one call is what the finding is about, so that it takes two; `run` holds the qualified names of the
-    functions that were run, whose calls were seen.
+    `run` holds the functions that were run, whose calls were seen (`FILE::QUALIFIED.NAME`). Without a run, one call in
+    the file is what the finding is about, so that it takes two, and other files are not read.
     """
     function, source = site.function, site.source
     if function is None or not isinstance(source.parents.get(function), ast.Module):
@@ -31,26 +38,69 @@ def other_callers(site: Site, run: Collection[str] | None = None) -> str:
     arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
     if all(argument.annotation is not None for argument in arguments):
         return ""
-    calls = [
-        node
-        for node in descend(source.tree)
-        if isinstance(node, ast.Call) and terminal_name(node.func) == function.name and not _inside(site, node)
-    ]
+    calls = [call for call in _calls(source, function.name) if function not in source.ancestors(call)]
     if run is None:
-        doubtful = calls if len(calls) > 1 else []
+        places = _places(calls if len(calls) > 1 else [])
     else:
-        doubtful = [call for call in calls if not _was_run(site, call, run)]
-    if not doubtful:
+        places = _places(call for call in calls if not _was_run(source, call, run))
+        for other, name in importers(source.filename, function.name):
+            doubtful = [call for call in _calls(other, name) if not _was_run(other, call, run)]
+            told = _places(call for call in doubtful if not _gives_tensors(other, call))
+            places += [f"{place} of {os.path.basename(other.filename)}" for place in told]
+    if not places:
         return ""
-    rows = sorted({call.lineno for call in doubtful})
-    lines = f"line {rows[0]}" if len(rows) == 1 else f"lines {', '.join(map(str, rows))}"
-    return f"`{function.name}` is called at {lines}, perhaps with what is no tensor"
+    more = f" and {len(places) - _MOST_NAMED} more" if len(places) > _MOST_NAMED else ""
+    return f"`{function.name}` is called at {', '.join(places[:_MOST_NAMED])}{more}, perhaps with what is no tensor"
 
 
-def _inside(site: Site, call: ast.Call) -> bool:
-    return any(node is site.function for node in site.source.ancestors(call))
+def _calls(source: SourceFile, name: str) -> Iterator[ast.Call]:
+    for node in descend(source.tree):
+        if isinstance(node, ast.Call) and terminal_name(node.func) == name:
+            yield node
 
 
-def _was_run(site: Site, call: ast.Call, run: Collection[str]) -> bool:
-    around = [node for node in site.source.ancestors(call) if isinstance(node, (*_FUNCTIONS, ast.ClassDef))]
-    return not around or ".".join(node.name for node in reversed(around)) in run
+def _places(calls: Iterable[ast.Call]) -> list[str]:
+    return [f"line {row}" for row in sorted({call.lineno for call in calls})]
+
+
+def _was_run(source: SourceFile, call: ast.Call, run: Collection[str]) -> bool:
+    around = [node for node in source.ancestors(call) if isinstance(node, (*_FUNCTIONS, ast.ClassDef))]
+    name = ".".join(node.name for node in reversed(around))
+    return not around or f"{source.filename}::{name}" in run
+
+
+def _gives_tensors(source: SourceFile, call: ast.Call) -> bool:
+    """Whether the first argument is plainly a tensor: tests call what they test with `torch.randn(3)`."""
+    return bool(call.args) and _is_tensor(source, call.args[0])
+
+
+def _is_tensor(source: SourceFile, node: ast.AST, depth: int = 0) -> bool:
+    match node:
+        case ast.Call(func=ast.Attribute(value=value)):
+            return is_torch(value) or _is_tensor(source, value, depth)
+        case ast.BinOp(left=left, right=right):
+            return _is_tensor(source, left, depth) or _is_tensor(source, right, depth)
+        case ast.Subscript(value=value) | ast.UnaryOp(operand=value):
+            return _is_tensor(source, value, depth)
+        case ast.Name(id=name) if depth < _DEEPEST:
+            values = list(_values_of(source, node, name))
+            return bool(values) and all(_is_tensor(source, value, depth + 1) for value in values)
+        case ast.arg(annotation=ast.expr() as annotation):
+            return "Tensor" in ast.unparse(annotation)
+    return False
+
+
+def _values_of(source: SourceFile, node: ast.Name, name: str) -> Iterator[ast.AST]:
+    """What is put under a name in the function around it: its assignments, and the parameter."""
+    function = next((n for n in source.ancestors(node) if isinstance(n, _FUNCTIONS)), None)
+    for inner in ast.walk(function or source.tree):
+        match inner:
+            case ast.Assign(targets=targets, value=value):
+                if any(isinstance(target, ast.Name) and target.id == name for target in targets):
+                    yield value
+            case ast.AnnAssign(target=ast.Name(id=target), value=ast.expr() as value) if target == name:
+                yield value
+            case ast.arg(arg=argument) if argument == name:
+                yield inner
+            case ast.For(target=ast.Name(id=target)) if target == name:
+                yield inner

@@ -201,7 +201,7 @@ class Asking:
         site = locate(history.current(question.span.filename), question.span)
         if site is None or candidate.claim is Claim.GENERAL_PATH or not keeps_nothing_for_numbers(candidate):
             return ""
-        return other_callers(site, {key.partition("::")[2] for key in self._types})
+        return other_callers(site, self._types)
 
     def last_resort_candidates(
         self, history: History, question: Question, diagnostic: Diagnostic, refused: list[Refusal]

@@ -80,6 +80,7 @@ def _evidence(
     outcome: dict[str, bool] = {}
     notes = [f"proved: {step.candidate.proof}"] if step.candidate.proof else []
     notes += step.reasons
+    notes += verdict.remarks(comparison)
     devices: list[str] = []
     agreed: dict[str, tuple[int, int]] = {}
     recompiles: int | None = None

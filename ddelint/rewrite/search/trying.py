@@ -155,6 +155,8 @@ class Trying:
         if refuted:
             return None, refuted
         reasons = doubts(comparison, candidate, () if settled else decisions, state)
+        called_elsewhere = self._asking.other_callers(state.history, question, candidate)
+        reasons += [called_elsewhere] if called_elsewhere else []
         doubted = self.doubted.get((key, candidate.move, contents(candidate)))
         reasons += [doubted] if doubted and doubted not in reasons else []
         applicability = Applicability.UNSAFE if reasons else Applicability.SAFE

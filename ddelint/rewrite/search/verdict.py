@@ -9,7 +9,8 @@ from ddelint.diagnostics import Claim
 from ddelint.protocol import Comparison, Decision, Mismatch
 
 _RAISED = ("exception", "message")
-_TOLD = ("sign of zero", "side effect", "warning", "meeting")
+_ZEROS = "gradient of zeros"
+_TOLD = ("sign of zero", "side effect", "warning", "meeting", _ZEROS)
 """What refutes no rewrite, and keeps each from being safe."""
 
 
@@ -42,10 +43,22 @@ def _is_lenient(mismatch: Mismatch, claim: Claim) -> bool:
 def doubt(comparison: Comparison) -> str:
     """What keeps a rewrite that isn't refuted from being safe: it raises elsewhere, or takes too long."""
     for mismatch in comparison.mismatches:
+        if _is_told_alone(mismatch):
+            continue
         if mismatch.narrower or mismatch.aspect in (*_RAISED, *_TOLD):
             whose = "a declared input" if mismatch.declared else "an input of our own making"
             return f"on {whose} ({mismatch.sample}): {described(mismatch)}"
     return ""
+
+
+def remarks(comparison: Comparison) -> list[str]:
+    """What is told of a rewrite and keeps none from being safe."""
+    return [described(mismatch) for mismatch in comparison.mismatches if _is_told_alone(mismatch)][:1]
+
+
+def _is_told_alone(mismatch: Mismatch) -> bool:
+    """Whatever is compiled gives each parameter that it reads a gradient: that of one that no row came to is zero."""
+    return mismatch.aspect == _ZEROS and mismatch.where != "eager"
 
 
 def narrows(comparison: Comparison) -> bool:

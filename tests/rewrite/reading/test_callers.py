@@ -1,0 +1,91 @@
+"""Who else calls a function that is rewritten, in its file and in those beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+
+import pytest
+
+from ddelint.rewrite.reading.callers import other_callers
+from ddelint.sites import locate
+from ddelint.source import SourceFile
+
+HELPERS = """
+def at_most(n, most):
+    if n > most:
+        return most
+    return n
+
+def budget(lengths):
+    return [at_most(len(length), 4) for length in lengths]
+
+class Model:
+    def forward(self, x, count):
+        return x * at_most(count, 5)
+"""
+
+
+def callers(folder: Path, run: Collection[str], text: str = HELPERS) -> str:
+    path = folder / "helpers.py"
+    path.write_text(text)
+    source = SourceFile.read(path)
+    row = next(number for number, line in enumerate(source.lines, 1) if "if n > most" in line)
+    span = source.span(next(node for node in source.tree.body if getattr(node, "name", "") == "at_most").body[0].test)  # type: ignore[attr-defined]
+    assert span.row == row
+    site = locate(source, span)
+    assert site is not None
+    return other_callers(site, {name.replace("FILE", str(path)) for name in run})
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "pyproject.toml").write_text("")
+    (tmp_path / "package").mkdir()
+    return tmp_path / "package"
+
+
+RUN = ("FILE::at_most", "FILE::Model.forward")
+ALONE = HELPERS.replace("def budget", "def _unused").replace("at_most(len(length), 4)", "len(length)")
+
+
+def test_a_function_that_was_not_run_may_give_numbers(project: Path) -> None:
+    assert callers(project, RUN) == "`at_most` is called at line 8, perhaps with what is no tensor"
+    assert callers(project, (*RUN, "FILE::budget")) == ""
+    annotated = HELPERS.replace("(n, most)", "(n: torch.Tensor, most: int)")
+    assert callers(project, RUN, annotated) == ""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "from package.helpers import at_most\nx = [at_most(n, 3) for n in range(3)]",
+        "from .helpers import at_most as bound\ndef plot(values):\n    return bound(max(values), 3)",
+        "from package import helpers\ndef plot(n):\n    return helpers.at_most(n, 3)",
+        "import package.helpers as h\nclass Plot:\n    def size(self):\n        return h.at_most(self.n, 3)",
+        "import numpy as np\nfrom .helpers import *\ndef plot(v):\n    return at_most(np.asarray(v).max(), 3)",
+    ],
+)
+def test_a_file_that_imports_it_may_give_numbers(project: Path, call: str) -> None:
+    (project / "plots.py").write_text(call)
+    found = callers(project, RUN, ALONE)
+    if "range" in call:  # on the module's own level it was run when the file was loaded, if it was
+        assert found == ""
+    else:
+        assert "of plots.py, perhaps with what is no tensor" in found
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "from package.helpers import at_most\ndef test():\n    assert at_most(torch.tensor(3), 4) == 3",
+        "from package.helpers import at_most\ndef test():\n    n = torch.arange(3).max()\n    at_most(n, 4)",
+        "from package.helpers import at_most\ndef size(n: torch.Tensor):\n    return at_most(n + 1, 4)",
+        "from package.others import at_most\ndef size(n):\n    return at_most(n, 4)",
+        "def at_most(n, most):\n    return n\ndef helpers(n):\n    return at_most(n, 4)",
+        "from package import helpers\ndef size(n):\n    return helpers.budget(n)",
+    ],
+)
+def test_what_gives_tensors_or_calls_another_function_does_not_count(project: Path, call: str) -> None:
+    (project / "tests.py").write_text(call)
+    assert callers(project, RUN, ALONE) == ""
