@@ -17,6 +17,7 @@ LOWERING = "lowering"
 INDUCTOR_BACKENDS = ("inductor", LOWERING)
 MEASURING = ("measure", "parity", "gpu")
 """Requests that always need Inductor."""
+TIME_IS_OVER = "the entry's time is over (--timeout)"
 SLACK_SECONDS = 30.0
 """What is granted beyond a request's own time, for killing and reporting."""
 

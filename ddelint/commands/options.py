@@ -77,7 +77,7 @@ run_options = options_of(
     click.option("--gpu", metavar="GPU", help="Assemble and interpret its code without a device (sm_90, H100, …)."),
     click.option("--python", metavar="PATH", help="The interpreter whose torch does the tracing.  [default: this one]"),
     click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
-                 help="For one entry.  [default: 300]"),
+                 help="For one entry, from its loading to its fixes.  [default: 300]"),
     click.option("--memory", type=Size(), metavar="SIZE", help="What tracing may take.  [default: 8G]"),
 )  # fmt: skip
 entry_options = options_of(

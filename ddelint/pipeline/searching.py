@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from ddelint.trace.session import Following, Session, Worker
 
 
-SEARCH_SHARE = 0.5
-"""How much of an entry's time may go into trying rewrites; the rest is for the final verification."""
+MOST_RESERVED = 0.5
+"""How much of an entry's time may be kept back from trying rewrites, for the final verification."""
 
 FRONT_ENDS_SECONDS = 20.0
 """For asking one of Dynamo's front ends which of the findings are its own, too."""
@@ -86,8 +86,16 @@ def guards_of(opened: Session | EntryFailure, run: Run) -> list[Diagnostic]:
 
 def search(session: Session, run: Run) -> set[str]:
     """Trace, propose and verify for one entry; gives the files under PATHs that it runs."""
+    session.ends_at = session.began + run.options.timeout
+    try:
+        return _searched(session, run, session.ends_at)
+    finally:
+        session.ends_at = None
+
+
+def _searched(session: Session, run: Run, ends_at: float) -> set[str]:
     from ddelint.rewrite.search.asking import Asking
-    from ddelint.rewrite.search.last_resort import TIME_IS_OVER
+    from ddelint.rewrite.search.last_resort import ran_out_of_time
     from ddelint.rewrite.search.rounds import Search
     from ddelint.trace.diagnose import diagnose
 
@@ -101,8 +109,6 @@ def search(session: Session, run: Run) -> set[str]:
         return set()
     run.reached.update(types.rows)
     ignored = _suppressed(run)
-    # what is found late could not be verified any more: the final runs want their share
-    enough = time.monotonic() + SEARCH_SHARE * options.timeout
     asking = Asking(
         session,
         run.sources,
@@ -124,7 +130,9 @@ def search(session: Session, run: Run) -> set[str]:
         share=run.progress.share,
         found=run.progress.finding,
         start=run.history,
-        seconds_left=lambda: enough - time.monotonic(),
+        seconds_left=lambda: ends_at - time.monotonic(),
+        # what is found late could not be verified any more
+        reserved=lambda: min(MOST_RESERVED * options.timeout, asking.seconds_at_the_end()),
         graph_breaks=session.options.graph_breaks,
     )
     traced = asking.trace(search.start).questions
@@ -137,7 +145,7 @@ def search(session: Session, run: Run) -> set[str]:
         run.executed.update({name: frozenset(rows) for name, rows in types.rows.items()})
     run.traced += _with_gpu_code(session, outcome, _with_front_ends(session, front_ends, outcome, run), run)
     run.traced += _budget(outcome)
-    late = sum(any(refusal.reason == TIME_IS_OVER for refusal in found.refused) for found in outcome.diagnostics)
+    late = sum(map(ran_out_of_time, outcome.diagnostics))
     if late:
         findings = "1 finding was" if late == 1 else f"{late} findings were"
         run.warnings.append(

@@ -19,6 +19,7 @@ from typing import Any
 
 MOST_LANES = 8
 """Clones of one session, however many cores there are: what waits for an answer of the search keeps no more busy."""
+LEAST_SECONDS = 0.5
 CANCEL = b'{"method": "cancel"}\n'
 Reply = dict[str, Any]
 
@@ -48,10 +49,11 @@ class Lane:
         self.deadline = 0.0
         self._buffer = b""
 
-    def send(self, request: Request) -> None:
-        """Ask; that nobody is there any more is noticed by `receive`."""
+    def send(self, request: Request, seconds: float | None) -> None:
+        """Ask; the answer may take so long. That nobody is there any more is noticed by `receive`."""
         self.request = request
-        self.tell(request.line)
+        limit = b"" if seconds is None else b'"seconds": %.3f, ' % seconds
+        self.tell(b"{" + limit + request.line.removeprefix(b"{"))
 
     def tell(self, line: bytes) -> None:
         """Write a line."""
@@ -90,6 +92,8 @@ class Lanes:
         self._clones = [Lane(channel, secrets.token_hex(16)) for channel in clones]
         self._most = max(1, len(clones))
         self._patience = patience
+        self.ends_at: float | None = None
+        """When no answer is of use any more (`time.monotonic`)."""
         self._queue: list[Request] = []
         self._background: list[Request] = []
         self._is_gone = False
@@ -103,6 +107,10 @@ class Lanes:
     def width(self) -> int:
         """How many requests can be answered at a time."""
         return max(1, len(self._clones))
+
+    def seconds_left(self) -> float | None:
+        """What an answer may take, if that is limited; always a little, since less would say nothing."""
+        return None if self.ends_at is None else max(LEAST_SECONDS, self.ends_at - monotonic())
 
     def begin(self, line: bytes, *, anywhere: bool, then: Callable[[Reply], None] | None = None) -> Request:
         """Have a request answered as soon as a lane is free; with `then`, one that nothing else wants."""
@@ -154,7 +162,7 @@ class Lanes:
             if lane is not None:
                 waiting.remove(request)
                 lane.deadline = monotonic() + self._patience
-                lane.send(request)
+                lane.send(request, self.seconds_left())
 
     def _runs_alone(self) -> bool:
         return self._main.request is not None and self._main.request.alone

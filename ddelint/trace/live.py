@@ -12,14 +12,16 @@ import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from time import monotonic
 from typing import Any, Self
 
 import torch
 
 from ddelint.errors import DdelintError
-from ddelint.protocol import EntryFailure, EntrySpec, ScriptRun, ScriptSpec, SessionOptions
+from ddelint.protocol import TIME_IS_OVER, EntryFailure, EntrySpec, ScriptRun, ScriptSpec, SessionOptions
 from ddelint.trace import capture, cells, overlay, torch_internals, worker
 from ddelint.trace.session import CaptureSession, Session
+from ddelint.wire import to_wire
 
 HERE = ScriptSpec("this process")
 """What stands where a script's name would."""
@@ -63,6 +65,16 @@ class _Answers(Session):
         self._info = None
         self._recorder = recorder
         self._texts = texts
+        self._ends_at: float | None = None
+
+    @property
+    def ends_at(self) -> float | None:
+        """When the program's time is over."""
+        return self._ends_at
+
+    @ends_at.setter
+    def ends_at(self, moment: float | None) -> None:
+        self._ends_at = moment
 
     def ask(self, method: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """One request, answered by a fork."""
@@ -74,9 +86,12 @@ class _Answers(Session):
             self._texts.rename()
             capture.adopt(self._recorder)
 
+        if self.is_over:
+            return {"failure": to_wire(EntryFailure("timeout", TIME_IS_OVER))}
+        seconds = {} if self._ends_at is None else {"seconds": self._ends_at - monotonic()}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # Python's on forks of processes with threads
-            return worker.answered_by_fork(self.options, {"method": method, **arguments}, prepare)
+            return worker.answered_by_fork(self.options, {"method": method, **arguments, **seconds}, prepare)
 
     @property
     def width(self) -> int:

@@ -13,12 +13,14 @@ import threading
 from collections.abc import Callable, Collection, Generator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from time import monotonic
 from types import MappingProxyType, TracebackType
 from typing import Any, Generic, Self, TypeVar
 
 from ddelint.measurements import Measured, Parity
 from ddelint.protocol import (
     SLACK_SECONDS,
+    TIME_IS_OVER,
     CaptureInfo,
     Comparison,
     Compilation,
@@ -224,11 +226,27 @@ class Session:
         self.options = options
         self._timings = timings
         self._lanes = lanes
+        self.began = monotonic()
+        """When the entry began to be loaded."""
         self._expected: dict[bytes, Request] = {}
         """What was begun and not asked for yet."""
         self._has_verifier = False
         self._info: EntryInfo | None = None
         self._lock = threading.Lock()
+
+    @property
+    def ends_at(self) -> float | None:
+        """When the entry's time is over (`time.monotonic`): what is asked then fails; None: never."""
+        return self._lanes.ends_at
+
+    @ends_at.setter
+    def ends_at(self, moment: float | None) -> None:
+        self._lanes.ends_at = moment
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the entry's time is over."""
+        return self.ends_at is not None and monotonic() >= self.ends_at
 
     @property
     def info(self) -> EntryInfo:
@@ -361,6 +379,8 @@ class Session:
 
     def ask(self, method: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """One request as it crosses the wire: a dict with `result` or `failure`."""
+        if self.is_over:
+            return _failed("timeout", TIME_IS_OVER)
         with self._lock:
             line = _line(method, arguments)
             request = self._expected.pop(line, None) or self._begin(line, method, arguments)
@@ -369,10 +389,15 @@ class Session:
     def wait(self, request: Request, method: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The answer to a request that was begun."""
         step = step_of(method, arguments)
+        if self.is_over and request.reply is None:
+            self._lanes.drop(request)
+            return _failed("timeout", TIME_IS_OVER)
         with self._lock, self._timings.step(step):
             reply = self._lanes.wait(request)
         if request.then is None:
             self._timings.spent(step, (reply or {}).get("cpu", 0.0))
+        if reply and self.is_over and reply.get("failure", {}).get("kind") == "timeout":
+            return _failed("timeout", TIME_IS_OVER)
         return reply or _failed("signal", "the session's process is gone")
 
     def begin_behind(
@@ -507,6 +532,15 @@ class CaptureSession(Session):
         self.options = replace(script.options, entry=spec, backed=backed)
         self._script = script
         self._info = None
+        self.began = monotonic()
+
+    @property
+    def ends_at(self) -> float | None:
+        return self._script.ends_at
+
+    @ends_at.setter
+    def ends_at(self, moment: float | None) -> None:
+        self._script.ends_at = moment
 
     def start(self) -> EntryFailure | None:
         """Run the program once in eager; gives why that failed."""

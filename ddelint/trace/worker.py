@@ -324,7 +324,7 @@ class _Keeper:
             failure = _import(options, warm=False)
             _tell(supervisor, _handle(options, request) if failure is None else {"failure": to_wire(failure)})
 
-        return _supervised(Child.start(run), options, self._parent_is_gone)
+        return _supervised(Child.start(run), options, request, self._parent_is_gone)
 
     def _receive(self, limits: Limits) -> dict[str, Any]:
         zygote = self._zygote
@@ -419,7 +419,7 @@ class _Zygote:
         before, spent = children(), _seconds_of_children()
         child = Child.start(lambda zygote: self._answer(zygote, request))
         try:
-            reply = _supervised(child, self._options, self._is_over, self._memory)
+            reply = _supervised(child, self._options, request, self._is_over, self._memory)
         finally:
             kill_orphans(before)
         return {**reply, "cpu": _seconds_of_children() - spent}
@@ -450,7 +450,7 @@ def answered_by_fork(
         prepare()
         _tell(supervisor, _handle(options, request))
 
-    return _supervised(Child.start(run), options, lambda: False)
+    return _supervised(Child.start(run), options, request, lambda: False)
 
 
 def is_unforkable() -> bool:
@@ -470,11 +470,16 @@ def _seconds_of_children() -> float:
 
 
 def _supervised(
-    child: Child, options: SessionOptions, cancelled: Callable[[], bool], memory: int | None = None
+    child: Child,
+    options: SessionOptions,
+    request: Mapping[str, Any],
+    cancelled: Callable[[], bool],
+    memory: int | None = None,
 ) -> dict[str, Any]:
-    """The one reply of a child within the entry's limits; the child is gone afterwards."""
+    """The one reply of a child within the limits of the entry and the request; the child is gone afterwards."""
+    seconds = min(options.request_seconds, request.get("seconds", options.request_seconds))
     try:
-        answer = child.receive(Limits(options.request_seconds, memory or options.memory), cancelled)
+        answer = child.receive(Limits(seconds, memory or options.memory), cancelled)
     finally:
         child.kill()
     if isinstance(answer, Death):
@@ -577,6 +582,7 @@ def _handle(options: SessionOptions, request: Mapping[str, Any]) -> dict[str, An
     """Run one request: `result` holds what the method gives, `failure` why it could not."""
     from ddelint.trace import entries
 
+    options = replace(options, timeout=min(options.timeout, request.get("seconds", options.timeout)))
     if "capture" in request:
         spec = replace(options.entry, **{name: request[name] for name in _CAPTURE})
         options = replace(options, entry=spec, backed=request["backed"])

@@ -10,6 +10,7 @@ import pytest
 from ddelint.catalog import rule
 from ddelint.diagnostics import Applicability, Claim, Diagnostic, Edit, Frame, Question, Span
 from ddelint.protocol import (
+    TIME_IS_OVER,
     Comparison,
     Compilation,
     Decision,
@@ -23,7 +24,6 @@ from ddelint.rewrite.candidate import MOVES, Candidate, Context
 from ddelint.rewrite.moves import load_moves
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.search.asking import Asking
-from ddelint.rewrite.search.last_resort import TIME_IS_OVER
 from ddelint.rewrite.search.rounds import Outcome, Search
 from ddelint.source import SourceFile
 from ddelint.trace.diagnose import diagnose
@@ -676,3 +676,43 @@ def test_a_target_that_fails_to_run_fails_the_verification(moves: pytest.MonkeyP
     outcome = Search(side_by_side(Dies(), Begun(), ("export", "compile"))).run()
     assert outcome.compilation == Compilation((), failure=EntryFailure("memory", "took too much"))
     assert [d.fix for d in outcome.diagnostics] == [d.fix for d in one.diagnostics]
+
+
+def test_what_was_kept_back_for_the_end_is_used_where_the_end_takes_less(moves: pytest.MonkeyPatch) -> None:
+    """What a verification takes is a guess at first: the second candidate is tried once it is known."""
+    moves.setitem(MOVES, SHORTCUT, several("WRONG and {test}", "not compiling and {test}"))
+    left, kept_back = [50.0], [30.0]
+
+    class Slow(Prover):
+        def compare(self, overlay: Overlay, decisions: tuple[Decision, ...], samples: int, quick: bool) -> Comparison:
+            left[0] -= 5.0
+            if samples == 8 and "WRONG" not in overlay[NAME]:
+                kept_back[0] = 1.0
+            return super().compare(overlay, decisions, samples, quick)
+
+    outcome = search(Slow(), seconds_left=lambda: left[0], reserved=lambda: kept_back[0])
+    assert outcome.everything.current(NAME).text.count("not compiling") == 2
+
+
+def test_nothing_is_safe_that_could_not_be_run_on_all_samples(moves: pytest.MonkeyPatch) -> None:
+    moves.setitem(MOVES, SHORTCUT, replacing(SHORTCUT, Claim.GENERAL_PATH, "not compiling and {test}"))
+
+    class OutOfTime(Prover):
+        def compare(self, overlay: Overlay, decisions: tuple[Decision, ...], samples: int, quick: bool) -> Comparison:
+            if not quick and "not compiling and m" in overlay[NAME] and "not compiling and n" in overlay[NAME]:
+                return Comparison(0, 0, False, failure=EntryFailure("timeout", TIME_IS_OVER))
+            return super().compare(overlay, decisions, samples, quick)
+
+        def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
+            found = super().trace(overlay, first=first)
+            return found if overlay else replace(found, questions=found.questions[:1])
+
+    outcome = search(OutOfTime())
+    fixes = [found.fix for found in outcome.diagnostics]
+    assert [fix.applicability.value for fix in fixes if fix is not None] == ["unsafe", "unsafe"]
+    assert outcome.everything.current(NAME).text.count("not compiling") == 2
+    assert outcome.safe.overlay == {}
+    for found in outcome.diagnostics:
+        assert found.evidence is not None
+        assert found.evidence.eager_equal is None
+        assert any(TIME_IS_OVER in note for note in found.evidence.notes)

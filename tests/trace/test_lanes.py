@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
+from time import monotonic
+from typing import Any
 
+import pytest
+
+from ddelint.protocol import TIME_IS_OVER, Compilation
 from ddelint.trace.session import Session
 
 Write = Callable[..., Path]
@@ -117,3 +122,41 @@ def test_closing_ends_the_clones(write: Write, opened: Open) -> None:
     session.close()
     while started & processes_below(os.getpid()):
         pass
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_entrys_time_is_that_of_all_its_requests(write: Write, opened: Open, jobs: int) -> None:
+    path = write(PROGRAM)
+    session = opened(path, jobs=jobs)
+    hanging = changed(path, HANGS)
+    session.ends_at = monotonic() + 4
+    found = session.compile(hanging, ("strict",), 1, "eager")
+    assert found.failure is not None or not any(result.ok for result in found.results)
+    session.ends_at = monotonic()
+    traced = session.trace({})
+    assert traced.failure is not None
+    assert (traced.failure.kind, traced.failure.message) == ("timeout", TIME_IS_OVER)
+    session.ends_at = None
+    assert session.trace({}).failure is None
+
+
+def steps_of(texts: list[dict[str, str]]) -> Generator[dict[str, Any], Compilation, list[bool]]:
+    """Compiles one text after the other, and gives which of them went through."""
+    found = []
+    for text in texts:
+        compilation = yield {"overlay": text, "targets": ("strict",), "samples": 0, "backend": "eager"}
+        found.append(all(result.ok for result in compilation.results) and compilation.failure is None)
+    return found
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_a_chain_goes_on_while_other_things_are_asked(write: Write, opened: Open, jobs: int) -> None:
+    path = write(PROGRAM)
+    session = opened(path, jobs=jobs)
+    fixed = {str(path): path.read_text("utf-8").replace("if n > 4:", "if len(x) > 4:")}
+    chain = session.follow(steps_of([{}, fixed, {}]))
+    assert len(session.trace({}).questions) == 1
+    assert chain.result() == [False, True, False]
+    late = session.follow(steps_of([{}, fixed]))
+    session.ends_at = monotonic()
+    assert late.result()[-1] is False

@@ -25,6 +25,8 @@ from ddelint.source import SourceFile
 
 QUICK_SAMPLES = 16
 """Inputs for deciding on a candidate; the final program is run on all samples."""
+MARGIN, VERIFIED_SECONDS, VERIFIED_BY_TRACED, COMPARED_BY_LOOKED = 1.5, 5.0, 20.0, 6.0
+"""What verifying may take: more than it took before, or several times what a trace and a first comparison took."""
 CLAIM_RANK = {claim: rank for rank, claim in enumerate(Claim)}
 
 
@@ -150,6 +152,15 @@ class Asking:
         """Nothing is expected any more."""
         if self._ahead is not None:
             self._ahead.forget()
+
+    def seconds_at_the_end(self) -> float:
+        """What the last comparison and the verification of a program take, as far as can be told by now."""
+        known = [sum(result.seconds for result in found.results) for found in self._verified.values()]
+        if known:
+            return MARGIN * (max(known) + max((found.seconds for found in self._comparisons.values()), default=0.0))
+        traced = max((found.seconds for found in self._traces.values()), default=0.0)
+        looked = max((found.seconds for found in self._comparisons.values()), default=0.0)
+        return VERIFIED_SECONDS + VERIFIED_BY_TRACED * traced + COMPARED_BY_LOOKED * looked
 
     def _parts(self) -> list[tuple[str, ...]]:
         """The targets of a verification, as they are asked: each on its own where they can run side by side."""

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from ddelint.catalog import rule
 from ddelint.diagnostics import Diagnostic, Question, Refusal
+from ddelint.protocol import TIME_IS_OVER
 from ddelint.rewrite.candidate import MOVES, Candidate, Context, NotOffered
 from ddelint.rewrite.search.offering import offered
 from ddelint.rewrite.search.steps import Key, State
 
 CODE = "DDE901"
 OUTLINE, GRAPH_BREAK = "outline", "graph_break"
-TIME_IS_OVER = "the entry's time is over (--timeout)"
 GAINS_NOTHING = "the program can neither be exported nor compiled with it, either"
 _GROUPS = ("DDE1", "DDE2", "DDE3")
 """Rules whose findings may end here: control flow, demanded integers, missing facts."""
@@ -69,7 +69,7 @@ def untraceable(diagnostic: Diagnostic) -> Diagnostic | None:
     """
     moves = rule(CODE).moves
     tried = {refusal.move for refusal in diagnostic.refused}
-    late = any(refusal.reason == TIME_IS_OVER for refusal in diagnostic.refused)
+    late = ran_out_of_time(diagnostic)
     if late or not diagnostic.code.startswith(_GROUPS) or not tried & set(moves):
         return None
     silent = [
@@ -89,6 +89,11 @@ def untraceable(diagnostic: Diagnostic) -> Diagnostic | None:
         detail=f"no move fixes {diagnostic.code}; torch.compile alone could break the graph here (--graph-breaks)",
         breadcrumbs=(),
     )
+
+
+def ran_out_of_time(diagnostic: Diagnostic) -> bool:
+    """Whether not everything was tried for a finding, since its entry's time was over."""
+    return any(refusal.reason.endswith(TIME_IS_OVER) for refusal in diagnostic.refused)
 
 
 def first_line(name: str) -> str:

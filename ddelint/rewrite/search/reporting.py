@@ -85,6 +85,8 @@ def _evidence(
     agreed: dict[str, tuple[int, int]] = {}
     recompiles: int | None = None
     if compilation is not None:
+        if compilation.failure is not None:
+            notes.append(f"not verified: {compilation.failure.message}")
         for result in compilation.results:
             refuting = [m for m in result.mismatches if tells(m)]
             passed = not (result.error or result.questions or refuting)
@@ -108,9 +110,9 @@ def _evidence(
             "traced behind each answer to it, nothing else is asked here"
         )
     return Evidence(
-        samples=comparison.samples,
+        samples=comparison.samples if comparison.failure is None else None,
         both_sides=bool(sides[0] and sides[1]) if sides is not None else None,
-        eager_equal=comparison.equal,
+        eager_equal=comparison.equal if comparison.failure is None else None,
         export=outcome.get("export"),
         strict=outcome.get("strict"),
         compile=outcome.get("compile"),

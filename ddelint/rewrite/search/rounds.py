@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from ddelint.diagnostics import Applicability, Claim, Diagnostic, Fix, Question, Refusal, Span
-from ddelint.protocol import Comparison, Compilation, TraceResult
+from ddelint.protocol import TIME_IS_OVER, Comparison, Compilation, TraceResult
 from ddelint.rewrite.candidate import Candidate
 from ddelint.rewrite.search import last_resort, verdict
 from ddelint.rewrite.search.asking import Asking
@@ -66,6 +66,7 @@ class Search:
         found: Callable[[Diagnostic, str], None] = lambda diagnostic, outcome: None,
         start: History | None = None,
         seconds_left: Callable[[], float] = lambda: ENDLESS,
+        reserved: Callable[[], float] = lambda: 0.0,
         graph_breaks: bool = False,
     ) -> None:
         self._asking = asking
@@ -77,7 +78,8 @@ class Search:
         self._progress = progress
         self._share = share
         self._found = found
-        self._seconds_left = seconds_left
+        self._left = seconds_left
+        self._reserved = reserved
         self._graph_breaks = graph_breaks
         self._hopeless: Mapping[Key, Diagnostic] = {}
         """While regions are taken out of the program: the questions that nothing else has cleared."""
@@ -96,6 +98,9 @@ class Search:
                 safe, everything = kept, self._phase(kept_unsafe, allow_unsafe=True, fixing=False)
             safe, everything = self._needed(safe, everything)
             comparison = self._judging.compare_whole(everything) if everything.steps else None
+            if comparison is not None and comparison.failure is not None and comparison.failure.kind == "timeout":
+                safe, everything = self._unproved(everything, comparison.failure.message)
+                break
             wrong = self._refuted(safe, everything, comparison)
             if not wrong:
                 everything, wrong = self._compiled(everything)
@@ -104,11 +109,34 @@ class Search:
             if wrong and late and (relabelled := self._called_unsafe(safe, everything, wrong)) is not None:
                 safe, everything = relabelled
                 everything, wrong = self._compiled(everything)
+            if not wrong and self._has_more_to_do(everything, attempt):
+                # what was known when time was kept back for the end: by now it is known what that takes
+                kept, kept_unsafe = without(safe, ()), None
+                continue
             if not wrong:
                 break
             # what else was proved stays: another start would go through the same questions again
             kept, kept_unsafe = without(safe, wrong), without(everything, wrong) if late else None
         return self._outcome(first, safe, everything, comparison)
+
+    def _seconds_left(self) -> float:
+        """For trying rewrites: what is reserved for the end aside."""
+        return self._left() - self._reserved()
+
+    def _has_more_to_do(self, everything: State, attempt: int) -> bool:
+        """Whether a finding was not tried to the end, and there is time for it after all."""
+        waiting = any(last_resort.ran_out_of_time(finding) for finding in everything.given_up.values())
+        return waiting and attempt < MOST_RESTARTS and self._seconds_left() > 0
+
+    def _unproved(self, everything: State, reason: str) -> tuple[State, State]:
+        """Where all samples cannot be run any more nothing is safe that only a few of them have shown to be."""
+        steps = [
+            replace(
+                step, applicability=Applicability.UNSAFE, reasons=(*step.reasons, f"not run on all inputs: {reason}")
+            )
+            for step in everything.steps
+        ]
+        return State(self.start), replace(everything, steps=steps)
 
     def findings(self) -> Outcome:
         """What is asked, and no rewrite tried."""
@@ -391,7 +419,7 @@ class Search:
                 return second_best
             known = allow_unsafe and (key, candidate.move, contents(candidate)) in self._trying.merely_unsafe
             if not known and self._seconds_left() <= share_is_over_at:
-                refused.append(Refusal(candidate.move, candidate.message, last_resort.TIME_IS_OVER))
+                refused.append(Refusal(candidate.move, candidate.message, TIME_IS_OVER))
                 if allow_unsafe and self._trying.merely_unsafe:
                     continue
                 return second_best
