@@ -333,6 +333,55 @@ def test_an_arm_that_runs_a_module_is_computed_only_while_compiling() -> None:
     )
 
 
+STATE = """import torch
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("centre", torch.zeros(4))
+        self.register_buffer("ready", torch.tensor(False))
+        self.register_buffer("step", torch.tensor(0))
+
+    def forward(self, x):
+        if not self.ready:
+            self.centre.copy_(x)
+            self.ready.fill_(True)
+        elif self.step % 2 == 0:
+            self.centre.mul_(0.5).add_(x, alpha=0.25)
+        self.step += 1
+        return x - self.centre
+
+
+model = Model()
+
+
+def fn(x, y):
+    for buffer in model.buffers():
+        buffer.zero_()
+    return model(x), model(y), model(x), model.centre.clone(), model.ready.clone()
+"""
+
+
+def test_state_that_is_changed_in_a_chain_of_branches() -> None:
+    import torch
+
+    types = {
+        name: TypeFact("tensor", dtype, shape)
+        for name, dtype, shape in (
+            ("x", "float32", ("4",)),
+            ("self.centre", "float32", ("4",)),
+            ("self.ready", "bool", ()),
+            ("self.step", "int64", ()),
+        )
+    }
+    found = with_imports("where_merge", context_of(STATE, "not self.ready", types, "DDE105"))
+    assert "self.centre.mul(0.5).add(x, alpha=0.25)" in found[0]
+    assert "self.ready.copy_(torch.where(condition, True, self.ready))" in found[0]
+    samples = [(torch.randn(4), torch.randn(4)) for _ in range(2)]
+    assert failures(STATE, found[0], samples, ("compile",)) == []
+
+
 def test_structures_are_chosen_part_by_part() -> None:
     found = merged(
         "    if t.sum() > 4:\n        return {'a': x, 'b': None}\n    return {'a': y, 'b': None}\n", "t.sum() > 4"

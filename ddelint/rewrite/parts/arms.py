@@ -235,27 +235,37 @@ class ArmReader:
         return name in at.names or name in self.local
 
     def _in_place(self, owner: ast.expr, attr: str, call: ast.Call, at: _Reading) -> None:
+        while isinstance(owner, ast.Call) and isinstance(owner.func, ast.Attribute) and owner.func.attr.endswith("_"):
+            owner = owner.func.value  # `x.mul_(m).add_(y)`
         if isinstance(owner, ast.Name) and self._is_own(owner.id, at):
             at.arm.prelude += self.write.block([self.write.renamed(call, at.names)])
             return
         if _mentions(at.later, owner) or not is_pure(owner):
             raise NotMergeable("a value changed in place is read again")
+        target = Target(ast.unparse(owner), owner, "copy_")
+        if target in at.arm.values:
+            raise NotMergeable("a value changed in place twice")
+        at.arm.values[target] = Value(self._out_of_place(call, at))
+
+    def _out_of_place(self, call: ast.Call, at: _Reading) -> Expr:
+        """What a call in place leaves in its tensor, as a value."""
+        assert isinstance(call.func, ast.Attribute)
+        owner, attr = call.func.value, call.func.attr
+        arguments: list[Part] = [self._value(argument, at).built for argument in call.args]
         if call.keywords and attr in _COPIES:
             raise NotMergeable("an in-place call with options")
-        arguments: list[Part] = [self._value(argument, at).built for argument in call.args]
         for keyword in call.keywords:
             self._value(keyword.value, at)
             arguments.append(self.write.renamed(keyword, at.names))
         if attr in _COPIES and len(arguments) == 1:
-            new = self.write.expression(arguments[0])
-        elif attr == "zero_":
-            new = self.write.expression(0)
-        elif attr in knowledge().functional:
-            method = knowledge().functional[attr]
-            new = self.write.expr("{owner}.{method}({arguments})", owner=owner, method=method, arguments=arguments)
-        else:
+            return self.write.expression(arguments[0])
+        if attr == "zero_":
+            return self.write.expression(0)
+        if attr not in knowledge().functional:
             raise NotMergeable(f"{attr} in place")
-        at.arm.values[Target(ast.unparse(owner), owner, "copy_")] = Value(new)
+        before = self._out_of_place(owner, at) if isinstance(owner, ast.Call) else self.write.expression(owner)
+        method = knowledge().functional[attr]
+        return self.write.expr("{owner}.{method}({arguments})", owner=before, method=method, arguments=arguments)
 
     def _append(self, owner: ast.expr, value: ast.expr, at: _Reading) -> None:
         """`rows.append(v)`, which both arms must do: then one value is chosen and appended."""
@@ -279,14 +289,21 @@ class ArmReader:
             at.arm.returned, at.arm.structure = chosen_returns(self.choose, test, then, otherwise), then.structure
             return
         for target in dict.fromkeys((*then.values, *otherwise.values)):
-            if not target.is_name:
-                raise NotMergeable("a place inside a nested branch")
-            before = Value(self.write.expression(at.names.get(target.text, target.text)))
+            if target.method == "append" or (not target.is_name and target in at.arm.values):
+                raise NotMergeable("a place inside a nested branch that is changed twice")
+            held = at.names.get(target.text, target.text) if target.is_name else target.node
+            before = Value(self.write.expression(held))
             values = [
                 Value(self.write.operation(before.built, value.operator, value.built)) if value.operator else value
                 for value in (then.values.get(target, before), otherwise.values.get(target, before))
             ]
-            self._give(target.text, Value(self.choose(test, *values)), at)
+            chosen = Value(self.choose(test, *values))
+            if target.is_name:
+                self._give(target.text, chosen, at)
+            elif _mentions(at.later, target.node.value if isinstance(target.node, ast.Subscript) else target.node):
+                raise NotMergeable("a value changed in place is read again")
+            else:
+                at.arm.values[target] = chosen
 
 
 def chosen_returns(choose: Callable[[Expr, Value, Value], Expr], test: Expr, then: Arm, otherwise: Arm) -> list[Value]:
