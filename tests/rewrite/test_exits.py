@@ -8,7 +8,14 @@ from control_flow import SCALAR, candidates, context_of, failures, rewritten, wi
 from ddelint.diagnostics import TypeFact
 
 ROW = TypeFact("tensor", "float32", ("4",))
-TYPES = {"x": ROW, "t": SCALAR, "n": TypeFact("int"), "step": TypeFact("float"), "rows": TypeFact("list")}
+TYPES = {
+    "x": ROW,
+    "t": SCALAR,
+    "n": TypeFact("int"),
+    "i": TypeFact("int"),
+    "step": TypeFact("float"),
+    "rows": TypeFact("list"),
+}
 
 LIST = (
     "    rows, n = [], 0\n    for _ in range(5):\n        x = x * 2\n        rows.append(x)\n"
@@ -50,6 +57,7 @@ def test_an_eager_only_break_is_not_offered_where_a_list_would_grow_longer() -> 
         "        x = x * 2\n    return x\n",
         "    for _ in range(4):\n        if x.sum() > t:\n            break\n        z = x\n    return t\n",
         "    while x.sum() > t:\n        x = x / 2\n    return x\n",
+        "    while True:\n        x = x / 2\n        if x.sum() > t:\n            break\n    return x\n",
     ],
 )
 def test_what_cannot_be_noted_is_left_alone(body: str) -> None:
@@ -68,8 +76,16 @@ def test_what_cannot_be_noted_is_left_alone(body: str) -> None:
         "        if i > 0 and x.sum() > t:\n            found = True\n            break\n    return x, out, found\n",
         "    for i in range(4):\n        if x.sum() > t:\n            return x, i\n        x = x * 2\n"
         "    return x, 9\n",
+        "    for i in range(4):\n        x = x * 2\n        if i > 0:\n            if x.sum() > t:\n"
+        "                break\n    return x, i\n",
+        "    n = 0\n    while True:\n        x = x * 2\n        n += 1\n        if x.sum() > t or n >= 4:\n"
+        "            break\n    return x, n\n",
+        "    n = 0\n    while x.sum() > t:\n        x = x / 2\n        n += 1\n        if n == 3:\n            break\n"
+        "    return x, n\n",
+        "    for i in range(4):\n        if x.sum() > t:\n            return {'x': x, 'n': i}\n        x = x * 2\n"
+        "    return {'x': x, 'n': 9}\n",
     ],
-    ids=["list", "while", "two exits", "returns"],
+    ids=["list", "while", "two exits", "returns", "nested", "endless", "counted", "dictionary"],
 )
 def test_what_is_noted_agrees_with_eager(body: str) -> None:
     import torch
@@ -79,3 +95,18 @@ def test_what_is_noted_agrees_with_eager(body: str) -> None:
     (program,) = with_imports("masked_loop", context)
     samples = [(torch.tensor([0.5, 1.0, 2.0, 3.0]), torch.tensor(limit)) for limit in (20.0, -1.0, 7.0, 900.0)]
     assert failures(text, program, samples, ("export", "compile")) == []
+
+
+def test_an_iteration_that_goes_on_in_two_ways() -> None:
+    import torch
+
+    text = (
+        "import torch\n\n\ndef fn(x, t):\n    y = torch.zeros(4)\n    for i in range(4):\n        if x[i] > t:\n"
+        "            y[i] = 1\n            continue\n        doubled = x[i] * 2\n        y[i] = doubled + 1\n"
+        "    return y\n"
+    )
+    programs = with_imports("masked_loop", context_of(text, "x[i] > t", TYPES, "DDE105"))
+    assert "        y[i] = torch.where(x[i] > t, 1, doubled_else + 1)\n" in programs[0]
+    samples = [(torch.randn(4), torch.tensor(limit)) for limit in (-9.0, 0.0, 9.0)]
+    for program in programs:
+        assert failures(text, program, samples, ("export", "compile")) == []

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.arms import NotMergeable
@@ -46,7 +47,7 @@ def masked_loop(context: Context) -> Iterator[Rewrite]:
     """`for i in range(int(n))` over `x[i]`: loop to `x.shape[0]`, changed names masked; a `break` becomes a mask."""
     site = context.site
     if site.role is Role.IF_TEST and isinstance(site.statement, ast.If):
-        for build in (leaving, _skipping, returning):
+        for build in (leaving, _skipping, _updating, returning):
             yield from build(context, site.statement)
         return
     if site.role is Role.WHILE_TEST and isinstance(site.statement, ast.While):
@@ -86,6 +87,30 @@ def _skipping(context: Context, statement: ast.If) -> Iterator[Rewrite]:
             "the rest of every iteration is computed",
             decisions=(statement.test,),
         )
+
+
+def _updating(context: Context, statement: ast.If) -> Iterator[Rewrite]:
+    """`if c: y[i] = a; continue`, then `y[i] = b`: the same as an `else`, of which both sides are computed."""
+    source, write = context.site.source, context.write
+    loop = source.parents.get(statement)
+    if not isinstance(loop, (ast.For, ast.While)) or statement not in loop.body or asks_compiling(statement.test):
+        return
+    behind = loop.body[loop.body.index(statement) + 1 :]
+    *updates, last = statement.body
+    if not (updates and behind) or statement.orelse or not isinstance(last, ast.Continue):
+        return
+    branch = ast.copy_location(ast.If(test=statement.test, body=updates, orelse=behind), statement)
+    for in_place in (True, False):
+        with suppress(NotMergeable, NotAPredicate):
+            merge = Merge(
+                context, branch, context.diagnostic.code == "DDE105", safe=True, whole=loop, in_place=in_place
+            )
+            named, test, then, otherwise = merge.arms(merge.truths({}).of(statement.test))
+            lines = [*named, *merge.assigned(test, then, otherwise)]
+            message = "compute both ways of going on and choose with torch.where"
+            for new in (lines, write.beside(lines, [statement, *behind])):
+                together: dict[ast.AST, Any] = {Run([statement, *behind]): new}
+                yield restructured(message, together, "both are computed", decisions=(statement.test,))
 
 
 # ---------------------------------------------------------------------- what the loop counts

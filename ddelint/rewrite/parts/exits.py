@@ -43,7 +43,8 @@ _COST = "every iteration is computed"
 
 def leaving(context: Context, statement: ast.If | ast.While) -> Iterator[Rewrite]:
     """`if c: break`, or `while known and c:`, in a loop whose number of iterations Python bounds."""
-    loop = statement if isinstance(statement, ast.While) else context.site.source.parents.get(statement)
+    around = (statement, *context.site.source.ancestors(statement))
+    loop = next((node for node in around if not isinstance(node, ast.If)), None)
     function = context.site.function
     if isinstance(loop, (ast.For, ast.While)) and not loop.orelse and function is not None:
         with suppress(NotMergeable, NotAPredicate):
@@ -107,12 +108,15 @@ class _Leaving:
     def rewrite(self) -> Rewrite:
         """Raises NotMergeable or NotAPredicate."""
         site = self.context.site
-        exits = [found for statement in self.loop.body if (found := self._exit(statement)) is not None]
+        found = [(exit, statement) for statement in self.loop.body for exit in self._exits(statement)]
+        exits = [exit for exit, _ in found]
         asked = self._asked()
         tests = [exit.test for exit in exits] + ([asked] if asked is not None else [])
         if not any(self.source.span(test).contains(site.span) for test in tests):
             raise NotMergeable("not an exit of the loop")
-        self._keep(self.loop.body[: self.loop.body.index(exits[0])] if asked is None else ())
+        if not self._ends():
+            raise NotMergeable("nothing that Python knows ends the loop")
+        self._keep(self.loop.body[: self.loop.body.index(found[0][1])] if asked is None else ())
         choices = Choices(self.context, self.kept)
         changes: dict[ast.AST, Any] = {exit: self._beside(choices, exit) for exit in exits}
         if asked is not None:
@@ -128,11 +132,40 @@ class _Leaving:
 
     # ------------------------------------------------------------------ exits
 
-    def _exit(self, statement: ast.stmt) -> ast.If | None:
-        """The statement, where data decides in it whether the loop is left."""
+    def _exits(self, statement: ast.stmt) -> list[ast.If]:
+        """Where data decides in a statement whether the loop is left, behind what Python knows."""
         match statement:
-            case ast.If(test=test, body=[*_, ast.Break()], orelse=[]) if not asks_compiling(test):
-                return None if self.kinds.of(test) is Kind.STATIC or self._is_known(test) else statement
+            case ast.If(test=test, body=body, orelse=[]) if not asks_compiling(test):
+                is_known = self.kinds.of(test) is Kind.STATIC or self._is_known(test)
+                if is_known:
+                    return [exit for inner in body for exit in self._exits(inner)]
+                return [statement] if isinstance(body[-1], ast.Break) else []
+        return []
+
+    def _ends(self) -> bool:
+        """Whether the loop ends while compiling: by its range, or by something that Python knows."""
+        if isinstance(self.loop, ast.For):
+            return True
+        always = self._asked() is self.loop.test or isinstance(self.loop.test, ast.Constant)
+        return not always or self._ends_inside()
+
+    def _ends_inside(self) -> bool:
+        """Whether something that Python knows leaves the loop: `if n >= most: break`, `if done or n >= most: break`."""
+        for statement in self.loop.body:
+            match statement:
+                case ast.If(test=test, body=[*_, ast.Break()]) if self._is_known(test):
+                    return True
+                case ast.If(body=[ast.Break()], orelse=[]) if self._known_part(statement) is not None:
+                    return True
+        return False
+
+    def _known_part(self, exit: ast.If) -> tuple[list[ast.expr], list[ast.expr]] | None:
+        """What asks, and what Python knows, of an exit's `asks or known`."""
+        match exit:
+            case ast.If(test=ast.BoolOp(op=ast.Or(), values=values), body=[ast.Break()]):
+                known = [value for value in values if self._is_known(value)]
+                asking = [value for value in values if value not in known]
+                return (asking, known) if known and asking else None
         return None
 
     def _is_known(self, test: ast.expr) -> bool:
@@ -146,6 +179,8 @@ class _Leaving:
             case ast.While(test=ast.BoolOp(op=ast.And(), values=values) as test) if not asks_compiling(test):
                 asking = [value for value in values if not self._is_known(value)]
                 return asking[0] if len(asking) == 1 else None
+            case ast.While(test=test) if not (isinstance(test, ast.Constant) or asks_compiling(test)):
+                return test if not self._is_known(test) and self._ends_inside() else None
         return None
 
     def _beside(self, choices: Choices, exit: ast.If) -> Statements:
@@ -159,7 +194,14 @@ class _Leaving:
         }
         if len(given) != len(arm.values) or not given.keys() <= {kept.place for kept in self.kept}:
             raise NotMergeable("what is done at the exit cannot be noted")
-        return self.write.beside([*arm.prelude, *choices.noted(merge.truths({}).of(exit.test), given)], [exit])
+        parts = self._known_part(exit)
+        if parts is None:
+            return self.write.beside([*arm.prelude, *choices.noted(merge.truths({}).of(exit.test), given)], [exit])
+        asking, known = parts
+        asked = asking[0] if len(asking) == 1 else ast.copy_location(ast.BoolOp(ast.Or(), asking), asking[0])
+        noted = choices.noted(merge.truths({}).of(asked), given)
+        ends = self.write.lines("if {known}:\n    break", known=self.write.joined(ast.Or(), known))
+        return self.write.beside([*arm.prelude, *noted, *ends], [exit])
 
     # ------------------------------------------------------------------ what is kept
 
@@ -239,6 +281,8 @@ class _Leaving:
             case ast.Call(args=[first, *rest], keywords=keywords) if first is node:
                 given: list[Part] = [*rest, *(k.value for k in keywords if k.arg in ("dim", "axis")), 0]
                 dim = given[0]
+                if called(parent) in knowledge().literal:
+                    return parent, self.write.expr("{}.narrow(0, 0, {})", parent, size)
                 if called(parent) == "stack":
                     return parent, write.expr("{}.narrow({}, 0, {})", parent, dim, size)
                 if called(parent) in knowledge().concatenations:
