@@ -33,10 +33,12 @@ def requiring_grad(sample: Sample) -> Sample:
 
 
 def other_modes(program: Any) -> Iterator[Callable[[Sample], Sample]]:
-    """The same input in what nobody declared: train() or eval(), whichever it is not; double precision and half;
-    strides; one row, and none."""
+    """The same input in what nobody declared: train() or eval(), whichever it is not; other weights; double precision
+    and half; strides; one row, and none."""
     if isinstance(program, torch.nn.Module):
         yield partial(_in_training, not program.training)
+        if any(True for _ in _weights(program)):
+            yield _with_other_weights
     yield _in_double
     yield _in_half
     yield _strided
@@ -47,6 +49,28 @@ def other_modes(program: Any) -> Iterator[Callable[[Sample], Sample]]:
 def _in_training(training: bool, sample: Sample) -> Sample:
     mode = "in train()" if training else "in eval()"
     return _in_mode(sample, mode, prepare=lambda program: program.train(training))
+
+
+def _with_other_weights(sample: Sample) -> Sample:
+    """Zeros and ones that a program begins with hide what is multiplied with them, or added."""
+
+    def prepare(program: Any) -> Any:
+        generator = torch.Generator().manual_seed(0)
+        with torch.no_grad():
+            for weight in _weights(program):
+                drawn = torch.rand(weight.shape, generator=generator, dtype=torch.float64).to(weight.dtype)
+                weight.mul_(0.5 + drawn).add_(0.25 * drawn)
+        return program
+
+    return _in_mode(sample, "with other weights", prepare=prepare)
+
+
+def _weights(program: torch.nn.Module) -> Iterator[torch.Tensor]:
+    """Parameters, and statistics of batches: what training changes, and what stays positive where it was."""
+    statistics = ((name, buffer) for name, buffer in program.named_buffers() if "running_" in name)
+    for _, tensor in itertools.chain(program.named_parameters(), statistics):
+        if not torch.nn.parameter.is_lazy(tensor) and tensor.is_floating_point() and is_ordinary(tensor):
+            yield tensor
 
 
 def _in_double(sample: Sample) -> Sample:

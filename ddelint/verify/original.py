@@ -200,11 +200,30 @@ class Runs:
                     yield _met(reference, *found)
                 untouched.append(is_untouched(as_it_is, forced))
             if decision.compiled in block.skips and untouched and all(untouched):
-                yield _void(taking[0], len(untouched))
+                yield _void(taking[0], "what is skipped", len(untouched))
+            if block.skips and decision.compiled not in block.skips:
+                yield from self._idle(decision)
+
+    def _idle(self, decision: Decision) -> Iterator[Mismatch]:
+        """A block that is compiled for all inputs, and does nothing even where it is meant to: weights are zero before
+        they are trained."""
+        doing = [r for r in self.references if self._takes(r, decision.key, True)][:_MEETINGS]
+        for reference in doing:
+            if self._is_over():
+                return
+            as_it_is = self._left(reference, decision.key)
+            with self._recorder.forced(decision.key, False):
+                without = self._left(reference, decision.key)
+            if as_it_is is None or without is None or not is_untouched(as_it_is, without):
+                return
+        if doing:
+            yield _void(doing[0], "what is done", len(doing))
 
     def _takes_other(self, reference: Reference, decision: Decision) -> bool:
-        sides = reference.sides.get(decision.key, set())
-        return reference.first.returned and not reference.twin and (not decision.compiled) in sides
+        return self._takes(reference, decision.key, not decision.compiled)
+
+    def _takes(self, reference: Reference, key: str, side: bool) -> bool:
+        return reference.first.returned and not reference.twin and side in reference.sides.get(key, set())
 
     def _left(self, reference: Reference, key: str) -> list[Mapping[str, Frozen]] | None:
         """What one run leaves at a decision's meeting places; None where it does not return."""
@@ -286,7 +305,7 @@ def _met(reference: Reference, name: str, how: str) -> Mismatch:
     )
 
 
-def _void(reference: Reference, count: int) -> Mismatch:
+def _void(reference: Reference, what: str, count: int) -> Mismatch:
     inputs = "the one input that takes it" if count == 1 else f"{count} inputs that take it"
     return Mismatch(
         reference.sample.label,
@@ -294,5 +313,5 @@ def _void(reference: Reference, count: int) -> Mismatch:
         TRACED_PATH,
         MEETING,
         "something that the block does",
-        f"nothing, on {inputs}: no input shows what is skipped",
+        f"nothing, on {inputs}: no input shows {what}",
     )

@@ -1050,6 +1050,33 @@ DOUBTFUL = (
         "gradient of zeros differs",
     ),
     Row(
+        "zero_adapter",
+        "for every task: the adapter is zero before it is trained",
+        RESTRUCTURED,
+        "y = y + self.adapter(x)",
+        "with other weights: value differs",
+    ),
+    Row(
+        "zero_adapter",
+        "for every task while compiling",
+        GENERAL_PATH,
+        f"""
+        if {COMPILING} or tasks.sum() > 1:
+            y = y + self.adapter(x)
+        """,
+        "no input shows what is done",
+    ),
+    Row(
+        "zero_adapter",
+        "for no task while compiling",
+        GENERAL_PATH,
+        f"""
+        if not {COMPILING} and tasks.sum() > 1:
+            y = y + self.adapter(x)
+        """,
+        "no input shows what is skipped",
+    ),
+    Row(
         "sample_spread",
         "the spread of one row is computed and thrown away, with a warning",
         RESTRUCTURED,
@@ -1213,6 +1240,12 @@ RIGHT = (
             y = self.soft(x)
             z = x - 1
         """,
+    ),
+    Row(
+        "zero_adapter",
+        "computed in any case, added where it is due",
+        RESTRUCTURED,
+        "y = torch.where(tasks.sum() > 1, y + self.adapter(x), y)",
     ),
     Row(
         "every_fifth",
