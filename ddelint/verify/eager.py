@@ -26,6 +26,7 @@ QUICK = 12
 _EXTRA = 64
 """More inputs than asked for, as long as a decision has shown only one side."""
 _MOST_MISMATCHES = 12
+_RESULTS = ("value", "dtype", "shape", "type")
 _QUICK_SECONDS, _FULL_SECONDS = 10.0, 60.0
 """Time for running the original; the other runs take about as long each."""
 
@@ -162,7 +163,10 @@ def _eager_mismatches(
                     yield _overdone(sample, "eager")
                     continue
                 consulted = consultation.take()
-                yield from mismatches(reference, outcomes, "eager")
+                differing = list(mismatches(reference, outcomes, "eager"))
+                yield from differing
+                if any(map(_settles, differing)):
+                    return
                 if consulted and outcomes[0].returned:
                     with traced_path.assumed(options.targets):
                         traced = run_sample(
@@ -174,6 +178,11 @@ def _eager_mismatches(
                         yield from _traced_path_mismatches(reference, traced)
     for reference in itertools.chain.from_iterable(wanted.values()):
         yield Mismatch(reference.sample.label, reference.sample.declared, "eager", "type", "this input", "another one")
+
+
+def _settles(mismatch: Mismatch) -> bool:
+    """Whether nothing that is still to come could make up for a mismatch: a declared input with another result."""
+    return mismatch.declared and not mismatch.narrower and mismatch.aspect in _RESULTS
 
 
 def _overdone(sample: Sample, where: str) -> Mismatch:

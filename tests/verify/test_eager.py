@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -150,6 +152,26 @@ def fn(x, keep):
         raise ValueError("too many")
     return x[keep]
 """
+
+
+@pytest.mark.parametrize(("body", "stops"), [("x + 2", True), ("x + 1 + (len(x) == 0)", False)])
+def test_a_declared_input_with_another_result_is_the_last(
+    program: Program, options: SessionOptions, body: str, stops: bool
+) -> None:
+    text = "def fn(x):\n    return {}\n\n\ndef make_inputs(seed):\n    return (torch.full((3,), float(seed)),)\n"
+    original, rewritten = program(text.format("x + 1")), program(text.format(body))
+    built = []
+
+    def build() -> Callable[..., Any]:
+        built.append(1)
+        return rewritten.build()
+
+    found = compare(original, lambda: replace(rewritten, build=build), (), options, 32, False)
+    assert found.equal is not stops
+    assert found.samples > 16
+    assert (len(built) < 4) is stops
+    if stops:
+        assert (found.mismatches[0].aspect, found.mismatches[0].declared) == ("value", True)
 
 
 def test_another_exception_type_is_caught(program: Program, options: SessionOptions) -> None:
