@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 
-from ddelint.diagnostics import Question, Span, TypeFact
+import pytest
+
+from ddelint.diagnostics import Diagnostic, Question, Span, TypeFact
 from ddelint.protocol import Comparison, Compilation, Decision, Overlay, TraceResult
 from ddelint.rewrite.reading.names import qualified_name
 from ddelint.rewrite.reading.returned import returned_types
@@ -99,6 +101,29 @@ def test_a_call_has_the_type_of_what_its_function_gave() -> None:
         "self.scaled(x)": TypeFact("tensor", "float32", ("4",)),
         "self.part(x)": TypeFact("bool"),
     }
+
+
+@pytest.mark.parametrize(
+    ("test", "body", "first"),
+    [
+        ("x.max() > 1.5", "x = x / 2", "where_merge"),
+        ("x[0] > y", "x = y", "where_merge"),
+        ("(x > 3).any()", "x = x.clamp(max=3)", "shortcut_in_eager"),
+        ("x.max() > 3", "x = x.clamp(max=3)", "shortcut_in_eager"),
+        ("x.sum() > 0", "x = x / x.sum()", "shortcut_in_eager"),
+    ],
+)
+def test_what_keeps_both_sides_goes_first_where_none_is_general(test: str, body: str, first: str) -> None:
+    text = f"def fn(x, y):\n    if {test}:\n        {body}\n    return x\n"
+    sources = {NAME: SourceFile(NAME, text)}
+    types = {f"{NAME}::fn": {"x": TypeFact("tensor", "float32", ("4",)), "y": TypeFact("tensor", "float32", ())}}
+    asking = Asking(Silent(), sources, ("export",), samples=8, diagnose=diagnose, types=types)
+    span = Span(NAME, 2, 8, 2, 8 + len(test))
+    question = Question(span, "truth", test, "", asks=("export",))
+    found = asking.candidates(History(sources), question, Diagnostic("DDE105", "", span, expression=test))
+    moves = [candidate.move for candidate in found]
+    assert moves[0] == first
+    assert {"where_merge", "shortcut_in_eager"} <= set(moves)
 
 
 def test_functions_are_called_as_python_calls_them() -> None:

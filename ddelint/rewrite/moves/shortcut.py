@@ -11,8 +11,9 @@ from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.around import read_elsewhere
 from ddelint.rewrite.reading.effects import says_without_effect
 from ddelint.rewrite.reading.kinds import Kind, Kinds
+from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.loops import appended, grown_tensor, is_read_behind
-from ddelint.rewrite.reading.names import asks_compiling
+from ddelint.rewrite.reading.names import asks_compiling, called
 from ddelint.rewrite.reading.polarity import side_of
 from ddelint.rewrite.writing.rewrites import Rewrite, rewriting
 from ddelint.sites import Block, Role, classify
@@ -35,8 +36,29 @@ def shortcut_in_eager(context: Context) -> Iterator[Rewrite]:
     if _leaves_growing_loop(context):
         return  # the iterations after the break would make a tensor longer than eager's
     always = _general_is_true(context, test)
+    unlikely = _is_about_values(context, test)
     for take_true in (always, not always):
-        yield _variant(context, test, take_true)
+        yield replace(_variant(context, test, take_true), unlikely=unlikely)
+
+
+def _is_about_values(context: Context, test: ast.expr) -> bool:
+    """Whether a test compares the values of tensors, so that neither side is the general one.
+
+    Unless all that its block does is to keep values within bounds, which changes nothing where they are.
+    """
+    statement = context.site.statement
+    if side_of(context, test) is not None or Kinds(context).of(test) is not Kind.TENSOR:
+        return False
+    body = statement.body if isinstance(statement, ast.If) and not statement.orelse else []
+    return not (body and all(map(_bounds, body)))
+
+
+def _bounds(statement: ast.stmt) -> bool:
+    table = knowledge().bounds
+    match statement:
+        case ast.Assign(value=ast.Call() as call) | ast.Expr(value=ast.Call() as call):
+            return called(call) in table.upper or called(call) in table.least
+    return False
 
 
 def _kept_truth(context: Context) -> ast.expr | None:

@@ -313,6 +313,10 @@ def _joined(parts: Sequence[Compilation]) -> Compilation:
 
 
 def _in_order(names: Sequence[str], context: Context) -> list[Candidate]:
-    """What the moves offer: by claim, then in the order of `names`."""
-    found = [candidate for name in names for candidate in offered(name, context)]
-    return sorted(found, key=lambda candidate: (CLAIM_RANK[candidate.claim], not candidate.preferred))
+    """What the moves offer: by claim, then in the order of `names`; the unlikely after all that keeps both sides."""
+
+    def place(candidate: Candidate) -> tuple[int, bool, bool]:
+        claim = Claim.RESTRUCTURED if candidate.unlikely else candidate.claim
+        return CLAIM_RANK[claim], candidate.unlikely, not candidate.preferred
+
+    return sorted((candidate for name in names for candidate in offered(name, context)), key=place)

@@ -52,6 +52,7 @@ def rendered(source: SourceFile, move: str, rewrite: Rewrite) -> Candidate | Non
         rewrite.proof,
         tuple(source.span(node) for node in rewrite.decisions),
         preferred=rewrite.preferred,
+        unlikely=rewrite.unlikely,
         last_resort=rewrite.last_resort,
         spreads=rewrite.spreads,
     )

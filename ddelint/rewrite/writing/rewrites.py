@@ -57,6 +57,7 @@ class Rewrite:
     """Tests whose two sides must both be run."""
     proof: str = ""
     preferred: bool = False
+    unlikely: bool = False
     last_resort: bool = False
     spreads: bool = False
     elsewhere: Mapping[SourceFile, Changes] = field(default_factory=dict)
