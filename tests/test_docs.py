@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -137,3 +139,9 @@ def test_pictures_read_the_same_in_light_and_dark() -> None:
         assert "<title" in text
         assert "<desc" in text
         assert "href" not in text
+
+
+def test_the_gallery_shows_what_the_fixtures_are() -> None:
+    script = CHECKOUT / "scripts" / "generate_gallery.py"
+    done = subprocess.run([sys.executable, str(script), "--check"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{done.stdout}{done.stderr}: run scripts/generate_gallery.py"

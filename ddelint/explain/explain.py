@@ -50,10 +50,24 @@ def _report(
     elif not diagnostics:
         where = "what was read" if source == STDIN else source
         notes.append(f"nothing found: {where} holds no error that data-dependent values cause")
+        if _ends_early(text):
+            notes.append("the text ends before the error: paste what follows the last line of the traceback, too")
     elif explainer.missing:
         files = ", ".join(explainer.missing)
         notes.append(f"not at hand, so columns count in the quoted lines: {files} (--path says where your code is)")
     return Report(tuple(diagnostics), explainer.texts(), notes=tuple(notes), entries=())
+
+
+def _ends_early(text: str) -> bool:
+    """Whether the text is a traceback whose last lines, which name the error, are missing."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    begun = any(line.lstrip().startswith("Traceback (most recent call last)") for line in lines)
+    framed = [number for number, line in enumerate(lines) if line.lstrip().startswith('File "')]
+    if not framed or not (begun or len(framed) > 1):
+        return False
+    indent = len(lines[framed[-1]]) - len(lines[framed[-1]].lstrip())
+    # what names the error stands further left than the frames
+    return all(len(line) - len(line.lstrip()) >= indent for line in lines[framed[-1] :])
 
 
 def _joined(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:

@@ -57,6 +57,8 @@ def run_verify(
             progress.stage(f"loading {label(spec)}")
             opened = worker.open(session_options(spec, paths, options))
             if isinstance(opened, EntryFailure):
+                if opened.kind == "no-torch":
+                    raise PipelineError(opened.message)
                 verifications.append(Verification(label(spec), failure=opened))
                 continue
             with closing(opened) as session:

@@ -11,30 +11,37 @@ if TYPE_CHECKING:
     from ddelint.diagnostics import Diagnostic
 
 
+BY_HAND = "by hand, for example:"
+
+
 @dataclass(frozen=True, slots=True)
 class Help:
     """Help for a finding that no rewrite cleared."""
 
     hindrance: str
-    """One sentence."""
+    """One sentence; empty where no rewrite was tried."""
     code: str
     """Lines of Python; empty where the catalogue has none."""
 
     @property
     def text(self) -> str:
         """All of it, on lines of its own."""
-        example = ("by hand, for example:", self.code) if self.code else ()
-        return "\n".join((f"in the way: {self.hindrance}", *example))
+        hindrance = (f"in the way: {self.hindrance}",) if self.hindrance else ()
+        example = (BY_HAND, self.code) if self.code else ()
+        return "\n".join((*hindrance, *example))
 
 
 def help_for(diagnostic: Diagnostic) -> Help | None:
-    """Help where rewrites were tried and none was kept; None otherwise."""
-    if diagnostic.fix is not None or not diagnostic.refused:
+    """Help where rewrites were tried and none was kept, and where the text alone was read and offers none."""
+    if diagnostic.fix is not None or diagnostic.fix_pending:
         return None
-    first = diagnostic.refused[0]
     try:
-        shown = catalog.rule(diagnostic.code).documentation.good
+        rule = catalog.rule(diagnostic.code)
     except KeyError:  # a rule of a file that is not loaded
-        shown = ""
-    lines = [line for line in shown.splitlines() if not line.startswith("```")]
-    return Help(f"{first.message}: {first.reason}", "\n".join(lines))
+        rule = None
+    lines = [] if rule is None else [x for x in rule.documentation.good.splitlines() if not x.startswith("```")]
+    if diagnostic.refused:
+        first = diagnostic.refused[0]
+        return Help(f"{first.message}: {first.reason}", "\n".join(lines))
+    read_only = diagnostic.origin == ("static",) and rule is not None and rule.moves
+    return Help("", "\n".join(lines)) if read_only and lines else None

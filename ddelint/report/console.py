@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ddelint import catalog
 from ddelint.levels import Applicability, Severity
-from ddelint.report.by_hand import help_for
+from ddelint.report.by_hand import BY_HAND, help_for
 from ddelint.report.diff import shown_path
 from ddelint.report.frame import Mark, render
 from ddelint.report.gpu_words import counts, is_told, level
@@ -42,8 +42,10 @@ FRONT_ENDS = {
 def render_report(report: Report, style: Style, unsafe_fixes: bool) -> Iterator[str]:
     """All findings' lines, without line ends; an empty one after each finding."""
     sources = Sources(report.texts)
+    helped: set[str] = set()
     for diagnostic in report.remaining:
-        yield from render_diagnostic(diagnostic, sources, style, unsafe_fixes)
+        yield from render_diagnostic(diagnostic, sources, style, unsafe_fixes, example=diagnostic.code not in helped)
+        helped.add(diagnostic.code)
         yield ""
 
 
@@ -72,8 +74,10 @@ def rule_name(code: str) -> str:
         return code
 
 
-def render_diagnostic(diagnostic: Diagnostic, sources: Sources, style: Style, unsafe_fixes: bool) -> Iterator[str]:
-    """One finding: header, code frame, sections."""
+def render_diagnostic(
+    diagnostic: Diagnostic, sources: Sources, style: Style, unsafe_fixes: bool, *, example: bool = True
+) -> Iterator[str]:
+    """One finding: header, code frame, sections; with `example` the rule's rewrite by hand, where there is no fix."""
     yield header(diagnostic, style, unsafe_fixes)
     marks = _marks(diagnostic, style.verbose)
     for filename in dict.fromkeys((diagnostic.span.filename, *(mark.span.filename for mark in marks))):
@@ -82,7 +86,7 @@ def render_diagnostic(diagnostic: Diagnostic, sources: Sources, style: Style, un
         if filename != diagnostic.span.filename and rows:
             yield "      " + style.paint(f"{shown_path(filename)}:{here[0].span.row}", "dim")
         yield from rows
-    for title, lines in _sections(diagnostic, sources, style):
+    for title, lines in _sections(diagnostic, sources, style, example):
         for number, line in enumerate(lines):
             label = style.paint(f"{title:<{SECTION - 2}}", "section") if number == 0 else " " * (SECTION - 2)
             yield f"  {label}{line}".rstrip()
@@ -118,7 +122,7 @@ def _birth(symbols: Sequence[Symbol]) -> str:
     return f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} born here" + (f" ({facts})" if facts else "")
 
 
-def _sections(diagnostic: Diagnostic, sources: Sources, style: Style) -> Iterator[tuple[str, list[str]]]:
+def _sections(diagnostic: Diagnostic, sources: Sources, style: Style, example: bool) -> Iterator[tuple[str, list[str]]]:
     room = max(style.width - SECTION, 20)
     if diagnostic.asks:
         yield "asks", wrapped([FRONT_ENDS.get(name, name) for name in diagnostic.asks], room, ", ")
@@ -141,8 +145,10 @@ def _sections(diagnostic: Diagnostic, sources: Sources, style: Style) -> Iterato
         tried = "1 rewrite was" if count == 1 else f"{count} rewrites were"
         more = "" if style.verbose else " (-v says why)"
         yield "fix", words(f"none: {tried} tried and refused{more}", room)
-    if (by_hand := help_for(diagnostic)) is not None:
-        yield "help", [*words(f"in the way: {by_hand.hindrance}", room), *_code(by_hand.code, style)]
+    by_hand = help_for(diagnostic)
+    if by_hand is not None and (by_hand.hindrance or example):
+        hindrance = words(f"in the way: {by_hand.hindrance}", room) if by_hand.hindrance else []
+        yield "help", [*hindrance, *_code(by_hand.code, style)]
     if diagnostic.evidence is not None and (run := evidence_words(diagnostic.evidence)):
         yield "evidence", wrapped(run, room, " · ")
     if style.verbose:
@@ -156,7 +162,7 @@ def _code(code: str, style: Style) -> list[str]:
     """A rewrite by hand; no code is broken where the terminal is narrow, but left out."""
     lines = code.splitlines()
     fits = all(len(line) + SECTION + 2 <= style.width for line in lines)
-    return ["by hand, for example:", *(f"  {line}" for line in lines)] if lines and fits else []
+    return [BY_HAND, *(f"  {line}" for line in lines)] if lines and fits else []
 
 
 def _way(diagnostic: Diagnostic, sources: Sources) -> list[str]:

@@ -6,6 +6,8 @@ import os
 import re
 from pathlib import Path
 
+from ddelint.files import repository_of
+
 _QUOTED = re.compile(r'["\\\x00-\x1f\x7f]')
 
 
@@ -17,6 +19,12 @@ def shown_path(filename: str, folder: Path | None = None) -> str:
         return Path(filename).relative_to(folder or Path.cwd()).as_posix()
     except (ValueError, OSError):
         return Path(filename).as_posix()
+
+
+def path_in_repository(filename: str) -> str:
+    """As a forge knows the file: from the repository's root, wherever the call was made."""
+    path = Path(filename).absolute()
+    return shown_path(str(path), repository_of(path.parent)) if path.exists() else shown_path(filename)
 
 
 def quoted(name: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ddelint.levels import Severity
 from ddelint.report.by_hand import help_for
 from ddelint.report.console import rule_name
-from ddelint.report.diff import shown_path
+from ddelint.report.diff import path_in_repository, shown_path
 from ddelint.report.model import Report
 
 SHOWN_PER_KIND = 10
@@ -22,15 +22,15 @@ def render_report(report: Report) -> Iterator[str]:
     worst_first = sorted(report.remaining, key=lambda d: list(Severity).index(d.severity))
     for diagnostic in worst_first:
         span = diagnostic.span
-        place = {"file": shown_path(span.filename), "line": span.row, "endLine": span.end_row}
+        place = {"file": path_in_repository(span.filename), "line": span.row, "endLine": span.end_row}
         if span.row == span.end_row:  # GitHub refuses columns on an annotation of several lines
             place |= {"col": span.column, "endColumn": span.end_column}
         title = f"{diagnostic.code} {rule_name(diagnostic.code)}"
         properties = ",".join(f"{key}={_property(str(value))}" for key, value in {**place, "title": title}.items())
         text = f"{shown_path(span.filename)}:{span.row}:{span.column}: {diagnostic.code} {diagnostic.message}"
         by_hand = help_for(diagnostic)
-        told = text if by_hand is None else f"{text}\n{by_hand.text}"
-        yield f"::{_KINDS[diagnostic.severity]} {properties}::{_data(told)}"
+        message = text if by_hand is None else f"{text}\n{by_hand.text}"
+        yield f"::{_KINDS[diagnostic.severity]} {properties}::{_data(message)}"
     for severity, count in Counter(diagnostic.severity for diagnostic in worst_first).items():
         if count > SHOWN_PER_KIND:
             kind = _KINDS[severity]

@@ -11,7 +11,7 @@ from pathlib import Path
 from ddelint.diagnostics import Severity
 from ddelint.fingerprints import fingerprints
 from ddelint.report.by_hand import help_for
-from ddelint.report.diff import shown_path
+from ddelint.report.diff import path_in_repository
 from ddelint.report.model import Report
 from ddelint.report.sources import Sources
 
@@ -30,7 +30,7 @@ def render_report(report: Report) -> str:
             "fingerprint": fingerprint,
             "severity": _SEVERITIES[finding.severity],
             "location": {
-                "path": shown_path(finding.span.filename),
+                "path": path_in_repository(finding.span.filename),
                 "lines": {"begin": finding.span.row, "end": finding.span.end_row},
             },
         }

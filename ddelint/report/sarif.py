@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 from ddelint.catalog import DOCS_URL, rule
 from ddelint.diagnostics import Applicability, Diagnostic, Fix, Severity, Span
+from ddelint.files import repository_of
 from ddelint.fingerprints import fingerprints
 from ddelint.report import json_
 from ddelint.report.by_hand import help_for
@@ -51,7 +52,7 @@ def render_report(report: Report) -> str:
             }
         },
         "columnKind": "unicodeCodePoints",
-        "originalUriBaseIds": {_ROOT: {"uri": Path.cwd().as_uri().rstrip("/") + "/"}},
+        "originalUriBaseIds": {_ROOT: {"uri": _root().as_uri().rstrip("/") + "/"}},
         "invocations": [_invocation(report)],
         "results": [
             _result(finding, codes, fingerprint) for finding, fingerprint in zip(findings, known_by, strict=True)
@@ -155,9 +156,15 @@ def _location(span: Span, words: str = "", number: int | None = None) -> dict[st
     return location
 
 
+def _root() -> Path:
+    """What a forge takes relative names from: the repository around the working directory, else that itself."""
+    return repository_of(Path.cwd()) or Path.cwd()
+
+
 def _artifact(filename: str) -> dict[str, str]:
-    """3.4: relative to the working directory where the file lies under it."""
-    shown = shown_path(filename)
+    """3.4: relative to the root where the file lies under it."""
+    path = Path(filename).absolute()
+    shown = shown_path(str(path), _root()) if path.exists() else shown_path(filename)
     if os.path.isabs(shown):
         return {"uri": Path(shown).as_uri()}
     return {"uri": quote(os.fsencode(shown)), "uriBaseId": _ROOT}

@@ -145,3 +145,24 @@ def test_explaining_never_loads_torch() -> None:
         "assert not {'torch', 'sympy', 'numpy'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+CUT = """Traceback (most recent call last):
+  File "model.py", line 3, in forward
+    if x.sum() > 0:
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (CUT, True),
+        (CUT + '  File "other.py", line 4, in f\n', True),
+        (CUT + "    ^^^^^^^\n", True),
+        (CUT + "KeyError: 3\n", False),
+        ("2026 [rank0] " + CUT.replace("\n", "\n2026 [rank0] "), False),
+        ("no error here\n", False),
+    ],
+)
+def test_a_text_that_ends_before_its_error_is_called_that(text: str, said: bool) -> None:
+    assert ("the text ends before the error" in explain("-", given=text).stderr) is said

@@ -24,7 +24,24 @@ def test_what_is_left_says_what_stands_in_the_way_and_shows_code(output_format: 
 
 def test_what_has_a_fix_or_was_not_tried_needs_no_help(emptiness: Diagnostic, refused: Diagnostic) -> None:
     assert help_for(emptiness) is None
-    assert help_for(replace(refused, refused=())) is None
+    assert help_for(replace(refused, refused=(), origin=("trace",))) is None
     unknown = help_for(replace(refused, code="XYZ001"))
     assert unknown is not None
     assert unknown.text == "in the way: compute both arms and choose with torch.where: the body raises"
+
+
+def test_a_finding_of_the_text_alone_shows_the_rules_rewrite_once(refused: Diagnostic) -> None:
+    read = replace(refused, refused=(), origin=("static",))
+    known = help_for(read)
+    assert known is not None
+    assert (known.hindrance, "torch.where(" in known.code) == ("", True)
+    assert known.text.startswith("by hand, for example:\n")
+    again = replace(read, span=replace(read.span, row=1, end_row=1))
+    text = render(Report((read, again), texts={"model.py": MODEL}), Rendering(Style(), "full"))
+    assert text.count("by hand, for example:") == 1
+    for other in (
+        replace(read, fix_pending=True),
+        replace(read, origin=("static", "trace")),
+        replace(read, code="DDE001"),
+    ):
+        assert help_for(other) is None

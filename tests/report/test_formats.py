@@ -104,6 +104,15 @@ def test_github_puts_the_worst_first_and_escapes(emptiness: Diagnostic, crumbs: 
     assert second.endswith("50%25 of%0Athe lines")
 
 
+def test_github_knows_files_from_the_repositorys_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "model.py").touch()
+    monkeypatch.chdir(tmp_path / "sub")
+    (line,) = github.render_report(Report((Diagnostic("DDE004", "m", Span("model.py", 1, 4, 1, 9)),)))
+    assert line.startswith("::error file=sub/model.py,line=1,")
+
+
 def test_github_gives_no_columns_for_several_lines() -> None:
     (line,) = github.render_report(Report((Diagnostic("DDE101", "m", Span("a.py", 1, 4, 3, 2)),)))
     assert "col" not in line

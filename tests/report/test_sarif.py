@@ -121,3 +121,15 @@ def test_what_is_for_eyes_only_is_no_fix(emptiness: Diagnostic) -> None:
     assert emptiness.fix is not None
     shown = replace(emptiness, fix=replace(emptiness.fix, applicability=Applicability.DISPLAY))
     assert "fixes" not in told(shown)["results"][0]
+
+
+def test_names_count_from_the_repositorys_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "model.py").write_text(MODEL)
+    monkeypatch.chdir(tmp_path / "sub")
+    run = told(Diagnostic("DDE101", "m", Span("model.py", 1, 1, 1, 3)))
+    (place,) = run["results"][0]["locations"]
+    assert place["physicalLocation"]["artifactLocation"]["uri"] == "sub/model.py"
+    (root,) = run["originalUriBaseIds"].values()
+    assert root["uri"] == tmp_path.as_uri() + "/"

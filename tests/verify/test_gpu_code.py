@@ -40,6 +40,21 @@ def make_inputs(seed):
 """
 
 
+@pytest.fixture(autouse=True)
+def time_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is shown here is what is found, not how quickly."""
+    from ddelint.verify import gpu
+
+    for limit in ("_SECONDS", "_LITTLE"):
+        monkeypatch.setattr(gpu, limit, 600.0)
+
+
+@pytest.fixture
+def options(options: SessionOptions) -> SessionOptions:
+    """The usual ones, with time enough."""
+    return replace(options, timeout=3600.0)
+
+
 def examined(entry: Entry, options: SessionOptions, *, interpreted: bool = True, inputs: int = 4) -> GpuEvidence:
     from ddelint.verify.gpu import examine
 
