@@ -75,7 +75,8 @@ def words(finding: dict[str, Any]) -> str:
     run += [f"sides taken {known['sides'][0]} and {known['sides'][1]} times"] if known.get("sides") else []
     passed = [name for name in ("export", "compile", "backward") if known[name]]
     run += [f"{', '.join(passed)} ok"] if passed else []
-    reasons = "; ".join(known["notes"]) if finding["fix"]["applicability"] == "unsafe" else ""
+    notes = [note for note in known["notes"] if not note.startswith("cuda not run")]
+    reasons = "; ".join(notes) if finding["fix"]["applicability"] == "unsafe" else ""
     return f"**{finding['fix']['applicability']}** · {' · '.join(run)}" + (f" ({reasons})" if reasons else "")
 
 

@@ -142,7 +142,7 @@ def test_inputs_that_only_the_decompositions_explain_are_not_counted_as_equal(
     assert sum("decomposed" in note for note in found.notes) == 2
 
 
-@pytest.mark.parametrize("gpu", ["sm_80", "sm_89", "sm_90", "H200"])
+@pytest.mark.parametrize("gpu", ["sm_75", "sm_80", "sm_89", "sm_90", "H200"])
 def test_each_architecture_has_its_code(program: Program, options: SessionOptions, gpu: str) -> None:
     found = examined(program(function("return (x * 2).relu().sum()", "x = torch.randn(40)")), replace(options, gpu=gpu))
     assert (found.assembled, found.interpreted) == (True, True), found
