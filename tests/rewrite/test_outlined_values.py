@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +11,7 @@ import pytest
 from control_flow import INTEGERS, SCALAR, TENSOR, context_of, load, rewritten
 
 from ddelint.diagnostics import TypeFact
+from ddelint.rewrite.reading.knowledge import knowledge
 
 NUMBER = TypeFact("int", python_type="int")
 NORM = TypeFact("module", role="buffer", python_type="torch.nn.BatchNorm1d")
@@ -100,3 +103,19 @@ def test_a_sparse_tensor_stays_inside() -> None:
     found = rewritten("outline", context_of(text, "t.tolist()", {"x": TENSOR, "t": INTEGERS, "m": sparse, "y": SCALAR}))
     assert found
     assert all("    y = m @ x\n    return y\n\n\n@" in after for after in found)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_an_exported_program_keeps_its_modules(strict: bool) -> None:
+    import torch
+
+    numbered = "class Numbered(torch.nn.Module):\n    def forward(self, x):\n        return x + _number_of(self)\n"
+    kept = load(f"{IMPORTS}{knowledge().outlining['modules']}\n\n{numbered}", "Numbered")
+    numbers = sys.modules[kept.__module__]._numbers
+    kept()(torch.zeros(2))
+    gc.collect()
+    assert len(numbers) == 0
+    exported = torch.export.export(kept(), (torch.zeros(2),), strict=strict)
+    gc.collect()
+    assert len(numbers) == 1
+    assert exported.module()(torch.zeros(2)).tolist() == [next(iter(numbers.values()))] * 2

@@ -1,6 +1,7 @@
 """What no front end takes inside of `forward` and what changes no result: done only in eager.
 
-torch.export cannot swap the parameters of a module that is converted; Dynamo knows no `x.requires_grad = True`.
+torch.export cannot swap the parameters of a module that is converted; Dynamo knows no `x.requires_grad = True`, and no
+new tensor that requires grad.
 """
 
 from __future__ import annotations
@@ -67,6 +68,27 @@ def leaf_in_eager(context: Context) -> Iterator[Rewrite]:
         "mark the tensor as requiring grad only in eager: neither results nor the parameters' gradients depend on it",
         {statement: context.write.lines(_ONLY_IN_EAGER, statement=[statement])},
         Claim.GENERAL_PATH,
+    )
+
+
+@rewriting("created_leaf_in_eager")
+def created_leaf_in_eager(context: Context) -> Iterator[Rewrite]:
+    """`torch.zeros((), requires_grad=True)` requires grad only in eager: no parameter's gradient needs it."""
+    call, write = context.site.node, context.write
+    match call:
+        case ast.Call(keywords=keywords):
+            wanted = next((keyword.value for keyword in keywords if keyword.arg == "requires_grad"), None)
+        case _:
+            return
+    if wanted is None or asks_compiling(wanted) or _in_eager(context.site.source, call):
+        return
+    in_eager = write.expr("not torch.compiler.is_compiling()")
+    always = isinstance(wanted, ast.Constant) and wanted.value is True
+    yield Rewrite(
+        "let the new tensor require grad only in eager: neither results nor the parameters' gradients depend on it",
+        {wanted: in_eager if always else write.expr("{} and {}", wanted, in_eager)},
+        Claim.GENERAL_PATH,
+        doubt="where nothing is added to the new tensor, a compiled result requires no grad that eager's does",
     )
 
 

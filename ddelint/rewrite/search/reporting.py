@@ -56,6 +56,8 @@ def doubts(comparison: Comparison, candidate: Candidate, decisions: Sequence[Dec
         found.append("it is a promise about the values")
     if candidate.spreads:
         found.append("an infinity or NaN in one place reaches others while compiling")
+    if candidate.doubt:
+        found.append(candidate.doubt)
     for decision, side in verdict.unreached(comparison, decisions):
         found.append(unseen(decision, side, state))
     known = {reason for step in state.steps for reason in step.reasons}
