@@ -73,12 +73,13 @@ def _skipping(context: Context, statement: ast.If) -> Iterator[Rewrite]:
         return
     kept = fresh_name(source, "kept")
     with suppress(NotMergeable, NotAPredicate):
-        skips = Merge(context, statement, context.diagnostic.code == "DDE105", safe=False).truths({}).of(statement.test)
+        not_skipped = ast.copy_location(ast.UnaryOp(ast.Not(), statement.test), statement.test)
+        goes_on = Merge(context, statement, context.diagnostic.code == "DDE105", safe=False).truths({}).of(not_skipped)
         lines = [
             *write.lines(
                 "if not torch.compiler.is_compiling() and {test}:\n    {body}", test=statement.test, body=statement.body
             ),
-            *write.assigned(kept, write.expr("~{}", skips)),
+            *write.assigned(kept, goes_on),
             *masked_lines(context, loop, behind, write.expression(kept)),
         ]
         yield restructured(

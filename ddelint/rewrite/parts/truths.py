@@ -38,6 +38,8 @@ class Truths:
                 return self.of(target)
             case ast.NamedExpr():
                 raise NotAPredicate("an assignment inside the test")
+            case ast.UnaryOp(op=ast.Not(), operand=ast.UnaryOp(op=ast.Not(), operand=operand)):
+                return self.of(operand)
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 return self.write.expr("~{}", self.of(operand))
             case ast.BoolOp(op=operator, values=values):

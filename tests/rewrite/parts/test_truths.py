@@ -49,6 +49,10 @@ def test_a_predicate_answers_as_its_test(test: str) -> None:
         assert bool(found) is bool(eval(test, values)), (predicate, values)
 
 
+def test_what_is_negated_twice_stays_as_it_is() -> None:
+    assert built("not (not mask.any())") == "mask.any()"
+
+
 def test_names_are_renamed_where_they_are_read() -> None:
     assert built("s > 1 and s.sum() < n", {"s": "kept"}) == "(kept > 1) & (kept.sum() < n)"
 
