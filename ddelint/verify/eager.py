@@ -13,6 +13,7 @@ from ddelint.verify import traced_path
 from ddelint.verify.calls import Outcome
 from ddelint.verify.inputs import variations
 from ddelint.verify.mismatches import RANDOM, TOLD, TRACED_PATH, mismatches, outcome_differences
+from ddelint.verify.modes import OTHER_SIZES
 from ddelint.verify.original import ALWAYS_TWICE, Runs, count_sides
 from ddelint.verify.reach import Rewinding
 from ddelint.verify.recording import recording
@@ -194,4 +195,7 @@ def _traced_path_mismatches(reference: Reference, traced: Sequence[Outcome]) -> 
         True for _ in mismatches(reference, reference.traced, TRACED_PATH, REORDERED)
     ):  # the program asks how it is run, and does something else there
         reference = replace(reference, calls=reference.traced)
-    yield from mismatches(reference, traced, TRACED_PATH, REORDERED)
+    for found in mismatches(reference, traced, TRACED_PATH, REORDERED):
+        # what is compiled for the declared sizes is not what runs on these; where it is traced anew, raising is loud
+        if found.aspect != "exception" or reference.sample.mode not in OTHER_SIZES:
+            yield found

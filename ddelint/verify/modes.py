@@ -19,6 +19,9 @@ from ddelint.verify.calls import letting_gradients_flow
 from ddelint.verify.inputs import is_integer, leaf_name
 from ddelint.verify.samples import NOT_FINITE, Sample, is_ordinary
 
+OTHER_SIZES = ("with one row", "without rows")
+"""Modes in which sizes are others than those that are compiled for."""
+
 
 def requiring_grad(sample: Sample) -> Sample:
     """The same input with gradients flowing into its floating-point tensors, infinities and NaN or not."""
@@ -112,7 +115,7 @@ def _with_rows(count: int, sample: Sample) -> Sample:
         args, kwargs = pytree.tree_unflatten(list(map(cut, leaves)), spec)
         return tuple(args), dict(kwargs)
 
-    mode = "with one row" if count else "without rows"
+    mode = OTHER_SIZES[1 - count]
     return replace(sample, label=f"{sample.label}, {mode}", declared=False, make=make, mode=mode)
 
 

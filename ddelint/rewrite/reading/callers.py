@@ -28,18 +28,21 @@ def other_callers(site: Site, run: Collection[str] | None = None) -> str:
     """Which calls of the site's function may give it no tensor, in its file and in those that import it; empty where
     there is none.
 
-    Only functions of a module count, with a parameter that no annotation declares: a method is known by its class.
+    Only functions with a parameter that no annotation declares count; of a method, calls that plainly give a number.
     `run` holds the functions that were run, whose calls were seen (`FILE::QUALIFIED.NAME`). Without a run, one call in
     the file is what the finding is about, so that it takes two, and other files are not read.
     """
     function, source = site.function, site.source
-    if function is None or not isinstance(source.parents.get(function), ast.Module):
+    owner = source.parents.get(function) if function is not None else None
+    if function is None or not isinstance(owner, (ast.Module, ast.ClassDef)):
         return ""
     arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
     if all(argument.annotation is not None for argument in arguments):
         return ""
     calls = [call for call in _calls(source, function.name) if function not in source.ancestors(call)]
-    if run is None:
+    if isinstance(owner, ast.ClassDef):
+        places = _places(call for call in calls if _gives_a_number(call) and not _was_run(source, call, run or ()))
+    elif run is None:
         places = _places(calls if len(calls) > 1 else [])
     else:
         places = _places(call for call in calls if not _was_run(source, call, run))
@@ -67,6 +70,15 @@ def _was_run(source: SourceFile, call: ast.Call, run: Collection[str]) -> bool:
     around = [node for node in source.ancestors(call) if isinstance(node, (*_FUNCTIONS, ast.ClassDef))]
     name = ".".join(node.name for node in reversed(around))
     return not around or f"{source.filename}::{name}" in run
+
+
+def _gives_a_number(call: ast.Call) -> bool:
+    match call.args:
+        case [ast.Constant(value=int() | float() | None), *_]:
+            return True
+        case [ast.Call(func=ast.Name(id="len" | "int" | "float")), *_]:
+            return True
+    return False
 
 
 def _gives_tensors(source: SourceFile, call: ast.Call) -> bool:

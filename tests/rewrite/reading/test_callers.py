@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Collection
 from pathlib import Path
 
@@ -31,8 +32,8 @@ def callers(folder: Path, run: Collection[str], text: str = HELPERS) -> str:
     path.write_text(text)
     source = SourceFile.read(path)
     row = next(number for number, line in enumerate(source.lines, 1) if "if n > most" in line)
-    span = source.span(next(node for node in source.tree.body if getattr(node, "name", "") == "at_most").body[0].test)  # type: ignore[attr-defined]
-    assert span.row == row
+    test = next(node.test for node in ast.walk(source.tree) if isinstance(node, ast.If) and node.lineno == row)
+    span = source.span(test)
     site = locate(source, span)
     assert site is not None
     return other_callers(site, {name.replace("FILE", str(path)) for name in run})
@@ -89,3 +90,30 @@ def test_a_file_that_imports_it_may_give_numbers(project: Path, call: str) -> No
 def test_what_gives_tensors_or_calls_another_function_does_not_count(project: Path, call: str) -> None:
     (project / "tests.py").write_text(call)
     assert callers(project, RUN, ALONE) == ""
+
+
+METHOD = """
+class Pool:
+    def at_most(self, n, most):
+        if n > most:
+            return most
+        return n
+
+    def forward(self, x, count):
+        return x * self.at_most(count, 5)
+
+    def plan(self, batches):
+        return [self.at_most(GIVEN, 4) for batch in batches]
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "is_number"),
+    [("len(batch)", True), ("3", True), ("int(batch)", True), ("batch", False), ("batch.sum()", False)],
+)
+def test_a_method_is_known_by_its_class_unless_a_call_plainly_gives_a_number(
+    project: Path, given: str, is_number: bool
+) -> None:
+    found = callers(project, ("FILE::Pool.at_most", "FILE::Pool.forward"), METHOD.replace("GIVEN", given))
+    assert (found == "`at_most` is called at line 12, perhaps with what is no tensor") is is_number
+    assert bool(found) is is_number
