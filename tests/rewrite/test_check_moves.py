@@ -96,6 +96,21 @@ def test_a_text_goes_into_the_check_where_dynamo_takes_it(raised: str, is_one_li
     assert ("is_compiling" not in found[0]) is is_one_line
 
 
+@pytest.mark.parametrize(
+    ("condition", "checked"),
+    [
+        ("not x.size()", "len(x.size()) > 0"),
+        ("not (x.shape[1:])", "len(x.shape[1:]) > 0"),
+        ("x.shape", "len(x.shape) == 0"),
+    ],
+)
+def test_the_truth_of_a_shape_is_whether_it_has_dimensions(condition: str, checked: str) -> None:
+    text = f'def fn(x, n):\n    if n > 4 or {condition}:\n        raise ValueError("m")\n    return x\n'
+    found = rewritten("check_instead_of_raise", context_of(text, "n > 4", TYPES, "DDE103"))
+    assert found
+    assert all(f"({checked})" in text or f"({checked}, " in text for text in found)
+
+
 def test_what_stood_under_else_follows_the_check() -> None:
     text = 'def fn(n):\n    if n > 4:\n        raise ValueError("m")\n    else:\n        n = 1\n    return n\n'
     found = rewritten("check_instead_of_raise", context_of(text, "n > 4", TYPES, "DDE103"))

@@ -268,6 +268,8 @@ class Checks:
         return self._item(self.write.expr("torch.isclose({}).all()", [*node.args, *node.keywords]), want)
 
     def _truth(self, node: ast.expr, want: bool) -> Expr:
+        if _is_sizes(node):  # a check wants a bool, which a shape is not
+            return self.write.expr("len({}) > 0" if want else "len({}) == 0", node)
         kind = self.kinds.of(node)
         self._rely_on(kind is not Kind.UNKNOWN and not (kind is Kind.STATIC and want))
         if kind is Kind.TENSOR or (kind is Kind.UNKNOWN and self.assume_tensor):
