@@ -168,7 +168,7 @@ def gradient_differences(
             texts = (f"of {name}", f"none of {name}")
             if not _is_zero(present):
                 yield Difference("gradient", name, *(texts if second is None else texts[::-1]))
-            elif expected.training and name.startswith("self."):
+            elif expected.training and name.startswith("self.") and None not in (expected.gradients, got.gradients):
                 texts = (f"zeros {texts[0]}, which momentum and weight decay act on", texts[1])
                 yield Difference(ZEROS, name, *(texts if second is None else texts[::-1]))
             continue

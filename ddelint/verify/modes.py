@@ -102,15 +102,17 @@ def _in_half(sample: Sample) -> Sample:
 
 
 def _with_rows(count: int, sample: Sample) -> Sample:
-    """The first rows of each tensor that has as many rows as the first one."""
+    """The first tensor's first rows, and no more of any dimension that is as long: sizes that are equal go together."""
 
     def make() -> Arguments:
         leaves, spec = pytree.tree_flatten(sample.make())
         rows = next((leaf.shape[0] for leaf in leaves if isinstance(leaf, torch.Tensor) and leaf.dim()), count)
 
         def cut(leaf: Any) -> Any:
-            fits = isinstance(leaf, torch.Tensor) and is_ordinary(leaf) and leaf.dim() and leaf.shape[0] == rows
-            return leaf.detach()[:count].clone().requires_grad_(leaf.requires_grad) if fits and rows > count else leaf
+            if not isinstance(leaf, torch.Tensor) or not is_ordinary(leaf) or rows <= count or rows not in leaf.shape:
+                return leaf
+            places = tuple(slice(count) if size == rows else slice(None) for size in leaf.shape)
+            return leaf.detach()[places].clone().requires_grad_(leaf.requires_grad)
 
         args, kwargs = pytree.tree_unflatten(list(map(cut, leaves)), spec)
         return tuple(args), dict(kwargs)

@@ -16,7 +16,7 @@ from ddelint.verify.frozen import Container, Frozen, FrozenTensor, is_finite
 from ddelint.verify.inputs import TIES, variations
 from ddelint.verify.meeting import is_untouched, told
 from ddelint.verify.mismatches import MEETING, TRACED_PATH
-from ddelint.verify.modes import changes_of, other_modes, requiring_grad
+from ddelint.verify.modes import OTHER_SIZES, changes_of, other_modes, requiring_grad
 from ddelint.verify.recording import Recorder
 from ddelint.verify.references import Reference, patience_of, tells
 from ddelint.verify.running import run_sample
@@ -136,10 +136,15 @@ class Runs:
     def change_modes(self) -> None:
         """One input set for each way that a decision went, in the modes that nobody declared."""
         chosen = self._one_for_each_way()[:_MODES] or self.references[:1]
-        for reference in [r for r in chosen if r.first.returned]:
-            for mode in other_modes(self._original.build()):
+        chosen = [reference for reference in chosen if reference.first.returned]
+        for mode in other_modes(self._original.build()) if chosen else ():
+            known = len(self.references)
+            for reference in chosen:
                 if not self._is_over():
                     self._add(reference.sample, mode, of=reference, twin=True)
+            added = self.references[known:]
+            if any(r.sample.mode in OTHER_SIZES and not r.first.returned for r in added):
+                del self.references[known:]  # sizes that go together were torn apart
 
     def call_in_a_row(self) -> None:
         """Where a call changes state: one instance, called on one declared input set after the other."""

@@ -169,6 +169,13 @@ WRONG = (
     ),
     Row(
         "mean_of_kept",
+        "nothing times infinity, where nothing is kept",
+        RESTRUCTURED,
+        "y = (x * keep[:, None]).sum(0) / keep.sum().clamp(min=1)",
+        "value",
+    ),
+    Row(
+        "mean_of_kept",
         "divided by all rows",
         RESTRUCTURED,
         "y = (x * keep[:, None]).sum(0) / keep.shape[0]",
@@ -1309,7 +1316,7 @@ RIGHT = (
         "mean_of_kept",
         "a sum over at least one",
         RESTRUCTURED,
-        "y = (x * keep[:, None]).sum(0) / keep.sum().clamp(min=1)",
+        "y = torch.where(keep[:, None], x, 0.0).sum(0) / keep.sum().clamp(min=1)",
     ),
     Row(
         "experts",
@@ -1467,7 +1474,8 @@ def test_a_right_rewrite_is_kept(row: Row, judge) -> None:  # type: ignore[no-un
     found, offered = judge(row)
     assert offered, [refusal.reason for diagnostic in found for refusal in diagnostic.refused]
     fixes = [diagnostic.fix for diagnostic in found if diagnostic.fix is not None]
-    assert {fix.applicability for fix in fixes} == {Applicability.SAFE}
+    notes = [diagnostic.evidence.notes for diagnostic in found if diagnostic.evidence is not None]
+    assert {fix.applicability for fix in fixes} == {Applicability.SAFE}, notes
 
 
 @pytest.mark.parametrize("row", DOUBTFUL, ids=str)
