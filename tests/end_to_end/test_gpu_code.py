@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from issues_table import check
-from test_realworld import CASES, CLEARED, LONG, installed
+from test_realworld import CASES, CLEARED, installed
 
 from tests.verify.triton_needed import needs_triton
 
@@ -30,6 +30,8 @@ PROGRAMS = [
 ]
 AS_IT_IS = ("pyg_gcnconv", "tf_idefics3_image_features", "tf_xlm")
 """Real modules in which nothing is to be fixed."""
+QUICK = frozenset(("pyg_gcnconv", "pyg_global_mean_pool", "pyg_coalesce", "tf_idefics3_image_features"))
+"""Real modules that are looked at in every run."""
 NO_KERNEL = "Inductor writes no kernel of its own for it"
 KNOWN = {
     "egnn_adj": ("not assembled: ", "zuf0"),
@@ -37,6 +39,12 @@ KNOWN = {
 }
 """Real modules of which less can be said, and the words of the reason: Inductor's code for egnn uses a size that it
 does not define; of equal scores a GPU's sort picks others than the CPU's."""
+
+
+def wait_for_time() -> None:
+    """Skip what takes minutes."""
+    if not os.environ.get("DDELINT_LONG"):
+        pytest.skip("waits for DDELINT_LONG=1: takes minutes")
 
 
 def gpu_of_check(path: Path, *options: str) -> dict[str, Any]:
@@ -78,14 +86,16 @@ def test_fixed_fixtures(path: Path) -> None:
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_programs(path: Path) -> None:
+    if path.parent.name != "puzzles":
+        wait_for_time()
     assert_equal_to_eager(gpu_of_check(path))
 
 
 @pytest.mark.realworld
 @pytest.mark.parametrize("name", sorted(CLEARED))
 def test_real_modules(name: str) -> None:
-    if name in LONG and not os.environ.get("DDELINT_LONG"):
-        pytest.skip("waits for DDELINT_LONG=1: takes minutes")
+    if name not in QUICK:
+        wait_for_time()
     case = CASES / f"{name}.py"
     folder = installed(case)
     first, *others = (str(folder / part) for part in CLEARED[name].split())
@@ -99,6 +109,8 @@ def test_real_modules(name: str) -> None:
 @pytest.mark.realworld
 @pytest.mark.parametrize("name", AS_IT_IS)
 def test_real_modules_that_need_nothing(name: str) -> None:
+    if name not in QUICK:
+        wait_for_time()
     case = CASES / f"{name}.py"
     installed(case)
     assert_equal_to_eager(gpu_of_verify(case, "--entry", f"{case}:model"))

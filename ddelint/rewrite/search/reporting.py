@@ -73,6 +73,13 @@ def unseen(decision: Decision, side: str, state: State) -> str:
     return f"no input made `{test}` {side}" if side else f"no input reached `{test}`"
 
 
+def _difference(mismatch: Mismatch, target: str, notes: Sequence[str]) -> str:
+    """What differs in a target; where it is a difference that was noted already, no more than that."""
+    described = verdict.described(mismatch)
+    known = any(described.partition(", ")[2] in note for note in notes)
+    return f"{target} differs there, too" if known else f"{target}: {described}"
+
+
 def _evidence(
     step: Step, comparison: Comparison | None, compilation: Compilation | None, state: State
 ) -> Evidence | None:
@@ -98,9 +105,10 @@ def _evidence(
             if result.target == "compile":
                 devices.append(result.device)
                 recompiles = max(recompiles or 0, result.recompiles or 0)
-            if result.error or result.mismatches:
-                told = result.error or verdict.described((refuting or result.mismatches)[0])
-                notes.append(f"{result.target}: {told}")
+            if result.error:
+                notes.append(f"{result.target}: {result.error}")
+            elif result.mismatches:
+                notes.append(_difference((refuting or result.mismatches)[0], result.target, notes))
         notes += compilation.notes
         if any(kept.candidate.move == last_resort.GRAPH_BREAK for kept in state.steps):
             whole = outcome.pop("compile", None)
