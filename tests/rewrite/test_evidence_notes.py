@@ -13,10 +13,10 @@ EXPORT = Mismatch("x all zero", False, "export", "exception", "a result", "Runti
 @pytest.mark.parametrize(
     ("notes", "said"),
     [
-        ([], "export: export, x all zero: exception differs (expected a result, got RuntimeError: max())"),
+        ([], "export, x all zero: exception differs (expected a result, got RuntimeError: max())"),
         (
             ["on x all ones: traced path, x all ones: exception differs (expected a result, got RuntimeError: max())"],
-            "export: export, x all zero: exception differs (expected a result, got RuntimeError: max())",
+            "export, x all zero: exception differs (expected a result, got RuntimeError: max())",
         ),
         (
             ["made by us: traced path, x all zero: exception differs (expected a result, got RuntimeError: max())"],

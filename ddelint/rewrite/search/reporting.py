@@ -77,7 +77,9 @@ def _difference(mismatch: Mismatch, target: str, notes: Sequence[str]) -> str:
     """What differs in a target; where it is a difference that was noted already, no more than that."""
     described = verdict.described(mismatch)
     known = any(described.partition(", ")[2] in note for note in notes)
-    return f"{target} differs there, too" if known else f"{target}: {described}"
+    if known:
+        return f"{target} differs there, too"
+    return described if mismatch.where == target else f"{target}: {described}"
 
 
 def _evidence(
