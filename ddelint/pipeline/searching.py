@@ -96,6 +96,7 @@ def search(session: Session, run: Run) -> set[str]:
 def _searched(session: Session, run: Run, ends_at: float) -> set[str]:
     from ddelint.rewrite.search.asking import Asking
     from ddelint.rewrite.search.last_resort import ran_out_of_time
+    from ddelint.rewrite.search.phases import Listener
     from ddelint.rewrite.search.rounds import Search
     from ddelint.trace.diagnose import diagnose
 
@@ -126,9 +127,7 @@ def _searched(session: Session, run: Run, ends_at: float) -> set[str]:
             and not ignored(diagnostic)
             and is_new(diagnostic, run)
         ),
-        progress=run.progress.stage,
-        share=run.progress.share,
-        found=run.progress.finding,
+        hears=Listener(run.progress.stage, run.progress.share, run.progress.finding),
         start=run.history,
         seconds_left=lambda: ends_at - time.monotonic(),
         # what is found late could not be verified any more

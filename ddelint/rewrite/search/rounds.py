@@ -7,28 +7,25 @@ is fixed. It runs in two phases: first with safe fixes alone (what `--fix` write
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 
-from ddelint.diagnostics import Applicability, Claim, Diagnostic, Fix, Question, Refusal, Span
-from ddelint.protocol import TIME_IS_OVER, Comparison, Compilation, TraceResult
-from ddelint.rewrite.candidate import Candidate
+from ddelint.diagnostics import Applicability, Claim, Diagnostic, Fix, Span
+from ddelint.protocol import Comparison, Compilation, TraceResult
 from ddelint.rewrite.search import last_resort, verdict
 from ddelint.rewrite.search.asking import Asking
-from ddelint.rewrite.search.at_once import AtOnce
 from ddelint.rewrite.search.graph_breaks import with_graph_breaks
 from ddelint.rewrite.search.history import History, fix_edits
 from ddelint.rewrite.search.judging import Judging
 from ddelint.rewrite.search.last_resort import with_refused_regions
-from ddelint.rewrite.search.reporting import diagnostics, fix_of, tells
-from ddelint.rewrite.search.steps import Key, State, Step, contents, dropped, flaws, going_on, key_of, without
+from ddelint.rewrite.search.phases import NOBODY, Listener, Phase
+from ddelint.rewrite.search.reporting import diagnostics, fix_of
+from ddelint.rewrite.search.steps import State, Step, contents, dropped, going_on, without
 from ddelint.rewrite.search.trying import Trying
 from ddelint.rewrite.writing.edits import minimal_edits
 from ddelint.rewrite.writing.tidying import tidied
 
-MOST_STEPS = 40
 MOST_RESTARTS = 6
 ENDLESS = 1e9
 """Seconds that no search needs."""
@@ -61,9 +58,7 @@ class Search:
         asking: Asking,
         *,
         wanted: Callable[[Diagnostic], bool] = lambda diagnostic: True,
-        progress: Callable[[str], None] = lambda text: None,
-        share: Callable[[int, int], None] = lambda done, total: None,
-        found: Callable[[Diagnostic, str], None] = lambda diagnostic, outcome: None,
+        hears: Listener = NOBODY,
         start: History | None = None,
         seconds_left: Callable[[], float] = lambda: ENDLESS,
         reserved: Callable[[], float] = lambda: 0.0,
@@ -74,16 +69,11 @@ class Search:
         self.start = start if start is not None else History(asking.originals)
         last = max((change.step for change in self.start.changes), default=0)
         self._trying = Trying(asking, self._judging, last)
-        self._wanted = wanted
-        self._progress = progress
-        self._share = share
-        self._found = found
+        self._hears = hears
         self._left = seconds_left
         self._reserved = reserved
         self._graph_breaks = graph_breaks
-        self._hopeless: Mapping[Key, Diagnostic] = {}
-        """While regions are taken out of the program: the questions that nothing else has cleared."""
-        self._at_once = AtOnce(self._asking, self._judging, self._trying, wanted)
+        self._phase = Phase(asking, self._judging, self._trying, wanted, hears, self._seconds_left)
 
     def run(self) -> Outcome:
         """Search to a fixpoint, in both phases; go on without a fix that the final run refutes."""
@@ -95,7 +85,7 @@ class Search:
             if kept_unsafe is None:
                 safe, everything = self._both_phases(kept, fixing=attempt < MOST_RESTARTS)
             else:
-                safe, everything = kept, self._phase(kept_unsafe, allow_unsafe=True, fixing=False)
+                safe, everything = kept, self._phase.run(kept_unsafe, allow_unsafe=True, fixing=False)
             safe, everything = self._needed(safe, everything)
             comparison = self._judging.compare_whole(everything) if everything.steps else None
             if comparison is not None and comparison.failure is not None and comparison.failure.kind == "timeout":
@@ -143,21 +133,21 @@ class Search:
         first = self._asking.trace(self.start)
         if first.failure is not None:
             return Outcome((), self.start, self.start, None, None, first)
-        state = self._phase(State(self.start), allow_unsafe=False, fixing=False)
+        state = self._phase.run(State(self.start), allow_unsafe=False, fixing=False)
         return self._outcome(first, state, state, None)
 
     def _both_phases(self, kept: State, *, fixing: bool) -> tuple[State, State]:
         """With safe fixes alone, and going on with unsafe ones."""
-        safe = self._phase(kept, allow_unsafe=False, fixing=fixing)
+        safe = self._phase.run(kept, allow_unsafe=False, fixing=fixing)
         if not fixing or not (safe.given_up or safe.tried or last_resort.unsupported(safe.others)):
             return safe, safe
-        return safe, self._outlined(self._phase(going_on(safe), allow_unsafe=True))
+        return safe, self._outlined(self._phase.run(going_on(safe), allow_unsafe=True))
 
     def _needed(self, safe: State, everything: State) -> tuple[State, State]:
         """Without the fixes that nothing needs any more."""
         if everything.steps:
-            self._progress("verifying everything together")
-            self._share(len(everything.steps), len(everything.steps) + 1)
+            self._hears.progress("verifying everything together")
+            self._hears.share(len(everything.steps), len(everything.steps) + 1)
         everything = self._minimise(everything)
         if everything.given_up and self._graph_breaks:
             everything = with_graph_breaks(everything, self._asking, self._trying)
@@ -169,12 +159,12 @@ class Search:
 
     def _outlined(self, state: State) -> State:
         """What is left taken out of the program, where that makes a program that can be exported or compiled."""
-        self._hopeless = state.given_up | last_resort.unsupported(state.others)
-        if not self._hopeless or self._seconds_left() <= 0:
-            self._hopeless = {}
+        self._phase.hopeless = state.given_up | last_resort.unsupported(state.others)
+        if not self._phase.hopeless or self._seconds_left() <= 0:
+            self._phase.hopeless = {}
             return state
-        outlined = self._phase(going_on(state), allow_unsafe=True)
-        self._hopeless = {}
+        outlined = self._phase.run(going_on(state), allow_unsafe=True)
+        self._phase.hopeless = {}
         if len(outlined.steps) > len(state.steps) and self._asking.goes_through(outlined.history):
             return outlined
         return with_refused_regions(state, outlined)
@@ -279,203 +269,12 @@ class Search:
                 found[step.diagnostic.span, step.diagnostic.code] = fix_of(step, moved, is_safe=False)
         return found
 
-    def _phase(self, state: State, *, allow_unsafe: bool, fixing: bool = True) -> State:
-        """Fix what is asked, all together or one after the other, until none is left that can be fixed."""
-        for _ in range(MOST_STEPS):
-            self._report(state)
-            late = self._seconds_left() <= 0
-            if fixing and not allow_unsafe and (proposals := self._at_once.proposals(state, late=late)):
-                self._progress(f"{len(proposals)} questions together")
-                self._report_share(state)
-                self._at_once.fix(state, proposals)
-                continue
-            question = self._next_question(state)
-            if question is None:
-                return state
-            key = key_of(state.history, question)
-            diagnostic = self._asking.diagnosed(state.history, question)
-            self._progress(f"{diagnostic.code} {question.expression}")
-            self._report_share(state)
-            refused = list(self._hopeless[key].refused) if key in self._hopeless else []
-            step_history = (
-                self._fix(state, question, key, diagnostic, allow_unsafe, refused)
-                if fixing and self._wanted(diagnostic.relocated(state.history.home))
-                else None
-            )
-            self._asking.forget()
-            if step_history is None:
-                home = replace(diagnostic.relocated(state.history.home), refused=tuple(refused))
-                if question.kind == "other":
-                    state.tried.add(key)
-                    state.others[key] = home
-                else:
-                    state.given_up[key] = home
-            else:
-                state.others.pop(key, None)
-                state.history, step = step_history
-                state.steps.append(replace(step, diagnostic=replace(step.diagnostic, refused=tuple(refused))))
-        return state
-
-    def _report(self, state: State) -> None:
-        """Say what is known by now: what is asked, and what came of what was."""
-        for question in self._asking.asked(state.history):
-            diagnostic = self._asking.diagnosed(state.history, question).relocated(state.history.home)
-            if question.kind != "other" and self._wanted(diagnostic):
-                self._found(diagnostic, "")
-        for diagnostic in state.given_up.values():
-            self._found(diagnostic, "no fix")
-        for step in state.steps:
-            self._found(step.diagnostic, f"{step.applicability} fix")
-
-    def _report_share(self, state: State) -> None:
-        """How many questions are settled, of those that are known by now; the final verification counts as one."""
-        done = len(state.steps) + len(state.given_up)
-        self._share(done, done + self._open(state) + 1)
-
-    def _open(self, state: State) -> int:
-        """How many questions are neither fixed nor given up, of those that are known by now."""
-        asking = [q for q in self._asking.asked(state.history) if q.kind != "other"]
-        return sum(key_of(state.history, question) not in state.given_up for question in asking)
-
-    def _next_question(self, state: State) -> Question | None:
-        questions = self._asking.asked(state.history)
-        for question in questions:
-            if question.kind == "other":
-                self._note_other(state, question)
-        asking = [q for q in questions if q.kind != "other"]
-        for question in asking:
-            if key_of(state.history, question) not in state.given_up:
-                return question
-        fixable = self._fixable(state, questions)
-        if fixable is not None or asking or self._asking.trace(state.history).failure is not None:
-            return fixable
-        return self._next_compiled_question(state)
-
-    def _fixable(self, state: State, questions: Sequence[Question]) -> Question | None:
-        """The first failure that is not data-dependent and that a move knows an answer to all the same."""
-        for question in questions:
-            if question.kind != "other" or key_of(state.history, question) in state.tried:
-                continue
-            diagnostic = self._asking.diagnosed(state.history, question)
-            known = key_of(state.history, question) in self._hopeless
-            if known or next(iter(self._asking.candidates(state.history, question, diagnostic)), None) is not None:
-                return question
-        return None
-
-    def _next_compiled_question(self, state: State) -> Question | None:
-        """What only the front ends themselves ask, once the fake run asks nothing any more.
-
-        What was rewritten is verified at once as it is to be in the end: a front end that asks does so before anything
-        expensive, and what goes through has been verified. What needs no fix is traced and lowered, but not compiled.
-        """
-        if state.steps:
-            self._expect_the_end(state)
-            state.compilation = self._asking.verify(state.history)
-            return self._first_open(state, state.compilation)
-        compilation = self._asking.compile(state.history)
-        state.compilation = compilation
-        asked = self._first_open(state, compilation)
-        if asked is not None or any(result.error for result in compilation.results):
-            return asked
-        return self._first_open(state, self._asking.lower(state.history))
-
-    def _first_open(self, state: State, compilation: Compilation) -> Question | None:
-        """The first question of a compilation that has not been given up; what is no question is noted."""
-        promised = any(step.candidate.claim is Claim.PROMISE for step in state.steps)
-        for result in compilation.results:
-            # an input that breaks a promise is refused: a guess that is wrong on it, too, does no harm
-            harmless = promised and not any(map(tells, result.mismatches))
-            for question in result.questions:
-                if question.span.filename not in self._asking.originals or (question.kind == "assumed" and harmless):
-                    continue
-                if question.kind in ("other", "assumed", "autocast"):
-                    self._note_other(state, question)
-                    if self._fixable(state, (question,)) is not None:
-                        return question
-                elif key_of(state.history, question) not in state.given_up:
-                    return question
-        return None
-
-    def _note_other(self, state: State, question: Question) -> None:
-        key = key_of(state.history, question)
-        diagnostic = self._asking.diagnosed(state.history, question)
-        state.others.setdefault(key, diagnostic.relocated(state.history.home))
-
-    def _fix(
-        self,
-        state: State,
-        question: Question,
-        key: Key,
-        diagnostic: Diagnostic,
-        allow_unsafe: bool,
-        refused: list[Refusal],
-    ) -> tuple[History, Step] | None:
-        seen: set[tuple[object, ...]] = set()
-        left = self._seconds_left()
-        share_is_over_at = max(0.0, left - left / max(1, self._open(state)))
-        second_best: tuple[History, Step] | None = None
-        for candidate in self._looked_ahead(state, question, key, diagnostic, allow_unsafe, refused):
-            if second_best is not None and (candidate.claim is Claim.PROMISE or candidate.last_resort):
-                return second_best
-            known = allow_unsafe and (key, candidate.move, contents(candidate)) in self._trying.merely_unsafe
-            if not known and self._seconds_left() <= share_is_over_at:
-                refused.append(Refusal(candidate.move, candidate.message, TIME_IS_OVER))
-                if allow_unsafe and self._trying.merely_unsafe:
-                    continue
-                return second_best
-            if candidate.edits in seen:
-                continue
-            seen.add(candidate.edits)
-            reason = self._trying.banned.get((key, candidate.move, contents(candidate)))
-            kept = None
-            if reason is None:
-                kept, reason = self._trying.alone(state, question, key, diagnostic, candidate, allow_unsafe)
-            if kept is not None and not flaws(kept[1]):
-                return kept
-            if kept is not None and (second_best is None or flaws(kept[1]) < flaws(second_best[1])):
-                second_best = kept
-            if reason:
-                refused.append(Refusal(candidate.move, candidate.message, reason))
-        return second_best
-
-    def _looked_ahead(
-        self,
-        state: State,
-        question: Question,
-        key: Key,
-        diagnostic: Diagnostic,
-        allow_unsafe: bool,
-        refused: list[Refusal],
-    ) -> Iterator[Candidate]:
-        """What is offered, in order; while one is tried, the next are traced."""
-        waiting: deque[Candidate] = deque()
-        for candidate in self._offered(state, question, key, diagnostic):
-            self._trying.expect_alone(state, key, candidate, allow_unsafe)
-            waiting.append(candidate)
-            if len(waiting) >= self._asking.width:
-                yield waiting.popleft()
-        yield from waiting
-        # the last come when nothing else is left to do for the program, not for the question
-        if self._hopeless and last_resort.wanted(question, diagnostic):
-            yield from self._asking.last_resort_candidates(state.history, question, diagnostic, refused)
-
-    def _offered(self, state: State, question: Question, key: Key, diagnostic: Diagnostic) -> Iterator[Candidate]:
-        """The candidates of the rule's moves, then of all others; then promises."""
-        promises = []
-        for source in (self._asking.candidates, self._asking.further_candidates) if key not in self._hopeless else ():
-            for candidate in source(state.history, question, diagnostic):
-                if candidate.claim is Claim.PROMISE:
-                    promises.append(candidate)
-                else:
-                    yield candidate
-        yield from promises
-
     def _minimise(self, state: State) -> State:
         """Take back each fix alone; what nobody misses goes."""
         if len(state.steps) < 2 or state.given_up or self._seconds_left() <= 0:
             return state
         steps = list(state.steps)
-        self._expect_without_each(state, steps)
+        self._phase.expect_without_each(state, steps)
         for number, step in enumerate(steps, 1):
             history = state.history.without(step.number)
             if history is None:
@@ -484,20 +283,8 @@ class Search:
                 continue
             compilation = self._asking.compile(history)
             if compilation.failure is None and all(r.ok for r in compilation.results):
-                self._progress(f"not needed: {step.candidate.message}")
+                self._hears.progress(f"not needed: {step.candidate.message}")
                 state = dropped(state, step)
                 self._asking.forget()
-                self._expect_without_each(state, steps[number:])
+                self._phase.expect_without_each(state, steps[number:])
         return state
-
-    def _expect_the_end(self, state: State) -> None:
-        """That the program holds: it is verified, each of its fixes is needed, and all samples agree."""
-        self._asking.expect_verified(state.history)
-        self._judging.expect_whole(state)
-        self._expect_without_each(state, state.steps if len(state.steps) > 1 else ())
-
-    def _expect_without_each(self, state: State, steps: Sequence[Step]) -> None:
-        for step in steps:
-            history = state.history.without(step.number)
-            if history is not None:
-                self._asking.expect_trace(history, first=True)

@@ -1,0 +1,263 @@
+"""One phase of the search: what a state asks is fixed, all together or one after the other, as far as that goes."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ddelint.diagnostics import Claim, Diagnostic, Question, Refusal
+from ddelint.protocol import TIME_IS_OVER, Compilation
+from ddelint.rewrite.candidate import Candidate
+from ddelint.rewrite.search import last_resort
+from ddelint.rewrite.search.asking import Asking
+from ddelint.rewrite.search.at_once import AtOnce
+from ddelint.rewrite.search.history import History
+from ddelint.rewrite.search.judging import Judging
+from ddelint.rewrite.search.reporting import tells
+from ddelint.rewrite.search.steps import Key, State, Step, contents, flaws, key_of
+from ddelint.rewrite.search.trying import Trying
+
+MOST_STEPS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """Who hears how the search goes."""
+
+    progress: Callable[[str], None] = lambda text: None
+    """What is being done."""
+    share: Callable[[int, int], None] = lambda done, total: None
+    """How much of it is done."""
+    found: Callable[[Diagnostic, str], None] = lambda diagnostic, outcome: None
+    """A finding, and what has come of it by now."""
+
+
+NOBODY = Listener()
+
+
+class Phase:
+    """What the phases of one search share: whom they ask, what they have learned, how long they may take."""
+
+    def __init__(
+        self,
+        asking: Asking,
+        judging: Judging,
+        trying: Trying,
+        wanted: Callable[[Diagnostic], bool],
+        hears: Listener,
+        seconds_left: Callable[[], float],
+    ) -> None:
+        self._asking = asking
+        self._judging = judging
+        self._trying = trying
+        self._wanted = wanted
+        self._hears = hears
+        self._seconds_left = seconds_left
+        self._at_once = AtOnce(asking, judging, trying, wanted)
+        self.hopeless: Mapping[Key, Diagnostic] = {}
+        """While regions are taken out of the program: the questions that nothing else has cleared."""
+
+    def run(self, state: State, *, allow_unsafe: bool, fixing: bool = True) -> State:
+        """Fix what is asked, all together or one after the other, until none is left that can be fixed."""
+        for _ in range(MOST_STEPS):
+            self._report(state)
+            late = self._seconds_left() <= 0
+            if fixing and not allow_unsafe and (proposals := self._at_once.proposals(state, late=late)):
+                self._hears.progress(f"{len(proposals)} questions together")
+                self._report_share(state)
+                self._at_once.fix(state, proposals)
+                continue
+            question = self._next_question(state)
+            if question is None:
+                return state
+            key = key_of(state.history, question)
+            diagnostic = self._asking.diagnosed(state.history, question)
+            self._hears.progress(f"{diagnostic.code} {question.expression}")
+            self._report_share(state)
+            refused = list(self.hopeless[key].refused) if key in self.hopeless else []
+            step_history = (
+                self._fix(state, question, key, diagnostic, allow_unsafe, refused)
+                if fixing and self._wanted(diagnostic.relocated(state.history.home))
+                else None
+            )
+            self._asking.forget()
+            if step_history is None:
+                home = replace(diagnostic.relocated(state.history.home), refused=tuple(refused))
+                if question.kind == "other":
+                    state.tried.add(key)
+                    state.others[key] = home
+                else:
+                    state.given_up[key] = home
+            else:
+                state.others.pop(key, None)
+                state.history, step = step_history
+                state.steps.append(replace(step, diagnostic=replace(step.diagnostic, refused=tuple(refused))))
+        return state
+
+    def _report(self, state: State) -> None:
+        """Say what is known by now: what is asked, and what came of what was."""
+        for question in self._asking.asked(state.history):
+            diagnostic = self._asking.diagnosed(state.history, question).relocated(state.history.home)
+            if question.kind != "other" and self._wanted(diagnostic):
+                self._hears.found(diagnostic, "")
+        for diagnostic in state.given_up.values():
+            self._hears.found(diagnostic, "no fix")
+        for step in state.steps:
+            self._hears.found(step.diagnostic, f"{step.applicability} fix")
+
+    def _report_share(self, state: State) -> None:
+        """How many questions are settled, of those that are known by now; the final verification counts as one."""
+        done = len(state.steps) + len(state.given_up)
+        self._hears.share(done, done + self._open(state) + 1)
+
+    def _open(self, state: State) -> int:
+        """How many questions are neither fixed nor given up, of those that are known by now."""
+        asking = [q for q in self._asking.asked(state.history) if q.kind != "other"]
+        return sum(key_of(state.history, question) not in state.given_up for question in asking)
+
+    def _next_question(self, state: State) -> Question | None:
+        questions = self._asking.asked(state.history)
+        for question in questions:
+            if question.kind == "other":
+                self._note_other(state, question)
+        asking = [q for q in questions if q.kind != "other"]
+        for question in asking:
+            if key_of(state.history, question) not in state.given_up:
+                return question
+        fixable = self._fixable(state, questions)
+        if fixable is not None or asking or self._asking.trace(state.history).failure is not None:
+            return fixable
+        return self._next_compiled_question(state)
+
+    def _fixable(self, state: State, questions: Sequence[Question]) -> Question | None:
+        """The first failure that is not data-dependent and that a move knows an answer to all the same."""
+        for question in questions:
+            if question.kind != "other" or key_of(state.history, question) in state.tried:
+                continue
+            diagnostic = self._asking.diagnosed(state.history, question)
+            known = key_of(state.history, question) in self.hopeless
+            if known or next(iter(self._asking.candidates(state.history, question, diagnostic)), None) is not None:
+                return question
+        return None
+
+    def _next_compiled_question(self, state: State) -> Question | None:
+        """What only the front ends themselves ask, once the fake run asks nothing any more.
+
+        What was rewritten is verified at once as it is to be in the end: a front end that asks does so before anything
+        expensive, and what goes through has been verified. What needs no fix is traced and lowered, but not compiled.
+        """
+        if state.steps:
+            self._expect_the_end(state)
+            state.compilation = self._asking.verify(state.history)
+            return self._first_open(state, state.compilation)
+        compilation = self._asking.compile(state.history)
+        state.compilation = compilation
+        asked = self._first_open(state, compilation)
+        if asked is not None or any(result.error for result in compilation.results):
+            return asked
+        return self._first_open(state, self._asking.lower(state.history))
+
+    def _first_open(self, state: State, compilation: Compilation) -> Question | None:
+        """The first question of a compilation that has not been given up; what is no question is noted."""
+        promised = any(step.candidate.claim is Claim.PROMISE for step in state.steps)
+        for result in compilation.results:
+            # an input that breaks a promise is refused: a guess that is wrong on it, too, does no harm
+            harmless = promised and not any(map(tells, result.mismatches))
+            for question in result.questions:
+                if question.span.filename not in self._asking.originals or (question.kind == "assumed" and harmless):
+                    continue
+                if question.kind in ("other", "assumed", "autocast"):
+                    self._note_other(state, question)
+                    if self._fixable(state, (question,)) is not None:
+                        return question
+                elif key_of(state.history, question) not in state.given_up:
+                    return question
+        return None
+
+    def _note_other(self, state: State, question: Question) -> None:
+        key = key_of(state.history, question)
+        diagnostic = self._asking.diagnosed(state.history, question)
+        state.others.setdefault(key, diagnostic.relocated(state.history.home))
+
+    def _fix(
+        self,
+        state: State,
+        question: Question,
+        key: Key,
+        diagnostic: Diagnostic,
+        allow_unsafe: bool,
+        refused: list[Refusal],
+    ) -> tuple[History, Step] | None:
+        seen: set[tuple[object, ...]] = set()
+        left = self._seconds_left()
+        share_is_over_at = max(0.0, left - left / max(1, self._open(state)))
+        second_best: tuple[History, Step] | None = None
+        for candidate in self._looked_ahead(state, question, key, diagnostic, allow_unsafe, refused):
+            if second_best is not None and (candidate.claim is Claim.PROMISE or candidate.last_resort):
+                return second_best
+            known = allow_unsafe and (key, candidate.move, contents(candidate)) in self._trying.merely_unsafe
+            if not known and self._seconds_left() <= share_is_over_at:
+                refused.append(Refusal(candidate.move, candidate.message, TIME_IS_OVER))
+                if allow_unsafe and self._trying.merely_unsafe:
+                    continue
+                return second_best
+            if candidate.edits in seen:
+                continue
+            seen.add(candidate.edits)
+            reason = self._trying.banned.get((key, candidate.move, contents(candidate)))
+            kept = None
+            if reason is None:
+                kept, reason = self._trying.alone(state, question, key, diagnostic, candidate, allow_unsafe)
+            if kept is not None and not flaws(kept[1]):
+                return kept
+            if kept is not None and (second_best is None or flaws(kept[1]) < flaws(second_best[1])):
+                second_best = kept
+            if reason:
+                refused.append(Refusal(candidate.move, candidate.message, reason))
+        return second_best
+
+    def _looked_ahead(
+        self,
+        state: State,
+        question: Question,
+        key: Key,
+        diagnostic: Diagnostic,
+        allow_unsafe: bool,
+        refused: list[Refusal],
+    ) -> Iterator[Candidate]:
+        """What is offered, in order; while one is tried, the next are traced."""
+        waiting: deque[Candidate] = deque()
+        for candidate in self._offered(state, question, key, diagnostic):
+            self._trying.expect_alone(state, key, candidate, allow_unsafe)
+            waiting.append(candidate)
+            if len(waiting) >= self._asking.width:
+                yield waiting.popleft()
+        yield from waiting
+        # the last come when nothing else is left to do for the program, not for the question
+        if self.hopeless and last_resort.wanted(question, diagnostic):
+            yield from self._asking.last_resort_candidates(state.history, question, diagnostic, refused)
+
+    def _offered(self, state: State, question: Question, key: Key, diagnostic: Diagnostic) -> Iterator[Candidate]:
+        """The candidates of the rule's moves, then of all others; then promises."""
+        promises = []
+        for source in (self._asking.candidates, self._asking.further_candidates) if key not in self.hopeless else ():
+            for candidate in source(state.history, question, diagnostic):
+                if candidate.claim is Claim.PROMISE:
+                    promises.append(candidate)
+                else:
+                    yield candidate
+        yield from promises
+
+    def _expect_the_end(self, state: State) -> None:
+        """That the program holds: it is verified, each of its fixes is needed, and all samples agree."""
+        self._asking.expect_verified(state.history)
+        self._judging.expect_whole(state)
+        self.expect_without_each(state, state.steps if len(state.steps) > 1 else ())
+
+    def expect_without_each(self, state: State, steps: Sequence[Step]) -> None:
+        """That it will be asked of each of the steps whether it is needed."""
+        for step in steps:
+            history = state.history.without(step.number)
+            if history is not None:
+                self._asking.expect_trace(history, first=True)
