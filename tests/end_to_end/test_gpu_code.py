@@ -30,7 +30,7 @@ PROGRAMS = [
 ]
 AS_IT_IS = ("pyg_gcnconv", "tf_idefics3_image_features", "tf_xlm")
 """Real modules in which nothing is to be fixed."""
-QUICK = frozenset(("pyg_gcnconv", "pyg_global_mean_pool", "pyg_coalesce", "tf_idefics3_image_features"))
+QUICK = frozenset(("pyg_gcnconv", "pyg_global_mean_pool", "pyg_coalesce"))
 """Real modules that are looked at in every run."""
 NO_KERNEL = "Inductor writes no kernel of its own for it"
 KNOWN = {
