@@ -272,9 +272,9 @@ def _said(work: Callable[[], Result]) -> Result:
     """What `work` gives; the command line's complaint as an exception."""
     import click
 
-    from ddelint.commands.mistakes import told
+    from ddelint.commands.mistakes import reported
 
     try:
         return work()
     except click.ClickException as error:
-        raise UsageError(told(error)) from None
+        raise UsageError(reported(error)) from None

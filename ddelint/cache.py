@@ -35,7 +35,7 @@ RACY = 2 * 10**9
 TAG = "CACHEDIR.TAG"
 IGNORE = ".gitignore"
 CONTENTS = {TAG: b"Signature: 8a477f597d28d172789f06886806bc55\n# made by ddelint\n", IGNORE: b"*\n"}
-"""What tells git and backup tools what the folder is, by file."""
+"""What git and backup tools are to know of the folder, by file."""
 
 Stamp = tuple[int, int, int]
 """Size, time of the last change in nanoseconds, inode."""
@@ -256,7 +256,7 @@ def _is_temporary(name: str, of: Container[str]) -> bool:
 
 
 def _mark(root: OwnFolder) -> None:
-    """Tell git and backup tools what the folder is. Raises OSError where somebody else has made it."""
+    """Report git and backup tools what the folder is. Raises OSError where somebody else has made it."""
     names = root.names()
     if TAG not in names and all(_is_temporary(name, CONTENTS) for name in names):  # nothing checked in is empty
         root.write(TAG, CONTENTS[TAG])

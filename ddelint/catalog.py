@@ -82,7 +82,7 @@ class Rule:
     link: str = ""
     """The page of a rule that is not ours."""
     advice_on_request: bool = False
-    """Whether warnings that rest on the text alone are told only where somebody names the rule: most cost nothing."""
+    """Whether warnings that rest on the text alone wait until somebody names the rule: most cost nothing."""
 
     @property
     def refutable(self) -> bool:

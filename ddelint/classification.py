@@ -43,7 +43,7 @@ def rule_for(
     """The code of the rule that `site` falls under.
 
     `value_kind` is one of VALUE_KINDS: what the undecidable expression is about. `question` and `operator` are as in
-    diagnostics.Question; `symbols` (optional) let a count of a mask be told from other numbers; `inputs` is how many
+    diagnostics.Question; `symbols` (optional) set a count of a mask apart from other numbers; `inputs` is how many
     input sizes a guard is about. Raises ValueError for
     an unknown value kind.
     """

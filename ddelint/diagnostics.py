@@ -106,7 +106,7 @@ class GpuEvidence:
     """A bound, not a time: what one forward call takes at least, each kernel as long as its memory traffic or its
     operations take at the full rate, whichever is longer."""
     cuda_graphs: str = ""
-    """`safe`, or `not safe: …`, as far as the code tells."""
+    """`safe`, or `not safe: …`, as far as the code says."""
     notes: tuple[str, ...] = ()
 
 
@@ -190,7 +190,7 @@ class Diagnostic:
     read. The empty text stands for what is asked about itself."""
 
     def relocated(self, move: Callable[[Span], Span]) -> Diagnostic:
-        """The same finding with each of its spans passed through `move`: told of another version of its files."""
+        """The same finding with each of its spans passed through `move`, for another version of its files."""
         fix = self.fix
         if fix is not None:
             fix = replace(fix, edits=tuple(replace(edit, span=move(edit.span)) for edit in fix.edits))

@@ -41,7 +41,7 @@ def python_files(paths: Sequence[str], options: CheckOptions) -> Discovered:
     found: dict[Path, None] = {}
     warnings: list[str] = []
     errors: list[str] = []
-    told: list[str] = []
+    reported: list[str] = []
     for text in paths:
         path = Path(os.path.abspath(text))
         if not os.path.exists(path):
@@ -49,12 +49,12 @@ def python_files(paths: Sequence[str], options: CheckOptions) -> Discovered:
         if path.is_dir():
             before = len(found), len(errors)
             own = options.within(str(path))
-            found.update(dict.fromkeys(_walk(path, _Exclusions.above(path, own, told), own, errors)))
+            found.update(dict.fromkeys(_walk(path, _Exclusions.above(path, own, reported), own, errors)))
             if (len(found), len(errors)) == before:
                 warnings.append(f"no Python files found under {text}")
-        elif not is_left_out(path, options, told):
+        elif not is_left_out(path, options, reported):
             found[path] = None
-    return Discovered(tuple(found), tuple(dict.fromkeys((*warnings, *told))), tuple(errors))
+    return Discovered(tuple(found), tuple(dict.fromkeys((*warnings, *reported))), tuple(errors))
 
 
 def is_left_out(path: Path, options: CheckOptions, warnings: list[str]) -> bool:
@@ -119,7 +119,7 @@ class _Exclusions:
     within: Path | None
     """The repository."""
     warnings: list[str]
-    """What is told of patterns and files that cannot be obeyed."""
+    """What is to be said of patterns and files that cannot be obeyed."""
 
     @classmethod
     def above(cls, path: Path, options: CheckOptions, warnings: list[str]) -> _Exclusions:
@@ -191,7 +191,7 @@ def _ignore_file(base: Path, path: Path, within: Path | None, warnings: list[str
         if within is not None and os.path.islink(path) and leads_out(path, within):
             raise OSError(f"it is a link that leads out of {within}")
         text = read_regular(path).decode(errors="replace")
-    except (FileNotFoundError, NotADirectoryError, PermissionError):  # of a closed folder the walk tells
+    except (FileNotFoundError, NotADirectoryError, PermissionError):  # a closed folder is the walk's to report
         return []
     except OSError as error:
         warnings.append(f"{path} is not obeyed: {error.strerror or error}")

@@ -42,7 +42,7 @@ def fingerprints(findings: Sequence[Diagnostic], lines_of: LinesOf, base: str | 
 
 
 def relative(filename: str, base: str | Path) -> str:
-    """The file's name below `base` with forward slashes; one that cannot be told so stays as it is."""
+    """The file's name below `base` with forward slashes; one that lies elsewhere stays as it is."""
     if not os.path.isabs(filename):
         return filename.replace(os.sep, "/")
     try:

@@ -14,7 +14,7 @@ def merge(static: Iterable[Diagnostic], traced: Sequence[Diagnostic]) -> list[Di
     """The findings of both passes, those about one place joined, in the order of file and place.
 
     The tracer's word counts (it ran the program); the static pass adds its breadcrumbs and, where the tracer's
-    span is less exact, its span. A question that several entries meet is told once, with the fix if one of them has it.
+    span is less exact, its span. A question of several entries is reported once, with the fix if one of them has it.
     """
     merged = _distinct(traced)
     alone: list[Diagnostic] = []

@@ -126,7 +126,7 @@ class Operators:
     size_tests: re.Pattern[str]
     """Matches a size that is compared."""
     of_others: Names
-    """Functions outside of torch that rule files of others tell of, by full name."""
+    """Functions outside of torch that rule files of others report, by full name."""
     framework_tokens: tuple[bytes, ...]
     region_tokens: tuple[bytes, ...]
     always_tokens: tuple[bytes, ...]
@@ -241,7 +241,7 @@ def _with_facts(table: dict[str, Any], facts: Mapping[str, Any], path: Path) -> 
             else:
                 raise CatalogError(f"{path}: [{key}] has no list `{name}` to add to")
         merged[key] = own
-    # an operator of which only an argument is told returns some tensor, and what counts its outputs is that argument
+    # an operator of which only an argument is known returns some tensor, and what counts its outputs is that argument
     asked = {name.rsplit(".", 1)[-1] for key in ("static_positions", "needs_argument") for name in facts.get(key, ())}
     untold = sorted(asked - {name for names in merged["returns"].values() for name in names})
     merged["returns"] = {**merged["returns"], "tensor": [*merged["returns"]["tensor"], *untold]}

@@ -74,7 +74,7 @@ class SessionOptions:
     graph_breaks: bool = False
     """Whether torch.compile may break the graph (else it is asked for one whole graph)."""
     cpp: bool = False
-    """Questions tell of the C++ functions behind them."""
+    """Questions report the C++ functions behind them."""
     samples: int = 64
     seed: int = 0
     device: str = "auto"

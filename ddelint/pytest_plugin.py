@@ -30,7 +30,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """The marker of the items; a configuration that cannot be read is told once, before anything is collected."""
+    """The marker of the items; a configuration that cannot be read is reported once, before anything is collected."""
     config.addinivalue_line("markers", f"{MARKER}: a file that ddelint's static pass looks at (pytest --ddelint)")
     if config.getoption("--ddelint"):
         from ddelint.errors import DdelintError
@@ -60,7 +60,7 @@ class CheckedFile(pytest.File):
         try:
             wanted = bool(python_files([str(self.path)], _options(self.path.parent)).files)
         except DdelintError:
-            wanted = True  # the item tells what is wrong
+            wanted = True  # the item says what is wrong
         if wanted:
             yield CheckedItem.from_parent(self, name="ddelint")
 

@@ -1,7 +1,7 @@
 """Putting a new text in the place of a file: whole or not at all, with all that belongs to the file but its content.
 
 The new text is written beside the file and takes its name. Where something of the file would be lost that way (another
-name, its owner, its attributes), or it is no more what was read, it is left alone, and the reason is told.
+name, its owner, its attributes), or it is no more what was read, it is left alone, and the reason is reported.
 
 A process that is killed in between leaves the text beside the file. Its name says whose it is, and a lock that it is
 in use: the next call that writes removes what nobody holds.

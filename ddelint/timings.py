@@ -48,12 +48,12 @@ class Timings:
     def lines(self) -> list[str]:
         """The table: the step, how often, seconds waited, their share of the time since this began, CPU seconds."""
         whole = time.perf_counter() - self._started
-        told = sum(map(sum, self._spent.values()))
+        reported = sum(map(sum, self._spent.values()))
         rows = [
             (name, max(len(spent), len(self._cpu.get(name, ()))), sum(spent), sum(self._cpu.get(name, ())))
             for name, spent in self._spent.items()
         ]
-        rows.append(("reading, rewriting and everything else", 1, max(whole - told, 0.0), 0.0))
+        rows.append(("reading, rewriting and everything else", 1, max(whole - reported, 0.0), 0.0))
         head = f"{'time':{_WIDTH}} {'calls':>5} {'waited':>8} {'share':>6} {'CPU':>7}"
         return [
             head,

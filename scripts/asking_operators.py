@@ -53,8 +53,8 @@ class Trial:
 
     def __str__(self) -> str:
         settings = {k: v for k, v in self.sample.kwargs.items() if not isinstance(v, (torch.Tensor, torch.dtype))}
-        told = [str(arg) for arg in self.sample.args if not isinstance(arg, torch.Tensor)]
-        return ", ".join([*map(str, self.shapes), *told, *(f"{name}={value}" for name, value in settings.items())])
+        reported = [str(arg) for arg in self.sample.args if not isinstance(arg, torch.Tensor)]
+        return ", ".join([*map(str, self.shapes), *reported, *(f"{name}={value}" for name, value in settings.items())])
 
 
 def trials(words: list[str]) -> Iterator[Trial]:

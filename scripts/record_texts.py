@@ -37,7 +37,7 @@ LOGS = {
     "log-plus-dynamic-draft": ("+dynamic", ["run.py", "-", "draft", "validated"]),
     "log-recompiles": ("recompiles", ["again.py"]),
 }  # fmt: skip
-"""What TORCH_LOGS tells of a script: its value, and the script with its arguments."""
+"""What TORCH_LOGS asks of a script: its value, and the script with its arguments."""
 TRACES = {
     "dtrace-export": ("TORCH_DTRACE", ["run.py", "-", "export", "gate", "half"]),
     "trace-compile": ("TORCH_TRACE", ["run.py", "-", "compile", "gate"]),
@@ -49,7 +49,7 @@ BULKY = {
     "chromium_event", "create_symbol", "describe_source", "describe_storage", "describe_tensor", "dynamo_start",
     "export", "exported_program", "expression_created",
 }  # fmt: skip
-"""Records that tell nothing of questions, and are most of a structured log."""
+"""Records that say nothing of questions, and are most of a structured log."""
 LONGEST = 400
 """Characters of a field of compilation_metrics that is kept (one of them is all of Dynamo's configuration)."""
 FRAMES = 2

@@ -29,9 +29,9 @@ def test_rules(folder: str, accept: bool, config_file: str | None, isolated: boo
         return COULD_NOT_WORK
     lines = [*outcome.problems, *(f"note: {note}" for note in outcome.notes)]
     lines += [f"written: {name}" for name in outcome.accepted]
-    told = f"{_count(len(outcome.rules), 'rule')}, {_count(outcome.files, 'file')}: "
-    told += f"{_count(len(outcome.problems), 'problem')}" if outcome.problems else "all as expected"
-    emit("\n".join([*lines, told]) + "\n", None)
+    reported = f"{_count(len(outcome.rules), 'rule')}, {_count(outcome.files, 'file')}: "
+    reported += f"{_count(len(outcome.problems), 'problem')}" if outcome.problems else "all as expected"
+    emit("\n".join([*lines, reported]) + "\n", None)
     return FOUND_SOMETHING if outcome.problems else FOUND_NOTHING
 
 

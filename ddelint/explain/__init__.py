@@ -1,4 +1,4 @@
-"""Somebody else's error text or log, told as diagnostics. Runs in the parent: no torch, and nothing is executed.
+"""Somebody else's error text or log, reported as diagnostics. Runs in the parent: no torch, and nothing is executed.
 
 Called, `ddelint.explain(error)` is `ddelint.api.explain`.
 """

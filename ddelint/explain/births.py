@@ -1,4 +1,4 @@
-"""Where symbols were made, and what is known of them, as logs, reports and printed graphs tell it."""
+"""Where symbols were made, and what is known of them, as logs, reports and printed graphs say it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Facts:
 
 
 def births(lines: Sequence[Line], stacks: Sequence[Stack], paths: Sequence[str]) -> list[Birth]:
-    """Every birth that a text tells of, in its order."""
+    """Every birth that a text reports, in its order."""
     found: list[Birth] = []
     for line in lines:
         if "create_unbacked" in line.text and (match := _CREATED.search(line.text)) is not None:
@@ -79,7 +79,7 @@ class Known:
         self._known: dict[str, Birth] = {}
 
     def at(self, row: int) -> dict[str, Birth]:
-        """Symbol → birth, as told up to `row`. Rows must not decrease from call to call."""
+        """Symbol → birth, as reported up to `row`. Rows must not decrease from call to call."""
         while self._waiting and self._waiting[0].row <= row:
             self._learn(self._waiting.popleft())
         return dict(self._known)

@@ -1,4 +1,4 @@
-"""An occurrence, told as a diagnostic: at its place in the source, or else in the text that tells of it."""
+"""An occurrence, reported as a diagnostic: at its place in the source, or else in the text that reports it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _READS = frozenset(("item", "list_of_items"))
 
 @dataclass
 class Diagnosing:
-    """Turns occurrences into diagnostics. `name` and `lines` are of the text that tells of them."""
+    """Turns occurrences into diagnostics. `name` and `lines` are of the text that reports them."""
 
     name: str
     text: str
@@ -177,7 +177,7 @@ class Diagnosing:
         symbols: tuple[Symbol, ...],
         frames: tuple[Frame, ...],
     ) -> Diagnostic:
-        expression = _told(occurrence) or (" ".join(source.segment(span).split()) if source is not None else "")
+        expression = _reported(occurrence) or (" ".join(source.segment(span).split()) if source is not None else "")
         expression = expression or f"{os.path.basename(normal(span.filename))}:{span.row}"
         return Diagnostic(
             code=code,
@@ -320,7 +320,7 @@ def _site(spot: Spot, span: Span) -> Site | None:
     return site_of(spot.source, node) if node is not None else None
 
 
-def _told(occurrence: Occurrence) -> str:
+def _reported(occurrence: Occurrence) -> str:
     """The subject of a text that names one: an operator, a size, a pair of sizes."""
     groups: Mapping[str, str] = occurrence.groups
     if occurrence.operator:

@@ -1,4 +1,4 @@
-"""One error after the other, as a text tells of them: what was asked, by which code, and who made the symbols."""
+"""One error after the other, as a text reports them: what was asked, by which code, and who made the symbols."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Occurrence:
     sizes: frozenset[str] = frozenset()
     births: Mapping[str, Birth] = field(default_factory=dict)
     stack: int = 0
-    """Row of the traceback above it, by which the errors of a chain are told apart; 0 for none."""
+    """Row of the traceback above it, by which the errors of a chain are distinguished; 0 for none."""
     times: int = 1
 
     @property
@@ -77,7 +77,7 @@ def find(lines: Sequence[Line], paths: Sequence[str]) -> list[Occurrence]:
 
 
 def distinct(occurrences: Sequence[Occurrence]) -> list[Occurrence]:
-    """Without what is told twice: by a chained traceback, a log and the error it ends in, or once for each rank."""
+    """Without what is reported twice: by a chained traceback, a log and the error it ends in, or once for each rank."""
     kept: dict[tuple[object, ...], Occurrence] = {}
     for occurrence in sorted(occurrences, key=lambda o: (o.frame is None, not o.traced, not o.frames, o.vague, o.row)):
         frame = occurrence.frame
@@ -111,7 +111,7 @@ def _rules_of(number: str) -> list[str]:
 
 
 def front_end(frames: Sequence[RawFrame]) -> str:
-    """Which front end a stack belongs to; empty where nothing tells."""
+    """Which front end a stack belongs to; empty where nothing says."""
     for end in texts().front_ends:
         if any(end.file in normal(f.filename) and end.function in ("", f.function) for f in frames):
             return end.name
@@ -172,7 +172,7 @@ def _occurrence(match: Match, before: int, following: int, reading: Reading, kno
         kind, code = ("", codes[0]) if len(codes) == 1 else ("truth", "")
     end = reading.end_of_message(match, following)
     message = reading.between(match.row, end)
-    told = births.facts(message)
+    reported = births.facts(message)
     raw = match.groups.get("raw", "")
     preceding = reading.preceding(match, before, message[0].header)
     frames, who, traced = _chosen(match, message, preceding, before, end, reading)
@@ -194,8 +194,8 @@ def _occurrence(match: Match, before: int, following: int, reading: Reading, kno
         frames=frames,
         blamed=who,
         traced=traced,
-        names=told.names,
-        sizes=told.sizes,
+        names=reported.names,
+        sizes=reported.sizes,
         stack=preceding.first if preceding is not None else 0,
         births=known.at(end - 1),
     )
@@ -204,15 +204,15 @@ def _occurrence(match: Match, before: int, following: int, reading: Reading, kno
 def _chosen(
     match: Match, message: Sequence[Line], preceding: Stack | None, before: int, end: int, reading: Reading
 ) -> tuple[tuple[RawFrame, ...], int | None, bool]:
-    """The frames that tell most: those of the user's code in the message, the traceback, what it was caused by."""
+    """The frames that say most: those of the user's code in the message, the traceback, what it was caused by."""
     paths = reading.paths
     inside = reading.stacks_between(match.row, end)
     fallback: tuple[tuple[RawFrame, ...], int | None, bool] = ((), None, True)
     above = None if preceding is None else blamed(preceding.frames, paths, preceding.role == "user")
     for stack in reversed([stack for stack in inside if stack.role == "user"]):
         if (who := blamed(stack.frames, paths, traced=True)) is not None:
-            told = stack.frames[who[0]]
-            if preceding is not None and above is not None and above[1] and _passes(preceding.frames, told):
+            reported = stack.frames[who[0]]
+            if preceding is not None and above is not None and above[1] and _passes(preceding.frames, reported):
                 return tuple(preceding.frames), *above  # the same way, with all of its frames
             return tuple(stack.frames), who[0], True
     if preceding is not None and above is not None:

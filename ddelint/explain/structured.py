@@ -59,7 +59,7 @@ def log_files(folder: Path) -> list[Path]:
 
 
 def find(text: str, paths: Sequence[str]) -> list[Occurrence]:
-    """Every error that a structured log tells of."""
+    """Every error that a structured log reports."""
     log = _Log(tuple(paths))
     for row, record, payload in _records(text):
         _read(log, row, record, payload)

@@ -56,7 +56,7 @@ class SectionText:
 
 @dataclass(frozen=True, slots=True)
 class Ownership:
-    """How to tell the framework's files from others, all with `/` between folders."""
+    """How the framework's files are recognized, all with `/` between folders."""
 
     framework: frozenset[str]
     torch_parts: tuple[str, ...]
@@ -67,7 +67,7 @@ class Ownership:
 
 @dataclass(frozen=True, slots=True)
 class FrontEnd:
-    """A frame that tells which front end was at work."""
+    """A frame that says which front end was at work."""
 
     name: str
     file: str

@@ -77,7 +77,7 @@ def probable_program(readable: Sequence[SourceFile], findings: Sequence[Diagnost
 
 
 def _body(source: SourceFile) -> list[ast.stmt]:
-    """The file's statements; none where it does not parse, which is told as a finding or not at all."""
+    """The file's statements; none where it does not parse, which is reported as a finding or not at all."""
     try:
         return source.tree.body
     except SourceError:

@@ -1,4 +1,4 @@
-"""What a baseline knows is left out of a report; what it knows and nothing matches any more is told."""
+"""What a baseline knows is left out of a report; what it knows and nothing matches any more is reported."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def without_known(findings: Sequence[Diagnostic], run: Run) -> list[Diagnostic]:
 
 
 def new_after_writing(findings: Sequence[Diagnostic], rewritten: Mapping[str, str], run: Run) -> list[Diagnostic]:
-    """Likewise for findings in files that this call has rewritten; nothing is told again."""
+    """Likewise for findings in files that this call has rewritten; nothing is reported again."""
     filename = run.options.baseline
     if filename is None or run.options.write_baseline is not None or not findings:
         return list(findings)

@@ -56,7 +56,7 @@ def run_check(paths: Sequence[str], options: CheckOptions, progress: Progress) -
                 progress.finding(found_static)
             trace_entries(worker, specs, paths, run)
             note_timings(worker, run)
-    told = report(run, files=len(found))
-    if specs or options.mode is Mode.STATIC or options.stdin is not None or not told.remaining:
-        return told
-    return replace(told, hints=tuple(advice.read_only(paths, readable, told.remaining)))
+    reported = report(run, files=len(found))
+    if specs or options.mode is Mode.STATIC or options.stdin is not None or not reported.remaining:
+        return reported
+    return replace(reported, hints=tuple(advice.read_only(paths, readable, reported.remaining)))

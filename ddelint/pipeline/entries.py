@@ -1,4 +1,4 @@
-"""Which entries a call is about, and what their sessions are told."""
+"""Which entries a call is about, and what their sessions are reported."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def split_name(text: str | None) -> tuple[str | None, str | None]:
 
 
 def others(spec: EntrySpec, names: Sequence[str]) -> list[EntrySpec]:
-    """A file that offers several entries is opened at its first, which tells of the others."""
+    """A file that offers several entries is opened at its first, which reports the others."""
     return [replace(spec, entry=name) for name in names[1:]] if spec.entry is None else []
 
 

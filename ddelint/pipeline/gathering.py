@@ -93,7 +93,7 @@ class Run:
     unread: set[str] = field(default_factory=set)
     """Those that the static pass did not (or could not) look at: what it would have found is not known."""
     project: Project | None = None
-    """What the files tell of each other; None where one is read alone."""
+    """What the files say of each other; None where one is read alone."""
     compiled: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Filename → its functions that other files compile."""
 
@@ -144,7 +144,7 @@ def discover(paths: Sequence[str], run: Run) -> list[Path]:
 def read_files(files: Sequence[Path], paths: Sequence[str], run: Run) -> list[SourceFile]:
     """The files that can be read, with those named by the user parsed; what cannot be read is an error.
 
-    A file that does not parse is left out: the static pass tells of it.
+    A file that does not parse is left out: the static pass reports it.
     """
     readable = []
     named = named_files(paths)
@@ -176,8 +176,8 @@ def unsilenced(source: SourceFile, found: Sequence[Diagnostic], run: Run) -> lis
     from ddelint import suppressions  # a clean file pays for none of it
 
     filename = source.filename
-    told = suppressions.apply(source, found, traced=filename in run.executed, traceable=lambda: run.traceable)
-    return [d for d in told if d.code != suppressions.UNUSED or filename not in run.unread]
+    reported = suppressions.apply(source, found, traced=filename in run.executed, traceable=lambda: run.traceable)
+    return [d for d in reported if d.code != suppressions.UNUSED or filename not in run.unread]
 
 
 def static_findings(source: SourceFile, run: Run) -> Sequence[Diagnostic]:

@@ -48,11 +48,11 @@ def with_gpu_code(found: Sequence[Diagnostic], evidence: GpuEvidence | None) -> 
     """The findings whose fix compiles, with that in their evidence."""
     if evidence is None:
         return list(found)
-    told = []
+    reported = []
     for diagnostic in found:
         known = diagnostic.evidence
         if known is not None and known.compile and diagnostic.fix is not None:
             notes = (*known.notes, *(f"GPU code for {evidence.target}: {note}" for note in evidence.notes))
             known = replace(known, gpu=evidence, notes=tuple(dict.fromkeys(notes)))
-        told.append(replace(diagnostic, evidence=known))
-    return told
+        reported.append(replace(diagnostic, evidence=known))
+    return reported

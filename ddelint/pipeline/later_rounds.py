@@ -1,4 +1,4 @@
-"""What fixes of later rounds change, told in the fixes of the findings that are shown.
+"""What fixes of later rounds change, reported in the fixes of the findings that are shown.
 
 A fix may bring a piece of text to a new place, where it is fixed again. Somebody who applies the edits of a report is
 to get what `--fix` writes, so what the rounds have made of a place stands in the fix of the finding that was there.
@@ -22,9 +22,11 @@ def with_all_edits(findings: Sequence[Diagnostic], source: SourceFile, text: str
         return list(findings)
     edits = minimal_edits(source, text)
     shares = {id(d): [edit for edit in edits if _meets(d, edit)] for d in written}
-    told = {edit for share in shares.values() for edit in share}
+    reported = {edit for share in shares.values() for edit in share}
     for edit in edits:
-        if edit not in told:  # an import, a statement that became one with another: it belongs to what stands before it
+        if (
+            edit not in reported
+        ):  # an import, a statement that became one with another: it belongs to what stands before it
             before = [d for d in written if d.span.row <= edit.span.row]
             shares[id(max(before, key=lambda d: d.span) if before else written[0])].append(edit)
     return [_with_edits(d, shares.get(id(d), ())) for d in findings]

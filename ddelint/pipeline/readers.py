@@ -140,7 +140,7 @@ def _do(job: Job, project: Project | None) -> Answer:
         )
     except RecursionError:
         return Answer(job.path, error=f"{job.path} nests too deep to be checked")
-    except Exception as error:  # the other files are still to be told of
+    except Exception as error:  # the other files are still to be reported
         if os.environ.get("DDELINT_DEBUG"):
             raise
         what = f"{type(error).__name__}: {error} (a bug in ddelint; DDELINT_DEBUG=1 shows where)"

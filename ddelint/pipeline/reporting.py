@@ -106,32 +106,32 @@ def _after_writing(findings: Sequence[Diagnostic], rewritten: Mapping[str, str],
     allowed = {Applicability.SAFE} | ({Applicability.UNSAFE} if run.options.unsafe_fixes else set())
     searched = frozenset(run.history.overlay) if run.history is not None else frozenset()
     refused = _refused(findings, searched, run)
-    told: list[Diagnostic] = []
+    reported: list[Diagnostic] = []
     left: list[Diagnostic] = []
     """What the static pass alone found where a search wrote: its fixes are for the next call."""
     waiting: dict[str, set[str]] = {}
     """File → rules of which a fix met another one's."""
     for finding in findings:
         if finding.span.filename not in rewritten:
-            told.append(finding)
+            reported.append(finding)
         elif run.history is not None and finding.span.filename in searched and finding.origin == ("static",):
             left.append(finding.relocated(run.history.forward))
         elif id(finding) in refused:
             waiting.setdefault(finding.span.filename, set()).add(finding.code)
         elif finding.fix is not None and finding.fix.applicability in allowed:
-            told.append(replace(finding, fixed=True))
+            reported.append(replace(finding, fixed=True))
         elif finding.origin != ("static",):
-            told.append(_still_open(finding, run))
+            reported.append(_still_open(finding, run))
     for filename, text in rewritten.items():
         source = SourceFile(filename, text, run.sources[filename].encoding)
-        known = [finding.span for finding in told if not finding.fixed and finding.span.filename == filename]
+        known = [finding.span for finding in reported if not finding.fixed and finding.span.filename == filename]
         open_ = _found_again(source, left, waiting.get(filename, ()), run)
         if filename in searched:
             from ddelint.pipeline import static_fixing
 
             open_ = static_fixing.offered(open_, {filename: source}, run)
-        told += [new for new in open_ if not any(new.span.overlaps(span) for span in known)]
-    return told
+        reported += [new for new in open_ if not any(new.span.overlaps(span) for span in known)]
+    return reported
 
 
 def _still_open(finding: Diagnostic, run: Run) -> Diagnostic:

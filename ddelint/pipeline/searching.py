@@ -36,7 +36,7 @@ FRONT_ENDS_SECONDS = 20.0
 
 
 def start_worker(options: CheckOptions) -> Worker:
-    """Start loading torch; what goes wrong is told when the first session is opened."""
+    """Start loading torch; what goes wrong is reported when the first session is opened."""
     from ddelint.trace.session import Worker
 
     return Worker(options.python)
@@ -186,20 +186,20 @@ def _with_front_ends(
         return list(outcome.diagnostics)
     run.progress.stage("asking Dynamo")
     asked = [chain.result() for chain in begun or _front_ends(session, outcome.trace.questions, run)]
-    told = [
+    reported = [
         replace(found, asks=tuple(dict.fromkeys((*found.asks, *front_ends_of(found.span, asked)))))
         for found in outcome.diagnostics
     ]
     compilation = outcome.compilation
     if compilation is not None and all(result.ok for result in compilation.results):
-        return told
-    everything = [*run.traced, *told]  # what another entry found is fixed in the text that this one was searched in
+        return reported
+    everything = [*run.traced, *reported]  # what another entry found is fixed in the text that this one was searched in
     fixed = [edit.span for found in everything if found.fix is not None for edit in found.fix.edits]
     for question in (question for one in asked for question in one.questions):
         if not any(question.span.overlaps(span) for span in (*fixed, *(found.span for found in everything))):
             found = diagnose(question, run.sources[question.span.filename])
-            told.append(replace(found, asks=front_ends_of(question.span, asked)))
-    return told
+            reported.append(replace(found, asks=front_ends_of(question.span, asked)))
+    return reported
 
 
 def _suppressed(run: Run) -> Callable[[Diagnostic], bool]:

@@ -82,20 +82,20 @@ def written(
             f"{files} that no entry ran: left as they are; --static --fix writes the fixes found by reading"
         )
     result = dict(already)
-    told: dict[int, Diagnostic] = {}
+    reported: dict[int, Diagnostic] = {}
     for filename, group in by_file.items():
         if filename in left:
             continue
         source = run.sources[filename]
         text = fixed_text(source, group, run.options.unsafe_fixes)
         if not _parses(source, text):  # each may be right by itself; together they are none
-            told |= {id(finding): replace(finding, fix=None) for finding in group}
+            reported |= {id(finding): replace(finding, fix=None) for finding in group}
             continue
         if filename not in run.executed:
             text = _settled(SourceFile(filename, text, source.encoding), run)
-            told |= zip(map(id, group), with_all_edits(group, source, text, run.options.unsafe_fixes), strict=True)
+            reported |= zip(map(id, group), with_all_edits(group, source, text, run.options.unsafe_fixes), strict=True)
         result[filename] = text
-    return [told.get(id(finding), finding) for finding in findings], result
+    return [reported.get(id(finding), finding) for finding in findings], result
 
 
 def _is_wanted(filename: str, run: Run) -> bool:

@@ -10,7 +10,7 @@ from ddelint.levels import Applicability, Severity
 from ddelint.report.by_hand import BY_HAND, help_for
 from ddelint.report.diff import shown_path
 from ddelint.report.frame import Mark, render
-from ddelint.report.gpu_words import counts, is_told, level
+from ddelint.report.gpu_words import counts, is_reported, level
 from ddelint.report.model import Report
 from ddelint.report.sources import Sources
 from ddelint.report.style import TAB, Style, bounds, words, wrapped
@@ -307,10 +307,10 @@ def evidence_words(evidence: Evidence) -> list[str]:
         run.append({0: "no recompiles", 1: "1 recompile"}.get(evidence.recompiles, f"{evidence.recompiles} recompiles"))
     if evidence.parity is not None:
         run.append(f"{evidence.parity:.2f}x the time of backed")
-    if evidence.gpu is not None and is_told(evidence.gpu):
+    if evidence.gpu is not None and is_reported(evidence.gpu):
         run.append(level(evidence.gpu))
-        if told := counts(evidence.gpu):
-            run.append(f"one call on {evidence.gpu.target}: {told}")
+        if reported := counts(evidence.gpu):
+            run.append(f"one call on {evidence.gpu.target}: {reported}")
     return [*run, *evidence.notes]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ddelint.catalog import rule
 from ddelint.levels import Applicability, Claim
 from ddelint.report.diff import shown_path
-from ddelint.report.gpu_words import is_told, level
+from ddelint.report.gpu_words import is_reported, level
 
 if TYPE_CHECKING:
     from ddelint.diagnostics import Diagnostic, Evidence
@@ -61,7 +61,7 @@ def _words(evidence: Evidence) -> list[str]:
         words.append(f"{evidence.parity:.2f}x the time of backed")
     if "cuda" in (evidence.devices or ()) and evidence.compile is not None:
         words.append("cuda ok" if evidence.compile else "cuda fails")
-    elif evidence.gpu is not None and is_told(evidence.gpu):
+    elif evidence.gpu is not None and is_reported(evidence.gpu):
         words.append(level(evidence.gpu))
     elif any(note.startswith(_DEVICE_NOTE) for note in evidence.notes):
         words.append("cuda n/a")

@@ -1,4 +1,4 @@
-"""What was found out about the code for a GPU, in words that tell assembled, interpreted and run apart."""
+"""What was found out about the code for a GPU, in words that keep assembled, interpreted and run apart."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ if TYPE_CHECKING:
     from ddelint.diagnostics import GpuCounts, GpuEvidence
 
 
-def is_told(gpu: GpuEvidence) -> bool:
+def is_reported(gpu: GpuEvidence) -> bool:
     """Whether anything at all was done."""
     return any(value is not None for value in (gpu.assembled, gpu.interpreted, gpu.run))
 
 
 def level(gpu: GpuEvidence) -> str:
     """`GPU code for sm_90: assembled, interpreted on 12 inputs, equal, not run`."""
-    if not is_told(gpu):
+    if not is_reported(gpu):
         return f"GPU code for {gpu.target}: not made"
     inputs = "1 input" if gpu.inputs == 1 else f"{gpu.inputs} inputs"
     words = [
@@ -55,8 +55,8 @@ def bound(microseconds: float) -> str:
 
 def details(gpu: GpuEvidence) -> Iterator[str]:
     """More lines, for those who want to know."""
-    if told := counts(gpu):
-        yield f"one call: {told}"
+    if reported := counts(gpu):
+        yield f"one call: {reported}"
     if gpu.before is not None and gpu.before.graphs is not None:
         yield f"graphs before: {gpu.before.graphs}"
     if gpu.registers is not None:

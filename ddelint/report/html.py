@@ -40,7 +40,7 @@ _LABELS = {
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One finding as the page tells it."""
+    """One finding as the page says it."""
 
     number: int
     finding: Diagnostic
@@ -209,7 +209,7 @@ def _row_now(finding: Diagnostic, report: Report, sources: Sources) -> int:
 
 @lru_cache(maxsize=8)
 def _changes(before: str, after: str) -> Sequence[tuple[str, int, int, int, int]]:
-    """Which lines became which, as difflib tells it."""
+    """Which lines became which, as difflib says it."""
     return difflib.SequenceMatcher(None, bare_lines(before), bare_lines(after), autojunk=False).get_opcodes()
 
 

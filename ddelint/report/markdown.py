@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ddelint.diagnostics import Diagnostic
 
 _LONGEST = 200
-"""Characters of a cell that tells of a question."""
+"""Characters of a cell that reports a question."""
 _FENCE = re.compile(r"^`{3,}", re.MULTILINE)
 
 

@@ -1,4 +1,4 @@
-"""What a call found, as every report reads it, and how a long call tells what it is doing."""
+"""What a call found, as every report reads it, and how a long call says what it is doing."""
 
 from __future__ import annotations
 

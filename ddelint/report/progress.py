@@ -60,13 +60,13 @@ class Remaining:
         """`3 of 9`, and from the second on `about 20 s left`."""
         if not self._total:
             return []
-        told = [f"{min(self._done + 1, self._total)} of {self._total}"]
+        reported = [f"{min(self._done + 1, self._total)} of {self._total}"]
         if self._done:
             spent = self._at - self._started
             expected = spent / self._done * (self._total - self._done) - (self._clock() - self._at)
             if expected > 1:
-                told.append(f"about {duration(expected)} left")
-        return told
+                reported.append(f"about {duration(expected)} left")
+        return reported
 
 
 def duration(seconds: float) -> str:

@@ -79,7 +79,7 @@ def _compilation(compilation: Compilation, style: Style) -> Iterator[str]:
 def _gpu(gpu: GpuEvidence, style: Style) -> Iterator[str]:
     failed = gpu.assembled is False or gpu.interpreted is False
     text = gpu_words.level(gpu)
-    yield _row("GPU code", not failed, text, style) if gpu_words.is_told(gpu) else f"  {text}"
+    yield _row("GPU code", not failed, text, style) if gpu_words.is_reported(gpu) else f"  {text}"
     for line in (*gpu_words.details(gpu), *gpu.notes):
         yield f"      {line}"
 

@@ -43,7 +43,7 @@ class Candidate:
     preferred: bool = False
     """Tried before the others of its claim, whatever the rule's order."""
     unlikely: bool = False
-    """Takes one side of a test of which nothing tells that it is the general one: tried after what keeps both."""
+    """Takes one side of a test of which nothing says that it is the general one: tried after what keeps both."""
     last_resort: bool = False
     """Takes code out of what is compiled: never safe, and only where nothing else helps."""
     spreads: bool = False

@@ -51,8 +51,10 @@ def with_static_fixes(
 
     `proven`: rule → what was run to see that its fix is right; such a fix is safe.
     """
-    told = [_with_fix(finding, sources) if is_fixed_without_trace(finding.code) else finding for finding in findings]
-    return [_proven(finding, proven[finding.code]) if finding.code in proven else finding for finding in told]
+    with_fixes = [
+        _with_fix(finding, sources) if is_fixed_without_trace(finding.code) else finding for finding in findings
+    ]
+    return [_proven(finding, proven[finding.code]) if finding.code in proven else finding for finding in with_fixes]
 
 
 def fixed_text(source: SourceFile, findings: Sequence[Diagnostic], unsafe: bool) -> str:
@@ -153,7 +155,7 @@ def _types(site: Site, finding: Diagnostic) -> dict[str, TypeFact]:
 def _reads_what_is_a_tensor(candidate: Candidate, finding: Diagnostic, site: Site) -> bool:
     """Whether a rewritten condition or cast reads tensors by `.item()`, and doesn't read numbers a second time.
 
-    Moves guess where nothing tells; a guess is for verification to judge, and there is none here.
+    Moves guess where nothing says; a guess is for verification to judge, and there is none here.
     """
     if finding.code not in _READING:
         return True

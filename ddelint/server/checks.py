@@ -51,13 +51,13 @@ def trace_file(
     path: Path,
     text: str,
     row: int,
-    tell: Callable[[str], None],
+    show: Callable[[str], None],
     found: Callable[[Checked], None],
     cancelled: threading.Event,
 ) -> Checked:
     """Both passes over a file that is saved as `text`, tracing the entry that stands at a row.
 
-    `tell` hears what is being done, `found` what is known before there are fixes. Raises DdelintError, also where there
+    `show` hears what is being done, `found` what is known before there are fixes. Raises DdelintError, also where there
     is no entry; Cancelled.
     """
     options = _about_entry_at(path, text, row, replace(_options(path), mode=Mode.TRACE))
@@ -66,7 +66,7 @@ def trace_file(
     def known(findings: Iterable[Diagnostic]) -> None:
         found(Checked(text, tuple(sorted((d for d in findings if d.span.filename == name), key=lambda d: d.span))))
 
-    report = run_check([str(path)], options, _Progress(tell, known, cancelled))
+    report = run_check([str(path)], options, _Progress(show, known, cancelled))
     return replace(_checked(path, text, report), traced=True)
 
 
@@ -74,9 +74,9 @@ class _Progress(Silence):
     """Hands on what is being done and found, and is where a trace that nobody wants any more ends."""
 
     def __init__(
-        self, tell: Callable[[str], None], known: Callable[[Iterable[Diagnostic]], None], cancelled: threading.Event
+        self, show: Callable[[str], None], known: Callable[[Iterable[Diagnostic]], None], cancelled: threading.Event
     ) -> None:
-        self._tell = tell
+        self._show = show
         self._known = known
         self._cancelled = cancelled
         self._findings: dict[tuple[Span, str], Diagnostic] = {}
@@ -93,7 +93,7 @@ class _Progress(Silence):
         if len(self._findings) > self._handed_on:
             self._handed_on = len(self._findings)
             self._known(self._findings.values())
-        self._tell(text)
+        self._show(text)
 
 
 def _options(path: Path) -> CheckOptions:

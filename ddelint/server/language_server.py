@@ -1,4 +1,4 @@
-"""The server itself: which message leads to which check, and what is told of it.
+"""The server itself: which message leads to which check, and what is shown of it.
 
 Checks run in threads, one for the static pass and one for each trace. An error in one is logged and leaves the server,
 and what it had said before, as they are.
@@ -45,7 +45,7 @@ class Server(LanguageServer):
         self._waiting: dict[str, asyncio.Task[None]] = {}
         self._traces: dict[str, threading.Event] = {}
         self._pool = ThreadPoolExecutor(1, "ddelint-static")
-        self._told: str = ""
+        self._reported: str = ""
 
     # ---------------------------------------------------------------- the static pass
 
@@ -68,7 +68,7 @@ class Server(LanguageServer):
             self.publish(uri, checked, version)
 
     def publish(self, uri: str, checked: Checked, version: int | None) -> None:
-        """Tell what was found."""
+        """Report what was found."""
         document = self.documents[uri] = Document(uri, checked, self.encoding)
         self.text_document_publish_diagnostics(
             types.PublishDiagnosticsParams(uri, document.diagnostics(), version=version)
@@ -108,7 +108,7 @@ class Server(LanguageServer):
             self._traces[uri].set()
         cancelled = self._traces[uri] = threading.Event()
         pool = ThreadPoolExecutor(1, "ddelint-trace")
-        told: Callable[[str], None] = _silent
+        show_stage: Callable[[str], None] = _silent
         loop = asyncio.get_running_loop()
 
         def publish_early(known: Checked) -> None:
@@ -119,14 +119,14 @@ class Server(LanguageServer):
             loop.call_soon_threadsafe(publish_early, known)
 
         try:
-            told = await self._told_progress(f"ddelint traces {path.name}", cancelled)
-            checked = await self._done(pool, lambda: trace_file(path, text, line + 1, told, found, cancelled))
+            show_stage = await self._reported_progress(f"ddelint traces {path.name}", cancelled)
+            checked = await self._done(pool, lambda: trace_file(path, text, line + 1, show_stage, found, cancelled))
         except asyncio.CancelledError:
             cancelled.set()
             raise
         finally:
             pool.shutdown(wait=False)
-            told("")
+            show_stage("")
             if self._traces.get(uri) is cancelled:
                 del self._traces[uri]
         if checked is None or cancelled.is_set():
@@ -139,7 +139,7 @@ class Server(LanguageServer):
         self.log(f"traced {entries}: {len(checked.diagnostics)} findings in {path.name}")
         return len(checked.diagnostics)
 
-    async def _told_progress(self, title: str, cancelled: threading.Event) -> Callable[[str], None]:
+    async def _reported_progress(self, title: str, cancelled: threading.Event) -> Callable[[str], None]:
         """What hears of the stages of a trace; an empty one ends it. The editor's bar can cancel it."""
         window = self.client_capabilities.window
         if window is None or not window.work_done_progress:
@@ -150,28 +150,28 @@ class Server(LanguageServer):
         bar.begin(token, types.WorkDoneProgressBegin(title, cancellable=True))
         bar.tokens[token].add_done_callback(lambda future: cancelled.set())
 
-        def tell(stage: str) -> None:
+        def show(stage: str) -> None:
             if stage:
                 loop.call_soon_threadsafe(bar.report, token, types.WorkDoneProgressReport(message=stage))
             else:
                 bar.end(token, types.WorkDoneProgressEnd())
 
-        return tell
+        return show
 
     # ---------------------------------------------------------------- errors
 
     async def _done(self, pool: ThreadPoolExecutor, work: Callable[[], Result]) -> Result | None:
-        """What work in a thread gives; None where it failed, which is told."""
+        """What work in a thread gives; None where it failed, which is reported."""
         try:
             result = await asyncio.get_running_loop().run_in_executor(pool, work)
-            self._told = ""
+            self._reported = ""
             return result
         except Cancelled:
             return None
         except DdelintError as error:
-            if str(error) != self._told:  # a bad configuration is told once, not with each key stroke
+            if str(error) != self._reported:  # a bad configuration is reported once, not with each key stroke
                 self.say(str(error), types.MessageType.Error)
-            self._told = str(error)
+            self._reported = str(error)
         except Exception as error:  # a bug of ours must not end the server
             self.log(f"{type(error).__name__}: {error} (a bug in ddelint)\n{traceback.format_exc()}")
         return None
@@ -187,7 +187,7 @@ class Server(LanguageServer):
 
 
 def _silent(stage: str) -> None:
-    """Hears of a stage, and tells nobody."""
+    """Hears of a stage, and does nothing."""
 
 
 def _holds(path: Path, text: str) -> bool:

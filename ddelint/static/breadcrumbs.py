@@ -48,7 +48,7 @@ def of(source: SourceFile, event: Event, span: Span, expression: str) -> tuple[C
 
 
 def beyond(source: SourceFile, birth: ast.AST) -> Iterator[Crumb]:
-    """The way of the tensor that a number was read from, as the text of its function tells it."""
+    """The way of the tensor that a number was read from, as the text of its function shows it."""
     function = next((parent for parent in source.ancestors(birth) if isinstance(parent, _FUNCTIONS)), None)
     if function is None:
         return

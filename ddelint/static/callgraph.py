@@ -1,4 +1,4 @@
-"""Who calls whom across files, told from the text of the functions that a compiler traces.
+"""Who calls whom across files, read off the text of the functions that a compiler traces.
 
 What is followed: functions, `self.method()` wherever the class inherits it from, methods of objects that the function
 builds or that the object holds (`self.matcher = Matcher()`), and what an autograd function's `apply` runs. What a name

@@ -56,12 +56,12 @@ def check_index(index: FileIndex, *, assume_compiled: bool = False) -> list[Diag
     unique: dict[tuple[str, Span], Diagnostic] = {}
     for diagnostic in found:
         unique.setdefault((diagnostic.code, diagnostic.span), diagnostic)
-    told = sorted(unique.values(), key=lambda d: (d.span.row, d.span.column, d.code))
-    return [d for d in told if d.code not in _INNER or not any(_says_it(other, d) for other in told)]
+    ordered = sorted(unique.values(), key=lambda d: (d.span.row, d.span.column, d.code))
+    return [d for d in ordered if d.code not in _INNER or not any(_says_it(other, d) for other in ordered)]
 
 
 _INNER = frozenset(("DDE201", "DDE205", "DDE207"))
-"""What is read on the way to another question: where that is told, they say the same once more."""
+"""What is read on the way to another question: where that is reported, they say the same once more."""
 
 
 def _says_it(outer: Diagnostic, inner: Diagnostic) -> bool:

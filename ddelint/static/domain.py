@@ -167,7 +167,7 @@ class Content:
 class Tensor(Value):
     """A tensor. `dims` are the known leading dimensions (Constant, Known or Unbacked); `complete`: there are no more.
 
-    Two tensors are never the same by accident: `serial` tells them apart.
+    Two tensors are never the same by accident: `serial` distinguishes them.
     """
 
     dims: tuple[Value, ...] = ()
@@ -354,7 +354,7 @@ def join(first: Value, second: Value) -> Value:
         if isinstance(one, Unbacked) and not isinstance(other, Tensor):
             return replace(one, form=None, comparisons=())
     if isinstance(first, Series) or isinstance(second, Series):
-        return UNKNOWN  # a tensor or a list of them: what comes next tells them apart
+        return UNKNOWN  # a tensor or a list of them: what comes next distinguishes them
     for one in (first, second):
         if isinstance(one, Tensor):
             # `flag and t.any()`: on one path it is a tensor

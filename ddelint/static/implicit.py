@@ -1,7 +1,7 @@
 """Tensors that are read behind the scenes where a number is expected: one such read is as good as an explicit one.
 
 The compiler makes a new symbol of each, so that the same tensor as a size in two statements is two sizes that nothing
-relates. Only that is told.
+relates. Only that is reported.
 """
 
 from __future__ import annotations

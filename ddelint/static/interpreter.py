@@ -76,7 +76,7 @@ class Interpreter:
         self.index = index
         self.source = index.source
         self.events: list[Event] = []
-        self._told: set[tuple[object, ...]] = set()
+        self._reported: set[tuple[object, ...]] = set()
         """What events are about: the same question again says nothing new."""
         self.steps = 0
         """Nodes evaluated so far, for all roots."""
@@ -219,10 +219,10 @@ class Interpreter:
         if not kind:
             kind = value.topic if isinstance(value, Unbacked) else "tensor" if isinstance(value, Tensor) else "number"
         born = value.birth if isinstance(value, Unbacked) else None
-        told = (node, question, kind, subject, operator, rule, advice, text, born)
-        if told in self._told:
+        reported = (node, question, kind, subject, operator, rule, advice, text, born)
+        if reported in self._reported:
             return  # another call of the same function
-        self._told.add(told)
+        self._reported.add(reported)
         trail = value.trail if isinstance(value, (Unbacked, Tensor)) else None
         fact = self.origins.answered(value) if question == "truth" else ""
         self.events.append(

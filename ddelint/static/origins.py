@@ -2,7 +2,7 @@
 
 `always` holds bounds that are true of symbols whatever the program asks; torch knows only some of them (those are in
 the state's facts, and silence questions). The others do not silence anything, for torch asks all the same; but they
-tell the reader that the answer is settled, and by which fact a `torch._check` is safe. The tables are in
+say the reader that the answer is settled, and by which fact a `torch._check` is safe. The tables are in
 operators.toml.
 """
 
@@ -46,7 +46,7 @@ class Origins:
 
     # ---- what an operator's answer holds
 
-    def told(self, call: OperatorCall, answer: Value) -> Value:
+    def reported(self, call: OperatorCall, answer: Value) -> Value:
         """The answer of an operator, with what its elements are known to be."""
         if isinstance(answer, Tensor):
             return self._tensor(call, answer)

@@ -158,7 +158,7 @@ class OutlinedSource(SourceFile):
         try:
             statement: ast.stmt = parse(text, self.filename).body[0]
         except (SyntaxError, ValueError) as error:
-            _ = SourceFile(self.filename, self.text, self.encoding).tree  # tells what is wrong, and where
+            _ = SourceFile(self.filename, self.text, self.encoding).tree  # says what is wrong, and where
             span = Span(self.filename, place.row, 1, place.row, 2)
             raise SourceError("the function does not parse", span) from error
         if isinstance(statement, ast.If):

@@ -1,4 +1,4 @@
-"""What files tell of each other: where an imported name comes from, what a class inherits, who compiles what.
+"""What files say of each other: where an imported name comes from, what a class inherits, who compiles what.
 
 Nothing is parsed for this: imports, classes and functions are read off the lines they begin with. A file's own syntax
 tree is interpreted alone; from here it only learns what its imports are (`Context`), and which functions of other files

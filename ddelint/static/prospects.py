@@ -1,4 +1,4 @@
-"""Which functions of a file may read data, themselves or through others, told from the text: most are never parsed."""
+"""Which functions of a file may read data, themselves or through others, by their text: most are never parsed."""
 
 from __future__ import annotations
 

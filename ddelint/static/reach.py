@@ -36,7 +36,7 @@ def _names_a_message(node: ast.AST) -> bool:
 
 
 def _in_a_block_that_fails(site: Site) -> bool:
-    """The test that leads into such a block is told; what the block computes on the way to its `raise` is not."""
+    """The test that leads into such a block is reported; what the block computes on the way to its `raise` is not."""
     child: ast.AST = site.node
     for parent in site.source.ancestors(site.node):
         if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef)):

@@ -54,7 +54,7 @@ class FileIndex:
         """
         self.source = source
         self.context = context or Context()
-        self._told = prospects
+        self._reported = prospects
         self.imports: dict[str, str] = {}
         self.functions: dict[str, FunctionNode] = {}
         """Module-level functions."""
@@ -341,23 +341,23 @@ class FileIndex:
 
     def matters(self, node: FunctionNode | ast.Lambda) -> bool:
         """Whether the function, or one that it may call, may read data."""
-        told = self._prospects.of_row(node.lineno)
-        return self._prospects.may_use(self.text_of(node)) if told is None else told
+        reported = self._prospects.of_row(node.lineno)
+        return self._prospects.may_use(self.text_of(node)) if reported is None else reported
 
     @cached_property
     def _prospects(self) -> Prospects:
         """Of all functions; those that the outline does not know, or not rightly, by their places in the tree."""
         source, renamed = self.source, self._renamed_sources
         functions = source.functions if isinstance(source, OutlinedSource) else list(functions_in(source.text))
-        told = self._told or Prospects(source.text, functions, self.context.sources)
+        reported = self._reported or Prospects(source.text, functions, self.context.sources)
         whole = not (isinstance(source, OutlinedSource) and source.defers)
         missed = [
             node
             for node in self.every_function
-            if whole or told.of_row(node.lineno) is None or told.of_row(node.end_lineno or node.lineno) is None
+            if whole or reported.of_row(node.lineno) is None or reported.of_row(node.end_lineno or node.lineno) is None
         ]
         if not missed and not renamed:
-            return told  # which knows of the sources elsewhere
+            return reported  # which knows of the sources elsewhere
         rows = {node.lineno for node in missed}
         places = [*(body for body in functions if body.row not in rows), *map(self._place, missed)]
         outermost: list[Body] = []

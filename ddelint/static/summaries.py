@@ -37,7 +37,7 @@ Key = tuple[Hashable, ...]
 
 
 class _OpenError(Exception):
-    """The value cannot be told from others by what is known of it."""
+    """What is known of the value does not set it apart from others."""
 
 
 class Signature:

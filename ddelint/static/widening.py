@@ -44,7 +44,7 @@ def _same_names(before: Mapping[str, Value], after: Mapping[str, Value], strict:
 
 
 def same(one: Value, other: Value, strict: bool) -> bool:
-    """Whether two values tell the same; unless `strict`, of whatever tensor or symbol."""
+    """Whether two values say the same; unless `strict`, of whatever tensor or symbol."""
     if one is other:
         return True
     if type(one) is not type(other):

@@ -30,7 +30,7 @@ from ddelint.trace.surroundings import Surroundings, kept
 CALLS = 4
 """First calls of one program that are kept: more than one shows what varies."""
 PROGRAMS = 24
-"""Programs that are kept; a script that compiles more of them is told how many were left out."""
+"""Programs that are kept; for a script that compiles more of them, how many were left out is said."""
 _EXPORTS = ("export", "draft_export")
 
 
@@ -81,7 +81,7 @@ class Capture:
 
     @property
     def info(self) -> CaptureInfo:
-        """What the parent is told of it."""
+        """What the parent hears of it."""
         label = f"{os.path.basename(self.filename)}:{self.name} ({self.how})"
         return CaptureInfo(label, self.filename, len(self.calls))
 
@@ -505,10 +505,10 @@ def run(options: SessionOptions, *, until: tuple[int, int] | None = None) -> Non
         if until is not None and until[0] >= len(recorder.captures):
             raise
         failure = failures.from_exception(error, options.paths, options.entry.filename)
-        _ending, _traceback = _told(failure), failure.traceback
+        _ending, _traceback = _reported(failure), failure.traceback
 
 
-def _told(failure: Any) -> str:
+def _reported(failure: Any) -> str:
     place = f" ({os.path.basename(failure.span.filename)}:{failure.span.row})" if failure.span is not None else ""
     lines = str(failure.message).strip().splitlines()
     return f"raised {lines[0] if lines else 'an exception'}{place}"

@@ -1,4 +1,4 @@
-"""A question of the tracer, told as a diagnostic. Runs in the parent: no torch."""
+"""A question of the tracer, reported as a diagnostic. Runs in the parent: no torch."""
 
 from __future__ import annotations
 

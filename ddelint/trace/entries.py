@@ -522,7 +522,7 @@ def _marked(names: tuple[str, ...], sample: Callable[[], Arguments]) -> Mapping[
     """What `mark_unbacked` said of the arguments; nothing where they cannot be made for this seed."""
     try:
         arguments = sample()
-    except Exception:  # some inputs are meant to raise; run_eagerly tells of those that may not
+    except Exception:  # some inputs are meant to raise; run_eagerly reports those that may not
         return {}
     tensors = {name: value for name, value in _named(names, arguments) if isinstance(value, torch.Tensor)}
     return {name: found for name, value in tensors.items() if (found := torch_internals.marked(value)[0])}

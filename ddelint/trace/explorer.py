@@ -171,7 +171,7 @@ class Explorer:
         self.first_only = False
         """Whether it is enough to know that something is asked."""
         self._launched: set[str] = set()
-        """Triton kernels whose launch was told."""
+        """Triton kernels whose launch was reported."""
         self.calls_custom = False
         """Whether a custom operator was called."""
         self._numbers: dict[int, str] = {}
@@ -351,7 +351,7 @@ class Explorer:
         return provenance.blame(stack, self._paths)
 
     def _key(self, kind: str, who: Blame, expression: sympy.Basic | None) -> Key:
-        """What tells one way of asking from another: C++ asks several things at one place of the Python stack."""
+        """What distinguishes ways of asking: C++ asks several things at one place of the Python stack."""
         constant = triton_launches.constant_asked(who.stack)
         return (kind, self._differentiating, constant, _functions_in(expression), *who.key)
 

@@ -84,7 +84,7 @@ def _stripped(shown: traceback.TracebackException) -> traceback.TracebackExcepti
             continue
         seen.add(id(current))
         kept = [frame for frame in current.stack if not _is_ours(frame.filename)]
-        # leading import machinery tells the user nothing
+        # leading import machinery means nothing to the user
         while kept and kept[0].filename.startswith("<frozen importlib"):
             kept.pop(0)
         current.stack = traceback.StackSummary.from_list(kept)

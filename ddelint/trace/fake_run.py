@@ -19,7 +19,7 @@ class Watcher(Oracle, Protocol):
     """Who answers, and hears what happens besides questions."""
 
     backed: bool
-    """Whether guards on input sizes are told, too."""
+    """Whether guards on input sizes are reported, too."""
     remembers_calls: bool
     """Whether each call of the forward is noted on what it makes, for the sake of its gradient."""
 

@@ -1,6 +1,6 @@
 """Torch's private names for writing GPU code without a GPU: a device that is only described, and Inductor believes in.
 
-A sibling of torch_internals, with the same rule: what a release lacks is told by name. Everything here patches torch
+A sibling of torch_internals, with the same rule: what a release lacks is named. Everything here patches torch
 and Triton for as long as a `with` lasts, and only in a process that answers one request.
 """
 

@@ -21,7 +21,7 @@ _KINDS = frozenset(("guarded", "specialized"))
 def guards(opened: Session | EntryFailure, sources: Mapping[str, SourceFile]) -> list[Diagnostic]:
     """One finding for each line of `sources` that guards, with the number of recompilations that the entry's own inputs
     cost (torch.compile, backend eager). `opened` is the entry with the option `backed`, and closed here. Empty where
-    the entry cannot be run: that has been told elsewhere.
+    the entry cannot be run: that has been reported elsewhere.
     """
     if isinstance(opened, EntryFailure):
         return []

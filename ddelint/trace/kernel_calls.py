@@ -69,7 +69,7 @@ class Calls:
 
 
 def signature_of(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Signature:
-    """What tells calls apart whose results must not be compared."""
+    """What distinguishes calls whose results must not be compared."""
     tensors = _tensors(_named(func, args, kwargs))
     return tuple((name, tensor.dim(), str(tensor.dtype)) for name, tensor in tensors)
 
@@ -129,8 +129,8 @@ def tried(operator: Any, arguments: Sequence[Callable[[], tuple[Any, Any]]]) -> 
                 except Exception:
                     returned, numbers = None, {}
                 known = [[*name, size] for name, size in numbers.items()]
-                told = None if returned is None else [known, to_wire(returned)]
-                supervisor.send(dumps(told).encode())
+                reported = None if returned is None else [known, to_wire(returned)]
+                supervisor.send(dumps(reported).encode())
 
     child = Child.start(run)
     try:
@@ -138,10 +138,10 @@ def tried(operator: Any, arguments: Sequence[Callable[[], tuple[Any, Any]]]) -> 
             answer = child.receive(Limits(_SECONDS))
             if isinstance(answer, Death):
                 break
-            told = loads(answer)
-            if told is not None:
-                numbers = {(name, key): size for name, key, size in told[0]}
-                calls.append(Call(numbers, _from_wire(told[1])))
+            reported = loads(answer)
+            if reported is not None:
+                numbers = {(name, key): size for name, key, size in reported[0]}
+                calls.append(Call(numbers, _from_wire(reported[1])))
     finally:
         child.kill()
     return calls
@@ -267,6 +267,6 @@ def _returned(value: Any) -> Returned | None:
     return Returned("tensor", tuple(value.shape), str(value.dtype), value.device.type, tuple(order))
 
 
-def _from_wire(told: Mapping[str, Any]) -> Returned:
-    parts = tuple(_from_wire(part) for part in told["parts"])
-    return from_wire(Returned, {**told, "parts": ()}) if not parts else Returned("list", parts=parts)
+def _from_wire(reported: Mapping[str, Any]) -> Returned:
+    parts = tuple(_from_wire(part) for part in reported["parts"])
+    return from_wire(Returned, {**reported, "parts": ()}) if not parts else Returned("list", parts=parts)

@@ -1,4 +1,4 @@
-"""A ShapeEnv that lets an oracle answer what torch cannot, and tells it of births and of silent specialization."""
+"""A ShapeEnv that lets an oracle answer what torch cannot, and lets it know of births and of silent specialization."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Stopped(BaseException):
 
 
 class Oracle(Protocol):
-    """Who answers, and who is told."""
+    """Who answers, and who is notified."""
 
     def answer(self, observer: Observer, inquiry: Inquiry) -> Answer | None:
         """The answer to go on with; None lets torch's own error through."""
@@ -95,7 +95,7 @@ class Observer(torch_internals.ShapeEnv):  # type: ignore[misc]
             self._silent -= 1
 
     def evaluate_expr(self, orig_expr: sympy.Basic, *args: Any, **kwargs: Any) -> sympy.Basic:
-        """As ShapeEnv's; tells the oracle when an answer of its own is what decides."""
+        """As ShapeEnv's; the oracle hears when an answer of its own is what decides."""
         result = super().evaluate_expr(orig_expr, *args, **kwargs)
         if not self._silent and self.assumed and _is_truth(orig_expr) and _demands(args, kwargs):
             for asked, sign in ((orig_expr, True), (sympy.Not(orig_expr), False)):
@@ -183,21 +183,21 @@ class Observer(torch_internals.ShapeEnv):  # type: ignore[misc]
         return self._asserts[place]
 
     def create_unbacked_symint(self, *args: Any, **kwargs: Any) -> Any:
-        """As ShapeEnv's, and the oracle is told."""
-        return self._tell(super().create_unbacked_symint(*args, **kwargs))
+        """As ShapeEnv's, and the oracle is notified."""
+        return self._announce(super().create_unbacked_symint(*args, **kwargs))
 
     def create_unbacked_symfloat(self, *args: Any, **kwargs: Any) -> Any:
-        """As ShapeEnv's, and the oracle is told."""
-        return self._tell(super().create_unbacked_symfloat(*args, **kwargs))
+        """As ShapeEnv's, and the oracle is notified."""
+        return self._announce(super().create_unbacked_symfloat(*args, **kwargs))
 
     def create_unbacked_symbool(self, *args: Any, **kwargs: Any) -> Any:
-        """As ShapeEnv's, and the oracle is told."""
+        """As ShapeEnv's, and the oracle is notified."""
         flag = super().create_unbacked_symbool(*args, **kwargs)
         expression = torch_internals.expression_of(flag)
         self.flags |= expression.free_symbols if expression is not None else set()
-        return self._tell(flag)
+        return self._announce(flag)
 
-    def _tell(self, value: Any) -> Any:
+    def _announce(self, value: Any) -> Any:
         expression = torch_internals.expression_of(value)
         for symbol in () if expression is None else expression.free_symbols:
             self._oracle.born(self, symbol)

@@ -369,7 +369,7 @@ class Blame:
 
     @property
     def key(self) -> tuple[tuple[str, str, int, int], ...]:
-        """Tells apart the questions of one blamed expression: the way from it to torch's symbols."""
+        """Distinguishes the questions of one blamed expression: the way from it to torch's symbols."""
         return tuple(self._key())
 
     def _key(self) -> Iterator[tuple[str, str, int, int]]:

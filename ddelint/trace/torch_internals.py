@@ -156,7 +156,7 @@ def _unbacked_kinds() -> tuple[Any, ...]:
 
 
 def replaced(env: Any, expression: sympy.Basic) -> sympy.Basic:
-    """`expression` in terms of the symbols that `env` still tells apart."""
+    """`expression` in terms of the symbols that `env` still distinguishes."""
     return env.replace(expression)
 
 
@@ -529,8 +529,8 @@ def _forgiving_swaps() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def watched_text(tell: Callable[[sympy.Basic], None]) -> Iterator[None]:
-    """`tell` hears of each SymInt, SymFloat and SymBool that is turned into text inside: export writes its name."""
+def watched_text(report: Callable[[sympy.Basic], None]) -> Iterator[None]:
+    """`report` hears of each SymInt, SymFloat and SymBool that is turned into text inside: export writes its name."""
     kinds = (torch.SymInt, torch.SymFloat, torch.SymBool)
     before = {kind: kind.__repr__ for kind in kinds}
 
@@ -538,7 +538,7 @@ def watched_text(tell: Callable[[sympy.Basic], None]) -> Iterator[None]:
         def __repr__(value: Any) -> str:
             expression = expression_of(value)
             if expression is not None and expression.free_symbols:
-                tell(expression)
+                report(expression)
             return plain(value)
 
         return __repr__
@@ -726,10 +726,10 @@ class _Written(BaseException):
 
 def lowering_to(codes: list[str]) -> Callable[..., Any]:
     """The backend LOWERING, with the code that Inductor writes added to `codes`."""
-    return functools.partial(_lower, tell=codes.append)
+    return functools.partial(_lower, report=codes.append)
 
 
-def _lower(graph: Any, example_inputs: Any, tell: Callable[[str], None] = lambda code: None) -> Any:
+def _lower(graph: Any, example_inputs: Any, report: Callable[[str], None] = lambda code: None) -> Any:
     """The backend LOWERING: compiling what Inductor writes takes ten times longer, and asks nothing any more."""
     inner = private("torch._inductor.compile_fx", "compile_fx_inner")
     lowering = private("torch._inductor.graph", "GraphLowering")
@@ -739,7 +739,7 @@ def _lower(graph: Any, example_inputs: Any, tell: Callable[[str], None] = lambda
         raise TorchInternalsMissing(f"torch._inductor.graph.GraphLowering.{load}")
 
     def stop(_: Any, written: Any, *__: Any) -> None:
-        tell(str(getattr(written, "value", written)))
+        report(str(getattr(written, "value", written)))
         raise _Written
 
     def lower(module: Any, inputs: Any, **settings: Any) -> Any:
@@ -842,15 +842,15 @@ MODULE_CALLS = ("forward", "__call__", "_call_impl", "_wrapped_call_impl")
 
 
 class CompileWatch:
-    """Inside, what is given to `torch.compile` runs in eager, and `tell` hears of each call before it runs.
+    """Inside, what is given to `torch.compile` runs in eager, and `report` hears of each call before it runs.
 
     Every form of torch.compile (function, decorator, `module.compile()`, a compiled module's own context) builds its
     wrapper in one place; ours takes that wrapper's place. It stays where it was put when the watch is over, and just
     calls the program. A context manager.
     """
 
-    def __init__(self, tell: Callable[[Any, tuple[Any, ...], dict[str, Any]], None]) -> None:
-        self._tell = tell
+    def __init__(self, report: Callable[[Any, tuple[Any, ...], dict[str, Any]], None]) -> None:
+        self._report = report
         self._watching = False
         self._kind = private("torch._dynamo.eval_frame", "OptimizeContext")
         self._own = vars(self._kind).get("__call__")
@@ -894,7 +894,7 @@ class CompileWatch:
         @functools.wraps(compiled)
         def call(*args: Any, **kwargs: Any) -> Any:
             if self._watching:
-                self._tell(program, args, kwargs)
+                self._report(program, args, kwargs)
             return program(*args, **kwargs)
 
         call._ddelint_program = program  # type: ignore[attr-defined]
@@ -902,8 +902,8 @@ class CompileWatch:
 
 
 @contextlib.contextmanager
-def compiled_modules_watched(tell: Callable[[Any, tuple[Any, ...], dict[str, Any]], None]) -> Iterator[None]:
-    """Inside, modules that were compiled before run in eager, and `tell` hears of each call before it runs."""
+def compiled_modules_watched(report: Callable[[Any, tuple[Any, ...], dict[str, Any]], None]) -> Iterator[None]:
+    """Inside, modules that were compiled before run in eager, and `report` hears of each call before it runs."""
     kind = private("torch._dynamo.eval_frame", "OptimizedModule")
     own, plain = vars(kind).get("__call__"), kind.__call__
 
@@ -911,7 +911,7 @@ def compiled_modules_watched(tell: Callable[[Any, tuple[Any, ...], dict[str, Any
         if watched(module.forward) is not None:
             return plain(module, *args, **kwargs)
         program = uncompiled(module)
-        tell(program, args, kwargs)
+        report(program, args, kwargs)
         return program(*args, **kwargs)
 
     kind.__call__ = __call__

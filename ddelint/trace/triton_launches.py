@@ -43,10 +43,10 @@ _settling: Constant | None = None
 
 
 @contextlib.contextmanager
-def watched(tell: Callable[[str], None]) -> Iterator[None]:
+def watched(report: Callable[[str], None]) -> Iterator[None]:
     """Inside, a kernel that is launched on fake tensors or symbols doesn't run.
 
-    `tell` hears the name of one that is launched as it is, not through `torch.library.wrap_triton`: export cannot see
+    `report` hears the name of one that is launched as it is, not through `torch.library.wrap_triton`: export cannot see
     that. Nothing is imported here: where the program has not loaded Triton, it launches nothing.
     """
     kind: Any = getattr(sys.modules.get("triton.runtime.jit"), "KernelInterface", None)
@@ -62,7 +62,7 @@ def watched(tell: Callable[[str], None]) -> Iterator[None]:
             if not any(isinstance(value, _TRACED) for value in (*args, *kwargs.values())):
                 return launch(*args, **kwargs)
             if not any(type(layer).__module__ == _INTERPRETER for layer in _wrapped(kernel, "fn")):
-                tell(_name(kernel))
+                report(_name(kernel))
             return _launched(kernel, grid, args, kwargs)
 
         return launched
@@ -155,6 +155,6 @@ def _parameters(kernel: Any) -> dict[str, bool]:
 
 
 def _is_constant(annotation: Any) -> bool:
-    """As Triton tells: `tl.constexpr`, also as text."""
+    """As Triton says: `tl.constexpr`, also as text."""
     text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
     return "constexpr" in text

@@ -24,11 +24,11 @@ SEEDS = 4
 _MOST_SEEDS = 8
 """Inputs that are tried for that: some are meant to raise."""
 _MOST_CALLS = 64
-"""Calls of one function that are watched in one run; a loop over a million rows tells no more than its first ones."""
+"""Calls of one function that are watched in one run; a loop over a million rows says no more than its first ones."""
 _MOST_LINES = 2000
 """Line events of one call that are looked at."""
 RETURNED = "return"
-"""The name under which the type of what a function gives is told."""
+"""The name under which the type of what a function gives is reported."""
 _NAMELESS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "<lambda>")
 _MISSING = object()
 
@@ -120,7 +120,7 @@ class _Recorder:
     def functions(self) -> Mapping[str, Mapping[str, TypeFact]]:
         """What was seen so far. Names of comprehensions and lambdas count for the function around them.
 
-        A name of several kinds (`rows = []`, later `rows = torch.stack(rows)`) is also told by the row that gave it
+        A name of several kinds (`rows = []`, later `rows = torch.stack(rows)`) is also known by the row that gave it
         its value (`rows@12`).
         """
         keys = dict.fromkeys((*self._found, *self._inner))

@@ -15,7 +15,7 @@ _LONGEST_CONSTANT = 80
 _MOST_ELEMENTS = 64
 """Elements of a list that are looked at to find their common type."""
 _MOST_ITEMS, _DEEPEST = 16, 3
-"""Of a dictionary or sequence whose items are told one by one; how far these are looked into."""
+"""Of a dictionary or sequence whose items are reported one by one; how far these are looked into."""
 
 
 def describe_value(value: Any, *, role: str = "") -> TypeFact:

@@ -322,7 +322,7 @@ class _Keeper:
             self._reader.close()
             self._channel.close()
             failure = _import(options, warm=False)
-            _tell(supervisor, _handle(options, request) if failure is None else {"failure": to_wire(failure)})
+            _answer(supervisor, _handle(options, request) if failure is None else {"failure": to_wire(failure)})
 
         return _supervised(Child.start(run), options, request, self._parent_is_gone)
 
@@ -341,7 +341,7 @@ class _Keeper:
         return _is_closed(self._channel)
 
     def _is_over_for(self, child: Child) -> bool:
-        """Whether the parent is gone. Where it only wants no answer any more, the child is told, and answers soon."""
+        """Whether the parent is gone. Where it only wants no answer any more, the child hears of it."""
         if _is_closed(self._channel):
             return True
         if _is_readable(self._channel):
@@ -371,19 +371,19 @@ class _Zygote:
         if not self._cold:
             failure = _import(self._options)
             if failure is not None:
-                _tell(self._keeper, {"failure": to_wire(failure)})
+                _answer(self._keeper, {"failure": to_wire(failure)})
                 return
             if is_unforkable():
-                _tell(self._keeper, {"cold": True})
+                _answer(self._keeper, {"cold": True})
                 return
-        _tell(self._keeper, {"imported": True})
+        _answer(self._keeper, {"imported": True})
         found = self._fork({"method": "open" if self._options.entry.script is None else "captures"})
         for number in range(len(clones) if "failure" not in found else 0):
             if os.fork() == 0:
                 self._be_clone(clones[number], [*clones[:number], *clones[number + 1 :]])
         for clone in clones:
             clone.channel.close()
-        _tell(self._keeper, found)
+        _answer(self._keeper, found)
         self._answer_all()
 
     def _be_clone(self, parent: Supervisor, others: Sequence[Supervisor]) -> NoReturn:
@@ -410,7 +410,7 @@ class _Zygote:
         for line in self._reader:
             request = loads(line)
             if request["method"] != "cancel":  # that came when the answer was under way
-                _tell(self._keeper, self._fork(request))
+                _answer(self._keeper, self._fork(request))
 
     def _fork(self, request: dict[str, Any]) -> dict[str, Any]:
         """Answer one request in a process of its own."""
@@ -438,7 +438,7 @@ class _Zygote:
             failure = _import(self._options, warm="capture" not in request)
         reply = {"failure": to_wire(failure)} if failure is not None else _handle(self._options, request)
         if os.getpid() == owner:
-            _tell(zygote, reply)
+            _answer(zygote, reply)
 
 
 def answered_by_fork(
@@ -448,7 +448,7 @@ def answered_by_fork(
 
     def run(supervisor: Supervisor) -> None:
         prepare()
-        _tell(supervisor, _handle(options, request))
+        _answer(supervisor, _handle(options, request))
 
     return _supervised(Child.start(run), options, request, lambda: False)
 
@@ -784,7 +784,7 @@ _METHODS: dict[str, Callable[[SessionOptions, Mapping[str, Any]], object]] = {
 }
 
 
-def _tell(supervisor: Supervisor, message: Mapping[str, Any]) -> None:
+def _answer(supervisor: Supervisor, message: Mapping[str, Any]) -> None:
     supervisor.send(dumps(message).encode())
 
 

@@ -27,7 +27,7 @@ from ddelint.verify.sameness import differences
 
 _TORCH = os.path.dirname(os.path.realpath(torch.__file__)) + os.sep
 _CLONED = 1 << 16
-"""Elements up to which a parameter is compared by value; above, its version counter tells."""
+"""Elements up to which a parameter is compared by value; above, its version counter says."""
 _INTERNAL_ATTRIBUTES = frozenset(
     ("_parameters", "_buffers", "_modules", "_non_persistent_buffers_set", "call_super_init")
 )

@@ -86,7 +86,7 @@ def difference(left: Any, right: Any) -> torch.Tensor | None:
 
 
 def distance(shape: Shape, values: Mapping[int, tuple[str, torch.Tensor]], want: bool) -> float:
-    """How far the test is from being `want`, 0 where it is; inf where nothing tells.
+    """How far the test is from being `want`, 0 where it is; inf where nothing says.
 
     `values` holds each evaluated comparison's sign and difference.
     """
@@ -118,7 +118,7 @@ def _far(shape: Shape, values: Mapping[int, tuple[str, torch.Tensor]], want: boo
 
 
 def _violation(sign: str, by: torch.Tensor) -> torch.Tensor:
-    """How far each element is from satisfying the comparison; NaN tells nothing."""
+    """How far each element is from satisfying the comparison; NaN says nothing."""
     match sign:
         case ">":
             far = torch.where(by > 0, 0.0, _NEXT - by)

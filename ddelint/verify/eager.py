@@ -40,7 +40,7 @@ def compare(
     samples: int,
     quick: bool,
 ) -> Comparison:
-    """Run the original, then what `rewritten()` gives, on the same inputs, and tell the differences.
+    """Run the original, then what `rewritten()` gives, on the same inputs, and list the differences.
 
     `rewritten` is called once, after all runs of the original. `equal`: no difference on declared inputs, and none in
     results on ours where both returned. A difference in exceptions on inputs of our own making is only listed.

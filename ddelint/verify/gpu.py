@@ -186,7 +186,7 @@ class _Look:
             self._count(collector, reads)
         if not self._interpreted:
             return ""
-        # what is refused on inputs that nobody declared is told of the same program on the CPU
+        # what is refused on inputs that nobody declared is reported for the same program on the CPU
         found = [m for m in mismatches(reference, outcomes, "GPU code", ON_GPU) if m.declared or not m.narrower]
         if found and self._as_decomposed(program, reference, outcomes):
             self._explained += 1

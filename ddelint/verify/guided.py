@@ -54,11 +54,11 @@ class Moved:
             args, kwargs = pytree.tree_unflatten(leaves, spec)
             return tuple(args), dict(kwargs)
 
-        told = ", ".join(
+        reported = ", ".join(
             f"{way.name} {_TEXTS[way.kind].format(amount=f'{amount:+g}', element=way.element)}"
             for way, amount in self.steps
         )
-        return replace(sample, label=f"{sample.label}, {told}", declared=False, make=make)
+        return replace(sample, label=f"{sample.label}, {reported}", declared=False, make=make)
 
 
 _TEXTS = {

@@ -83,7 +83,7 @@ def _call_mismatches(
             if found.aspect == SIDE_EFFECT and where != TRACED_PATH:
                 continue  # what runs while tracing leaves none behind, whatever was rewritten
             if found.aspect == ZEROS and where not in ("eager", TRACED_PATH):
-                continue  # the path that tracing picks has told it
+                continue  # the path that tracing picks has reported it
             yield mismatch(found.aspect, found.expected, found.got)
         if where == "eager":
             for text in sorted(got.warned - expected.warned):
@@ -136,15 +136,15 @@ def _effect_differences(
 ) -> Iterator[Difference]:
     for name in dict.fromkeys((*expected, *got)):
         one, other = expected.get(name), got.get(name)
-        told = name if " " in name or name.startswith("self.") else f"self.{name}"
+        reported = name if " " in name or name.startswith("self.") else f"self.{name}"
         aspect = "mutation" if everything or isinstance(one or other, FrozenTensor) else SIDE_EFFECT
         if one is None or other is None:
-            changed, unchanged = f"{told} changed", f"{told} unchanged"
+            changed, unchanged = f"{reported} changed", f"{reported} unchanged"
             yield Difference(aspect, name, *((unchanged, changed) if one is None else (changed, unchanged)))
             continue
         noise = _noise(moved, lambda call, name=name: call.effects.get(name))  # type: ignore[misc]
         for found in differences(one, other, tolerance, noise=noise):
-            yield Difference(aspect, name, f"{told}: {found.expected}", f"{told}: {found.got}")
+            yield Difference(aspect, name, f"{reported}: {found.expected}", f"{reported}: {found.got}")
 
 
 def gradient_differences(

@@ -35,8 +35,8 @@ _SECONDS = 2.0
 def compare_parity(setting: Setting, reference: Reference, options: SessionOptions, *, timed: bool) -> Parity:
     """The program with its unbacked dimensions against the same with backed ones.
 
-    `timed` compiles and measures what differs; without it only the code is compared. What cannot be compiled is told
-    in the notes.
+    `timed` compiles and measures what differs; without it only the code is compared. What cannot be compiled is
+    named in the notes.
     """
     plain = marks_of(setting)
     if not plain.dimensions:

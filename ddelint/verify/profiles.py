@@ -59,7 +59,7 @@ def _is_operator(name: str, parents: Sequence[str]) -> bool:
 
 
 def _would_wait(name: str, parents: Sequence[str]) -> bool:
-    """An operator at which the host would wait for a GPU, told once for what it calls itself."""
+    """An operator at which the host would wait for a GPU, reported once for what it calls itself."""
     waiting = knowledge()["profile"]["host_syncs"]
     return name in waiting and not any(parent in waiting for parent in parents)
 
@@ -69,9 +69,9 @@ def _waits(call: Callable[[], Any]) -> int:
     before = torch.cuda.get_sync_debug_mode()
     torch.cuda.set_sync_debug_mode("warn")
     try:
-        with warnings.catch_warnings(record=True) as told:
+        with warnings.catch_warnings(record=True) as reported:
             warnings.simplefilter("always")
             call()
     finally:
         torch.cuda.set_sync_debug_mode(before)
-    return sum("synchroniz" in str(warning.message) for warning in told)
+    return sum("synchroniz" in str(warning.message) for warning in reported)

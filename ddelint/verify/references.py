@@ -34,7 +34,7 @@ class Reference:
     twin: bool = False
     """Whether it is another one with gradients, and no input of its own."""
     witness: Witness | None = None
-    """Tells how far rounding may move it, by its `number` among the references."""
+    """Reports how far rounding may move it, by its `number` among the references."""
     number: int = 0
     rerun: Callable[[Entry, Sample], list[Outcome] | None] = lambda entry, sample: None
     """Runs an entry as the original was run."""
@@ -43,7 +43,7 @@ class Reference:
     """The labels of the input sets of the further calls, where the original was called on a row of them."""
 
     def label_of(self, call: int) -> str:
-        """What a call is told by."""
+        """What a call goes by."""
         if self.sequel:
             return f"call {call + 1} in a row, {(self.sample.label, *self.sequel)[call]}"
         return self.sample.label + ("", ", second call", f", then {self.before}")[call]
@@ -54,12 +54,12 @@ class Reference:
         return self.calls[0]
 
     @property
-    def tells(self) -> bool:
+    def speaks_against(self) -> bool:
         """Whether there is something to compare: where torch itself raised, there isn't."""
-        return tells(self.first)
+        return speaks_against(self.first)
 
 
-def tells(outcome: Outcome) -> bool:
+def speaks_against(outcome: Outcome) -> bool:
     """Whether a call says something of the program: where torch itself raised, it doesn't."""
     return outcome.error is None or outcome.error.deliberate
 

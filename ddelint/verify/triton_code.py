@@ -113,8 +113,8 @@ def _assembled(name: str, autotuner: Any, configuration: Any, gpu: Gpu) -> Assem
 
 def _first_line(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    told = next((line for line in lines if "error" in line.lower()), lines[-1] if lines else "")
-    return f"{type(error).__name__}: {told}"[:200]
+    reported = next((line for line in lines if "error" in line.lower()), lines[-1] if lines else "")
+    return f"{type(error).__name__}: {reported}"[:200]
 
 
 def resources(machine: bytes) -> tuple[int, int]:

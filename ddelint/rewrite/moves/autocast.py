@@ -1,4 +1,4 @@
-"""A compiled forward under autocast whose backward runs outside: the compiler is told so."""
+"""A compiled forward under autocast whose backward runs outside: the compiler hears of it."""
 
 from __future__ import annotations
 

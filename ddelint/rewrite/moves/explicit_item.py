@@ -44,7 +44,7 @@ def _number_places(context: Context, kinds: Kinds) -> Iterator[ast.expr]:
 
 
 def _one_element(kinds: Kinds, node: ast.expr) -> bool:
-    """Whether `node` is a tensor of one number, as far as anything tells."""
+    """Whether `node` is a tensor of one number, as far as anything says."""
     shape, dtype = kinds.shape(node), kinds.dtype(node)
     single = shape is None or all(size == "1" for size in shape)
     return single and (not dtype or is_whole(dtype)) and is_tensor(kinds, node)

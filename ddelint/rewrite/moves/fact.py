@@ -37,9 +37,9 @@ def size_fact(context: Context) -> Iterator[Rewrite]:
     for fact in _asked(context):
         proof, said = proofs.of(fact), ast.unparse(fact)
         claim = Claim.EQUIVALENT if proof else Claim.RESTRUCTURED
-        told = f"`{said}`: {proof}" if proof else ""
+        reported = f"`{said}`: {proof}" if proof else ""
         for stated in ([fact], [*facts, fact]) if facts else ([fact],):
-            yield from _stated(context, stated, claim, f"states `{said}`, which the operator asks for", told)
+            yield from _stated(context, stated, claim, f"states `{said}`, which the operator asks for", reported)
 
 
 def _stated(context: Context, facts: Sequence[ast.expr], claim: Claim, why: str, proof: str) -> Iterator[Rewrite]:

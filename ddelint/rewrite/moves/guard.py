@@ -42,7 +42,7 @@ def guard_on_size(context: Context) -> Iterator[Rewrite]:
 
 
 def _asking_operands(context: Context, test: ast.expr) -> list[ast.expr]:
-    """The smallest truth values in a test that ask; none where one is guarded already, or nothing tells which ask."""
+    """The smallest truth values in a test that ask; none where one is guarded already, or nothing says which ask."""
     match test:
         case ast.UnaryOp(op=ast.Not(), operand=operand) | ast.Call(func=ast.Name(id="bool"), args=[operand]):
             return _asking_operands(context, operand)

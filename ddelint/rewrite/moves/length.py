@@ -29,7 +29,7 @@ def shape_instead_of_len(context: Context) -> Iterator[Rewrite]:
 def _may_be_tensor(kinds: Kinds, node: ast.expr) -> bool:
     if is_tensor(kinds, node):
         return True
-    # nothing tells: a run blamed this very call, or verification will refuse it
+    # nothing says: a run blamed this very call, or verification will refuse it
     if isinstance(node, ast.Name) and kinds.fact(node) is not None:
         return False
     return kinds.of(node) is Kind.UNKNOWN and kinds.context.kind != "static"

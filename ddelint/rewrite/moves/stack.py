@@ -142,7 +142,7 @@ def _number_table(context: Context, kinds: Kinds, table: ast.expr) -> str | None
         element = fact.element
         if fact.kind in {"list", "tuple"} and element is not None and element.kind in {"int", "float", "bool"}:
             return element.kind
-        # elements of several kinds, or a list of lists: the literal may tell
+        # elements of several kinds, or a list of lists: the literal may say
         if fact.kind not in {"list", "tuple"} or element is not None:
             return None
     literal = _literal(context, table)

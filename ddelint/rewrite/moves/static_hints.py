@@ -1,4 +1,4 @@
-"""What Inductor is told of an unbacked input dimension: its usual size, or the largest that it may have.
+"""What Inductor is given of an unbacked input dimension: its usual size, or the largest that it may have.
 
 Proposed from a measurement only (pipeline.parity): the value stands in the context's detail, the site is the call of
 `mark_unbacked`, or the parameter whose size it is.

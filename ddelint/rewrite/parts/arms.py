@@ -28,7 +28,7 @@ class Target:
     """Where a value goes: a name, a place (`self.x`, `x[0]`), or an object whose method takes it."""
 
     text: str
-    """The code of `node`, which targets are told apart by."""
+    """The code of `node`, which targets are distinguished by."""
     node: ast.expr = field(compare=False)
     method: str = ""
     """`copy_` or `append`; empty for what is assigned."""

@@ -79,7 +79,7 @@ def _is_float(context: Context, node: ast.expr) -> bool:
 def tensors_read(context: Context, names: AbstractSet[str], called: AbstractSet[str] = frozenset()) -> list[str]:
     """Those of some names that stand for tensors, in order. Raises NotFunctional for numbers of run time.
 
-    `called`: names that are called, which nothing has to tell the kind of.
+    `called`: names that are called, whose kind nothing has to show.
     """
     kinds = Kinds(context)
     found: list[str] = []

@@ -39,7 +39,7 @@ class Checks:
     """Say equalities of tensors as the negation of their opposite: strict export drops a check that fixes a number
     which nothing else uses (measured on torch 2.13)."""
     assume_tensor: bool = False
-    """What to take an expression for that nothing tells the kind of."""
+    """What to take an expression for whose kind nothing shows."""
     is_certain: bool = field(default=True, init=False)
     """Whether eager takes all that was built: each condition a bool, and NaN on the same side as before."""
 

@@ -57,8 +57,8 @@ class Proofs:
         used = {index for reasons in refuted if reasons is not None for index in reasons}
         if None in refuted:
             return None
-        told = [f"{premises[index].said} (line {premises[index].row})" for index in sorted(used)]
-        return " and ".join(told) if told else "it is true of all integers"
+        reported = [f"{premises[index].said} (line {premises[index].row})" for index in sorted(used)]
+        return " and ".join(reported) if reported else "it is true of all integers"
 
     # ------------------------------------------------------------------ conditions
 

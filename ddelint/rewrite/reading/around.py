@@ -67,7 +67,7 @@ def origins(context: Context, depth: int = 2) -> Iterator[ast.expr]:
 
 
 def number_kind(kinds: Kinds, node: ast.expr, depth: int = 0) -> str:
-    """`int`, `float` or `bool` for an expression that is a Python number or symbol; empty where nothing tells."""
+    """`int`, `float` or `bool` for an expression that is a Python number or symbol; empty where nothing says."""
     if depth > _DEEPEST:
         return ""
     fact = kinds.fact(node)
@@ -172,7 +172,7 @@ def listed_mask(node: ast.expr) -> ast.expr | None:
 
 
 def is_tensor(kinds: Kinds, node: ast.expr) -> bool:
-    """Whether `node` is a tensor as far as anything tells, loops over tensors included."""
+    """Whether `node` is a tensor as far as anything says, loops over tensors included."""
     if kinds.of(node) is Kind.TENSOR:
         return True
     if isinstance(node, ast.Name):

@@ -48,8 +48,8 @@ def other_callers(site: Site, run: Collection[str] | None = None) -> str:
         places = _places(call for call in calls if not _was_run(source, call, run))
         for other, name in importers(source.filename, function.name):
             doubtful = [call for call in _calls(other, name) if not _was_run(other, call, run)]
-            told = _places(call for call in doubtful if not _gives_tensors(other, call))
-            places += [f"{place} of {os.path.basename(other.filename)}" for place in told]
+            reported = _places(call for call in doubtful if not _gives_tensors(other, call))
+            places += [f"{place} of {os.path.basename(other.filename)}" for place in reported]
     if not places:
         return ""
     more = f" and {len(places) - _MOST_NAMED} more" if len(places) > _MOST_NAMED else ""

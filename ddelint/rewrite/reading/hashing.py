@@ -71,7 +71,7 @@ def _is_wanted(kinds: Kinds, node: ast.expr) -> bool:
 
 
 def _is_hashed(kinds: Kinds, node: ast.expr) -> bool:
-    """Whether a container is a dictionary or a set, as far as anything tells."""
+    """Whether a container is a dictionary or a set, as far as anything says."""
     fact, table = kinds.fact(node), knowledge().hashing
     if fact is not None:
         return fact.kind in table.containers or fact.python_type.rpartition(".")[2] in table.containers

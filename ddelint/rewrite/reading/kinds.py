@@ -1,4 +1,4 @@
-"""What an expression is, as far as names, types seen in a run, and operators tell: tensor, number, bool, or known."""
+"""What an expression is, as far as names, types seen in a run, and operators say: tensor, number, bool, or known."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Kinds:
     context: Context
 
     def of(self, node: ast.expr, depth: int = 0) -> Kind:
-        """The kind of `node`; UNKNOWN where nothing tells."""
+        """The kind of `node`; UNKNOWN where nothing says."""
         if depth > _DEEPEST:
             return Kind.UNKNOWN
         match node:
@@ -156,7 +156,7 @@ class Kinds:
         return type_at(self.context, ast.unparse(node), node)
 
     def dtype(self, node: ast.expr, depth: int = 0) -> str:
-        """The dtype of a tensor expression (`bool`, `int64`), or `integer`, or empty where nothing tells."""
+        """The dtype of a tensor expression (`bool`, `int64`), or `integer`, or empty where nothing says."""
         fact = self.fact(node)
         if fact is not None and fact.kind == "tensor" and fact.dtype:
             return fact.dtype
@@ -221,7 +221,7 @@ class Kinds:
         return not all(_is_integer_literal(value) or self.dtype(value, depth + 1) == dtype for value in given)
 
     def shape(self, node: ast.expr, depth: int = 0) -> tuple[str, ...] | None:
-        """The sizes of a tensor expression as text; None where nothing tells."""
+        """The sizes of a tensor expression as text; None where nothing says."""
         fact = self.fact(node)
         if fact is not None and fact.kind == "tensor" and fact.shape is not None:
             return fact.shape

@@ -1,4 +1,4 @@
-"""Which side of a test is the general one, as far as the text tells: `n == 0` asks for the empty case."""
+"""Which side of a test is the general one, as far as the text says: `n == 0` asks for the empty case."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def side_of(context: Context, test: ast.expr) -> bool | None:
 
 
 def general_side(test: ast.expr) -> bool | None:
-    """The answer to `test` that stands for the general case: something is there. None where the text doesn't tell.
+    """The answer to `test` that stands for the general case: something is there. None where the text doesn't say.
 
     `mask.any()`, `n > 0`, `len(x)`, `x.shape[0] != 1` → True; `n == 0`, `not mask.any()`, `mask.all()` → False.
     """

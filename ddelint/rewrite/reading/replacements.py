@@ -17,7 +17,7 @@ class Bounds:
     """A retired call that states bounds of its first argument."""
 
     lowest: str
-    """The lower bound that it states without being told; empty for none."""
+    """The lower bound that it states without being given one; empty for none."""
     parameters: tuple[str, ...]
     """Positional parameters after the first."""
 

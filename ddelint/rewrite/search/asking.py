@@ -154,7 +154,7 @@ class Asking:
             self._ahead.forget()
 
     def seconds_at_the_end(self) -> float:
-        """What the last comparison and the verification of a program take, as far as can be told by now."""
+        """What the last comparison and the verification of a program take, as far as is known by now."""
         known = [sum(result.seconds for result in found.results) for found in self._verified.values()]
         if known:
             return MARGIN * (max(known) + max((found.seconds for found in self._comparisons.values()), default=0.0))

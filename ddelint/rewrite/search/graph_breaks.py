@@ -42,10 +42,10 @@ def _break_graph(state: State, question: Question, key: Key, home: Diagnostic, a
         if reason or comparison.failure is not None:
             refused.append(Refusal(candidate.move, candidate.message, reason or "could not be run"))
             continue
-        told = replace(home, refused=tuple(refused))
+        reported = replace(home, refused=tuple(refused))
         reasons = ("torch.compile breaks the graph here",)
         unsafe = Applicability.UNSAFE
-        state.steps.append(Step(number, key, told, candidate, (), unsafe, reasons, None))
+        state.steps.append(Step(number, key, reported, candidate, (), unsafe, reasons, None))
         state.history = history
         del state.given_up[key]
         return

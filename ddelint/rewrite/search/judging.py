@@ -11,7 +11,7 @@ from ddelint.rewrite.candidate import Candidate
 from ddelint.rewrite.search import verdict
 from ddelint.rewrite.search.asking import CLAIM_RANK, QUICK_SAMPLES, Asking
 from ddelint.rewrite.search.history import History
-from ddelint.rewrite.search.reporting import tells, unseen
+from ddelint.rewrite.search.reporting import speaks_against, unseen
 from ddelint.rewrite.search.steps import State, Step
 
 PROBES = 2
@@ -159,7 +159,7 @@ class Judging:
     def guilty_in_compiled(self, state: State, compilation: Compilation) -> tuple[Step, str] | None:
         """Where compiled code differs from eager, the fix that most likely chose the wrong path."""
         spreads = any(step.candidate.spreads for step in state.steps)
-        mismatches = [m for result in compilation.results for m in result.mismatches if tells(m)]
+        mismatches = [m for result in compilation.results for m in result.mismatches if speaks_against(m)]
         mismatches = [m for m in mismatches if not spreads or m.declared or not verdict.is_not_finite(m)]
         # a backward that cannot be compiled is a finding of its own; one with other gradients is a wrong fix
         mismatches += [m for m in compilation.mismatches if m.aspect != "backward"]
@@ -198,12 +198,12 @@ class Judging:
 
         A choice between values that lie as close together as rounding (a router's top experts) may fall either way.
         """
-        wrong = [result.target for result in compilation.results if any(tells(m) for m in result.mismatches)]
+        wrong = [result.target for result in compilation.results if any(speaks_against(m) for m in result.mismatches)]
         if any(target != "compile" for target in wrong):
             return False
         again = self._asking.prover.compile(state.history.overlay, ("compile",), self._asking.samples, "eager")
-        passed = all(r.ok and not any(map(tells, r.mismatches)) for r in again.results)
-        return passed and not any(map(tells, again.mismatches))
+        passed = all(r.ok and not any(map(speaks_against, r.mismatches)) for r in again.results)
+        return passed and not any(map(speaks_against, again.mismatches))
 
 
 def _without_each(state: State) -> list[tuple[Step, State]]:

@@ -14,7 +14,7 @@ from ddelint.rewrite.search.asking import Asking
 from ddelint.rewrite.search.at_once import AtOnce
 from ddelint.rewrite.search.history import History
 from ddelint.rewrite.search.judging import Judging
-from ddelint.rewrite.search.reporting import tells
+from ddelint.rewrite.search.reporting import speaks_against
 from ddelint.rewrite.search.steps import Key, State, Step, contents, flaws, key_of
 from ddelint.rewrite.search.trying import Trying
 
@@ -163,7 +163,7 @@ class Phase:
         promised = any(step.candidate.claim is Claim.PROMISE for step in state.steps)
         for result in compilation.results:
             # an input that breaks a promise is refused: a guess that is wrong on it, too, does no harm
-            harmless = promised and not any(map(tells, result.mismatches))
+            harmless = promised and not any(map(speaks_against, result.mismatches))
             for question in result.questions:
                 if question.span.filename not in self._asking.originals or (question.kind == "assumed" and harmless):
                     continue

@@ -27,7 +27,7 @@ def diagnostics(state: State, safe: State, comparison: Comparison | None) -> tup
             refused=step.diagnostic.refused or refusals.get(step.key, ()),
         )
         found.setdefault((diagnostic.span, diagnostic.code), diagnostic)
-    untraceable = [told for given_up in state.given_up.values() if (told := last_resort.untraceable(given_up))]
+    untraceable = [reported for given_up in state.given_up.values() if (reported := last_resort.untraceable(given_up))]
     for diagnostic in (*state.given_up.values(), *state.others.values(), *untraceable):
         found.setdefault((diagnostic.span, diagnostic.code), diagnostic)
     return tuple(sorted(found.values(), key=lambda d: (d.span, d.code)))
@@ -44,7 +44,7 @@ def fix_of(step: Step, edits: tuple[Edit, ...], is_safe: bool) -> Fix:
     )
 
 
-def tells(mismatch: Mismatch) -> bool:
+def speaks_against(mismatch: Mismatch) -> bool:
     """Whether a difference in compiled code speaks against a fix."""
     return mismatch.declared or not mismatch.narrower
 
@@ -99,7 +99,7 @@ def _evidence(
         if compilation.failure is not None:
             notes.append(f"not verified: {compilation.failure.message}")
         for result in compilation.results:
-            refuting = [m for m in result.mismatches if tells(m)]
+            refuting = [m for m in result.mismatches if speaks_against(m)]
             passed = not (result.error or result.questions or refuting)
             outcome[result.target] = outcome.get(result.target, True) and passed
             if result.compared:

@@ -178,7 +178,7 @@ def _decision(span: Span, compiled: bool | None) -> Decision:
 
 
 def contents(candidate: Candidate) -> str:
-    """What tells two candidates of one move for one question apart, wherever they stand by now."""
+    """What distinguishes two candidates of one move for one question, wherever they stand by now."""
     return "\0".join(edit.content for edit in candidate.edits)
 
 

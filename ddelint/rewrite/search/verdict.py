@@ -43,7 +43,7 @@ def _is_lenient(mismatch: Mismatch, claim: Claim) -> bool:
 def doubt(comparison: Comparison) -> str:
     """What keeps a rewrite that isn't refuted from being safe: it raises elsewhere, or takes too long."""
     for mismatch in comparison.mismatches:
-        if _is_told_alone(mismatch):
+        if _is_only_noted(mismatch):
             continue
         if mismatch.narrower or mismatch.aspect in (*_RAISED, *_TOLD):
             whose = "a declared input" if mismatch.declared else "an input of our own making"
@@ -52,11 +52,11 @@ def doubt(comparison: Comparison) -> str:
 
 
 def remarks(comparison: Comparison) -> list[str]:
-    """What is told of a rewrite and keeps none from being safe."""
-    return [described(mismatch) for mismatch in comparison.mismatches if _is_told_alone(mismatch)][:1]
+    """What is noted of a rewrite and keeps none from being safe."""
+    return [described(mismatch) for mismatch in comparison.mismatches if _is_only_noted(mismatch)][:1]
 
 
-def _is_told_alone(mismatch: Mismatch) -> bool:
+def _is_only_noted(mismatch: Mismatch) -> bool:
     """Whatever is compiled gives each parameter that it reads a gradient: that of one that no row came to is zero."""
     return mismatch.aspect == _ZEROS and mismatch.where != "eager"
 
