@@ -272,9 +272,9 @@ def _said(work: Callable[[], Result]) -> Result:
     """What `work` gives; the command line's complaint as an exception."""
     import click
 
-    from ddelint.commands.mistakes import reported
+    from ddelint.commands.mistakes import line_of
 
     try:
         return work()
     except click.ClickException as error:
-        raise UsageError(reported(error)) from None
+        raise UsageError(line_of(error)) from None

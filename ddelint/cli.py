@@ -13,7 +13,7 @@ from ddelint import streams
 from ddelint.commands.completion import VARIABLE, completion, rule_codes
 from ddelint.commands.endings import ended_by_signals
 from ddelint.commands.help import SectionedCommand
-from ddelint.commands.mistakes import no_such_path, refused, reported
+from ddelint.commands.mistakes import line_of, no_such_path, refused
 from ddelint.commands.options import (
     STDIN,
     check_options,
@@ -99,7 +99,7 @@ class Commands(click.Group):
         except click.exceptions.NoArgsIsHelpError as error:
             click.echo(error.format_message(), err=True)
         except click.ClickException as error:
-            complain(reported(error))
+            complain(line_of(error))
         except (click.Abort, KeyboardInterrupt):
             complain("interrupted")
         except Exception as error:  # the promise to the user: one line, and exit code 2

@@ -1,4 +1,4 @@
-"""A mistake in a call, reported in one line as a colleague would: what is wrong, and what was probably meant."""
+"""A mistake in a call, said in one line as a colleague would: what is wrong, and what was probably meant."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NEAR_PATHS = 200
 """How many names of a folder are compared with a path that does not exist."""
 
 
-def reported(error: click.ClickException) -> str:
+def line_of(error: click.ClickException) -> str:
     """The line for an error that click found while it read the call."""
     match error:
         case click.NoSuchOption():

@@ -177,7 +177,7 @@ class Diagnosing:
         symbols: tuple[Symbol, ...],
         frames: tuple[Frame, ...],
     ) -> Diagnostic:
-        expression = _reported(occurrence) or (" ".join(source.segment(span).split()) if source is not None else "")
+        expression = _subject_of(occurrence) or (" ".join(source.segment(span).split()) if source is not None else "")
         expression = expression or f"{os.path.basename(normal(span.filename))}:{span.row}"
         return Diagnostic(
             code=code,
@@ -320,7 +320,7 @@ def _site(spot: Spot, span: Span) -> Site | None:
     return site_of(spot.source, node) if node is not None else None
 
 
-def _reported(occurrence: Occurrence) -> str:
+def _subject_of(occurrence: Occurrence) -> str:
     """The subject of a text that names one: an operator, a size, a pair of sizes."""
     groups: Mapping[str, str] = occurrence.groups
     if occurrence.operator:

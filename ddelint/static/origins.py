@@ -46,7 +46,7 @@ class Origins:
 
     # ---- what an operator's answer holds
 
-    def reported(self, call: OperatorCall, answer: Value) -> Value:
+    def annotated(self, call: OperatorCall, answer: Value) -> Value:
         """The answer of an operator, with what its elements are known to be."""
         if isinstance(answer, Tensor):
             return self._tensor(call, answer)

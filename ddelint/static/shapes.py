@@ -153,7 +153,7 @@ class Shapes:
             return UNKNOWN
         answer = self._rules[behaviour](call)
         if call.name in operators().origins or call.tensor.content is not None:
-            answer = self._interpreter.origins.reported(call, answer)
+            answer = self._interpreter.origins.annotated(call, answer)
         if behaviour in _ELEMENT_BY_ELEMENT and isinstance(answer, Tensor) and answer.scalar:
             return replace(answer, literal=_of_literals(call, behaviour))
         return answer

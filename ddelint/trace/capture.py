@@ -505,10 +505,10 @@ def run(options: SessionOptions, *, until: tuple[int, int] | None = None) -> Non
         if until is not None and until[0] >= len(recorder.captures):
             raise
         failure = failures.from_exception(error, options.paths, options.entry.filename)
-        _ending, _traceback = _reported(failure), failure.traceback
+        _ending, _traceback = _ended(failure), failure.traceback
 
 
-def _reported(failure: Any) -> str:
+def _ended(failure: Any) -> str:
     place = f" ({os.path.basename(failure.span.filename)}:{failure.span.row})" if failure.span is not None else ""
     lines = str(failure.message).strip().splitlines()
     return f"raised {lines[0] if lines else 'an exception'}{place}"

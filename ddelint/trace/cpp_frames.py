@@ -23,8 +23,8 @@ def folded(stack: Sequence[str]) -> tuple[str, ...]:
 
     `at::_ops::chunk::call` goes where the kernel that it leads to (`at::native::chunk`) is on the stack itself.
     """
-    speaking = [name for name in stack if "::" in name and not _PLUMBING.search(name)]
-    return tuple(_shortened(name) for name in _distinct(speaking))
+    informative = [name for name in stack if "::" in name and not _PLUMBING.search(name)]
+    return tuple(_shortened(name) for name in _distinct(informative))
 
 
 def _distinct(names: Sequence[str]) -> Iterator[str]:

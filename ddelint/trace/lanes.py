@@ -53,9 +53,9 @@ class Lane:
         """Ask; the answer may take so long. That nobody is there any more is noticed by `receive`."""
         self.request = request
         limit = b"" if seconds is None else b'"seconds": %.3f, ' % seconds
-        self.report(b"{" + limit + request.line.removeprefix(b"{"))
+        self.write(b"{" + limit + request.line.removeprefix(b"{"))
 
-    def report(self, line: bytes) -> None:
+    def write(self, line: bytes) -> None:
         """Write a line."""
         with contextlib.suppress(OSError, ValueError):
             self.channel.sendall(line)
@@ -138,7 +138,7 @@ class Lanes:
                 waiting.remove(request)
         for lane in (self._main, *self._clones):
             if lane.request is request:
-                lane.report(CANCEL)
+                lane.write(CANCEL)
 
     def close(self) -> None:
         """Leave all that is under way unanswered."""

@@ -405,11 +405,11 @@ class Session:
     ) -> Request:
         """Have a request answered when nothing else is to be; `then` gets the answer as soon as it is there."""
 
-        def reported(reply: Mapping[str, Any]) -> None:
+        def answered(reply: Mapping[str, Any]) -> None:
             self._timings.spent(step_of(method, arguments), reply.get("cpu", 0.0))
             then(reply)
 
-        return self._lanes.begin(_line(method, arguments), anywhere=_is_for_any_lane(method, arguments), then=reported)
+        return self._lanes.begin(_line(method, arguments), anywhere=_is_for_any_lane(method, arguments), then=answered)
 
     @property
     def width(self) -> int:

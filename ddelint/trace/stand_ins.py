@@ -220,8 +220,8 @@ def _rule(returned: Sequence[Returned], calls: Sequence[Call]) -> _Result | None
     if len({len(one.shape) for one in returned}) > 1:
         return None
     sizes = tuple(_number([one.shape[i] for one in returned], calls, i) for i in range(len(first.shape)))
-    speaking = next((one for one in returned if min(one.shape, default=2) > 1), first)
-    return _Result("tensor", sizes, first.dtype, first.device, speaking.order)
+    informative = next((one for one in returned if min(one.shape, default=2) > 1), first)
+    return _Result("tensor", sizes, first.dtype, first.device, informative.order)
 
 
 def _number(values: Sequence[float], calls: Sequence[Call], dimension: int = -1) -> _Number:

@@ -164,7 +164,7 @@ class Runner:
                 kernels=counts.kernels + written,
                 host_syncs=counts.host_syncs,
                 agrees=differing is None,
-                difference="" if differing is None else _reported(differing),
+                difference="" if differing is None else _difference(differing),
             )
         except (Exception, SystemExit) as error:
             self.give_up(failures.summary(error))
@@ -272,7 +272,7 @@ def _own_function(program: Callable[..., Any]) -> Callable[..., Any]:
     return FunctionType(call.__code__.replace(), call.__globals__, "call", None, call.__closure__)
 
 
-def _reported(found: Any) -> str:
+def _difference(found: Any) -> str:
     return f"{found.aspect}: expected {found.expected}, got {found.got}"
 
 

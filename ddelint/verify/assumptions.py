@@ -75,8 +75,8 @@ class Assumptions:
         for condition in failed:
             for guess in wrong:
                 if guess.condition.free_symbols & condition.free_symbols:
-                    return _reported(guess, self._asserted[condition], mismatch)
-        return _reported(wrong[0], wrong[0].where, mismatch) if wrong and not failed else None
+                    return _question(guess, self._asserted[condition], mismatch)
+        return _question(wrong[0], wrong[0].where, mismatch) if wrong and not failed else None
 
     def _note_guess(self, condition: Any, answer: bool) -> None:
         if isinstance(condition, sympy.Basic) and condition not in self._guesses:
@@ -108,7 +108,7 @@ def _truth(condition: sympy.Basic, numbers: Mapping[sympy.Symbol, int]) -> bool 
     return bool(truth) if truth in (sympy.true, sympy.false) else None
 
 
-def _reported(guess: _Guess, where: _Where, mismatch: Mismatch) -> Question:
+def _question(guess: _Guess, where: _Where, mismatch: Mismatch) -> Question:
     guessed = guess.condition if guess.answer else sympy.Not(guess.condition)
     return Question(
         span=where.span,

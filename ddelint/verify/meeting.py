@@ -81,7 +81,7 @@ def _state(value: Any) -> Any:
     return value
 
 
-def reported(expected: Sequence[Mapping[str, Frozen]], got: Sequence[Mapping[str, Frozen]]) -> tuple[str, str] | None:
+def difference(expected: Sequence[Mapping[str, Frozen]], got: Sequence[Mapping[str, Frozen]]) -> tuple[str, str] | None:
     """(name, how it differs), of the first thing that two runs leave in other states; None where they leave the same.
 
     Runs that met at other numbers of times are compared up to the first of these.

@@ -79,16 +79,16 @@ def _farthest(moves: torch.Tensor, values: torch.Tensor, jumps: torch.Tensor) ->
     return most * _KINK
 
 
-def _usual(noise: torch.Tensor, values: torch.Tensor, speaking: torch.Tensor) -> torch.Tensor:
+def _usual(noise: torch.Tensor, values: torch.Tensor, informative: torch.Tensor) -> torch.Tensor:
     """By element, the median of `noise` over the elements of the same size, as far as they are `telling`."""
     sizes = torch.frexp(values.abs().to(torch.float64)).exponent.div(_SIZES, rounding_mode="floor")
     sizes = torch.where(values == 0, torch.iinfo(sizes.dtype).min, sizes)
     found, groups = torch.unique(sizes, return_inverse=True)
     medians = torch.zeros(len(found), dtype=torch.float64)
     for number, size in enumerate(found.tolist()):
-        members = noise[(groups == number) & speaking]
+        members = noise[(groups == number) & informative]
         if members.numel() < _FEW and size + 1 in found:
-            members = noise[(sizes >= size) & (sizes <= size + 1) & speaking]
+            members = noise[(sizes >= size) & (sizes <= size + 1) & informative]
         if members.numel():
             medians[number] = members.median()
     return medians[groups]

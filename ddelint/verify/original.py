@@ -14,11 +14,11 @@ from ddelint.verify import guided, traced_path
 from ddelint.verify.calls import Outcome
 from ddelint.verify.frozen import Container, Frozen, FrozenTensor, is_finite
 from ddelint.verify.inputs import TIES, variations
-from ddelint.verify.meeting import is_untouched, reported
+from ddelint.verify.meeting import difference, is_untouched
 from ddelint.verify.mismatches import MEETING, TRACED_PATH
 from ddelint.verify.modes import OTHER_SIZES, changes_of, other_modes, requiring_grad
 from ddelint.verify.recording import Recorder
-from ddelint.verify.references import Reference, patience_of, speaks_against
+from ddelint.verify.references import Reference, is_informative, patience_of
 from ddelint.verify.running import run_sample
 from ddelint.verify.samples import NOT_FINITE, REQUIRING_GRAD, Sample
 
@@ -40,9 +40,9 @@ _MEETINGS = 12
 
 def count_sides(decisions: Sequence[Decision], references: Sequence[Reference]) -> dict[str, tuple[int, int]]:
     """Decision key → how many input sets took its true and its false side."""
-    speaking = [r for r in references if (not r.twin or r.sequel) and r.speaks_against]
+    informative = [r for r in references if (not r.twin or r.sequel) and r.is_informative]
     taken = {
-        decision.key: [reference.sides.get(decision.key, set()) for reference in speaking] for decision in decisions
+        decision.key: [reference.sides.get(decision.key, set()) for reference in informative] for decision in decisions
     }
     return {key: (sum(True in s for s in sides), sum(False in s for s in sides)) for key, sides in taken.items()}
 
@@ -88,7 +88,7 @@ class Runs:
             for side, times in zip((True, False), sides):
                 if times or self._is_over():
                     continue
-                near = [r for r in self.references if r.speaks_against and guided.is_far(r.distances.get((key, side)))]
+                near = [r for r in self.references if r.is_informative and guided.is_far(r.distances.get((key, side)))]
                 if not near:
                     continue
                 nearest = min(near, key=lambda r: r.distances[key, side])
@@ -103,8 +103,8 @@ class Runs:
             self._recorder.take()
             patience = patience_of(self.references, self._options)
             calls = run_sample(self._original, moved(sample), twice=False, patience=patience)
-            reported = calls is not None and speaks_against(calls[0])
-            return self._recorder.nearest().get((key, side)) if reported else None
+            shown = calls is not None and is_informative(calls[0])
+            return self._recorder.nearest().get((key, side)) if shown else None
 
         ways = guided.ways(sample, self._original.parameters)
         moved = guided.Climb(nearest.distances[key, side], evaluate, _GUIDED).run(ways)
@@ -200,7 +200,7 @@ class Runs:
                     forced = self._left(reference, decision.key)
                 if as_it_is is None or forced is None:
                     continue
-                found = reported(as_it_is, forced)
+                found = difference(as_it_is, forced)
                 if found is not None:
                     yield _met(reference, *found)
                 untouched.append(is_untouched(as_it_is, forced))

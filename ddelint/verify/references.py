@@ -54,12 +54,12 @@ class Reference:
         return self.calls[0]
 
     @property
-    def speaks_against(self) -> bool:
+    def is_informative(self) -> bool:
         """Whether there is something to compare: where torch itself raised, there isn't."""
-        return speaks_against(self.first)
+        return is_informative(self.first)
 
 
-def speaks_against(outcome: Outcome) -> bool:
+def is_informative(outcome: Outcome) -> bool:
     """Whether a call says something of the program: where torch itself raised, it doesn't."""
     return outcome.error is None or outcome.error.deliberate
 
