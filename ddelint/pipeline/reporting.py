@@ -31,7 +31,7 @@ def report(run: Run, *, files: int) -> Report:
         from ddelint.rewrite.static_fixes import with_static_fixes
 
         static = with_static_fixes(static, run.sources, _proven(run.traced, static))
-    findings = merge(static, [d for d in run.traced if not _is_told(d, static)])
+    findings = merge(static, [d for d in run.traced if not _is_known(d, static)])
     findings = _apply_suppressions(findings, run)
     findings = [d for d in findings if chosen(d, options)]
     if options.baseline is not None or options.write_baseline is not None:
@@ -96,7 +96,7 @@ def _proven(traced: Sequence[Diagnostic], static: Sequence[Diagnostic]) -> dict[
     return {d.code: Evidence(backward=True, notes=(d.detail,)) for d in ran.values()}
 
 
-def _is_told(traced: Diagnostic, static: Sequence[Diagnostic]) -> bool:
+def _is_known(traced: Diagnostic, static: Sequence[Diagnostic]) -> bool:
     """Whether the static pass says the same where it is to be fixed, with what the tracer ran as its evidence."""
     return traced.code == "DDE701" and any(d.code == traced.code and d.evidence is not None for d in static)
 

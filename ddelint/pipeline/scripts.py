@@ -44,7 +44,7 @@ def run_script(
             progress.debug(line)
         if not captured.run.captures:
             raise PipelineError(_nothing_captured(script, captured.run))
-        _tell_of(script, captured.run, run)
+        _report_ending(script, captured.run, run)
         if save_inputs is not None:
             _save_inputs(captured, save_inputs, run)
         reached = check_programs(captured, _script_entry(script), run)
@@ -105,7 +105,7 @@ def _nothing_captured(script: ScriptSpec, how: ScriptRun) -> str:
     return f"nothing to check: {script.target} made no call of {wanted}{ended}"
 
 
-def _tell_of(script: ScriptSpec, how: ScriptRun, run: Run) -> None:
+def _report_ending(script: ScriptSpec, how: ScriptRun, run: Run) -> None:
     if how.ending:
         run.warnings.append(f"{script.target} {how.ending}; going on with what it had captured")
     if how.left_out:

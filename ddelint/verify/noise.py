@@ -80,7 +80,7 @@ def _farthest(moves: torch.Tensor, values: torch.Tensor, jumps: torch.Tensor) ->
 
 
 def _usual(noise: torch.Tensor, values: torch.Tensor, informative: torch.Tensor) -> torch.Tensor:
-    """By element, the median of `noise` over the elements of the same size, as far as they are `telling`."""
+    """By element, the median of `noise` over the elements of the same size, as far as they are `informative`."""
     sizes = torch.frexp(values.abs().to(torch.float64)).exponent.div(_SIZES, rounding_mode="floor")
     sizes = torch.where(values == 0, torch.iinfo(sizes.dtype).min, sizes)
     found, groups = torch.unique(sizes, return_inverse=True)
