@@ -9,11 +9,11 @@ many lanes there are, and what all of them use together stays within what one re
 from __future__ import annotations
 
 import contextlib
-import json
 import secrets
 import select
 import socket
 from collections.abc import Callable, Sequence
+from json import loads
 from time import monotonic
 from typing import Any
 
@@ -75,7 +75,7 @@ class Lane:
         self._buffer = rest
         secret = self.secret.encode()
         try:
-            reply = json.loads(line.removeprefix(secret)) if line.startswith(secret) else None
+            reply = loads(line.removeprefix(secret)) if line.startswith(secret) else None
         except ValueError:
             reply = None
         if not isinstance(reply, dict):
