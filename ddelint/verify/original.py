@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from time import perf_counter
 
 from ddelint.protocol import Decision, Mismatch, SessionOptions
@@ -70,6 +71,8 @@ class Runs:
         self._recorder = recorder
         self._consultation = consultation
         self._until = until
+        self._has_gradients = True
+        """Whether a backward pass goes through on all sides that were tried."""
 
     def vary(self, count: int, extra: int) -> None:
         """Declared inputs and variations: `count`, and `extra` more as long as some side was not taken."""
@@ -131,6 +134,7 @@ class Runs:
                 self.references[known:] = [added for added in self.references[known:] if _is_all_finite(added.first)]
         if any(r.twin and r.first.gradient_error is not None for r in self.references):
             # nobody takes gradients of a program that has none on one of its sides (an operator without a backward)
+            self._has_gradients = False
             self.references[:] = [reference for reference in self.references if not reference.twin]
 
     def change_modes(self) -> None:
@@ -167,11 +171,15 @@ class Runs:
                 if self._is_over() or kept >= _HELD_EACH:
                     break
                 known = len(self.references)
-                self._add(reference.sample, change, of=reference, twin=True)
+                self._add(reference.sample, self._as_differentiable(change), of=reference, twin=True)
                 added = self.references[known:]
                 if any(r.sides != reference.sides or not r.first.returned for r in added):
                     del self.references[known:]
                 kept += len(self.references) > known
+
+    def _as_differentiable(self, change: Callable[[Sample], Sample]) -> Callable[[Sample], Sample]:
+        """The change, with gradients where the program has any."""
+        return change if self._has_gradients else lambda sample: replace(change(sample), differentiable=False)
 
     def _one_for_each_way(self) -> list[Reference]:
         """An input set for each set of sides that a decision took."""
