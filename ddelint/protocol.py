@@ -18,6 +18,8 @@ INDUCTOR_BACKENDS = ("inductor", LOWERING)
 MEASURING = ("measure", "parity", "gpu")
 """Requests that always need Inductor."""
 TIME_IS_OVER = "the entry's time is over (--timeout)"
+RETURNED = "return"
+"""The name under which the type of what a function gives stands among the types of its names."""
 SLACK_SECONDS = 30.0
 """What is granted beyond a request's own time, for killing and reporting."""
 

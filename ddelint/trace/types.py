@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from ddelint.diagnostics import TypeFact, at_row
-from ddelint.protocol import EntryFailure, Types
+from ddelint.protocol import RETURNED, EntryFailure, Types
 from ddelint.trace import failures
 from ddelint.trace.entry import Entry
 from ddelint.trace.values import describe_value
@@ -27,8 +27,6 @@ _MOST_CALLS = 64
 """Calls of one function that are watched in one run; a loop over a million rows says no more than its first ones."""
 _MOST_LINES = 2000
 """Line events of one call that are looked at."""
-RETURNED = "return"
-"""The name under which the type of what a function gives is reported."""
 _NAMELESS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "<lambda>")
 _MISSING = object()
 

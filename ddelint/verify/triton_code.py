@@ -157,10 +157,7 @@ def resources(machine: bytes) -> tuple[int, int]:
 
 
 def _widest(ptx: str) -> int:
-    widths = [
-        int(number or 1) * int(bits)
-        for number, bits in re.findall(r"(?:ld|st)\.global[\w.:]*?(?:\.v(\d))?\.[bfus](\d+)", ptx)
-    ]
+    widths = [int(number or 1) * int(bits) for number, bits in _ACCESS.findall(ptx)]
     return max(widths, default=0)
 
 

@@ -76,15 +76,12 @@ def _returned(context: Context, statement: ast.If) -> list[ast.expr]:
             pass
         case _:
             return []
-    masks, changed = list[ast.expr](), set[str]()
+    masks = list[ast.expr]()
     for inner in between:
         selected = _selecting(context, inner)
         if selected is None:
             return []
         masks += selected
-        changed |= {
-            node.id for node in ast.walk(inner) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-        }
     structure = structure_of(early)
     for kept, given in zip(structure.parts, structure_of(final).parts):
         if ast.unparse(kept) == ast.unparse(given) and is_pure(kept):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from ddelint.operators import terminal_name
 from ddelint.rewrite.candidate import Candidate
@@ -24,7 +24,11 @@ def keeps_nothing_for_numbers(candidate: Candidate) -> bool:
     return not any("is_compiling()" in edit.content for edit in candidate.edits)
 
 
-def other_callers(site: Site, run: Collection[str] | None = None) -> str:
+Importers = Callable[[str, str], Iterable[tuple[SourceFile, str]]]
+"""As `neighbours.importers`; whoever asks about many candidates remembers what it gave."""
+
+
+def other_callers(site: Site, run: Collection[str] | None = None, importing: Importers = importers) -> str:
     """Which calls of the site's function may give it no tensor, in its file and in those that import it; empty where
     there is none.
 
@@ -46,7 +50,7 @@ def other_callers(site: Site, run: Collection[str] | None = None) -> str:
         places = _places(calls if len(calls) > 1 else [])
     else:
         places = _places(call for call in calls if not _was_run(source, call, run))
-        for other, name in importers(source.filename, function.name):
+        for other, name in importing(source.filename, function.name):
             doubtful = [call for call in _calls(other, name) if not _was_run(other, call, run)]
             reported = _places(call for call in doubtful if not _gives_tensors(other, call))
             places += [f"{place} of {os.path.basename(other.filename)}" for place in reported]

@@ -6,7 +6,6 @@ import ast
 import os
 import re
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 from ddelint.files import read_regular
@@ -55,7 +54,6 @@ def _is_relative(node: ast.Import | ast.ImportFrom) -> bool:
     return isinstance(node, ast.ImportFrom) and node.level > 0
 
 
-@cache
 def _project(folder: Path) -> Path:
     """The nearest folder above that is a project's; the folder itself where there is none."""
     for candidate in (folder, *folder.parents):
@@ -64,7 +62,6 @@ def _project(folder: Path) -> Path:
     return folder
 
 
-@cache
 def _python_files(folder: Path) -> tuple[str, ...]:
     found: list[str] = []
     for where, folders, names in os.walk(folder):

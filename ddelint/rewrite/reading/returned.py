@@ -7,11 +7,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ddelint.diagnostics import TypeFact
+from ddelint.protocol import RETURNED
 from ddelint.rewrite.reading.names import qualified_name
 from ddelint.source import SourceFile
-
-RETURNED = "return"
-"""The name under which the type stands of what a function gives (see ddelint.trace.types)."""
 
 
 def returned_types(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
@@ -15,6 +16,7 @@ from ddelint.rewrite.reading.bindings import moved_row
 from ddelint.rewrite.reading.callers import keeps_nothing_for_numbers, other_callers
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import qualified_name
+from ddelint.rewrite.reading.neighbours import importers
 from ddelint.rewrite.reading.returned import returned_types
 from ddelint.rewrite.search import last_resort
 from ddelint.rewrite.search.history import History
@@ -78,6 +80,8 @@ class Asking:
         self._lowered: dict[tuple[tuple[str, str], ...], Compilation] = {}
         self._verified: dict[tuple[tuple[str, str], ...], Compilation] = {}
         self._comparisons: dict[tuple[object, ...], Comparison] = {}
+        # each reads the files of a project
+        self._importers = functools.cache(lambda filename, name: tuple(importers(filename, name)))
         load_moves()
 
     def diagnosed(self, history: History, question: Question) -> Diagnostic:
@@ -212,7 +216,7 @@ class Asking:
         site = locate(history.current(question.span.filename), question.span)
         if site is None or candidate.claim is Claim.GENERAL_PATH or not keeps_nothing_for_numbers(candidate):
             return ""
-        return other_callers(site, self._types)
+        return other_callers(site, self._types, self._importers)
 
     def last_resort_candidates(
         self, history: History, question: Question, diagnostic: Diagnostic, refused: list[Refusal]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
+from ddelint.protocol import RETURNED
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.outlining.forms import TENSOR, Form, Way, form_of
 from ddelint.rewrite.parts.outlining.operands import callers
@@ -20,7 +21,6 @@ from ddelint.rewrite.reading.regions import (
     of_unknown_length,
     separate_names,
 )
-from ddelint.rewrite.reading.returned import RETURNED
 
 
 def read_results(context: Context, region: Region, way: Way) -> str:
