@@ -28,10 +28,8 @@ _PROGRAMS = 48
 """Blocks of one launch that the interpreter is asked to run; larger launches get larger blocks."""
 _LARGEST = 1 << 16
 _PLAIN_GRIDS = ("Grid1D", "Grid2D", "Grid3D", "Grid2DWithYZOverflow")
-_UNMASKED = re.compile(r"^\s*([xyz]|r\d_)mask = tl\.full\(", re.MULTILINE)
+_UNMASKED = re.compile(r"^[ \t]*([xyz]|r\d_)mask = tl\.full\(", re.MULTILINE)
 """The mask that Inductor writes where its blocks divide what there is."""
-
-
 _ACCESS = re.compile(r"(?:ld|st)\.global[\w.:]*?(?:\.v(\d))?\.[bfus](\d+)")
 
 
