@@ -9,6 +9,7 @@ import os
 
 import nox
 
+TESTS = ("-m", "pytest", "-m", "", "tests/trace", "tests/verify")
 RELEASES = ("2.11.0", "2.13.0", "2.15.0")
 
 
@@ -17,7 +18,7 @@ RELEASES = ("2.11.0", "2.13.0", "2.15.0")
 def torch(session: nox.Session, release: str) -> None:
     """Install one release and run the tests that depend on it."""
     session.install(f"torch=={release}", "-e", ".[trace,test]")
-    session.run("python", "-m", "pytest", "tests/trace", "tests/verify", *session.posargs, env={"OMP_NUM_THREADS": "1"})
+    session.run("python", *TESTS, *session.posargs, env={"OMP_NUM_THREADS": "1"})
 
 
 @nox.session(venv_backend="none")
@@ -25,4 +26,4 @@ def interpreter(session: nox.Session) -> None:
     """The same in an environment that exists: `nox -s interpreter -- PYTHON [pytest's arguments]`."""
     python, *arguments = session.posargs
     environment = {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.getcwd()}
-    session.run(python, "-m", "pytest", "tests/trace", "tests/verify", *arguments, env=environment, external=True)
+    session.run(python, *TESTS, *arguments, env=environment, external=True)

@@ -8,6 +8,16 @@ import pytest
 
 from ddelint.trace.session import Worker
 
+SMALL = "not slow"
+"""What the options in pyproject.toml choose."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The small size is for whoever names nothing, or a folder: a test or a file that is named runs whole."""
+    chosen = any(word.startswith("-m") for word in config.invocation_params.args)
+    if config.option.markexpr == SMALL and not chosen and all(".py" in path for path in config.args):
+        config.option.markexpr = ""
+
 
 @pytest.fixture(scope="session")
 def worker() -> Iterator[Worker]:

@@ -47,6 +47,7 @@ def name(page: Path) -> str:
     return str(page.relative_to(CHECKOUT))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", WITH_COMMANDS, ids=name)
 def test_every_command_runs(page: Path, tmp_path: Path, shared_worker: None, monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in ("NO_COLOR", "FORCE_COLOR", "DDELINT_DEBUG", "COLUMNS"):

@@ -242,6 +242,7 @@ def test_a_proposal_of_which_nothing_is_left_is_closed(repository: Path) -> None
     assert calls_of_gh(repository)[-1][:3] == ["pr", "close", "7"]
 
 
+@pytest.mark.slow
 def test_commits_of_others_are_never_overwritten(repository: Path) -> None:
     run_action(repository, {"paths": "src"})
     git(repository, "fetch", "-q", "origin", "ddelint/fixes")
@@ -265,6 +266,7 @@ def test_commits_of_others_are_never_overwritten(repository: Path) -> None:
     assert tip(repository) == theirs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["amended", "of another"])
 def test_a_commit_that_somebody_changed_is_somebodys(repository: Path, how: str) -> None:
     run_action(repository, {"paths": "src"})

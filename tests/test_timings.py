@@ -56,6 +56,7 @@ def test_what_a_request_is_for(method: str, arguments: dict[str, object], step: 
     assert step_of(method, arguments) == step
 
 
+@pytest.mark.slow
 def test_a_traced_call_says_where_its_time_went(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(

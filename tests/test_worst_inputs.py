@@ -24,6 +24,7 @@ def worst(length: int, every: int, *where: str) -> subprocess.CompletedProcess[s
     return subprocess.run(["/bin/sh", "-c", limited], capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_what_reads_sources_takes_linear_time() -> None:
     done = worst(100_000, 1, *STATIC)
     assert done.stdout == ""

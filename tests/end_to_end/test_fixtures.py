@@ -18,10 +18,10 @@ import pytest
 from issues_table import check
 from judge import Judge
 
-pytestmark = pytest.mark.slow
-
 FOLDER = Path(__file__).resolve().parents[2] / "fixtures" / "rules"
 ENTRIES = sorted(FOLDER.glob("*/entry.py"))
+ALWAYS = "DDE105"
+"""The one that the small size runs, too: found, fixed, and judged through every front end."""
 STRICT = re.compile(r"torch\._check\w*\(.*, lambda: ")
 """What strict export refuses: a fix says it where nobody asks for that target, and another one where somebody does."""
 EXPECTATION = re.compile(r"#\s*error: (DDE\d{3}(?:, DDE\d{3})*)")
@@ -51,7 +51,10 @@ def judge() -> Iterator[Judge]:
         yield running
 
 
-@pytest.mark.parametrize("path", ENTRIES, ids=lambda path: path.parent.name)
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(p, id=p.parent.name, marks=[pytest.mark.slow] if p.parent.name != ALWAYS else []) for p in ENTRIES],
+)
 def test_entry(path: Path, tmp_path: Path, judge: Judge) -> None:
     codes, text, copy = fix(path, tmp_path)
     assert codes == expected(path)

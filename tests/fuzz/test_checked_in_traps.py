@@ -253,6 +253,7 @@ def deep_folders_go(tmp_path: Path) -> Iterator[None]:
         deepest = deepest.parent
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("deep_folders_go")
 @pytest.mark.parametrize("name", TRAPS)
 def test_a_trap_hurts_nobody(tmp_path: Path, name: str) -> None:

@@ -89,6 +89,7 @@ def assert_each_end_is_clean(tmp_path: Path, words: tuple[str, ...], count: int,
     assert ended >= wanted // 2
 
 
+@pytest.mark.slow
 def test_static_calls(tmp_path: Path) -> None:
     assert_each_end_is_clean(tmp_path, STATIC, FILES, "", KILLS or 6)
 

@@ -16,6 +16,7 @@ SEED = int(os.environ.get("DDELINT_SEED", "0"))
 PARTS = 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))
 def test_nothing_is_wrong_with_what_is_made_of_mutants(part: int) -> None:
     for number, data in enumerate(itertools.islice(mutants(SEED * PARTS + part, COUNT // PARTS), None)):

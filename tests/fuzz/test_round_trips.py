@@ -36,6 +36,7 @@ def files() -> list[Path]:
     return [*asking[: int(COUNT) // 2], *found[: int(COUNT) // 2]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))
 def test_files_of_installed_packages_come_back_as_they_were(part: int) -> None:
     chosen = files()[part::PARTS]

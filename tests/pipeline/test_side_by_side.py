@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 PROGRAM = """\
 import torch
 
@@ -51,6 +53,7 @@ def found(folder: Path, jobs: int) -> object:
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_the_same_is_found_and_fixed_however_many_processes_there_are(tmp_path: Path) -> None:
     (tmp_path / "model.py").write_text(PROGRAM, "utf-8")
     one = found(tmp_path, 1)

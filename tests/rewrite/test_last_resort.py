@@ -36,6 +36,7 @@ def none_offered(context: Context) -> Iterator[Candidate]:
     yield
 
 
+@pytest.mark.slow
 def test_a_region_is_outlined_only_where_all_else_fails_and_is_never_safe(moves: pytest.MonkeyPatch) -> None:
     moves.setitem(MOVES, last_resort.OUTLINE, outlining("region({test})"))
     moves.setitem(MOVES, MERGE, replacing(MERGE, Claim.RESTRUCTURED, "merged({test})"))
@@ -123,6 +124,7 @@ def test_the_graph_is_broken_where_that_is_allowed(moves: pytest.MonkeyPatch) ->
     assert "torch.compile agrees with eager, with graph breaks" in evidence.notes
 
 
+@pytest.mark.slow
 def test_a_region_is_not_written_where_the_program_goes_nowhere_with_it(moves: pytest.MonkeyPatch) -> None:
     class Stopped(Prover):
         """What lies behind the regions is neither exported nor compiled."""

@@ -105,6 +105,7 @@ def test_a_sparse_tensor_stays_inside() -> None:
     assert all("    y = m @ x\n    return y\n\n\n@" in after for after in found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strict", [False, True])
 def test_an_exported_program_keeps_its_modules(strict: bool) -> None:
     import torch

@@ -48,6 +48,7 @@ def test_a_cursor_at_the_end_of_a_range_is_at_it() -> None:
     assert [overlap(word, spot(column)) for column in (1, 2, 5, 6)] == [False, True, True, False]
 
 
+@pytest.mark.slow
 def test_a_trace_that_nobody_waits_for_ends_before_its_next_step(tmp_path: Path) -> None:
     path = tmp_path / "model.py"
     path.write_text("import torch\n\ndef fn(x):\n    return x\n\ndef make_inputs(seed):\n    return (torch.ones(2),)\n")

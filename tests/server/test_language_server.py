@@ -238,6 +238,7 @@ unbacked = "x.0"
 """
 
 
+@pytest.mark.slow
 def test_the_entry_under_the_cursor_is_traced(tmp_path: Path) -> None:
     uri = document(tmp_path, "entry.py", ENTRY)
     (tmp_path / "ddelint.toml").write_text(CONFIGURATION)

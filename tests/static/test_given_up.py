@@ -88,6 +88,7 @@ def test_what_is_merely_long_is_read(line: str) -> None:
     assert asked(program(line)) == ["x.any()", "n > 3"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [219, 700, 2_000])
 @pytest.mark.parametrize("end", [[], ["else:", "    y = 0"]], ids=["open", "closed"])
 def test_each_arm_of_a_long_elif_is_asked(number: int, end: list[str]) -> None:
@@ -225,6 +226,7 @@ MANY = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", MANY.values(), ids=MANY)
 def test_twenty_thousand_of_anything_need_little_memory(tmp_path: Path, line: str) -> None:
     done = run(tmp_path, program(line), "--output-format", "json")
@@ -232,6 +234,7 @@ def test_twenty_thousand_of_anything_need_little_memory(tmp_path: Path, line: st
     assert [found["expression"] for found in json.loads(done.stdout)] == ["x.any()", "n > 3"]
 
 
+@pytest.mark.slow
 def test_as_many_questions_are_all_asked_in_little_memory(tmp_path: Path) -> None:
     tests = " and ".join(f"m != {i}" for i in range(1, 6_001))
     done = run(tmp_path, program("m = ids.sum().item()", f"if {tests}:", "    y = x"), "--output-format", "json")

@@ -71,6 +71,7 @@ def opened(captured: CapturedScript, number: int = 0) -> Session:
     return session
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("use", "label"),
     [
@@ -228,6 +229,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", [False, True])
 def test_a_script_sees_what_python_shows_it(
     write: Write, run: Run, tmp_path: Path, module: bool, monkeypatch: pytest.MonkeyPatch
@@ -384,6 +386,7 @@ def test_a_crash_is_told(worker: Worker, write: Write, tmp_path: Path) -> None:
     assert failure.message == "was killed by SIGSEGV"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("around", "seen"),
     [

@@ -63,6 +63,7 @@ def test_what_was_begun_is_answered_as_what_is_asked(write: Write, opened: Open)
     assert [session.compare(text, (), 4, True).equal for text in texts] == [number == 1 for number in range(6)]
 
 
+@pytest.mark.slow
 def test_what_dies_beside_others_is_asked_again_alone(write: Write, opened: Open) -> None:
     path = write(PROGRAM)
     dying = [changed(path, text) for text in (CRASHES, KILLS_ITS_PARENT, CRASHES)]

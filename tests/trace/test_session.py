@@ -118,6 +118,7 @@ def test_a_crash_shows_where_it_happened(write: Write, refused: Fail) -> None:
     assert failure.span.row == 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "body", ["while True: pass", "time.sleep(1000)", "signal.pthread_sigmask(0, range(1, 15)); time.sleep(1000)"]
 )
@@ -127,6 +128,7 @@ def test_a_hang_is_ended_and_shown(write: Write, refused: Fail, body: str) -> No
     assert "1 seconds" in failure.message
 
 
+@pytest.mark.slow
 def test_a_hang_shows_its_place(write: Write, refused: Fail) -> None:
     failure = refused(write(FAILS_WHEN_CALLED.format(body="while True: pass")), timeout=5.0)
     assert failure.span is not None
@@ -182,6 +184,7 @@ def test_a_program_that_forks_answers_once(write: Write, opened: Open) -> None:
     assert session.types().failure is None
 
 
+@pytest.mark.slow
 def test_noise_is_swallowed_and_closing_ends_the_worker(write: Write, tmp_path: Path) -> None:
     program = write(
         "import os, sys\nprint('noise')\nos.write(1, b'raw')\nos.write(2, b'raw')\nsys.stderr.write('more')\n" + GOOD
@@ -286,6 +289,7 @@ def test_what_one_entry_patches_in_torch_is_whole_for_the_next(write: Write, ope
     assert question.expression == "torch.nn.functional.linear(x, torch.ones(2, 2)).sum() > 0"
 
 
+@pytest.mark.slow
 def test_inputs_may_come_from_the_processes_of_a_data_loader(write: Write, opened: Open) -> None:
     text = """
     def fn(x):
@@ -462,6 +466,7 @@ def _options(folder: Path) -> SessionOptions:
     return SessionOptions(EntrySpec(str(folder / "model.py")), (str(folder),), timeout=60.0)
 
 
+@pytest.mark.slow
 def test_a_working_directory_that_hides_the_standard_library(
     write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -249,6 +249,7 @@ class Model(torch.nn.Module):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new"),
     [

@@ -104,6 +104,7 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", PROGRAMS)
 def test_a_side_that_no_variation_takes_is_reached(case: str, program: Program, options: SessionOptions) -> None:
     test, text = PROGRAMS[case]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import itertools
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -1456,7 +1456,12 @@ def judge(programs: Mapping[str, Judged], monkeypatch: pytest.MonkeyPatch) -> ob
     return run
 
 
-@pytest.mark.parametrize("row", WRONG, ids=str)
+def sampled(rows: Sequence[Row]) -> list[object]:
+    """All of them are tried; every twelfth in the small size, too."""
+    return [pytest.param(row, id=str(row), marks=[pytest.mark.slow] if n % 12 else []) for n, row in enumerate(rows)]
+
+
+@pytest.mark.parametrize("row", sampled(WRONG))
 def test_a_wrong_rewrite_is_refused(row: Row, judge) -> None:  # type: ignore[no-untyped-def]
     found, offered = judge(row)
     reasons = [refusal.reason for diagnostic in found for refusal in diagnostic.refused]
@@ -1469,7 +1474,7 @@ def test_a_wrong_rewrite_is_refused(row: Row, judge) -> None:  # type: ignore[no
     assert any(f": {row.aspect} differs" in reason for reason in reasons), reasons
 
 
-@pytest.mark.parametrize("row", RIGHT, ids=str)
+@pytest.mark.parametrize("row", sampled(RIGHT))
 def test_a_right_rewrite_is_kept(row: Row, judge) -> None:  # type: ignore[no-untyped-def]
     found, offered = judge(row)
     assert offered, [refusal.reason for diagnostic in found for refusal in diagnostic.refused]
@@ -1478,7 +1483,7 @@ def test_a_right_rewrite_is_kept(row: Row, judge) -> None:  # type: ignore[no-un
     assert {fix.applicability for fix in fixes} == {Applicability.SAFE}, notes
 
 
-@pytest.mark.parametrize("row", DOUBTFUL, ids=str)
+@pytest.mark.parametrize("row", sampled(DOUBTFUL))
 def test_a_rewrite_that_the_inputs_do_not_settle_is_not_safe(row: Row, judge) -> None:  # type: ignore[no-untyped-def]
     found, _ = judge(row)
     fixes = [diagnostic.fix for diagnostic in found if diagnostic.fix is not None]

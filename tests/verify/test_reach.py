@@ -91,6 +91,7 @@ def compared(program: Program, options: SessionOptions, original: str, rewritten
     return compare(first, lambda: program(rewritten), (), options, 8, True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("state", STATES.values(), ids=STATES)
 def test_an_arm_that_stores_elsewhere_is_seen(
     program: Program, options: SessionOptions, state: tuple[str, str, str]

@@ -42,6 +42,7 @@ def statements(source: SourceFile) -> Iterator[ast.stmt]:
             yield node
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_statements_of_installed_packages_are_put_back(seed: int) -> None:
     differing, done = [], 0
@@ -58,6 +59,7 @@ def test_statements_of_installed_packages_are_put_back(seed: int) -> None:
     assert not differing
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [4, 5])
 def test_expressions_of_installed_packages_are_put_back(seed: int) -> None:
     differing, done = [], 0
