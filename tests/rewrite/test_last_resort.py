@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from test_search import MERGE, NAME, SHORTCUT, TEXT, Prover, by_row, moves, replacing, search
@@ -12,7 +13,9 @@ from ddelint.protocol import Compilation, Overlay, TargetResult, TraceResult
 from ddelint.rewrite.candidate import MOVES, Candidate, Context, NotOffered
 from ddelint.rewrite.search import last_resort
 from ddelint.rewrite.search.asking import Asking
+from ddelint.rewrite.search.history import History
 from ddelint.rewrite.search.rounds import Outcome, Search
+from ddelint.rewrite.search.steps import Key, State
 from ddelint.source import SourceFile
 from ddelint.trace.diagnose import diagnose
 
@@ -89,6 +92,16 @@ def test_what_is_not_data_dependent_may_leave_the_program_too() -> None:
     failing, noted = Diagnostic("DDE005", "", span), Diagnostic("DDE703", "", span)
     assert last_resort.wanted(Question(span, "other", "a.numpy()", ""), failing)
     assert list(last_resort.unsupported({"failing": failing, "noted": noted})) == ["failing"]
+
+
+def test_why_no_region_helps_is_said_of_what_is_not_data_dependent_too() -> None:
+    span = Span(NAME, 5, 1, 5, 4)
+    key = Key(NAME, 5, 4, "x.numpy()", "other")
+    home = Diagnostic("DDE005", "numpy on the way", span)
+    why = Refusal(last_resort.OUTLINE, "region", "it returns a dict")
+    history = History({NAME: SourceFile(NAME, TEXT)})
+    state, outlined = (State(history, others={key: d}) for d in (home, replace(home, refused=(why,))))
+    assert last_resort.with_refused_regions(state, outlined).others[key].refused == (why,)
 
 
 class Breaking(Prover):

@@ -52,13 +52,13 @@ def _offered(name: str, context: Context, refused: list[Refusal]) -> Iterator[Ca
 def with_refused_regions(state: State, outlined: State) -> State:
     """A state, and why the regions that `outlined` takes out of its program are not written."""
     tried = {step.key: step for step in outlined.steps if step.candidate.last_resort}
-    for key, home in state.given_up.items():
-        left, step = outlined.given_up.get(key), tried.get(key)
-        refused = left.refused if left is not None else home.refused
-        if step is not None:
-            vain = Refusal(step.candidate.move, step.candidate.message, GAINS_NOTHING)
-            refused = (*step.diagnostic.refused, vain)
-        state.given_up[key] = replace(home, refused=refused)
+    for known, later in ((state.given_up, outlined.given_up), (state.others, outlined.others)):
+        for key, home in known.items():
+            refused = later.get(key, home).refused
+            if (step := tried.get(key)) is not None:
+                vain = Refusal(step.candidate.move, step.candidate.message, GAINS_NOTHING)
+                refused = (*step.diagnostic.refused, vain)
+            known[key] = replace(home, refused=refused)
     return state
 
 
