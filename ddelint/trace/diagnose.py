@@ -17,6 +17,7 @@ _CODE_OF_KIND = {
     "other": "DDE005",
     "specialized": "DDE404",
     "text": "DDE208",
+    "type": "DDE210",
     "fake": "DDE802",
     "assumed": "DDE406",
     "autocast": "DDE701",

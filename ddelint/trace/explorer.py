@@ -39,7 +39,10 @@ from ddelint.trace.fake_run import Program, call
 from ddelint.trace.observer import Answer, Inquiry, Observer, Stopped
 from ddelint.trace.provenance import Blame, Expression, Paths, Place, Sources
 from ddelint.trace.stand_ins import StandIns
+from ddelint.trace.type_tests import PLAIN
 
+_NATURES = frozenset(("specialized", "guarded", "text", "type", fake_kernels.KIND, "other"))
+"""Kinds of questions that stand beside others at one place."""
 _LONGEST_EXPRESSION = 72
 """Characters up to which a piece of source names a symbol."""
 _LONGEST_QUESTION = 160
@@ -334,6 +337,20 @@ class Explorer:
             return  # torch's own C++ wrote the symbol, for a log or an error
         self._add(self._question(observer, Inquiry("text", expression, "the symbol's own name is written"), who, []))
 
+    def is_ours(self, filename: str) -> bool:
+        """Whether a file is under the paths."""
+        return filename in self._paths
+
+    def type_tested(self, observer: Observer, number: Any) -> None:
+        """A finding of its own, unless the function knows of symbolic numbers."""
+        who = self._blame()
+        kind = type(number).__name__
+        if who is None or not who.direct or kind in who.place.code.co_names:
+            return
+        detail = f"export has a torch.{kind} here, which is no {type(PLAIN[type(number)]).__name__}"
+        inquiry = Inquiry("type", torch_internals.expression_of(number), detail)
+        self._add(self._question(observer, inquiry, who, []))
+
     def differentiate(self, results: Any) -> None:
         """The forward has returned `results`: what does its gradient ask?"""
         if not self._gradients:
@@ -422,9 +439,7 @@ class Explorer:
 
         What asks whether a count is zero and then demands the count (`for row in rows`) is a demand for the count.
         """
-        nature = (
-            question.kind if question.kind in ("specialized", "guarded", "text", fake_kernels.KIND, "other") else "asks"
-        )
+        nature = question.kind if question.kind in _NATURES else "asks"
         if question.joint and (question.span, nature) not in self._by_span:
             nature = "joint"
         index = self._by_span.setdefault((question.span, nature), len(self._questions))

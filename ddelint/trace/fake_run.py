@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import sympy
 import torch
 
-from ddelint.trace import joint, provenance, torch_internals, triton_launches
+from ddelint.trace import joint, provenance, torch_internals, triton_launches, type_tests
 from ddelint.trace.entry import Entry
 from ddelint.trace.observer import Inquiry, Observer, Oracle, Stopped
 from ddelint.trace.rerun import quiet, restored, same_randomness
@@ -45,6 +45,12 @@ class Watcher(Oracle, Protocol):
 
     def written(self, observer: Observer, expression: sympy.Basic) -> None:
         """A symbol became text."""
+
+    def is_ours(self, filename: str) -> bool:
+        """Whether a file's code is the user's to rewrite."""
+
+    def type_tested(self, observer: Observer, number: Any) -> None:
+        """A symbolic number failed a test of its type that eager's number passes."""
 
     def differentiate(self, results: Any) -> None:
         """The forward has returned `results`."""
@@ -93,7 +99,8 @@ class Program:
                 _fakeify_state(self._mode, self._function)
                 torch_internals.know_constants(self._mode, self._hidden)
                 text = torch_internals.watched_text(lambda expression: watcher.written(observer, expression))
-                with torch_internals.surroundings(self._mode):
+                types = type_tests.watched(watcher.is_ours, lambda number: watcher.type_tested(observer, number))
+                with torch_internals.surroundings(self._mode), types:
                     replayed = self._entry.surroundings()
                     with function_mode, text, triton_launches.watched(watcher.kernel_launched), replayed:
                         results = call(self._function, args, kwargs)

@@ -4,10 +4,12 @@ Each public function is traced with the arguments that `ARGUMENTS` gives it; wha
 """
 
 import functools
+import numbers
 
 import torch
 import torch.nn.functional as F
 
+NUMBERS = (int, float)
 PICKS = [0.5, 1.0, 2.0]
 SCALE = torch.tensor(3)
 
@@ -256,3 +258,26 @@ def one_number_twice(x, keep):
     hit = x[keep]
     first = torch.full_like(x, len(hit))  # asks: integer
     return first / len(hit)  # asks: integer
+
+
+def type_of_a_number(x, keep):
+    n = keep.sum().item()
+    size = (n, n) if isinstance(n, int) else n  # asks: type
+    return torch.zeros(size)
+
+
+def types_of_several_numbers(x, keep):
+    n, value = x[keep].shape[0], x.sum().item()
+    if not isinstance(n, (int, numbers.Integral)):  # asks: type
+        return x
+    assert isinstance(value, NUMBERS)  # asks: type
+    return x * n * value
+
+
+def types_that_are_right(x, keep):
+    n = keep.sum().item()
+    if isinstance(n, (int, torch.SymInt)) or (isinstance(n, float) and n > 1):
+        n = n + 1
+    if isinstance(n, (str, torch.Tensor)) or not isinstance(x, torch.Tensor) or not isinstance(x.shape[0], int):
+        return x
+    return torch.zeros(n)

@@ -18,7 +18,7 @@ GAINS_NOTHING = "the program can neither be exported nor compiled with it, eithe
 _GROUPS = ("DDE1", "DDE2", "DDE3")
 """Rules whose findings may end here: control flow, demanded integers, missing facts."""
 _UNSUPPORTED = "DDE005"
-_KINDS = frozenset(("truth", "integer", "operator", "failure", "text"))
+_KINDS = frozenset(("truth", "integer", "operator", "failure", "text", "type"))
 
 
 def wanted(question: Question, diagnostic: Diagnostic) -> bool:
