@@ -290,7 +290,9 @@ def _made_by(root: OwnFolder) -> str:
 def _fingerprint() -> str:
     """Changes when Python, the rules or the static pass change, in a checkout without a new version, too."""
     package = os.path.dirname(__file__)
-    folders = [package, os.path.join(package, "static"), str(catalog.rules_folder())]
+    static = os.path.join(package, "static")
+    with os.scandir(static) as rooms:
+        folders = [package, static, *(room.path for room in rooms if room.is_dir()), str(catalog.rules_folder())]
     stamps = sorted(stamp for folder in folders for stamp in _stamps(folder))
     others = sorted((str(path), *stamp_of(str(path))) for path in extensions.files())
     made_by = json.dumps([VERSION, sys.version_info[:3], stamps, others])

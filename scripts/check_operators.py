@@ -25,10 +25,10 @@ sys.path.insert(0, str(ROOT))
 
 from ddelint.operators import operators  # noqa: E402
 from ddelint.source import SourceFile  # noqa: E402
-from ddelint.static import domain  # noqa: E402
-from ddelint.static.interpreter import Interpreter  # noqa: E402
-from ddelint.static.regions import FileIndex  # noqa: E402
-from ddelint.static.state import State  # noqa: E402
+from ddelint.static.domain import values  # noqa: E402
+from ddelint.static.domain.state import State  # noqa: E402
+from ddelint.static.program.regions import FileIndex  # noqa: E402
+from ddelint.static.walk.interpreter import Interpreter  # noqa: E402
 
 SAMPLES = ROOT / "rules" / "operator_samples.toml"
 HEAD = "import math\nimport torch\nfrom torch.nn import functional as F\n"
@@ -108,7 +108,7 @@ def interpreted(wanted: list[Sample]) -> list[Answer]:
     answers = []
     for i in range(len(wanted)):
         interpreter = Interpreter(index)
-        function = domain.Function(index.functions[f"sample_{i}"])
+        function = values.Function(index.functions[f"sample_{i}"])
         value = interpreter.calls.invoke(function, [], {}, State(), function.node)
         asking = [event for event in interpreter.events if not event.advice and event.rule not in QUIET_RULES]
         answers.append(Answer("asks") if asking else _described(value))
@@ -119,26 +119,26 @@ QUIET_RULES = frozenset(("DDE205", "DDE301", "DDE302", "DDE303"))
 """Findings that are no question of the operator itself."""
 
 
-def _described(value: domain.Value) -> Answer:
-    value = domain.bare(value)
-    if isinstance(value, domain.Tensor):
+def _described(value: values.Value) -> Answer:
+    value = values.bare(value)
+    if isinstance(value, values.Tensor):
         return Answer("tensor", tuple(map(_size, value.dims)), value.complete, value.boolean)
-    if isinstance(value, domain.Series):
+    if isinstance(value, values.Series):
         if value.items is None:
             each = _described(value.element)
             return Answer("tuple", parts=None, said=str(each)) if each.kind != UNCLEAR else Answer("tuple")
         return Answer("tuple", parts=tuple(map(_described, value.items)))
-    if isinstance(value, domain.Unbacked):
+    if isinstance(value, values.Unbacked):
         return Answer("bool" if value.topic == "bool" else "number", said=UNBACKED)
-    if isinstance(value, (domain.Constant, domain.Known)):
+    if isinstance(value, (values.Constant, values.Known)):
         return Answer("number", said=KNOWN)
     return Answer(UNCLEAR)
 
 
-def _size(size: domain.Value) -> int | str:
-    if isinstance(size, domain.Constant):
+def _size(size: values.Value) -> int | str:
+    if isinstance(size, values.Constant):
         return int(size.value)
-    return UNBACKED if isinstance(size, domain.Unbacked) else KNOWN
+    return UNBACKED if isinstance(size, values.Unbacked) else KNOWN
 
 
 # ---- torch's answer

@@ -18,7 +18,7 @@ from ddelint.source import SourceError, SourceFile
 if TYPE_CHECKING:
     from ddelint.diagnostics import Diagnostic, Fix, Span
     from ddelint.rewrite.search.history import History
-    from ddelint.static.project import Project
+    from ddelint.static.program.project import Project
 
 
 class PipelineError(DdelintError):

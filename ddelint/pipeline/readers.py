@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ddelint.cache import Content, content_of, stamp_of
 from ddelint.files import LARGE, read_regular
-from ddelint.static.project import Project
+from ddelint.static.program.project import Project
 from ddelint.static.reading import Reading, prepare, read
 
 FILES_A_PROCESS = 48

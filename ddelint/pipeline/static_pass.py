@@ -11,7 +11,7 @@ from ddelint.pipeline.gathering import Run
 
 if TYPE_CHECKING:  # what reads is loaded where something must be read
     from ddelint.pipeline.readers import Answer
-    from ddelint.static.project import Project
+    from ddelint.static.program.project import Project
     from ddelint.static.reading import Reading
 
 MOST_ROUNDS = 12
@@ -81,7 +81,7 @@ def _compiled(readings: Mapping[str, Reading | None]) -> dict[str, tuple[str, ..
 def _project(files: Sequence[str]) -> Project | None:
     if len(files) < 2:
         return None
-    from ddelint.static.project import Project
+    from ddelint.static.program.project import Project
 
     return Project(files)
 

@@ -13,17 +13,17 @@ from ddelint.classification import reported_span, rule_for
 from ddelint.diagnostics import Diagnostic, Severity, Span, Symbol
 from ddelint.sites import site_of
 from ddelint.source import SourceFile, descend
-from ddelint.static import breadcrumbs, patterns
-from ddelint.static.domain import Tensor, Unbacked, Value
-from ddelint.static.events import Event
-from ddelint.static.given_up import nested_too_deep, not_parsed, out_of_steps
-from ddelint.static.implicit import without_single_reads
-from ddelint.static.interpreter import BudgetError, Interpreter
-from ddelint.static.origins import Origins
-from ddelint.static.outline import OutlinedSource, outlined
-from ddelint.static.reach import only_when_failing
-from ddelint.static.regions import FileIndex, FunctionNode
-from ddelint.static.scan import might_matter
+from ddelint.static.domain.events import Event
+from ddelint.static.domain.values import Tensor, Unbacked, Value
+from ddelint.static.program.outline import OutlinedSource, outlined
+from ddelint.static.program.regions import FileIndex, FunctionNode
+from ddelint.static.program.scan import might_matter
+from ddelint.static.report import breadcrumbs, patterns
+from ddelint.static.report.given_up import nested_too_deep, not_parsed, out_of_steps
+from ddelint.static.report.implicit import without_single_reads
+from ddelint.static.report.reach import only_when_failing
+from ddelint.static.walk.interpreter import BudgetError, Interpreter
+from ddelint.static.walk.origins import Origins
 
 __all__ = ["check_index", "check_source", "might_matter"]
 

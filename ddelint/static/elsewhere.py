@@ -16,8 +16,8 @@ from dataclasses import replace as changed
 from ddelint.operators import operators
 from ddelint.parsing import TOO_DEEP
 from ddelint.source import SourceError, SourceFile
-from ddelint.static.calls import demanding
-from ddelint.static.domain import (
+from ddelint.static.domain.summaries import Signature
+from ddelint.static.domain.values import (
     KNOWN,
     UNKNOWN,
     Constant,
@@ -34,11 +34,11 @@ from ddelint.static.domain import (
     fresh_symbol,
     replace,
 )
-from ddelint.static.interpreter import BudgetError, Interpreter
-from ddelint.static.outline import outlined
-from ddelint.static.project import Context, Project
-from ddelint.static.regions import FileIndex
-from ddelint.static.summaries import Signature
+from ddelint.static.program.outline import outlined
+from ddelint.static.program.project import Context, Project
+from ddelint.static.program.regions import FileIndex
+from ddelint.static.walk.calls import demanding
+from ddelint.static.walk.interpreter import BudgetError, Interpreter
 
 STEPS = 4_000
 """Nodes evaluated for one answer."""

@@ -11,13 +11,13 @@ from ddelint.catalog import rule
 from ddelint.diagnostics import Diagnostic
 from ddelint.operators import operators
 from ddelint.source import SourceError, SourceFile, TooDeepError
-from ddelint.static.given_up import whole_file
-from ddelint.static.named import compiled_by_name
-from ddelint.static.outline import OutlinedSource, may_compile, outlined
-from ddelint.static.project import Context, Project, Returns
-from ddelint.static.prospects import Prospects
-from ddelint.static.regions import FileIndex
-from ddelint.static.scan import holds_comments, might_matter
+from ddelint.static.program.named import compiled_by_name
+from ddelint.static.program.outline import OutlinedSource, may_compile, outlined
+from ddelint.static.program.project import Context, Project, Returns
+from ddelint.static.program.prospects import Prospects
+from ddelint.static.program.regions import FileIndex
+from ddelint.static.program.scan import holds_comments, might_matter
+from ddelint.static.report.given_up import whole_file
 
 
 @dataclass(frozen=True, slots=True)

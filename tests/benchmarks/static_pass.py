@@ -24,7 +24,8 @@ from measuring import ENVIRONMENT, Measured, commands, python, table
 WALK = "import pathlib, sys; FILES = [p for root in sys.argv[1:] for p in sorted(pathlib.Path(root).rglob('*.py'))]\n"
 READ = WALK + "for path in FILES: path.read_bytes()"
 SCAN = WALK + (
-    "from ddelint.static.scan import might_matter\nkept = [d for p in FILES if might_matter(d := p.read_bytes())]\n"
+    "from ddelint.static.program.scan import might_matter\n"
+    "kept = [d for p in FILES if might_matter(d := p.read_bytes())]\n"
 )
 PARSE = (
     "import ast, gc; gc.disable()\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from across import Tree
 
-from ddelint.static.project import Project
+from ddelint.static.program.project import Project
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from ddelint.options import CheckOptions, EntryOption, Mode
 from ddelint.pipeline import readers, static_pass
 from ddelint.pipeline.checking import run_check
 from ddelint.report.model import Report, Silence
-from ddelint.static.project import Project
+from ddelint.static.program.project import Project
 
 ASKS = """
 import torch

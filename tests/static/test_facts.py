@@ -7,7 +7,8 @@ import math
 
 import pytest
 
-from ddelint.static.domain import (
+from ddelint.static.domain.facts import Facts
+from ddelint.static.domain.values import (
     KNOWN,
     NONE,
     UNKNOWN,
@@ -20,7 +21,6 @@ from ddelint.static.domain import (
     join,
     series,
 )
-from ddelint.static.facts import Facts
 
 N, M = Linear.of(10**9), Linear.of(10**9 + 1)
 ONE = Linear((), 1)

@@ -14,8 +14,8 @@ from ddelint.options import CheckOptions, Mode
 from ddelint.pipeline import run_check
 from ddelint.report.model import Silence
 from ddelint.source import SourceFile
-from ddelint.static import interpreter
 from ddelint.static.checks import check_source
+from ddelint.static.walk import interpreter
 
 HEAD = "import torch\n\n\nclass Model(torch.nn.Module):\n    def forward(self, x, y, ids):\n"
 TAIL = "        if x.any():\n            x = x + 1\n        return x\n"

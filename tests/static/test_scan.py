@@ -8,11 +8,11 @@ import pytest
 
 from ddelint.source import SourceError, SourceFile
 from ddelint.static.checks import check_source
-from ddelint.static.outline import functions_in
-from ddelint.static.prospects import Prospects
+from ddelint.static.program.outline import functions_in
+from ddelint.static.program.prospects import Prospects
+from ddelint.static.program.regions import FileIndex
+from ddelint.static.program.scan import asks, kept_tensors, might_matter
 from ddelint.static.reading import read
-from ddelint.static.regions import FileIndex
-from ddelint.static.scan import asks, kept_tensors, might_matter
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 PROGRAMS = sorted(

@@ -1,0 +1,1 @@
+"""What files define, import and call, most of it read off their text."""

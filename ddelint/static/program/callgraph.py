@@ -1,0 +1,288 @@
+"""Who calls whom across files, read off the text of the functions that a compiler traces.
+
+What is followed: functions, `self.method()` wherever the class inherits it from, methods of objects that the function
+builds or that the object holds (`self.matcher = Matcher()`), and what an autograd function's `apply` runs. What a name
+is bound to otherwise is not looked at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ddelint.operators import operators
+from ddelint.static.program import scan
+from ddelint.static.program.declared import ClassOutline
+
+if TYPE_CHECKING:
+    from ddelint.static.program.project import Project
+
+Reached = tuple[str, str]
+"""A file, and a function (`fn`, `Class.method`) in it."""
+
+_CALLED = re.compile(r"(?<![\w.])([A-Za-z_][\w.]*+)\(")
+_METHOD_OF_RESULT = re.compile(r"[\])]\.(\w++)\(")
+_PARENTS = re.compile(r"\bsuper\(\)\.(\w++)\(")
+_SELF = ("self", "cls")
+
+
+@dataclass(frozen=True, slots=True)
+class _Calls:
+    """What one function calls."""
+
+    own: frozenset[str] = frozenset()
+    """Methods of its own object, or attributes that are called."""
+    parents: frozenset[str] = frozenset()
+    """`super().method`."""
+    held: frozenset[tuple[str, str]] = frozenset()
+    """`self.attribute.method`."""
+    places: frozenset[Reached] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class _Spot:
+    """A function that is traced: of which class its object is, and whether something in another file calls it."""
+
+    owner: Reached | None
+    name: str
+    elsewhere: bool = False
+    behind: Reached | None = None
+    """`super()` of this class: it is looked for behind it."""
+
+
+class CallGraph:
+    """The calls between a project's files. What answers rest on, the project notes."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._calls: dict[Reached, tuple[str, _Calls]] = {}
+        """By function, with the digest of the file that it was read in."""
+
+    def of_class(self, path: str, name: str) -> tuple[set[str], set[Reached]]:
+        """What the entry methods of a class reach: see `_walk`."""
+        return self._walk(path, [_Spot((path, name), method) for method in operators().regions["guessed_methods"]])
+
+    def of_functions(self, path: str, functions: Iterable[str]) -> tuple[set[str], set[Reached]]:
+        """What these functions (`fn`, `Class.method`) of a file reach: see `_walk`."""
+        return self._walk(path, [_spot(path, function) for function in functions])
+
+    def sources(self, path: str) -> tuple[str, ...]:
+        """Calls in a file of functions of other files that may read data, or that call such: `find(`."""
+        outline = self._project.outline(path)
+        found: list[str] = []
+        for name in sorted(set(_CALLED.findall(outline.text))) if outline is not None else ():
+            if name.partition(".")[0] in _SELF or not self._is_ours(path, name.partition(".")[0]):
+                continue
+            place = self._project.resolve(path, name)
+            if not isinstance(place, tuple) or place[0] == path or self._is_class(place):
+                continue
+            if self.may_ask(place):
+                found.append(f"{name}(")
+        return tuple(found)
+
+    def may_ask(self, place: Reached) -> bool:
+        """Whether the text of a function, or of one that it calls, may read data."""
+        return self._asks(place) or any(self._asks(further) for further in self._calls_of(place).places)
+
+    def _walk(self, path: str, waiting: list[_Spot]) -> tuple[set[str], set[Reached]]:
+        """The methods of `path` that something in another file calls, and the functions of other files that are called.
+
+        What leads nowhere is left out: it neither may ask, nor calls anything of the project.
+        """
+        mine: set[str] = set()
+        others: set[Reached] = set()
+        seen: set[_Spot] = set()
+        while waiting:
+            spot = waiting.pop()
+            if spot in seen:
+                continue
+            seen.add(spot)
+            place = self._place(path, spot)
+            if place is None:
+                continue
+            file, qualified = place
+            calls = self._calls_of(place)
+            entry = spot.name in operators().regions["entry_methods"]
+            if file == path and spot.elsewhere:
+                mine.add(qualified)
+            elif file != path and not entry and (calls.places or calls.held or self._asks(place)):
+                others.add(place)
+            elsewhere = spot.elsewhere or file != path
+            if spot.owner is not None:
+                waiting += [_Spot(spot.owner, name, elsewhere) for name in calls.own]
+                cls = (file, qualified.partition(".")[0])
+                waiting += [_Spot(spot.owner, name, elsewhere, cls) for name in calls.parents]
+                held = self._held(spot.owner, calls)
+            else:
+                held = set()
+            if file != path:
+                continue  # that file says itself what else its functions call
+            for target in {*calls.places, *held}:
+                if target[0] == path:
+                    waiting.append(_spot(path, target[1]))
+                elif self._leads_somewhere(target):
+                    others.add(target)
+        return mine, others
+
+    def _leads_somewhere(self, place: Reached) -> bool:
+        calls = self._calls_of(place)
+        return bool(calls.places or calls.own or calls.held or calls.parents) or self._asks(place)
+
+    # ---- one function
+
+    def _place(self, path: str, spot: _Spot) -> Reached | None:
+        """Where the function stands that is called."""
+        if spot.owner is None:
+            outline = self._project.outline(path)
+            return (path, spot.name) if outline is not None and spot.name in outline.functions else None
+        behind = spot.behind is None
+        for place, cls in self._chain(spot.owner):
+            if behind and spot.name in cls.methods:
+                return place[0], f"{place[1]}.{spot.name}"
+            behind = behind or place == spot.behind
+        return None
+
+    def _chain(self, owner: Reached) -> Iterator[tuple[Reached, ClassOutline]]:
+        """The class and those of the project that it inherits from, nearest first."""
+        for place in self._project.ancestors(*owner):
+            if isinstance(place, tuple):
+                outline = self._project.outline(place[0])
+                if outline is not None and place[1] in outline.classes:
+                    yield place, outline.classes[place[1]]
+
+    def _text(self, place: Reached) -> str:
+        outline = self._project.outline(place[0])
+        name, _, method = place[1].partition(".")
+        if outline is None:
+            return ""
+        if not method:
+            return outline.function_texts.get(name, "")
+        return outline.classes[name].methods.get(method, "") if name in outline.classes else ""
+
+    def _asks(self, place: Reached) -> bool:
+        outline = self._project.outline(place[0])
+        name, _, method = place[1].partition(".")
+        if outline is None:
+            return False
+        if not method:
+            return outline.asks(name)
+        cls = outline.classes.get(name)
+        return cls is not None and method in cls.methods and cls.asks(method)
+
+    def _calls_of(self, place: Reached) -> _Calls:
+        outline = self._project.outline(place[0])
+        digest = "" if outline is None else outline.digest
+        known = self._calls.get(place)
+        if known is None or known[0] != digest:
+            known = self._calls[place] = digest, self._read(place)
+        else:
+            for target in known[1].places:
+                self._project.outline(target[0])  # what this rests on
+        return known[1]
+
+    def _read(self, place: Reached) -> _Calls:
+        text = scan.without_prose(self._text(place).partition(":")[2])
+        path = place[0]
+        outline = self._project.outline(path)
+        if outline is None:
+            return _Calls()
+        own: set[str] = set()
+        held: set[tuple[str, str]] = set()
+        places: set[Reached] = set()
+        built: set[Reached] = set()
+        methods = set(_METHOD_OF_RESULT.findall(text))
+        for name in sorted(set(_CALLED.findall(text))):
+            parts = name.split(".")
+            if parts[0] in _SELF:
+                if len(parts) == 2:
+                    own.add(parts[1])
+                elif len(parts) == 3:
+                    held.add((parts[1], parts[2]))
+                continue
+            if not self._is_ours(path, parts[0]):
+                methods.add(parts[-1])
+                continue
+            found = self._project.resolve(path, name)
+            if isinstance(found, tuple):
+                (built if self._is_class(found) else places).add(found)
+            elif len(parts) > 1:
+                owner = self._project.resolve(path, ".".join(parts[:-1]))
+                if isinstance(owner, tuple) and self._is_class(owner):
+                    places |= self._method(owner, parts[-1])
+        for cls in built:
+            if self._project.is_module(*cls) is not True:
+                for method in methods:
+                    places |= self._method(cls, method)
+        return _Calls(frozenset(own), frozenset(_PARENTS.findall(text)), frozenset(held), frozenset(places - {place}))
+
+    def _is_ours(self, path: str, name: str) -> bool:
+        """Whether a name is of the file, or imported from one of the project's."""
+        outline = self._project.outline(path)
+        if outline is None:
+            return False
+        if name in outline.functions or name in outline.classes:
+            return True
+        imported = outline.imports.get(name)
+        if imported is None:
+            return bool(outline.stars) and name not in operators().builtins
+        return self._project.module(path, imported) is not None or (
+            self._project.module(path, imported, imported.name) is not None
+        )
+
+    def _is_class(self, place: Reached) -> bool:
+        outline = self._project.outline(place[0])
+        return outline is not None and place[1] in outline.classes
+
+    def _method(self, owner: Reached, name: str) -> set[Reached]:
+        """A method that is called on a class, or on an object of it; of an autograd function, what `apply` runs."""
+        known = operators().regions
+        if name in known["autograd_calls"]:
+            bases = (place for place in self._project.ancestors(*owner) if isinstance(place, str))
+            if any(base in known["autograd_functions"] for base in bases):
+                return {
+                    (place[0], f"{place[1]}.{method}")
+                    for place, cls in self._chain(owner)
+                    for method in known["guessed_methods"]
+                    if method in cls.methods
+                }
+        for place, cls in self._chain(owner):
+            if name in cls.methods:
+                return {(place[0], f"{place[1]}.{name}")}
+        return set()
+
+    def _held(self, owner: Reached, calls: _Calls) -> set[Reached]:
+        """The methods of objects that the object holds, where its class says what they are."""
+        found: set[Reached] = set()
+        wanted = {attribute for attribute, _ in calls.held} | calls.own
+        for place, cls in self._chain(owner):
+            for attribute in sorted(wanted & cls.held.keys()):
+                for made in sorted(cls.held[attribute]):
+                    owned, _, method = made.partition(".")
+                    if owned != "self":
+                        found |= self._of_held(place[0], made, attribute, calls)
+                        continue
+                    makers = next((one for one in self._chain(owner) if method in one[1].methods), None)
+                    for name in sorted(makers[1].returned(method)) if makers is not None else ():
+                        found |= self._of_held(makers[0][0], name, attribute, calls) if makers is not None else set()
+        return found
+
+    def _of_held(self, path: str, made: str, attribute: str, calls: _Calls) -> set[Reached]:
+        """What is called of an attribute that `made(…)` gave."""
+        target = self._project.resolve(path, made) if self._is_ours(path, made.partition(".")[0]) else None
+        if not isinstance(target, tuple) or not self._is_class(target):
+            return set()
+        found: set[Reached] = set()
+        module = self._project.is_module(*target) is True
+        for name, method in calls.held:
+            if name == attribute and not (module and method in operators().regions["entry_methods"]):
+                found |= self._method(target, method)
+        if attribute in calls.own and not module:
+            found |= self._method(target, "__call__")
+        return found
+
+
+def _spot(path: str, function: str) -> _Spot:
+    owner, _, method = function.rpartition(".")
+    return _Spot((path, owner), method) if owner else _Spot(None, method)

@@ -1,0 +1,101 @@
+"""Which functions of a file may read data, themselves or through others, by their text: most are never parsed."""
+
+from __future__ import annotations
+
+import bisect
+import re
+from collections.abc import Collection, Sequence
+
+from ddelint.operators import operators
+from ddelint.static.program import scan
+from ddelint.static.program.outline import Body
+
+_BOUND = re.compile(r"[ \t]*(?:self\.)?(\w+)[ \t]*=[^=]")
+
+
+class Prospects:
+    """What the functions of a text may do: its outermost ones, in which nested ones are included."""
+
+    def __init__(self, text: str, functions: Sequence[Body], other_calls: Sequence[str] = ()) -> None:
+        """`other_calls`: more ways to call what reads data, each with its parenthesis."""
+        self._text = text
+        self._functions = functions
+        self._rows = [function.row for function in functions]
+        self._starts = [function.start for function in functions]
+        self._kept = scan.kept_tensors(text)
+        self._asking = {number for number in range(len(functions)) if self._asks(number, other_calls)}
+        self._spread()
+
+    def _asks(self, number: int, other_calls: Sequence[str]) -> bool:
+        function = self._functions[number]
+        if function.name == "__init__" and "class " not in self._text[function.body : function.end]:
+            return False  # a constructor runs in eager, and nobody calls it by its name
+        text = self._text[function.start : function.end]
+        return scan.asks(text, self._kept) or any(call in text for call in other_calls)
+
+    def _spread(self) -> None:
+        """Those that use a name of one that asks may ask, too. Entries are not called by their names."""
+        entries = operators().regions["entry_methods"]
+        waiting = [self._functions[number].name for number in sorted(self._asking)]
+        seen = set(entries)
+        while waiting:
+            name = waiting.pop()
+            if name in seen:
+                continue
+            seen.add(name)
+            for place in scan.places_that_use(name, self._text):
+                user = self._at(place)
+                if user is None or self._functions[user].name == "__init__":
+                    bound = _BOUND.match(self._text, self._text.rfind("\n", 0, place) + 1)
+                    if bound is not None:
+                        waiting.append(bound.group(1))  # another name of it, or of what it is in
+                elif user not in self._asking and self._functions[user].name != name:
+                    self._asking.add(user)
+                    waiting.append(self._functions[user].name)
+        if any(self._functions[number].name in entries for number in self._asking):
+            tests = operators().size_tests  # what modules return may have sizes that depend on data
+            self._asking |= {n for n, f in enumerate(self._functions) if tests.search(self._text, f.body, f.end)}
+
+    def _at(self, place: int) -> int | None:
+        number = bisect.bisect_right(self._starts, place) - 1
+        return number if number >= 0 and place < self._functions[number].end else None
+
+    def of_row(self, row: int) -> bool | None:
+        """Whether the function around the row (from 1) may ask; None where there is none, or an unusual one."""
+        number = bisect.bisect_right(self._rows, row) - 1
+        if number < 0:
+            return None
+        function = self._functions[number]
+        rows = self._text.count("\n", function.start, function.end) + (not self._text.endswith("\n", 0, function.end))
+        return number in self._asking if row < function.row + rows else None
+
+    def may_use(self, text: str) -> bool:
+        """Whether code may ask that is in none of the functions."""
+        return scan.asks(text, self._kept) or any(
+            scan.places_that_use(name, text) for name in {self._functions[number].name for number in self._asking}
+        )
+
+    def nothing_asks(self, others: Collection[str] = ()) -> bool:
+        """Whether certainly nothing asks in what is compiled for its name alone, whatever other names things have.
+
+        `others`: functions that are compiled, too, by their names.
+        """
+        entries = operators().regions["entry_methods"] | set(others)
+        if any(self._functions[number].name in entries or self._holds_an_entry(number) for number in self._asking):
+            return False
+        return not self.may_use(self._outside())
+
+    def _holds_an_entry(self, number: int) -> bool:
+        """Whether another function begins in what was taken for one, as a class in a function does."""
+        function = self._functions[number]
+        return any(
+            f"def {name}(" in self._text[function.start : function.end] for name in operators().regions["entry_methods"]
+        )
+
+    def _outside(self) -> str:
+        pieces: list[str] = []
+        done = 0
+        for function in self._functions:
+            pieces.append(self._text[done : function.start])
+            done = function.end
+        return "".join([*pieces, self._text[done:]])

@@ -1,0 +1,1 @@
+"""What was demanded, as findings; and what a file's text alone says."""

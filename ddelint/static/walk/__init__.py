@@ -1,0 +1,1 @@
+"""Interprets functions: expressions, statements, calls, objects."""

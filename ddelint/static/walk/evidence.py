@@ -1,0 +1,172 @@
+"""What the text of a function says of its names: which of them are used as only tensors are used."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ddelint.operators import operators, terminal_name
+from ddelint.source import descend, inner_nodes
+from ddelint.static.domain.values import UNKNOWN, Module
+from ddelint.static.program.regions import ClassInfo
+from ddelint.static.walk.indexing import named_a_mask
+
+if TYPE_CHECKING:
+    from ddelint.static.walk.interpreter import Interpreter
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_TYPE_TESTS = frozenset(("isinstance", "hasattr", "callable"))
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Names by how sure their use makes it that they hold tensors."""
+
+    parameters: frozenset[str] = frozenset()
+    """Used like a tensor, before anything else is bound to the name."""
+    surely: frozenset[str] = frozenset()
+    """Used somewhere as nothing but a tensor of torch can be used (a NumPy array cannot)."""
+    array_like: frozenset[str] = frozenset()
+    """Used like a tensor or an array somewhere."""
+
+
+@dataclass
+class _Gathering:
+    parameters: set[str]
+    ambiguous: set[str] = field(default_factory=set)
+    rebound: dict[str, int] = field(default_factory=dict)
+    uses: list[tuple[str, int]] = field(default_factory=list)
+    surely: set[str] = field(default_factory=set)
+
+    def used(self, name: str, node: ast.expr, surely: bool = False) -> None:
+        if name:
+            self.uses.append((name, node.lineno))
+            if surely:
+                self.surely.add(name)
+
+
+def gather(function: ast.AST, owner: ClassInfo | None, interpreter: Interpreter) -> Evidence:
+    """Read the function's text once."""
+    declared = function.args if isinstance(function, _FUNCTIONS) else None
+    parameters = {p.arg for p in (*declared.posonlyargs, *declared.args, *declared.kwonlyargs)} if declared else set()
+    seen = _Gathering(parameters)
+    known = operators()
+    for node in inner_nodes(function):
+        kind = type(node)
+        if kind is ast.Call:
+            assert isinstance(node, ast.Call)
+            _called(node, seen, owner, interpreter)
+        elif kind is ast.Attribute:
+            assert isinstance(node, ast.Attribute)
+            if isinstance(node.value, ast.Name) and node.attr in known.evidence_attributes:
+                seen.used(node.value.id, node, node.attr in known.sure_attributes)
+        elif kind is ast.Subscript:
+            assert isinstance(node, ast.Subscript)
+            _subscripted(node, seen)
+        elif kind is ast.UnaryOp:
+            assert isinstance(node, ast.UnaryOp)
+            if isinstance(node.op, ast.Invert) and isinstance(node.operand, ast.Name):
+                seen.used(node.operand.id, node)
+        elif kind is ast.Assign:
+            assert isinstance(node, ast.Assign)
+            _assigned(node, seen)
+    names = frozenset(name for name, _ in seen.uses) - seen.ambiguous
+    first = seen.rebound
+    return Evidence(
+        frozenset(n for n, line in seen.uses if n in names and n in parameters and line <= first.get(n, line)),
+        frozenset(seen.surely - seen.ambiguous),
+        names,
+    )
+
+
+def _called(node: ast.Call, seen: _Gathering, owner: ClassInfo | None, interpreter: Interpreter) -> None:
+    known = operators()
+    match node.func:
+        case ast.Name(id=name) if name in _TYPE_TESTS:
+            if node.args and isinstance(node.args[0], ast.Name):
+                seen.ambiguous.add(node.args[0].id)
+        case ast.Attribute(value=ast.Name(id=name), attr=method):
+            if method in known.evidence_methods and method not in interpreter.index.method_names:
+                seen.used(name, node, method in known.sure_methods)
+            elif not _of_tensors(method) and not interpreter.index.dotted(node.func):
+                seen.ambiguous.add(name)
+        case ast.Attribute(value=ast.Compare() | ast.BinOp() as operand, attr=method):
+            if method in known.evidence_methods:
+                seen.used(_only_name(operand, seen.parameters), node)
+    _handed_over(node, seen, owner, interpreter)
+
+
+def _of_tensors(method: str) -> bool:
+    known = operators()
+    return method in known.returns or method in known.known_methods or method.endswith("_")
+
+
+def _handed_over(node: ast.Call, seen: _Gathering, owner: ClassInfo | None, interpreter: Interpreter) -> None:
+    """`torch.nonzero(x)`, `self.linear(x)`: the first argument of such a call is a tensor."""
+    if terminal_name(node.func) in operators().tensor_offsets:
+        # split points that a caller passes in: numbers would stand in the module
+        for argument in node.args[:2]:
+            if isinstance(argument, ast.Name) and argument.id in seen.parameters:
+                seen.used(argument.id, node)
+    if not node.args:
+        return
+    first = node.args[0]
+    name = first.id if isinstance(first, ast.Name) else _only_name(first, seen.parameters)
+    if not name:
+        return
+    match node.func:
+        case ast.Attribute(value=ast.Name(id="self"), attr=attribute) if owner is not None:
+            held = interpreter.table.of(owner, attribute) if attribute not in owner.methods else UNKNOWN
+            layers = operators().regions["tensor_modules"]
+            if isinstance(held, Module) and held.path.rsplit(".", 1)[-1] in layers:
+                seen.used(name, node)
+        case ast.Name() | ast.Attribute():
+            behaviour = operators().returns.get(terminal_name(node.func), "")
+            if behaviour in operators().tensor_first and interpreter.index.dotted(node.func).startswith("torch."):
+                seen.used(name, node, isinstance(first, ast.Name))
+
+
+def _subscripted(node: ast.Subscript, seen: _Gathering) -> None:
+    """`x[:, 0]` and `x[..., None]` are no lists; `x[mask]` takes a tensor on both sides."""
+    if not isinstance(node.value, ast.Name):
+        return
+    match node.slice:
+        case ast.Tuple(elts=elements):
+            if any(isinstance(e, ast.Slice) or _is_literal(e, (None, Ellipsis)) for e in elements):
+                seen.used(node.value.id, node)
+        case ast.Name(id=mask) if named_a_mask(mask):
+            seen.used(node.value.id, node)
+            seen.used(mask, node)
+
+
+def _assigned(node: ast.Assign, seen: _Gathering) -> None:
+    if len(node.targets) == 1 and isinstance(node.targets[0], ast.Name) and isinstance(node.value, ast.BinOp):
+        own = node.targets[0].id
+        if any(isinstance(part, ast.Name) and part.id == own for part in descend(node.value)):
+            return  # x = x + 1: what x is afterwards it was before
+    for target in node.targets:
+        for part in descend(target):
+            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+                seen.rebound[part.id] = min(seen.rebound.get(part.id, node.lineno), node.lineno)
+
+
+def _only_name(node: ast.expr, parameters: set[str]) -> str:
+    """The one parameter that an expression of operators computes with; empty where there are several or none."""
+    found: set[str] = set()
+    waiting = [node]
+    while waiting:
+        match waiting.pop():
+            case ast.Name(id=name) if name in parameters:
+                found.add(name)
+            case ast.UnaryOp(operand=operand):
+                waiting.append(operand)
+            case ast.Compare(left=left, comparators=comparators):
+                waiting += [left, *comparators]
+            case ast.BinOp(left=left, right=right):
+                waiting += [left, right]
+    return found.pop() if len(found) == 1 else ""
+
+
+def _is_literal(node: ast.expr, values: tuple[object, ...]) -> bool:
+    return isinstance(node, ast.Constant) and any(node.value is value for value in values)

@@ -1,0 +1,102 @@
+"""What a type annotation promises about a value."""
+
+from __future__ import annotations
+
+import ast
+
+from ddelint.operators import operators, terminal_name
+from ddelint.static.domain.values import KNOWN, UNKNOWN, Instance, Optional, Series, Table, Tensor, Value, join, series
+from ddelint.static.program.regions import FileIndex
+
+
+def value_of(annotation: ast.expr | None, index: FileIndex) -> Value:
+    """The value that a parameter or result with this annotation has; UNKNOWN where it doesn't say."""
+    known = operators().annotations
+    match annotation:
+        case None:
+            return UNKNOWN
+        case ast.Constant(value=str(text)):
+            try:
+                return value_of(ast.parse(text.strip(), mode="eval").body, index)
+            except (SyntaxError, ValueError):
+                return UNKNOWN
+        case ast.Name() | ast.Attribute():
+            return _plain(annotation, index)
+        case ast.Subscript(value=owner, slice=inner):
+            return _subscripted(terminal_name(owner), inner, index)
+        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+            return _union([left, right], index)
+        case _ if known:
+            return UNKNOWN
+    return UNKNOWN
+
+
+def _plain(annotation: ast.expr, index: FileIndex) -> Value:
+    known = operators().annotations
+    name = terminal_name(annotation)
+    if isinstance(annotation, ast.Name) and name in index.classes and name not in index.imports:
+        return Instance(index.classes[name])
+    if name in known["integers"]:
+        return Tensor(boolean=False)
+    if name in known["tensor"]:
+        return Tensor()
+    if name in known["mask"]:
+        return Tensor(boolean=True)
+    if name in known["number"]:
+        return KNOWN
+    if name in known["mapping"]:
+        return Table()
+    return UNKNOWN
+
+
+def _subscripted(name: str, inner: ast.expr, index: FileIndex) -> Value:
+    known = operators().annotations
+    arguments = inner.elts if isinstance(inner, ast.Tuple) else [inner]
+    if name in known["optional"]:
+        return _union([inner, ast.Constant(None)], index)
+    if name in known["union"]:
+        return _union(arguments, index)
+    if name in known["wrapped"] and arguments:
+        value = value_of(arguments[0], index)
+        if isinstance(value, Tensor) and name in known["wrapped_mask"]:
+            return Tensor(boolean=True)
+        if isinstance(value, Tensor) and name in known["wrapped_integers"]:
+            return Tensor(boolean=False)
+        return value
+    if name in known["sequence"]:
+        if name.lower() == "tuple":
+            if len(arguments) == 2 and isinstance(arguments[1], ast.Constant) and arguments[1].value is Ellipsis:
+                return Series("tuple", None, value_of(arguments[0], index))
+            return series(tuple(value_of(a, index) for a in arguments), "tuple")
+        return Series("list", None, value_of(arguments[0], index))
+    if name in known["mapping"] and len(arguments) == 2:
+        return Table({}, value_of(arguments[1], index))
+    return UNKNOWN
+
+
+def _union(members: list[ast.expr], index: FileIndex) -> Value:
+    values: list[Value] = []
+    optional = False
+    for member in members:
+        if isinstance(member, ast.Constant) and member.value is None:
+            optional = True
+        else:
+            values.append(value_of(member, index))
+    if not values:
+        return UNKNOWN
+    result = values[0]
+    for other in values[1:]:
+        if type(other) is not type(result):
+            return UNKNOWN
+        result = join(result, other)
+    if isinstance(result, Tensor) and optional:
+        return Optional(result)
+    return UNKNOWN if optional else result
+
+
+def names_tensor(kinds: ast.expr, index: FileIndex) -> bool | None:
+    """Whether the second argument of `isinstance` is the tensor class: yes, no (something else), or both."""
+    known = operators().annotations
+    members = kinds.elts if isinstance(kinds, ast.Tuple) else [kinds]
+    answers = {terminal_name(member) in known["tensor"] or terminal_name(member) in known["mask"] for member in members}
+    return answers.pop() if len(answers) == 1 else None
