@@ -44,6 +44,7 @@ from ddelint.commands.output import (
     write_reports,
 )
 from ddelint.commands.server import server
+from ddelint.commands.shapes import shapes
 from ddelint.commands.test_rules import test_rules
 from ddelint.commands.verify import verify
 from ddelint.errors import DdelintError
@@ -306,6 +307,7 @@ def clean(path: str, config_file: str | None, isolated: bool) -> None:
 
 
 main.add_command(verify)
+main.add_command(shapes)
 main.add_command(server)
 main.add_command(test_rules)
 main.add_command(completion)

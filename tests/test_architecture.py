@@ -13,7 +13,7 @@ import pytest
 import ddelint
 
 PACKAGE = Path(ddelint.__file__).parent
-ROOMS = ("static", "trace", "rewrite", "verify", "report", "explain")
+ROOMS = ("static", "trace", "rewrite", "verify", "shapes", "report", "explain")
 FRONT = {
     "cli", "commands", "__main__", "pipeline", "config", "discovery", "api", "capturing", "traceability",
     "pytest_plugin", "layers", "baseline", "rule_testing", "server",
@@ -24,6 +24,7 @@ MAY_IMPORT = {
     "trace": set(),
     "rewrite": {"trace"},
     "verify": {"trace"},
+    "shapes": {"trace", "verify", "rewrite"},
     "report": set(),
     "explain": {"trace", "rewrite", "report"},
 }

@@ -17,6 +17,7 @@ from time import monotonic
 from types import MappingProxyType, TracebackType
 from typing import Any, Generic, Self, TypeVar
 
+from ddelint.contracts import Contract
 from ddelint.measurements import Measured, Parity
 from ddelint.protocol import (
     SLACK_SECONDS,
@@ -368,6 +369,10 @@ class Session:
             },
         )
         return _result(GpuCode, reply, GpuCode())
+
+    def contract(self, overlay: Overlay) -> Contract:
+        """What the program needs of the sizes of its inputs: of those dimensions that are unbacked."""
+        return _result(Contract, self.ask("contract", {"overlay": dict(overlay)}), Contract(""))
 
     def types(self, functions: Collection[str] = ()) -> Types:
         """Types seen in eager runs of the original, of `functions` (`filename::qualname`; empty: of all)."""

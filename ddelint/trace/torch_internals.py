@@ -84,6 +84,12 @@ def guards_of(env: Any) -> int:
     return len(env.guards)
 
 
+def statically(env: Any, condition: sympy.Basic) -> bool | None:
+    """What `env` knows of a condition without asking anybody; None where it does not."""
+    known = env._maybe_evaluate_static(condition)
+    return bool(known) if known in (sympy.true, sympy.false) else None
+
+
 def undecidable_text(env: Any, expression: sympy.Basic, unhinted: sympy.Basic) -> str:
     """The first line of torch's own error, without the stacks that make the original slow."""
     size_like = [str(s) for s in unhinted.free_symbols if s in getattr(env, "size_like", ())]

@@ -769,6 +769,14 @@ def _types(options: SessionOptions, request: Mapping[str, Any]) -> object:
     return types.record(entry, options.paths, options.seed, frozenset(request["functions"]))
 
 
+def _contract(options: SessionOptions, request: Mapping[str, Any]) -> object:
+    entry = _loaded(options, request)
+    with _engine():
+        from ddelint.shapes.contract import contract_of
+
+        return contract_of(entry, options)
+
+
 _METHODS: dict[str, Callable[[SessionOptions, Mapping[str, Any]], object]] = {
     "captures": _captures,
     "save": _save,
@@ -781,6 +789,7 @@ _METHODS: dict[str, Callable[[SessionOptions, Mapping[str, Any]], object]] = {
     "measure": _measure,
     "parity": _parity,
     "gpu": _gpu,
+    "contract": _contract,
 }
 
 

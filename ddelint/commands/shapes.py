@@ -1,0 +1,50 @@
+"""`shapes`: what a program needs of its inputs' sizes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ddelint.commands.help import SectionedCommand
+from ddelint.commands.options import check_options, config_options, entry_options, output_options
+from ddelint.commands.output import (
+    COULD_NOT_WORK,
+    FOUND_NOTHING,
+    complain,
+    emit,
+    progress_of,
+    style_of,
+)
+
+
+@click.command(cls=SectionedCommand, short_help="Say what a program needs of its inputs' sizes.")
+@click.argument("paths", nargs=-1, metavar="PATH…", type=click.Path())
+@entry_options
+@config_options
+@click.option("--output-format", type=click.Choice(["full", "json", "markdown"]), default="full", show_default=True)
+@output_options
+def shapes(paths: tuple[str, ...], **given: Any) -> int:
+    """Derive the contract on input sizes: which may be anything, which not, and which lines say so."""
+    if not paths:
+        raise click.UsageError("no path given: ddelint shapes PATH")
+    options = check_options(paths, {**given, "trace": True})
+    from ddelint.pipeline import run_shapes
+    from ddelint.report import contracts
+    from ddelint.report.formats import joined
+
+    with progress_of(options) as progress:
+        report = run_shapes(paths, options, progress)
+    if given["output_format"] == "json":
+        text = contracts.render_json(report.contracts)
+    elif given["output_format"] == "markdown":
+        text = joined(contracts.render_markdown(report.contracts))
+    else:
+        text = joined(contracts.render_text(report.contracts, style_of(given)))
+    emit(text, given["output_file"])
+    for warning in report.warnings:
+        click.echo(warning, err=True)
+    for error in report.errors:
+        complain(error)
+    failed = report.errors or any(contract.failure is not None for contract in report.contracts)
+    return COULD_NOT_WORK if failed else FOUND_NOTHING

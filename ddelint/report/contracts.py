@@ -1,0 +1,154 @@
+"""What `shapes` prints: a contract for people, for machines, for a page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+from ddelint.contracts import (
+    BOUNDED,
+    BRANCHED,
+    COUPLED,
+    DERIVED,
+    DIVISIBLE,
+    EQUAL,
+    FIXED,
+    FREE,
+    SPECIALIZED,
+    Branch,
+    Contract,
+    Requirement,
+)
+from ddelint.report.diff import shown_path
+from ddelint.report.style import Style
+from ddelint.wire import to_wire
+
+_KINDS = {
+    FREE: "any size",
+    EQUAL: "tied to another",
+    DERIVED: "follows from others",
+    DIVISIBLE: "a multiple",
+    BOUNDED: "within bounds",
+    COUPLED: "in a condition with others",
+    FIXED: "one size only",
+    SPECIALIZED: "one graph for each size",
+    BRANCHED: "any size; a branch decides by it",
+}
+
+
+def render_text(contracts: Sequence[Contract], style: Style) -> Iterator[str]:
+    """A heading for each entry, a line for each dimension, requirement and branch."""
+    for contract in contracts:
+        for line in _contract(contract, style):
+            yield style.line(line)
+
+
+def render_json(contracts: Sequence[Contract]) -> str:
+    """An array with one object for each entry: the fields of `Contract` and of what stands in it."""
+    return json.dumps([to_wire(contract) for contract in contracts], indent=2) + "\n"
+
+
+def render_markdown(contracts: Sequence[Contract]) -> Iterator[str]:
+    """A section for each entry, with tables."""
+    for contract in contracts:
+        yield f"## {contract.label}"
+        yield ""
+        if contract.failure is not None:
+            yield f"{contract.failure.message}"
+            yield ""
+            continue
+        yield summary(contract)
+        yield ""
+        yield "| dimension | in the example | may be | needs |"
+        yield "|---|---|---|---|"
+        for dimension in contract.dimensions:
+            needs = ", ".join(f"`{fact}`" for fact in dimension.facts)
+            yield f"| `{dimension.name}` | {dimension.size} | {_KINDS[dimension.kind]} | {needs} |"
+        yield ""
+        yield from _markdown_requirements(contract.requirements)
+        yield from _markdown_branches(contract.branches)
+        for text in contract.undecided:
+            yield f"- not decided: `{text}`"
+        for note in contract.notes:
+            yield f"- {note}"
+        if contract.undecided or contract.notes:
+            yield ""
+
+
+def summary(contract: Contract) -> str:
+    """How much was followed, in one sentence."""
+    ways = f"{contract.paths} way{'' if contract.paths == 1 else 's'} through the program"
+    return f"{ways}, {'all that there are' if contract.complete else 'not all that there are'}"
+
+
+def _contract(contract: Contract, style: Style) -> Iterator[str]:
+    yield style.paint(contract.label, "bold")
+    if contract.failure is not None:
+        yield f"  {style.paint('FAILS', 'bad')} {contract.failure.message}"
+        yield from (f"      {line}" for line in contract.failure.traceback.rstrip().splitlines())
+        return
+    yield f"  {summary(contract)}"
+    width = max((len(dimension.name) for dimension in contract.dimensions), default=0)
+    for dimension in contract.dimensions:
+        needs = f": {', '.join(dimension.facts)}" if dimension.facts else ""
+        yield f"  {dimension.name:<{width}}  {dimension.size:>5}  {_KINDS[dimension.kind]}{needs}"
+    if contract.requirements:
+        yield style.paint("needs", "section")
+        width = max(len(_needed(one)) for one in contract.requirements)
+        for one in contract.requirements:
+            yield f"  {_needed(one):<{width}}  {_where(one)}  {_why(one)}".rstrip()
+    if contract.branches:
+        yield style.paint("branches", "section")
+        for branch in contract.branches:
+            yield f"  {branch.text}  {_place(branch)}  `{branch.code}`{_sides(branch)}"
+    for text in contract.undecided:
+        yield f"  {style.paint('not decided', 'bad')}  {text}"
+    for note in contract.notes:
+        yield f"  {note}"
+
+
+def _needed(one: Requirement) -> str:
+    return f"{one.text} where {' and '.join(one.when)}" if one.when else one.text
+
+
+def _why(one: Requirement) -> str:
+    reason = one.detail.rstrip(": ") if one.source == "raise" else ""
+    if one.source == "specialized":
+        reason = "one graph for each value"
+    return f"`{one.code}`" + (f"  {reason}" if reason else "")
+
+
+def _where(one: Requirement) -> str:
+    return f"{shown_path(one.span.filename)}:{one.span.row}" if one.span is not None else ""
+
+
+def _place(branch: Branch) -> str:
+    return f"{shown_path(branch.span.filename)}:{branch.span.row}"
+
+
+def _sides(branch: Branch) -> str:
+    if not branch.true_ranges or not branch.false_ranges:
+        return ""
+    return f"  yes: {', '.join(branch.true_ranges)}  no: {', '.join(branch.false_ranges)}"
+
+
+def _markdown_requirements(requirements: Sequence[Requirement]) -> Iterator[str]:
+    if not requirements:
+        return
+    yield "| needs | where | line |"
+    yield "|---|---|---|"
+    for one in requirements:
+        code = one.code.replace("|", "\\|")
+        yield f"| `{_needed(one)}` | {_where(one)} | `{code}` |"
+    yield ""
+
+
+def _markdown_branches(branches: Sequence[Branch]) -> Iterator[str]:
+    if not branches:
+        return
+    yield "| branch | where | yes | no |"
+    yield "|---|---|---|---|"
+    for branch in branches:
+        yes, no = ", ".join(branch.true_ranges), ", ".join(branch.false_ranges)
+        yield f"| `{branch.text}` | {_place(branch)} | {yes} | {no} |"
+    yield ""

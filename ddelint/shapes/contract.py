@@ -1,0 +1,119 @@
+"""One entry's contract: its sizes read off the example, its ways followed, what they come to. Runs in the worker."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Sequence
+from time import monotonic
+from typing import Any
+
+import torch
+
+from ddelint.contracts import (
+    BOUNDED,
+    BRANCHED,
+    COUPLED,
+    DERIVED,
+    DIVISIBLE,
+    EQUAL,
+    FIXED,
+    FREE,
+    SPECIALIZED,
+    Branch,
+    Contract,
+    Dimension,
+    Requirement,
+)
+from ddelint.diagnostics import Span
+from ddelint.protocol import SessionOptions
+from ddelint.shapes.deriving import derive
+from ddelint.shapes.facts import read, size_name
+from ddelint.shapes.paths import MOST_RUNS, Explored, explore
+from ddelint.trace.entry import Entry
+
+_SHARE_OF_TIME = 0.5
+
+
+def contract_of(entry: Entry, options: SessionOptions, most_runs: int = MOST_RUNS) -> Contract:
+    """What the entry needs of the sizes of its inputs, those dimensions that are unbacked."""
+    started = monotonic()
+    named = tensors_of(entry, options.seed)
+    sizes = {
+        f"{name}.shape[{dimension}]": int(named[name].shape[dimension])
+        for name, dimensions in entry.unbacked.items()
+        for dimension in dimensions
+        if name in named
+    }
+    explored = explore(entry, options.paths, options.seed, sizes, options.timeout * _SHARE_OF_TIME, most_runs)
+    derived = derive(explored)
+    completed = sum(path.completed for path in explored.paths)
+    return Contract(
+        label=entry.label,
+        filename=entry.filename,
+        function=_function(entry),
+        dimensions=tuple(
+            _dimension(name, size, derived.requirements, derived.branches) for name, size in sizes.items()
+        ),
+        requirements=derived.requirements,
+        branches=derived.branches,
+        ranks={name: tensor.dim() for name, tensor in named.items()},
+        undecided=derived.undecided,
+        notes=tuple(_notes(explored)),
+        paths=completed,
+        runs=len(explored.paths),
+        complete=bool(completed) and not explored.ended and not derived.undecided,
+        seconds=monotonic() - started,
+    )
+
+
+def tensors_of(entry: Entry, seed: int) -> dict[str, torch.Tensor]:
+    """The entry's tensor arguments by the names of its parameters."""
+    args, kwargs = entry.inputs(seed)
+    named: dict[str, Any] = dict(zip(entry.parameters, args)) | kwargs
+    return {name: value for name, value in named.items() if isinstance(value, torch.Tensor)}
+
+
+def _function(entry: Entry) -> Span | None:
+    program = entry.build()
+    function: Any = getattr(program, "forward", program)
+    function = inspect.unwrap(getattr(function, "__func__", function))
+    code = getattr(function, "__code__", None)
+    return Span(code.co_filename, code.co_firstlineno, 1, code.co_firstlineno, 2) if code is not None else None
+
+
+def _dimension(name: str, size: int, requirements: Sequence[Requirement], branches: Sequence[Branch]) -> Dimension:
+    own = [one for one in requirements if name in read(one.text).names]
+    kinds = [_kind(one) for one in own if not one.when]
+    decided = any(name in read(branch.text).names for branch in branches)
+    order = (FIXED, SPECIALIZED, EQUAL, DERIVED, DIVISIBLE, BOUNDED, COUPLED)
+    kind = next((one for one in order if one in kinds), BRANCHED if decided else FREE)
+    return Dimension(name, size, kind, tuple(dict.fromkeys(one.text for one in own)))
+
+
+def _kind(requirement: Requirement) -> str:
+    if requirement.source == "specialized":
+        return SPECIALIZED
+    fact = read(requirement.text)
+    match fact.node:
+        case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
+            if len(fact.names) == 1:
+                return DIVISIBLE if any(isinstance(n, ast.BinOp) for n in ast.walk(fact.node)) else FIXED
+            if size_name(left) and size_name(right):
+                return EQUAL
+            return DERIVED if size_name(left) or size_name(right) else COUPLED
+    return BOUNDED if len(fact.names) == 1 else COUPLED
+
+
+def _notes(explored: Explored) -> list[str]:
+    notes = []
+    asking = sum(path.asks_data > 0 for path in explored.paths)
+    if asking:
+        notes.append("data decides on the way, too: `ddelint check` says where; one answer was followed here")
+    if explored.ended:
+        notes.append(f"{len(explored.paths)} runs did not reach every combination of conditions")
+    if not any(path.completed for path in explored.paths):
+        first = explored.paths[0] if explored.paths else None
+        why = first.error if first is not None and first.error else "no run ended well"
+        notes.append(f"nothing could be followed to its end: {why}")
+    return notes

@@ -1,0 +1,161 @@
+"""From the ways through a program to its contract: what every way needs, what one side needs, what only decides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ddelint.contracts import Branch, Requirement
+from ddelint.diagnostics import Span
+from ddelint.shapes.canonical import branch_renamed, renamed, representatives, requirement_renamed
+from ddelint.shapes.facts import Sizes, as_true, negated, read
+from ddelint.shapes.linear_forms import follows
+from ddelint.shapes.paths import Explored, Path, Step
+from ddelint.shapes.plain import plain
+from ddelint.shapes.ranges import ranges_of
+
+_SOURCES = {"asked": "torch", "asserted": "torch", "specialized": "specialized"}
+
+
+@dataclass(slots=True)
+class _Condition:
+    """One condition at one place, over all runs."""
+
+    step: Step
+    good: dict[bool, list[Path]] = field(default_factory=lambda: {True: [], False: []})
+    """The runs that ended well, by how it came out."""
+    bad: dict[bool, list[Path]] = field(default_factory=lambda: {True: [], False: []})
+
+    @property
+    def decides(self) -> bool:
+        """Whether both ways end well."""
+        return bool(self.good[True] and self.good[False])
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """What the runs say together."""
+
+    requirements: tuple[Requirement, ...]
+    branches: tuple[Branch, ...]
+    undecided: tuple[str, ...]
+
+
+def derive(explored: Explored) -> Derived:
+    """The contract of the runs."""
+    conditions = _conditions(explored.paths)
+    deciding = [one for one in conditions if one.decides]
+    good = [path for path in explored.paths if path.completed]
+    needed: list[Requirement] = []
+    for condition in conditions:
+        if not condition.decides and (condition.good[True] or condition.good[False]):
+            requirement = _requirement(condition, deciding, good)
+            if requirement is not None:
+                needed.append(requirement)
+    order = list(explored.sizes)
+    kept = _without_repetitions(needed)
+    names = representatives(kept, order)
+    kept = [requirement_renamed(one, names, order) for one in kept]
+    branches = [branch_renamed(_branch(one), names) for one in deciding]
+    always = [one.text for one in kept if not one.when]
+    branches = [one for one in branches if not follows(one.text, always) and not follows(negated(one.text), always)]
+    undecided = [renamed(plain(text), names) for text in explored.undecided if not follows(negated(text), always)]
+    return Derived(tuple(kept), tuple(_one_of_each(branches)), tuple(dict.fromkeys(undecided)))
+
+
+def _conditions(paths: Sequence[Path]) -> list[_Condition]:
+    found: dict[tuple[str, Span | None], _Condition] = {}
+    for path in paths:
+        if path.ending == "cut":
+            continue
+        for step in path.steps:
+            condition = found.setdefault((step.text, step.span), _Condition(step))
+            ends = condition.good if path.completed else condition.bad
+            ends[step.truth].append(path)
+    return list(found.values())
+
+
+def _requirement(condition: _Condition, deciding: Sequence[_Condition], good: Sequence[Path]) -> Requirement | None:
+    """What is needed where only one side ends well; None where the other side was never seen."""
+    step = condition.step
+    side = bool(condition.good[True])
+    failed = condition.bad[not side]
+    if step.kind == "asked" and not failed:
+        return None  # the other side cannot be reached, or nobody knows
+    own = [path for path in failed if path.ending == "raised" and _last_asked(path) == (step.text, step.span)]
+    ending = next(iter(own or failed), None)
+    by_user = ending is not None and ending.by_user
+    source = "raise" if by_user else _SOURCES[step.kind]
+    return Requirement(
+        plain(as_true(step.text, side)),
+        source,
+        step.span,
+        step.code,
+        tuple(dict.fromkeys(_when(condition, side, deciding, good))),
+        ending.error if ending is not None else "",
+        dict(ending.sizes) if ending is not None else None,
+    )
+
+
+def _last_asked(path: Path) -> tuple[str, Span | None] | None:
+    asked = [step for step in path.steps if step.kind == "asked"]
+    return (asked[-1].text, asked[-1].span) if asked else None
+
+
+def _when(condition: _Condition, side: bool, deciding: Sequence[_Condition], good: Sequence[Path]) -> list[str]:
+    """The sides of branches that all runs take which need this, and which some that don't need it do not take."""
+    needing = condition.good[side]
+    others = [path for path in good if not any(path is one for one in needing)]
+    if not others:
+        return []
+    found = []
+    for branch in deciding:
+        for truth in (True, False):
+            fact = as_true(branch.step.text, truth)
+            opposite = [path for path in others if any(path is one for one in branch.good[not truth])]
+            if opposite and all(read(fact).holds(path.sizes) for path in needing):
+                found.append(plain(fact))
+    return found
+
+
+def _branch(condition: _Condition) -> Branch:
+    step = condition.step
+    true, false = _sizes(condition.good[True]), _sizes(condition.good[False])
+    text = plain(step.text)
+    return Branch(
+        text,
+        step.span or Span("", 1, 1, 1, 1),
+        step.code,
+        ranges_of(text),
+        ranges_of(negated(text)),
+        true,
+        false,
+        step.torch,
+    )
+
+
+def _sizes(paths: Sequence[Path]) -> Sizes:
+    return dict(paths[0].sizes)
+
+
+def _one_of_each(branches: Sequence[Branch]) -> list[Branch]:
+    found: dict[tuple[str, Span], Branch] = {}
+    for branch in branches:
+        found.setdefault((branch.text, branch.span), branch)
+    return list(found.values())
+
+
+_ORDER = {"raise": 0, "torch": 1, "specialized": 2}
+
+
+def _without_repetitions(needed: Sequence[Requirement]) -> list[Requirement]:
+    """Those that do not follow from others; what the program itself raises for is kept rather than what torch says."""
+    kept: list[Requirement] = []
+    for one in sorted(needed, key=lambda one: (bool(one.when), _ORDER[one.source])):
+        if not follows(one.text, [*one.when, *(k.text for k in kept if set(k.when) <= set(one.when))]):
+            kept.append(one)
+    for one in list(reversed(kept)):
+        others = [k for k in kept if k is not one]
+        if follows(one.text, [*one.when, *(k.text for k in others if set(k.when) <= set(one.when))]):
+            kept = others
+    return sorted(kept, key=lambda one: (one.span is None, one.span))

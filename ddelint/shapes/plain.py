@@ -1,0 +1,94 @@
+"""A condition in its simplest words: `32 * x.shape[0] != 0` is `x.shape[0] >= 1`, since no size is negative."""
+
+from __future__ import annotations
+
+import ast
+import math
+from fractions import Fraction
+
+from ddelint.rewrite.proving.linear import Sum
+from ddelint.shapes.facts import Unreadable, read
+from ddelint.shapes.linear_forms import follows, linear
+
+_SIGNS: dict[type[ast.cmpop], str] = {
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+}
+_MIRRORED: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.Gt,
+    ast.LtE: ast.GtE,
+    ast.Gt: ast.Lt,
+    ast.GtE: ast.LtE,
+}
+
+
+def plain(text: str) -> str:
+    """The same condition with small numbers, sums on both sides, nothing that is always so."""
+    try:
+        fact = read(text)
+    except Unreadable:
+        return text
+    if isinstance(fact.node, ast.BoolOp):
+        return _combined(fact.node)
+    found = linear(fact)
+    if found is None or not found[0].factors:
+        return ast.unparse(fact.node)
+    written = _compared(*found)
+    always = [f"{name} >= 0" for name in sorted(fact.names)]
+    if fact.names and len(fact.names) == 1 and "!=" in written:
+        name = next(iter(fact.names))
+        bound = f"{name} >= 1"
+        if follows(bound, [written, *always]) and follows(written, [bound]):
+            return bound
+    return written
+
+
+def _combined(node: ast.BoolOp) -> str:
+    """Of alternatives those that are not covered by another; of conditions together those that say something more."""
+    parts = list(dict.fromkeys(plain(ast.unparse(part)) for part in node.values))
+    both = isinstance(node.op, ast.And)
+    for one in list(parts):
+        others = [part for part in parts if part is not one]
+        if others and (follows(one, others) if both else any(follows(other, [one]) for other in others)):
+            parts = others
+    if len(parts) == 1:
+        return parts[0]
+    return (" and " if both else " or ").join(f"({one})" if _is_mixed(one) else one for one in parts)
+
+
+def _is_mixed(text: str) -> bool:
+    return isinstance(read(text).node, ast.BoolOp)
+
+
+def _compared(difference: Sum, op: type[ast.cmpop]) -> str:
+    numbers = [abs(int(factor)) for factor in difference.factors.values()]
+    common = _common(numbers) if difference.constant % _common(numbers) == 0 else 1
+    scaled = difference.times(Fraction(1, common))
+    leading = next(iter(sorted(scaled.factors)))
+    if scaled.factors[leading] < 0:
+        scaled, op = scaled.times(Fraction(-1)), _MIRRORED.get(op, op)
+    left = {name: factor for name, factor in scaled.factors.items() if factor > 0}
+    right = {name: -factor for name, factor in scaled.factors.items() if factor < 0}
+    constant = int(-scaled.constant)
+    if right and constant < 0:
+        return f"{_sum(left, -constant)} {_SIGNS[op]} {_sum(right, 0)}"
+    if op is ast.Lt and not right:
+        op, constant = ast.LtE, constant - 1
+    elif op is ast.Gt and not right:
+        op, constant = ast.GtE, constant + 1
+    return f"{_sum(left, 0)} {_SIGNS[op]} {_sum(right, constant)}"
+
+
+def _common(numbers: list[int]) -> int:
+    return math.gcd(*numbers) or 1
+
+
+def _sum(factors: dict[str, Fraction], constant: int) -> str:
+    terms = [name if factor == 1 else f"{int(factor)} * {name}" for name, factor in sorted(factors.items())]
+    if constant or not terms:
+        terms.append(str(constant))
+    return " + ".join(terms).replace("+ -", "- ")

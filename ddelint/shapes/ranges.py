@@ -1,0 +1,50 @@
+"""Values of one size as ranges: `0..6`, `129..`, `multiples of 8`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from ddelint.shapes.facts import moduli_in, numbers_in, read
+
+_MOST_RANGES = 6
+_MOST_VALUES = 200_000
+
+
+def ranges_of(text: str) -> tuple[str, ...]:
+    """The values of the one size in a condition for which it holds; empty where it is about several."""
+    fact = read(text)
+    if len(fact.names) != 1:
+        return ()
+    name = next(iter(fact.names))
+    moduli = moduli_in([fact])
+    period = math.lcm(1, *moduli)
+    beyond = (max(map(abs, numbers_in([fact])), default=0) + 2) * period
+    if beyond > _MOST_VALUES:
+        return ()
+    holding = [value for value in range(beyond + period) if fact.holds({name: value})]
+    if moduli:
+        found = set(holding)
+        for modulus in sorted(moduli):
+            if found == set(range(0, beyond + period, modulus)):
+                return (f"multiples of {modulus}",)
+            if found == {value for value in range(beyond + period) if value % modulus}:
+                return (f"no multiple of {modulus}",)
+    runs = list(_runs(holding))
+    if len(runs) > _MOST_RANGES:
+        return ()
+    last = beyond + period - 1
+    return tuple(f"{low}.." if high == last else str(low) if low == high else f"{low}..{high}" for low, high in runs)
+
+
+def _runs(values: Iterable[int]) -> Iterable[tuple[int, int]]:
+    low = high = None
+    for value in values:
+        if high is not None and value == high + 1:
+            high = value
+            continue
+        if low is not None and high is not None:
+            yield low, high
+        low = high = value
+    if low is not None and high is not None:
+        yield low, high

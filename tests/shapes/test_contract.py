@@ -1,0 +1,182 @@
+"""What programs need of their inputs' sizes, and which lines say so."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import Derive
+
+from ddelint.contracts import Contract, Dimension
+
+
+def needs(contract: Contract) -> set[str]:
+    return {f"{one.text} where {' and '.join(one.when)}" if one.when else one.text for one in contract.requirements}
+
+
+def dimension(contract: Contract, name: str) -> Dimension:
+    return next(one for one in contract.dimensions if one.name == name)
+
+
+def test_sizes_that_may_be_anything(derive: Derive) -> None:
+    contract = derive("""
+        def fn(x):
+            return torch.relu(x).sum(-1)
+
+        def make_inputs(seed):
+            return (torch.rand(3, 5),)
+    """)
+    assert [(one.name, one.size, one.kind) for one in contract.dimensions] == [
+        ("x.shape[0]", 3, "free"),
+        ("x.shape[1]", 5, "free"),
+    ]
+    assert contract.complete
+
+
+EQUAL_SIZES = [
+    "x + y",
+    "torch.where(x > 0, x, y)",
+    "torch.stack([x, y])",
+    "x * y.to(x.dtype)",
+    "torch.cat([x.unsqueeze(1), y.unsqueeze(1)], 1)",
+]
+
+
+@pytest.mark.parametrize("expression", EQUAL_SIZES)
+def test_sizes_that_must_be_equal(derive: Derive, expression: str) -> None:
+    contract = derive(f"""
+        def fn(x, y):
+            return {expression}
+
+        def make_inputs(seed):
+            return torch.rand(4), torch.rand(4)
+    """)
+    assert needs(contract) == {"x.shape[0] == y.shape[0]"}
+    (one,) = contract.requirements
+    assert one.span is not None
+    assert one.span.row == 5
+    assert dimension(contract, "y.shape[0]").kind == "equal"
+
+
+def test_what_weights_fix(derive: Derive) -> None:
+    contract = derive("""
+        class Model(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.linear = torch.nn.Linear(6, 2)
+
+            def forward(self, x):
+                return self.linear(x)
+
+        def make_inputs(seed):
+            return (torch.rand(4, 6),)
+    """)
+    assert needs(contract) == {"x.shape[1] == 6"}
+    assert dimension(contract, "x.shape[0]").kind == "free"
+    assert dimension(contract, "x.shape[1]").kind == "fixed"
+
+
+@pytest.mark.parametrize("expression", ["x.view(-1, 8)", "x.reshape(-1, 4, 2)", "x.unflatten(0, (-1, 8))"])
+def test_what_must_divide(derive: Derive, expression: str) -> None:
+    contract = derive(f"""
+        def fn(x):
+            return {expression}
+
+        def make_inputs(seed):
+            return (torch.rand(16),)
+    """)
+    assert needs(contract) == {"x.shape[0] % 8 == 0"}
+    assert dimension(contract, "x.shape[0]").kind == "divisible"
+    assert contract.complete
+
+
+REFUSALS = [
+    "if x.shape[0] > 12:\n                raise ValueError('too long')",
+    "assert x.shape[0] <= 12",
+    "torch._check(x.shape[0] <= 12)",
+    "if not x.shape[0] < 13:\n                raise RuntimeError",
+    "length = x.size(0)\n            if 12 < length:\n                raise ValueError(length)",
+]
+
+
+@pytest.mark.parametrize("refusal", REFUSALS)
+def test_bounds_that_the_program_sets(derive: Derive, refusal: str) -> None:
+    contract = derive(f"""
+        def fn(x):
+            {refusal}
+            return x * 2
+
+        def make_inputs(seed):
+            return (torch.rand(4),)
+    """)
+    assert needs(contract) == {"x.shape[0] <= 12"}
+    assert dimension(contract, "x.shape[0]").kind == "bounded"
+
+
+def test_a_branch_has_a_range_on_each_side(derive: Derive) -> None:
+    contract = derive("""
+        def fn(x):
+            if x.shape[0] > 6:
+                return x * 2
+            return x + 1
+
+        def make_inputs(seed):
+            return (torch.rand(4),)
+    """)
+    assert needs(contract) == set()
+    (branch,) = contract.branches
+    assert (branch.code, branch.true_ranges, branch.false_ranges) == ("x.shape[0] > 6", ("7..",), ("0..6",))
+    assert branch.true_sizes["x.shape[0]"] > 6 >= branch.false_sizes["x.shape[0]"]
+    assert dimension(contract, "x.shape[0]").kind == "branched"
+
+
+def test_what_only_one_side_of_a_branch_needs(derive: Derive) -> None:
+    contract = derive("""
+        def fn(x):
+            if x.shape[0] > 6:
+                return x.view(-1, 4).sum()
+            return x.sum()
+
+        def make_inputs(seed):
+            return (torch.rand(4),)
+    """)
+    assert needs(contract) == {"x.shape[0] % 4 == 0 where x.shape[0] >= 7"}
+
+
+def test_a_size_that_becomes_a_number(derive: Derive) -> None:
+    contract = derive("""
+        def fn(x):
+            return [x[i] * i for i in range(x.shape[0])]
+
+        def make_inputs(seed):
+            return (torch.rand(4, 2),)
+    """)
+    (one,) = contract.requirements
+    assert (one.text, one.source) == ("x.shape[0] == 4", "specialized")
+    assert dimension(contract, "x.shape[0]").kind == "specialized"
+
+
+def test_three_sizes_that_are_equal_go_by_the_first(derive: Derive) -> None:
+    contract = derive("""
+        def fn(x, y, z):
+            if z.shape[0] > 9:
+                raise ValueError
+            return x + y + z
+
+        def make_inputs(seed):
+            return torch.rand(4), torch.rand(4), torch.rand(4)
+    """)
+    assert needs(contract) == {"x.shape[0] == y.shape[0]", "x.shape[0] == z.shape[0]", "x.shape[0] <= 9"}
+
+
+def test_a_sum_of_sizes(derive: Derive) -> None:
+    contract = derive("""
+        def fn(x, y, z):
+            return torch.cat([x, y]) * z
+
+        def make_inputs(seed):
+            return torch.rand(4), torch.rand(3), torch.rand(7)
+    """)
+    (one,) = contract.requirements
+    assert one.text.replace(" ", "") in (
+        "x.shape[0]+y.shape[0]==z.shape[0]",
+        "z.shape[0]==x.shape[0]+y.shape[0]",
+    )
