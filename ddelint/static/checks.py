@@ -13,17 +13,19 @@ from ddelint.classification import reported_span, rule_for
 from ddelint.diagnostics import Diagnostic, Severity, Span, Symbol
 from ddelint.sites import site_of
 from ddelint.source import SourceFile, descend
-from ddelint.static.domain.events import Event
+from ddelint.static.domain.definitions import FunctionNode
+from ddelint.static.domain.demands import Event
+from ddelint.static.domain.invariants import Invariants
 from ddelint.static.domain.values import Tensor, Unbacked, Value
 from ddelint.static.program.outline import OutlinedSource, outlined
-from ddelint.static.program.regions import FileIndex, FunctionNode
+from ddelint.static.program.regions import FileIndex
 from ddelint.static.program.scan import might_matter
 from ddelint.static.report import breadcrumbs, patterns
 from ddelint.static.report.given_up import nested_too_deep, not_parsed, out_of_steps
 from ddelint.static.report.implicit import without_single_reads
 from ddelint.static.report.reach import only_when_failing
-from ddelint.static.walk.interpreter import BudgetError, Interpreter
-from ddelint.static.walk.origins import Origins
+from ddelint.static.walk.interpreter import Interpreter
+from ddelint.static.walk.walker import BudgetError
 
 __all__ = ["check_index", "check_source", "might_matter"]
 
@@ -104,10 +106,10 @@ def _undecidable(index: FileIndex, assume_compiled: bool) -> list[Diagnostic]:
     for root in index.roots(assume_compiled):
         if index.has_inputs or index.matters(root.node):
             given_up += _read(interpreter, root.node, partial(interpreter.run, root))
-    while (late := interpreter.calls.following.late(index)) is not None:
+    while (late := interpreter.following.late(index)) is not None:
         given_up += _read(interpreter, late[0].node, partial(interpreter.run_late, *late))
     events = without_single_reads(source, interpreter.events)
-    found = [d for event in events if (d := _diagnostic(source, event, interpreter.origins)) is not None]
+    found = [d for event in events if (d := _diagnostic(source, event, interpreter.invariants)) is not None]
     interpreter.release()
     return [*found, *given_up]
 
@@ -124,11 +126,11 @@ def _read(
         yield out_of_steps(interpreter.source, node, interpreter.row, interpreter.granted)
 
 
-def _diagnostic(source: SourceFile, event: Event, origins: Origins) -> Diagnostic | None:
+def _diagnostic(source: SourceFile, event: Event, invariants: Invariants) -> Diagnostic | None:
     site = site_of(source, event.node)
     if only_when_failing(site):
         return None
-    symbols = _symbols(source, event, origins)
+    symbols = _symbols(source, event, invariants)
     kind = event.value_kind
     if isinstance(event.value, Unbacked) and event.value.comparisons and not isinstance(event.node, _LOGIC):
         # a comparison made elsewhere: its name alone is no test for emptiness
@@ -185,7 +187,7 @@ def _text(source: SourceFile, where: Span | ast.AST) -> str:
     return " ".join(source.segment(where).split())
 
 
-def _symbols(source: SourceFile, event: Event, origins: Origins) -> tuple[Symbol, ...]:
+def _symbols(source: SourceFile, event: Event, invariants: Invariants) -> tuple[Symbol, ...]:
     """The run-time numbers in the question, each with its birth."""
     parts: list[tuple[ast.expr, Value]] = list(event.parts)
     if not parts and event.value is not None:
@@ -194,7 +196,7 @@ def _symbols(source: SourceFile, event: Event, origins: Origins) -> tuple[Symbol
     for node, value in parts:
         name = _text(source, node)
         if isinstance(value, Unbacked):
-            low, high = origins.bounds(value)
+            low, high = invariants.bounds(value)
             low = 0 if low is None and value.topic == "size" else low
             made = Symbol(name, _text(source, value.birth), source.span(value.birth), lower=low, upper=high)
         elif isinstance(value, Tensor):

@@ -16,6 +16,7 @@ from dataclasses import replace as changed
 from ddelint.operators import operators
 from ddelint.parsing import TOO_DEEP
 from ddelint.source import SourceError, SourceFile
+from ddelint.static.domain.linear import Linear, fresh_symbol
 from ddelint.static.domain.summaries import Signature
 from ddelint.static.domain.values import (
     KNOWN,
@@ -23,7 +24,6 @@ from ddelint.static.domain.values import (
     Constant,
     Function,
     Known,
-    Linear,
     Optional,
     Series,
     Step,
@@ -31,14 +31,14 @@ from ddelint.static.domain.values import (
     Tensor,
     Unbacked,
     Value,
-    fresh_symbol,
     replace,
 )
 from ddelint.static.program.outline import outlined
 from ddelint.static.program.project import Context, Project
 from ddelint.static.program.regions import FileIndex
-from ddelint.static.walk.calls import demanding
-from ddelint.static.walk.interpreter import BudgetError, Interpreter
+from ddelint.static.walk.following import demanding
+from ddelint.static.walk.interpreter import Interpreter
+from ddelint.static.walk.walker import BudgetError
 
 STEPS = 4_000
 """Nodes evaluated for one answer."""

@@ -15,7 +15,7 @@ from ddelint.pipeline import run_check
 from ddelint.report.model import Silence
 from ddelint.source import SourceFile
 from ddelint.static.checks import check_source
-from ddelint.static.walk import interpreter
+from ddelint.static.walk import walker
 
 HEAD = "import torch\n\n\nclass Model(torch.nn.Module):\n    def forward(self, x, y, ids):\n"
 TAIL = "        if x.any():\n            x = x + 1\n        return x\n"
@@ -135,12 +135,12 @@ def test_what_python_cannot_parse_costs_its_function_only(line: str) -> None:
 def test_a_function_that_takes_all_its_steps_leaves_the_others_theirs() -> None:
     said, other = check(program(*loops(3, "y = (x * 2 + 1).relu().sum() + x[0]", 3_000)))
     assert (said.code, said.span.row, other.expression) == ("DDE004", 5, "n > 3")
-    assert f"after {interpreter.MOST_STEPS:,} steps, what stands behind row 3008" in said.message
+    assert f"after {walker.MOST_STEPS:,} steps, what stands behind row 3008" in said.message
 
 
 def test_each_function_is_said_once_when_the_files_steps_are_used_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(interpreter, "MOST_STEPS", 300)
-    monkeypatch.setattr(interpreter, "MOST_STEPS_IN_A_FILE", 500)
+    monkeypatch.setattr(walker, "MOST_STEPS", 300)
+    monkeypatch.setattr(walker, "MOST_STEPS_IN_A_FILE", 500)
     methods = "".join(
         f"\n\nclass M{number}(torch.nn.Module):\n    def forward(self, x):\n"
         + "        x = x + 1\n" * 200

@@ -6,7 +6,7 @@ import ast
 import math
 from collections.abc import Iterable
 
-from ddelint.static.domain.values import Comparison, Linear
+from ddelint.static.domain.linear import Comparison, Linear
 
 Bounds = tuple[float, float]
 UNBOUNDED: Bounds = (-math.inf, math.inf)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
+from ddelint.static.domain.definitions import ClassInfo
 from ddelint.static.domain.facts import Facts
 from ddelint.static.domain.values import UNKNOWN, Value, join
-from ddelint.static.program.regions import ClassInfo
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 
 from ddelint.static.domain.facts import UNBOUNDED, Bounds, Facts
+from ddelint.static.domain.linear import Linear, fresh_symbol
 from ddelint.static.domain.values import (
     UNKNOWN,
     ClassReference,
@@ -19,7 +20,6 @@ from ddelint.static.domain.values import (
     Function,
     Instance,
     Known,
-    Linear,
     Module,
     Optional,
     Parent,
@@ -29,7 +29,6 @@ from ddelint.static.domain.values import (
     Tensor,
     Unbacked,
     Value,
-    fresh_symbol,
     replace,
 )
 

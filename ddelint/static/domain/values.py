@@ -12,39 +12,10 @@ import ast
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import count
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-if TYPE_CHECKING:
-    from ddelint.static.program.regions import ClassInfo
-
-_serial = count(1)
-
-
-@dataclass(slots=True, unsafe_hash=True)
-class Linear:
-    """`sum(coefficient * symbol) + constant` over integer symbols; terms are sorted by symbol."""
-
-    terms: tuple[tuple[int, int], ...]
-    constant: int = 0
-
-    @classmethod
-    def of(cls, symbol: int) -> Linear:
-        """The form that is one symbol."""
-        return cls(((symbol, 1),))
-
-    def plus(self, other: Linear, factor: int = 1) -> Linear:
-        """`self + factor * other`."""
-        terms = dict(self.terms)
-        for symbol, coefficient in other.terms:
-            terms[symbol] = terms.get(symbol, 0) + factor * coefficient
-        kept = tuple(sorted((s, c) for s, c in terms.items() if c))
-        return Linear(kept, self.constant + factor * other.constant)
-
-    def times(self, factor: int) -> Linear:
-        """`factor * self`."""
-        return Linear(()).plus(self, factor)
-
+from ddelint.static.domain.definitions import ClassInfo
+from ddelint.static.domain.linear import SERIALS, Comparison, Linear
 
 _V = TypeVar("_V")
 
@@ -55,11 +26,6 @@ def replace(value: _V, **changes: Any) -> _V:
     fields = {name: getattr(value, name) for name in kind.__slots__}
     fields.update(changes)
     return kind(**fields)  # type: ignore[no-any-return]
-
-
-def fresh_symbol() -> int:
-    """A symbol that no other value has."""
-    return next(_serial)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,28 +77,6 @@ KNOWN = Known()
 
 
 @dataclass(slots=True, unsafe_hash=True)
-class Comparison:
-    """`left OPERATOR right` as a linear form compared with zero."""
-
-    difference: Linear
-    operator: type[ast.cmpop]
-
-    def negated(self) -> Comparison:
-        """The opposite comparison."""
-        return Comparison(self.difference, _OPPOSITE[self.operator])
-
-
-_OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.Lt: ast.GtE,
-    ast.GtE: ast.Lt,
-    ast.Gt: ast.LtE,
-    ast.LtE: ast.Gt,
-}
-
-
-@dataclass(slots=True, unsafe_hash=True)
 class Unbacked(Value):
     """A number that only exists at run time.
 
@@ -179,8 +123,8 @@ class Tensor(Value):
     """Holds running totals (the result of a cumulative sum)."""
     content: Content | None = None
     trail: Step | None = None
-    serial: int = field(default_factory=_serial.__next__)
-    outline: int = field(default_factory=_serial.__next__)
+    serial: int = field(default_factory=SERIALS.__next__)
+    outline: int = field(default_factory=SERIALS.__next__)
     """Two tensors with the same outline have the same shape, whatever that is."""
 
     @property
@@ -200,7 +144,7 @@ class Tensor(Value):
     def renewed(self) -> Tensor:
         """The same knowledge about another tensor of the same shape."""
         return Tensor(
-            self.dims, self.complete, self.boolean, False, self.offsets, None, self.trail, next(_serial), self.outline
+            self.dims, self.complete, self.boolean, False, self.offsets, None, self.trail, next(SERIALS), self.outline
         )
 
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from ddelint.operators import operators
 
 if TYPE_CHECKING:
-    from ddelint.static.program.regions import FileIndex, FunctionNode
+    from ddelint.static.domain.definitions import FunctionNode
+    from ddelint.static.program.regions import FileIndex
 
 _DEEPEST = 4
 """Wrappers around wrappers."""

@@ -14,8 +14,7 @@ from ddelint.diagnostics import Span
 from ddelint.operators import operators
 from ddelint.parsing import TOO_DEEP, parse
 from ddelint.source import DeferredBody, SourceError, SourceFile
-
-FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+from ddelint.static.domain.definitions import FunctionNode
 
 PLACEHOLDER = "__later__"
 """The name that stands for a body until it is deferred."""

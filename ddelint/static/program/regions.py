@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass, field
 from functools import cached_property
 
 from ddelint.operators import dotted_name, operators, terminal_name
 from ddelint.source import DeferredBody, SourceFile, descend
+from ddelint.static.domain.definitions import ClassInfo, FunctionNode, Root
 from ddelint.static.program import compiling
 from ddelint.static.program.outline import Body, OutlinedSource, functions_in, may_compile
 from ddelint.static.program.project import Context
 from ddelint.static.program.prospects import Prospects
-
-FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 _BLOCKS: dict[type[ast.stmt], tuple[str, ...]] = {
     **dict.fromkeys((ast.If, ast.For, ast.AsyncFor, ast.While), ("body", "orelse")),
@@ -22,26 +20,6 @@ _BLOCKS: dict[type[ast.stmt], tuple[str, ...]] = {
     ast.Try: ("body", "orelse", "finalbody"),
 }
 """Statements that hold others, by the fields in which they do."""
-
-
-@dataclass(eq=False)
-class ClassInfo:
-    """A class of the file."""
-
-    name: str
-    node: ast.ClassDef
-    methods: dict[str, FunctionNode] = field(default_factory=dict)
-    assigned: dict[str, ast.expr] = field(default_factory=dict)
-    """Class-level names with their values."""
-    annotated: dict[str, ast.expr] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Root:
-    """A function that a compiler traces from its first line."""
-
-    node: FunctionNode | ast.Lambda
-    owner: ClassInfo | None
 
 
 class FileIndex:

@@ -8,9 +8,9 @@ from functools import lru_cache
 
 from ddelint.diagnostics import Span
 from ddelint.source import SourceFile, descend
-from ddelint.static.domain.events import Event
+from ddelint.static.domain.demands import Event
+from ddelint.static.domain.masks import named_a_mask
 from ddelint.static.domain.values import Step, Tensor, Unbacked
-from ddelint.static.walk.indexing import named_a_mask
 
 MOST = 8
 """At most so many steps from the question back to its source."""

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from ddelint.catalog import Rule, flagging_rules
 from ddelint.operators import terminal_name
 from ddelint.source import descend
-from ddelint.static.program.regions import FileIndex, FunctionNode
+from ddelint.static.domain.definitions import FunctionNode
+from ddelint.static.program.regions import FileIndex
 
 
 def flagged_calls(index: FileIndex, assume_compiled: bool) -> Iterator[tuple[str, ast.expr, str]]:

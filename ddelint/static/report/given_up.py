@@ -9,8 +9,8 @@ from ddelint.diagnostics import Diagnostic
 from ddelint.parsing import TOO_DEEP, parse
 from ddelint.source import SourceFile
 from ddelint.spans import Span
+from ddelint.static.domain.definitions import FunctionNode
 from ddelint.static.program.outline import functions_in
-from ddelint.static.program.regions import FunctionNode
 
 CODE = "DDE004"
 

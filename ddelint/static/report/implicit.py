@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from ddelint.operators import dotted_name
 from ddelint.sites import site_of
 from ddelint.source import SourceFile, descend
-from ddelint.static.domain.events import Event
+from ddelint.static.domain.demands import Event
 
 RULE = "DDE204"
 

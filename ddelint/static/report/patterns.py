@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from ddelint.operators import operators, terminal_name
 from ddelint.source import descend
-from ddelint.static.program.regions import FileIndex, FunctionNode
+from ddelint.static.domain.definitions import FunctionNode
+from ddelint.static.program.regions import FileIndex
 from ddelint.static.report.flagged import flagged_calls
 from ddelint.static.report.syncs import syncs
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from ddelint.operators import operators, terminal_name
 from ddelint.source import descend
-from ddelint.static.program.regions import FileIndex, FunctionNode
+from ddelint.static.domain.definitions import FunctionNode
+from ddelint.static.program.regions import FileIndex
 
 
 def syncs(index: FileIndex, assume_compiled: bool) -> Iterator[ast.expr]:

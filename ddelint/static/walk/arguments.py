@@ -6,9 +6,11 @@ The function that makes them runs in eager; here it is interpreted, not run.
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from ddelint.operators import operators
+from ddelint.static.domain.definitions import Root
+from ddelint.static.domain.eager import concrete
+from ddelint.static.domain.linear import Linear, fresh_symbol
 from ddelint.static.domain.state import State
 from ddelint.static.domain.values import (
     KNOWN,
@@ -16,28 +18,23 @@ from ddelint.static.domain.values import (
     Constant,
     Function,
     Known,
-    Linear,
     Series,
     Step,
     Table,
     Tensor,
     Unbacked,
     Value,
-    fresh_symbol,
     replace,
 )
-from ddelint.static.program.regions import Root
-from ddelint.static.walk import classes
-
-if TYPE_CHECKING:
-    from ddelint.static.walk.interpreter import Interpreter
+from ddelint.static.walk.functions import invoke
+from ddelint.static.walk.walker import Walker
 
 Arguments = tuple[list[Value], dict[str, Value]]
 
 
-def of_entry(interpreter: Interpreter, root: Root, state: State) -> Arguments:
+def of_entry(walker: Walker, root: Root, state: State) -> Arguments:
     """Positional and keyword arguments for a root; empty where the file says nothing of them."""
-    index = interpreter.index
+    index = walker.index
     known = operators().regions
     if root.owner is not None:
         entry = root.owner.name in known["entry_classes"] and getattr(root.node, "name", "") in known["entry_methods"]
@@ -47,19 +44,17 @@ def of_entry(interpreter: Interpreter, root: Root, state: State) -> Arguments:
         return [], {}
     for name in known["input_functions"]:
         if name in index.functions:
-            positional, keywords = _made(interpreter, name)
-            return _marked(interpreter, positional, state), keywords
+            positional, keywords = _made(walker, name)
+            return _marked(walker, positional, state), keywords
     return [], {}
 
 
-def _made(interpreter: Interpreter, name: str) -> Arguments:
-    interpreter.quiet += 1
+def _made(walker: Walker, name: str) -> Arguments:
+    walker.quiet += 1
     try:
-        value = interpreter.calls.invoke(
-            Function(interpreter.index.functions[name]), [], {}, State(), interpreter.index.functions[name]
-        )
+        value = invoke(walker, Function(walker.index.functions[name]), [], {}, State(), walker.index.functions[name])
     finally:
-        interpreter.quiet -= 1
+        walker.quiet -= 1
     items = value.items if isinstance(value, Series) else None
     if items is None:
         return [], {}
@@ -71,7 +66,7 @@ def _made(interpreter: Interpreter, name: str) -> Arguments:
 
 def _argument(value: Value) -> Value:
     """A value made in eager, as the traced function gets it: sizes are known, and may differ by the next call."""
-    value = classes.concrete(value)
+    value = concrete(value)
     if isinstance(value, Tensor):
         return replace(value, dims=tuple(_size(size) for size in value.dims))
     if isinstance(value, Series) and value.items is not None:
@@ -87,14 +82,10 @@ def _size(size: Value) -> Value:
     return Known(Linear.of(fresh_symbol()))
 
 
-def _marked(interpreter: Interpreter, positional: list[Value], state: State) -> list[Value]:
+def _marked(walker: Walker, positional: list[Value], state: State) -> list[Value]:
     """The arguments with the dimensions that `UNBACKED = {position: [dimension]}` names turned unbacked."""
     node = next(
-        (
-            interpreter.index.constants[n]
-            for n in operators().regions["unbacked_marks"]
-            if n in interpreter.index.constants
-        ),
+        (walker.index.constants[n] for n in operators().regions["unbacked_marks"] if n in walker.index.constants),
         None,
     )
     if node is None:
@@ -119,7 +110,7 @@ def _marked(interpreter: Interpreter, positional: list[Value], state: State) -> 
                 sizes.append(Known(Linear.of(fresh_symbol())))
             if dimension < len(sizes):
                 step = Step(node, "this dimension of an input is treated as unbacked", None)
-                size = interpreter.new_size(node, state, step)
+                size = walker.numbers.new_size(node, state.facts, step)
                 sizes[dimension] = Unbacked("input", node, size.form, trail=step)
         result[position] = replace(tensor, dims=tuple(sizes))
     return result

@@ -4,31 +4,20 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from ddelint.operators import operators, terminal_name
 from ddelint.source import descend, inner_nodes
+from ddelint.static.domain.definitions import ClassInfo
+from ddelint.static.domain.evidence import Evidence
+from ddelint.static.domain.masks import named_a_mask
 from ddelint.static.domain.values import UNKNOWN, Module
-from ddelint.static.program.regions import ClassInfo
-from ddelint.static.walk.indexing import named_a_mask
-
-if TYPE_CHECKING:
-    from ddelint.static.walk.interpreter import Interpreter
+from ddelint.static.walk.class_tables import attribute_table
+from ddelint.static.walk.walker import Walker
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
 _TYPE_TESTS = frozenset(("isinstance", "hasattr", "callable"))
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """Names by how sure their use makes it that they hold tensors."""
-
-    parameters: frozenset[str] = frozenset()
-    """Used like a tensor, before anything else is bound to the name."""
-    surely: frozenset[str] = frozenset()
-    """Used somewhere as nothing but a tensor of torch can be used (a NumPy array cannot)."""
-    array_like: frozenset[str] = frozenset()
-    """Used like a tensor or an array somewhere."""
 
 
 @dataclass
@@ -39,14 +28,14 @@ class _Gathering:
     uses: list[tuple[str, int]] = field(default_factory=list)
     surely: set[str] = field(default_factory=set)
 
-    def used(self, name: str, node: ast.expr, surely: bool = False) -> None:
+    def used(walker, name: str, node: ast.expr, surely: bool = False) -> None:
         if name:
-            self.uses.append((name, node.lineno))
+            walker.uses.append((name, node.lineno))
             if surely:
-                self.surely.add(name)
+                walker.surely.add(name)
 
 
-def gather(function: ast.AST, owner: ClassInfo | None, interpreter: Interpreter) -> Evidence:
+def gather(function: ast.AST, owner: ClassInfo | None, walker: Walker) -> Evidence:
     """Read the function's text once."""
     declared = function.args if isinstance(function, _FUNCTIONS) else None
     parameters = {p.arg for p in (*declared.posonlyargs, *declared.args, *declared.kwonlyargs)} if declared else set()
@@ -56,7 +45,7 @@ def gather(function: ast.AST, owner: ClassInfo | None, interpreter: Interpreter)
         kind = type(node)
         if kind is ast.Call:
             assert isinstance(node, ast.Call)
-            _called(node, seen, owner, interpreter)
+            _called(node, seen, owner, walker)
         elif kind is ast.Attribute:
             assert isinstance(node, ast.Attribute)
             if isinstance(node.value, ast.Name) and node.attr in known.evidence_attributes:
@@ -80,21 +69,21 @@ def gather(function: ast.AST, owner: ClassInfo | None, interpreter: Interpreter)
     )
 
 
-def _called(node: ast.Call, seen: _Gathering, owner: ClassInfo | None, interpreter: Interpreter) -> None:
+def _called(node: ast.Call, seen: _Gathering, owner: ClassInfo | None, walker: Walker) -> None:
     known = operators()
     match node.func:
         case ast.Name(id=name) if name in _TYPE_TESTS:
             if node.args and isinstance(node.args[0], ast.Name):
                 seen.ambiguous.add(node.args[0].id)
         case ast.Attribute(value=ast.Name(id=name), attr=method):
-            if method in known.evidence_methods and method not in interpreter.index.method_names:
+            if method in known.evidence_methods and method not in walker.index.method_names:
                 seen.used(name, node, method in known.sure_methods)
-            elif not _of_tensors(method) and not interpreter.index.dotted(node.func):
+            elif not _of_tensors(method) and not walker.index.dotted(node.func):
                 seen.ambiguous.add(name)
         case ast.Attribute(value=ast.Compare() | ast.BinOp() as operand, attr=method):
             if method in known.evidence_methods:
                 seen.used(_only_name(operand, seen.parameters), node)
-    _handed_over(node, seen, owner, interpreter)
+    _handed_over(node, seen, owner, walker)
 
 
 def _of_tensors(method: str) -> bool:
@@ -102,8 +91,8 @@ def _of_tensors(method: str) -> bool:
     return method in known.returns or method in known.known_methods or method.endswith("_")
 
 
-def _handed_over(node: ast.Call, seen: _Gathering, owner: ClassInfo | None, interpreter: Interpreter) -> None:
-    """`torch.nonzero(x)`, `self.linear(x)`: the first argument of such a call is a tensor."""
+def _handed_over(node: ast.Call, seen: _Gathering, owner: ClassInfo | None, walker: Walker) -> None:
+    """`torch.nonzero(x)`, `walker.linear(x)`: the first argument of such a call is a tensor."""
     if terminal_name(node.func) in operators().tensor_offsets:
         # split points that a caller passes in: numbers would stand in the module
         for argument in node.args[:2]:
@@ -117,13 +106,13 @@ def _handed_over(node: ast.Call, seen: _Gathering, owner: ClassInfo | None, inte
         return
     match node.func:
         case ast.Attribute(value=ast.Name(id="self"), attr=attribute) if owner is not None:
-            held = interpreter.table.of(owner, attribute) if attribute not in owner.methods else UNKNOWN
+            held = attribute_table(walker, owner, attribute) if attribute not in owner.methods else UNKNOWN
             layers = operators().regions["tensor_modules"]
             if isinstance(held, Module) and held.path.rsplit(".", 1)[-1] in layers:
                 seen.used(name, node)
         case ast.Name() | ast.Attribute():
             behaviour = operators().returns.get(terminal_name(node.func), "")
-            if behaviour in operators().tensor_first and interpreter.index.dotted(node.func).startswith("torch."):
+            if behaviour in operators().tensor_first and walker.index.dotted(node.func).startswith("torch."):
                 seen.used(name, node, isinstance(first, ast.Name))
 
 

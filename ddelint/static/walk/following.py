@@ -8,9 +8,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 
+from ddelint.static.domain.definitions import FunctionNode
 from ddelint.static.domain.state import State
-from ddelint.static.domain.values import Function, Tensor, Unbacked, Value, bare
-from ddelint.static.program.regions import FileIndex, FunctionNode
+from ddelint.static.domain.values import Function, Instance, Series, Tensor, Unbacked, Value, bare
+from ddelint.static.program.regions import FileIndex
 
 CALL_DEPTH = 6
 VISITS = 5
@@ -70,3 +71,13 @@ class Following:
 def holds_data(value: Value) -> bool:
     """Whether a value that is passed is, or may be, a tensor or a number that was read."""
     return isinstance(bare(value), (Tensor, Unbacked))
+
+
+def demanding(value: Value) -> bool:
+    """Whether a function that gets the value may ask about it though nothing in its text says so."""
+    value = bare(value)
+    if isinstance(value, Series):
+        return any(map(demanding, value.items if value.items is not None else (value.element,)))
+    if isinstance(value, Instance):
+        return value.fields is not None and any(map(demanding, value.fields.values()))
+    return isinstance(value, Unbacked) or (isinstance(value, Tensor) and (value.scalar or bool(value.unbacked_dims)))

@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from ddelint.operators import operators, terminal_name
+from ddelint.static.domain.linear import Linear, fresh_symbol
+from ddelint.static.domain.masks import named_a_mask
+from ddelint.static.domain.state import State
 from ddelint.static.domain.values import (
     KNOWN,
     NONE,
     UNKNOWN,
     Constant,
     Known,
-    Linear,
     Series,
     Step,
     Tensor,
     Unbacked,
     Value,
     bare,
-    fresh_symbol,
     replace,
 )
-
-if TYPE_CHECKING:
-    from ddelint.static.domain.state import State
-    from ddelint.static.walk.interpreter import Interpreter
+from ddelint.static.transfer.elementwise import broadcast
+from ddelint.static.walk.walker import Walker
 
 
-def index_tensor(interpreter: Interpreter, node: ast.Subscript, tensor: Tensor, state: State) -> Value:
+def index_tensor(walker: Walker, node: ast.Subscript, tensor: Tensor, state: State) -> Value:
     """The value of `tensor[…]`, noting slices and indices that ask."""
     items = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
     if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
@@ -51,7 +49,7 @@ def index_tensor(interpreter: Interpreter, node: ast.Subscript, tensor: Tensor, 
     for position, item in enumerate(items):
         if isinstance(item, ast.Slice):
             size = take()
-            result.append(_slice_size(interpreter, node, item, size, state, kept))
+            result.append(_slice_size(walker, node, item, size, state, kept))
             continue
         if isinstance(item, ast.Constant) and item.value is Ellipsis:
             rest = items[position + 1 :]
@@ -63,7 +61,7 @@ def index_tensor(interpreter: Interpreter, node: ast.Subscript, tensor: Tensor, 
                 sizes_known = False
                 remaining = []
             continue
-        value = bare(interpreter.evaluate(item, state))
+        value = bare(walker.evaluate(item, state))
         if isinstance(value, Tensor) and value.boolean is None and named_a_mask(terminal_name(item)):
             value = replace(value, boolean=True)
         if value == NONE or (isinstance(item, ast.Constant) and item.value is None):
@@ -71,22 +69,22 @@ def index_tensor(interpreter: Interpreter, node: ast.Subscript, tensor: Tensor, 
         elif isinstance(value, Tensor):
             if value.boolean and (not value.complete or value.dims):
                 flat = value.complete and len(value.dims) == 1
-                masked = interpreter.size_of(tensor, len(result), state) if flat and sizes_known else None
+                masked = walker.numbers.size_of(tensor, len(result), state.facts) if flat and sizes_known else None
                 for _ in range(len(value.dims) if value.complete else 1):
                     take()
                 if not value.complete:
                     remaining, exact = [], False
-                memo = interpreter.derived.setdefault((value.serial, "nonzero"), fresh_symbol())
-                count = interpreter.new_size(node, state, None, Linear.of(memo))
+                memo = walker.numbers.symbols.setdefault((value.serial, "nonzero"), fresh_symbol())
+                count = walker.numbers.new_size(node, state.facts, None, Linear.of(memo))
                 trail = Step(node, operators().says["index"], None)
                 count = Unbacked("size", node, count.form, trail=trail)
                 if masked is not None:
-                    interpreter.at_most(count, value.dims[0], state)
-                    interpreter.at_most(count, masked, state)
+                    walker.numbers.at_most(count, value.dims[0], state.facts)
+                    walker.numbers.at_most(count, masked, state.facts)
                 value = Tensor((count,), True, False)
             elif value.scalar and value.boolean is False and isinstance(node.ctx, ast.Load) and not value.literal:
                 take()
-                interpreter.record(node, "integer", value, subject=item, parts=((item, value),), rule="DDE204")
+                walker.record(node, "integer", value, subject=item, parts=((item, value),), rule="DDE204")
                 continue
             else:
                 take()
@@ -111,9 +109,9 @@ def index_tensor(interpreter: Interpreter, node: ast.Subscript, tensor: Tensor, 
             # an int drops a dimension, an index tensor doesn't
             take()
             sizes_known = False
-    _report_slices(interpreter, node, kept, state)
+    _report_slices(walker, node, kept, state)
     if advanced:
-        merged = interpreter.calls.shapes.broadcast(tuple(advanced))
+        merged = broadcast(tuple(advanced))
         if isinstance(merged, Tensor):
             if sizes_known and (merged.complete or merged.dims):
                 result[advanced_at:advanced_at] = merged.dims
@@ -137,7 +135,7 @@ def index_tensor(interpreter: Interpreter, node: ast.Subscript, tensor: Tensor, 
     return Tensor((*result, *remaining), exact, tensor.boolean, offsets=tensor.offsets, content=content, trail=trail)
 
 
-def stored_at(interpreter: Interpreter, node: ast.Subscript, state: State) -> None:
+def stored_at(walker: Walker, node: ast.Subscript, state: State) -> None:
     """`x[…] = v`: a 0-d tensor as an index, or as a bound of a slice, is read as an int."""
     items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     for item in items:
@@ -145,17 +143,11 @@ def stored_at(interpreter: Interpreter, node: ast.Subscript, state: State) -> No
         for part in parts:
             if part is None:
                 continue
-            interpreter.quiet += 1
-            value = bare(interpreter.evaluate(part, state))
-            interpreter.quiet -= 1
+            walker.quiet += 1
+            value = bare(walker.evaluate(part, state))
+            walker.quiet -= 1
             if isinstance(value, Tensor) and value.scalar and not value.literal:
-                interpreter.record(node, "integer", value, subject=part, parts=((part, value),), rule="DDE204")
-
-
-def named_a_mask(name: str) -> bool:
-    """Whether a name says that its tensor is a mask: `mask`, `node_mask`, `flags`, `mask_2`; not `mask_indices`."""
-    words = [word for word in name.lower().split("_") if word and not word.isdigit()]
-    return bool(words) and words[-1] in operators().regions["mask_words"]
+                walker.record(node, "integer", value, subject=part, parts=((part, value),), rule="DDE204")
 
 
 def _adds_dimension(node: ast.expr) -> bool:
@@ -163,7 +155,7 @@ def _adds_dimension(node: ast.expr) -> bool:
 
 
 def _slice_size(
-    interpreter: Interpreter,
+    walker: Walker,
     node: ast.Subscript,
     item: ast.Slice,
     size: Value,
@@ -172,7 +164,7 @@ def _slice_size(
 ) -> Value:
     """The size that a slice leaves; its data-dependent bounds are collected in `kept`."""
     bounds = {
-        name: bare(interpreter.evaluate(part, state))
+        name: bare(walker.evaluate(part, state))
         for name, part in (("lower", item.lower), ("upper", item.upper), ("step", item.step))
         if part is not None
     }
@@ -183,7 +175,7 @@ def _slice_size(
     ]
     kept += asking
     if asking:
-        return interpreter.new_size(node, state, Step(node, operators().says["slice"], None))
+        return walker.numbers.new_size(node, state.facts, Step(node, operators().says["slice"], None))
     lower, upper, step = bounds.get("lower"), bounds.get("upper"), bounds.get("step")
     if upper is None and step is None and (lower is None or lower in (NONE, Constant(0))):
         return size
@@ -197,10 +189,10 @@ def _slice_size(
         return Unbacked(
             "size",
             size.birth,
-            Linear.of(interpreter.derived.setdefault((node, "rest"), fresh_symbol())),
+            Linear.of(walker.numbers.symbols.setdefault((node, "rest"), fresh_symbol())),
             trail=size.trail,
         )
-    return interpreter.new_size(size.birth, state, size.trail)
+    return walker.numbers.new_size(size.birth, state.facts, size.trail)
 
 
 def _integer(value: Value | None) -> int | None:
@@ -214,7 +206,7 @@ def _asks(value: Value) -> bool:
 
 
 def _report_slices(
-    interpreter: Interpreter, node: ast.Subscript, kept: list[tuple[ast.expr, ast.expr, Value]], state: State
+    walker: Walker, node: ast.Subscript, kept: list[tuple[ast.expr, ast.expr, Value]], state: State
 ) -> None:
     """Data-dependent bounds: a tensor is an implicit item, running totals are offsets, all else loses its size."""
     if not kept or not isinstance(node.ctx, ast.Load):
@@ -224,13 +216,13 @@ def _report_slices(
         tensors = [(part, value) for part, value in mine if isinstance(value, Tensor)]
         if tensors:
             part, value = tensors[0]
-            interpreter.record(node, "integer", value, subject=part, parts=tuple(tensors), rule="DDE204", advice=True)
+            walker.record(node, "integer", value, subject=part, parts=tuple(tensors), rule="DDE204", advice=True)
             return
         rule = "DDE302" if _are_offsets([value for _, value in mine]) else "DDE301"
         bound, number = mine[-1]
         subject = item if len(mine) > 1 else bound
-        parts = tuple(found for part, _ in mine for found in interpreter.parts(part, state))
-        interpreter.record(node, "other", number, subject=subject, parts=parts or tuple(mine), rule=rule)
+        parts = tuple(found for part, _ in mine for found in walker.parts(part, state))
+        walker.record(node, "other", number, subject=subject, parts=parts or tuple(mine), rule=rule)
         return
 
 

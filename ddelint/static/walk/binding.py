@@ -1,0 +1,155 @@
+"""Assignments: names, tuples taken apart, attributes, items."""
+
+from __future__ import annotations
+
+import ast
+
+from ddelint.operators import dotted_name, operators
+from ddelint.static.domain.state import State
+from ddelint.static.domain.values import (
+    KNOWN,
+    UNKNOWN,
+    Constant,
+    Instance,
+    Series,
+    Step,
+    Table,
+    Tensor,
+    Unbacked,
+    Value,
+    bare,
+    join,
+    replace,
+    series,
+)
+from ddelint.static.transfer.runs import element_of, hashable, length_of, with_element
+from ddelint.static.walk.functions import evidence_of
+from ddelint.static.walk.indexing import stored_at
+from ddelint.static.walk.records import as_series
+from ddelint.static.walk.walker import Walker
+
+
+def bind(walker: Walker, target: ast.expr, value: Value, state: State, origin: ast.expr | None = None) -> None:
+    """Assign `value` to a target, taking it apart where the target is a tuple."""
+    if isinstance(target, ast.Name):
+        if isinstance(value, Unbacked) and origin is not None:
+            value = _named_step(target.id, value, origin)
+        elif value == UNKNOWN and isinstance(origin, (ast.Call, ast.Compare)):
+            value = _by_use(walker, target.id, origin)
+        state.names[target.id] = value
+        if state.attributes:
+            state.forget_attributes(target.id)
+        if state.choices:
+            state.forget_choices(target.id)
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        _unpack(walker, target, value, state, origin)
+    elif isinstance(target, ast.Starred):
+        bind(walker, target.value, Series("list", None, UNKNOWN, KNOWN), state)
+    elif isinstance(target, ast.Attribute):
+        owner = walker.evaluate(target.value, state)
+        if state.choices:
+            state.forget_choices(dotted_name(target))
+        if isinstance(owner, Instance) and owner.fields is not None and isinstance(target.value, ast.Name):
+            state.names[target.value.id] = replace(owner, fields={**owner.fields, target.attr: value})
+        elif chain := dotted_name(target):
+            state.attributes[chain] = value
+    elif isinstance(target, ast.Subscript):
+        _store_item(walker, target, value, state)
+
+
+def _by_use(walker: Walker, name: str, origin: ast.Call | ast.Compare) -> Value:
+    """What a name holds of whose making nothing is known, by what the function does with it."""
+    frame = walker.frames[-1]
+    if not isinstance(frame.node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+        return UNKNOWN
+    seen = evidence_of(walker, frame.node, frame.owner)
+    if isinstance(origin, ast.Compare):
+        return Tensor(boolean=True) if name in seen.array_like else UNKNOWN
+    return Tensor() if name in seen.surely else UNKNOWN
+
+
+def _named_step(name: str, value: Unbacked, origin: ast.expr) -> Unbacked:
+    trail = value.trail
+    if trail is None or trail.node is origin or origin is value.birth:
+        return value
+    return replace(value, trail=Step(origin, f"`{name}` is computed from it", trail))
+
+
+def _unpack(walker: Walker, target: ast.Tuple | ast.List, value: Value, state: State, origin: ast.expr | None) -> None:
+    value = as_series(walker, bare(value))
+    starred = any(isinstance(element, ast.Starred) for element in target.elts)
+    items = value.items if isinstance(value, Series) else None
+    if items is not None and not starred and len(items) == len(target.elts):
+        for element, item in zip(target.elts, items, strict=True):
+            bind(walker, element, item, state, origin)
+        return
+    if items is not None and starred and len(items) >= len(target.elts) - 1:
+        at = next(i for i, element in enumerate(target.elts) if isinstance(element, ast.Starred))
+        end = len(items) - (len(target.elts) - at - 1)
+        shared = (*items[:at], series(items[at:end]), *items[end:])
+        for element, item in zip(target.elts, shared, strict=True):
+            bind(walker, element.value if isinstance(element, ast.Starred) else element, item, state, origin)
+        return
+    length = length_of(value)
+    if isinstance(length, Unbacked) and isinstance(value, (Tensor, Series)) and origin is not None:
+        walker.record(origin, "operator", length, operator=operators().iteration, parts=((origin, value),))
+    shape_like = isinstance(value, Series) and value.kind == "shape"
+    for position, element in enumerate(target.elts):
+        item = element_of(value)
+        if shape_like and isinstance(origin, ast.Attribute):
+            walker.quiet += 1
+            tensor = bare(walker.evaluate(origin.value, state))
+            walker.quiet -= 1
+            if isinstance(tensor, Tensor) and not starred:
+                item = walker.numbers.size_of(tensor, position, state.facts)
+        bind(walker, element, item, state)
+
+
+def _store_item(walker: Walker, target: ast.Subscript, value: Value, state: State) -> None:
+    owner = bare(walker.evaluate(target.value, state))
+    index = bare(walker.evaluate(target.slice, state))
+    root = target.value
+    if isinstance(owner, Tensor):
+        stored_at(walker, target, state)
+        if isinstance(root, ast.Name):
+            state.names[root.id] = owner.renewed()
+        return
+    if isinstance(owner, Series) and isinstance(index, (Unbacked, Tensor)) and not isinstance(target.slice, ast.Slice):
+        walker.record(
+            target, "integer", index, subject=target.slice, parts=walker.parts(target.slice, state), rule="DDE202"
+        )
+    if isinstance(owner, Table):
+        entries = dict(owner.entries)
+        element = owner.element
+        if isinstance(index, Constant) and hashable(index.value):
+            entries[index.value] = value
+        else:
+            if isinstance(index, Unbacked):
+                walker.record(
+                    target,
+                    "failure",
+                    index,
+                    subject=target.slice,
+                    parts=walker.parts(target.slice, state),
+                    rule="DDE202",
+                )
+            element = join(element, value) if element != UNKNOWN else UNKNOWN
+        assign_back(root, Table(entries, element), state)
+    elif isinstance(owner, Series):
+        assign_back(root, with_element(owner, index, value), state)
+
+
+def assign_back(root: ast.expr, value: Value, state: State) -> None:
+    """What a name or attribute holds was changed: `value` is what it holds now."""
+    if isinstance(root, ast.Name):
+        state.names[root.id] = value
+    elif isinstance(root, ast.Attribute) and (chain := dotted_name(root)):
+        state.attributes[chain] = value
+
+
+def iterated(walker: Walker, node: ast.expr, value: Value, state: State) -> None:
+    """Iteration over `value`: its length must be known while tracing."""
+    value = bare(value)
+    length = length_of(value)
+    if isinstance(value, Tensor) and isinstance(length, Unbacked):
+        walker.record(node, "operator", length, operator=operators().iteration, parts=((node, value),))

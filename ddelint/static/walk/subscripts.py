@@ -1,0 +1,119 @@
+"""Subscripts: of tensors, lists, dicts, shapes."""
+
+from __future__ import annotations
+
+import ast
+
+from ddelint.static.domain.linear import Linear, fresh_symbol
+from ddelint.static.domain.state import State
+from ddelint.static.domain.values import (
+    KNOWN,
+    UNKNOWN,
+    Constant,
+    Function,
+    Series,
+    Table,
+    Tensor,
+    Unbacked,
+    Value,
+    bare,
+    replace,
+    series,
+)
+from ddelint.static.transfer.runs import element_of, hashable
+from ddelint.static.walk.indexing import index_tensor
+from ddelint.static.walk.records import as_series
+from ddelint.static.walk.walker import Walker
+
+
+def slice_expression(walker: Walker, node: ast.Slice, state: State) -> Value:
+    """`a:b:c` by itself, among other indices."""
+    for part in (node.lower, node.upper, node.step):
+        if part is not None:
+            walker.evaluate(part, state)
+    return UNKNOWN
+
+
+def subscript(walker: Walker, node: ast.Subscript, owner: Value, state: State) -> Value:
+    """`owner[…]`."""
+    owner = as_series(walker, bare(owner))
+    if isinstance(owner, Tensor):
+        return index_tensor(walker, node, owner, state)
+    if isinstance(node.slice, ast.Slice):
+        if owner == UNKNOWN and _cut_at_data(walker, node.slice, state):
+            # a list cut at such a place would ask, too: as likely as not it is a tensor
+            return index_tensor(walker, node, Tensor(), state)
+        return _sliced(walker, node.slice, owner, state)
+    if owner == UNKNOWN and isinstance(node.slice, (ast.Compare, ast.Name, ast.UnaryOp, ast.BinOp, ast.Call)):
+        walker.quiet += 1
+        mask = bare(walker.evaluate(node.slice, state))
+        walker.quiet -= 1
+        if isinstance(mask, Tensor) and mask.boolean and not mask.scalar:
+            # only a tensor takes a mask as an index
+            return index_tensor(walker, node, Tensor(), state)
+    index = bare(walker.evaluate(node.slice, state))
+    if isinstance(owner, Series):
+        return _element(walker, node, owner, index, state)
+    if isinstance(owner, Table):
+        if isinstance(index, (Unbacked, Tensor)) and not (isinstance(index, Tensor) and not owner.entries):
+            walker.record(
+                node, "failure", index, subject=node.slice, parts=walker.parts(node.slice, state), rule="DDE202"
+            )
+        if isinstance(index, Constant) and hashable(index.value) and index.value in owner.entries:
+            return owner.entries[index.value]
+        return owner.element
+    if isinstance(owner, Function):
+        # kernel[grid]
+        return owner
+    if isinstance(owner, Unbacked) and owner.group is not None:
+        return replace(owner, form=Linear.of(fresh_symbol()), group=node)
+    return UNKNOWN
+
+
+def _cut_at_data(walker: Walker, node: ast.Slice, state: State) -> bool:
+    walker.quiet += 1
+    bounds = [bare(walker.evaluate(part, state)) for part in (node.lower, node.upper) if part is not None]
+    walker.quiet -= 1
+    return any(isinstance(bound, Unbacked) for bound in bounds)
+
+
+def _sliced(walker: Walker, node: ast.Slice, owner: Value, state: State) -> Value:
+    bounds = [
+        None if part is None else bare(walker.evaluate(part, state)) for part in (node.lower, node.upper, node.step)
+    ]
+    if not isinstance(owner, Series):
+        return UNKNOWN
+    for part, bound in zip((node.lower, node.upper, node.step), bounds, strict=True):
+        if part is not None and isinstance(bound, (Unbacked, Tensor)):
+            parent = next(walker.source.ancestors(node), None)
+            target = parent if isinstance(parent, ast.Subscript) else part
+            walker.record(target, "integer", bound, subject=part, parts=walker.parts(part, state), rule="DDE202")
+    if owner.items is not None and all(b is None or isinstance(b, Constant) for b in bounds):
+        values = [b.value if isinstance(b, Constant) else None for b in bounds]
+        if all(v is None or isinstance(v, int) for v in values) and values[2] != 0:
+            return replace(series(owner.items[slice(*values)], owner.kind), modules=owner.modules)
+    return Series(owner.kind, None, owner.each, KNOWN, owner.modules)
+
+
+def _element(walker: Walker, node: ast.Subscript, owner: Series, index: Value, state: State) -> Value:
+    if isinstance(index, (Unbacked, Tensor)):
+        walker.record(node, "integer", index, subject=node.slice, parts=walker.parts(node.slice, state), rule="DDE202")
+        return owner.each
+    if owner.items is not None and isinstance(index, Constant) and type(index.value) is int:
+        if -len(owner.items) <= index.value < len(owner.items):
+            return owner.items[index.value]
+        return UNKNOWN
+    if owner.kind == "shape":
+        return _shape_element(walker, node, index, state, owner)
+    return element_of(owner)
+
+
+def _shape_element(walker: Walker, node: ast.Subscript, index: Value, state: State, owner: Series) -> Value:
+    """`tensor.shape[i]` where the rank isn't known: ask the tensor again."""
+    if isinstance(node.value, ast.Attribute):
+        walker.quiet += 1
+        tensor = bare(walker.evaluate(node.value.value, state))
+        walker.quiet -= 1
+        if isinstance(tensor, Tensor) and isinstance(index, Constant) and type(index.value) is int:
+            return walker.numbers.size_of(tensor, index.value, state.facts)
+    return owner.each if isinstance(owner.each, Unbacked) else KNOWN
