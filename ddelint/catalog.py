@@ -84,10 +84,13 @@ class Rule:
     advice_on_request: bool = False
     """Whether warnings that rest on the text alone wait until somebody names the rule: most cost nothing."""
 
+    disproved_by_trace: bool = False
+    """Of a warning: whether it says what the compiler cannot do, so that a trace without a question proves it wrong."""
+
     @property
     def refutable(self) -> bool:
         """Whether a trace that runs the place and is not asked there proves a static finding wrong."""
-        return self.severity is Severity.ERROR and set(self.found_by) == set(_PASSES)
+        return (self.severity is Severity.ERROR or self.disproved_by_trace) and set(self.found_by) == set(_PASSES)
 
     @property
     def url(self) -> str:
@@ -151,6 +154,7 @@ def _read(path: Path) -> Rule:
         severity=Severity(want(table, "severity", str)),
         found_by=tuple(want(table, "found_by", list)),
         advice_on_request=bool(table.get("advice_on_request", False)),
+        disproved_by_trace=bool(table.get("disproved_by_trace", False)),
         claims=tuple(Claim(text) for text in want(table, "claims", list)),
         moves=tuple(want(table, "moves", list)),
         message=want(table, "message", str),

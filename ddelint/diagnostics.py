@@ -143,6 +143,8 @@ class Fix:
     edits: tuple[Edit, ...]
     move: str
     claim: Claim
+    reasons: tuple[str, ...] = ()
+    """Why it is not safe: what a run did not show, or what it asks of the reader."""
 
 
 @dataclass(frozen=True, slots=True)

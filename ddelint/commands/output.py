@@ -71,7 +71,7 @@ def _about_input(words: Sequence[str]) -> list[str]:
 
 def give(report: Report, options: CheckOptions, given: dict[str, Any], command: str, arguments: str = "") -> int:
     """Print the report (or the diff, or the new source of standard input); gives the exit code."""
-    from ddelint.report import console, formats
+    from ddelint.report import closing, formats
 
     say(report, options)
     how = formats.Rendering(
@@ -97,7 +97,7 @@ def give(report: Report, options: CheckOptions, given: dict[str, Any], command: 
     else:
         write_reports(report, how, given)
     if options.diff and not options.quiet:
-        click.echo(console.diff_summary(report, options.unsafe_fixes), err=True)
+        click.echo(closing.diff_summary(report, options.unsafe_fixes), err=True)
     for hint in () if options.quiet else report.hints:
         click.echo(visible(hint), err=True)
     for error in report.errors:

@@ -71,9 +71,11 @@ class Run:
     static: list[Diagnostic] = field(default_factory=list)
     traced: list[Diagnostic] = field(default_factory=list)
     history: History | None = None
+    """The files after the fixes that the options allow, entry after entry."""
     open_fixes: dict[tuple[Span, str], tuple[Fix, History]] = field(default_factory=dict)
     """What may still be fixed once the safe fixes are written: by original place and rule, against which texts."""
-    """The files after the fixes that the options allow, entry after entry."""
+    written_beside: set[tuple[Span, str]] = field(default_factory=set)
+    """Findings of the static pass, by original place and rule, whose fixes were written into what a search wrote."""
     entries: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)

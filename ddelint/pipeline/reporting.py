@@ -10,7 +10,8 @@ from ddelint.catalog import rule
 from ddelint.levels import Applicability
 from ddelint.merge import merge
 from ddelint.pipeline.choosing import chosen
-from ddelint.pipeline.gathering import Run, static_findings, unsilenced
+from ddelint.pipeline.found_again import found_again
+from ddelint.pipeline.gathering import Run, unsilenced
 from ddelint.report.diff import unified_diff
 from ddelint.report.model import Report
 from ddelint.source import SourceFile
@@ -44,10 +45,11 @@ def report(run: Run, *, files: int) -> Report:
         findings = changed_lines.only(findings, run)
     written = dict(run.history.overlay) if run.history is not None else {}
     if findings:
-        from ddelint.pipeline import static_fixing  # a clean file pays for none of it
+        from ddelint.pipeline import beside_the_search, static_fixing  # a clean file pays for none of it
 
         findings = static_fixing.with_offers(findings, run)
-        findings, written = static_fixing.written(findings, written, run)
+        beside_the_search.write_beside(findings, run)
+        findings, written = static_fixing.written(findings, run)
     rewritten: dict[str, str] = {}
     diffs: dict[str, str] = {}
     for filename, text in sorted(written.items()):
@@ -78,6 +80,7 @@ def report(run: Run, *, files: int) -> Report:
         entries=tuple(run.entries),
         notes=tuple(run.notes),
         warnings=tuple(run.warnings),
+        writes=writes,
         suggests=options.suggest,
         errors=tuple(run.errors),
     )
@@ -108,12 +111,14 @@ def _after_writing(findings: Sequence[Diagnostic], rewritten: Mapping[str, str],
     refused = _refused(findings, searched, run)
     reported: list[Diagnostic] = []
     left: list[Diagnostic] = []
-    """What the static pass alone found where a search wrote: its fixes are for the next call."""
+    """What the static pass alone found where a search wrote, and no fix of which was written."""
     waiting: dict[str, set[str]] = {}
     """File → rules of which a fix met another one's."""
     for finding in findings:
         if finding.span.filename not in rewritten:
             reported.append(finding)
+        elif (finding.span, finding.code) in run.written_beside:
+            reported.append(replace(finding, fixed=True))
         elif run.history is not None and finding.span.filename in searched and finding.origin == ("static",):
             left.append(finding.relocated(run.history.forward))
         elif id(finding) in refused:
@@ -125,7 +130,7 @@ def _after_writing(findings: Sequence[Diagnostic], rewritten: Mapping[str, str],
     for filename, text in rewritten.items():
         source = SourceFile(filename, text, run.sources[filename].encoding)
         known = [finding.span for finding in reported if not finding.fixed and finding.span.filename == filename]
-        open_ = _found_again(source, left, waiting.get(filename, ()), run)
+        open_ = found_again(source, left, run, waiting.get(filename, ()))
         if filename in searched:
             from ddelint.pipeline import static_fixing
 
@@ -161,38 +166,6 @@ def _refused(findings: Sequence[Diagnostic], searched: Collection[str], run: Run
     unsafe = run.options.unsafe_fixes
     written = {id(finding) for name, group in alone.items() if name not in searched for finding in taken(group, unsafe)}
     return frozenset(id(finding) for group in alone.values() for finding in group if id(finding) not in written)
-
-
-def _found_again(
-    source: SourceFile, left: Sequence[Diagnostic], waiting: Collection[str], run: Run
-) -> list[Diagnostic]:
-    """What the static pass says of a new text, without what a trace knows better.
-
-    `left`: what was found before, where it stands now. `waiting`: rules of which something was found that has moved.
-    """
-    filename = source.filename
-    found = unsilenced(source, static_findings(source, run), run)
-    if run.options.diff_base is not None:
-        from ddelint.pipeline import changed_lines
-
-        found = changed_lines.only(found, run, {filename: source.text})
-    return [
-        new
-        for new in found
-        if chosen(new, run.options)
-        and (
-            not (filename in run.executed and _needs_a_trace(new.code))
-            or any(new.code == old.code and new.span.overlaps(old.span) for old in left)
-            or new.code in waiting
-        )
-    ]
-
-
-def _needs_a_trace(code: str) -> bool:
-    """Whether a trace may refute such a finding: a question not asked, a comment that silences what is traced."""
-    from ddelint.suppressions import UNUSED
-
-    return rule(code).refutable or code == UNUSED
 
 
 def _refuted(diagnostic: Diagnostic, run: Run) -> bool:

@@ -52,7 +52,7 @@ def _clears(fix: Fix, source: SourceFile, run: Run) -> bool:
 
     name = source.filename
     history = History({name: source}).add(fix.edits, 1)
-    if not _parses(source, history.current(name).text):
+    if not parses(history.current(name)):
         return False
     try:
         asking = [d.span for d in static_findings(history.current(name), run) if d.severity is Severity.ERROR]
@@ -61,16 +61,15 @@ def _clears(fix: Fix, source: SourceFile, run: Run) -> bool:
     return not any(span.overlaps(new) for span in asking for new in history.touched(1))
 
 
-def written(
-    findings: Sequence[Diagnostic], already: dict[str, str], run: Run
-) -> tuple[list[Diagnostic], dict[str, str]]:
-    """`already` and the files that fixes of the static pass alone change: those that the search left as they were.
+def written(findings: Sequence[Diagnostic], run: Run) -> tuple[list[Diagnostic], dict[str, str]]:
+    """What the search wrote, and the files that fixes of the static pass alone change: those that it left as they were.
 
     The findings come back with what later rounds change in their fixes.
     """
     from ddelint.pipeline.later_rounds import with_all_edits
     from ddelint.rewrite.static_fixes import fixed_text
 
+    already = run.history.overlay if run.history is not None else {}
     by_file: dict[str, list[Diagnostic]] = {}
     for finding in findings:
         if finding.fix is not None and finding.origin == ("static",) and finding.span.filename not in already:
@@ -88,7 +87,7 @@ def written(
             continue
         source = run.sources[filename]
         text = fixed_text(source, group, run.options.unsafe_fixes)
-        if not _parses(source, text):  # each may be right by itself; together they are none
+        if not parses(SourceFile(filename, text, source.encoding)):
             reported |= {id(finding): replace(finding, fix=None) for finding in group}
             continue
         if filename not in run.executed:
@@ -126,14 +125,15 @@ def _again(source: SourceFile, run: Run) -> tuple[str, Counter[str]]:
     wanted = baselining.new_after_writing(wanted, {source.filename: source.text}, run)
     fixable = offered(wanted, {source.filename: source}, run)
     text = fixed_text(source, fixable, run.options.unsafe_fixes)
-    if text == source.text or not _parses(source, text):
+    if text == source.text or not parses(SourceFile(source.filename, text, source.encoding)):
         return source.text, Counter()
     return text, Counter(finding.code for finding in taken(fixable, run.options.unsafe_fixes))
 
 
-def _parses(source: SourceFile, text: str) -> bool:
+def parses(source: SourceFile) -> bool:
+    """Whether it is Python at all: each of several edits may be right by itself, and together they are none."""
     try:
-        _ = SourceFile(source.filename, text, source.encoding).tree
+        _ = source.tree
     except SourceError:
         return False
     return True

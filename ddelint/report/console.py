@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ddelint import catalog
-from ddelint.levels import Applicability, Severity
+from ddelint.levels import Applicability
 from ddelint.report.by_hand import BY_HAND, help_for
 from ddelint.report.diff import shown_path
 from ddelint.report.frame import Mark, render
@@ -323,52 +323,3 @@ def _detail(text: str, room: int, verbose: bool) -> list[str]:
         half = DETAIL_LINES // 2
         lines = [*lines[:half], f"… {len(lines) - 2 * half} lines left out (-v shows them)", *lines[-half:]]
     return lines
-
-
-def summary(report: Report, style: Style, unsafe_fixes: bool, command: str, arguments: str = "") -> Iterator[str]:
-    """The closing lines. `command` and `arguments` are the call that found this; `--fix` goes between them."""
-    remaining, fixed = report.remaining, report.fixed
-    if fixed:
-        files = len({diagnostic.span.filename for diagnostic in fixed})
-        yield f"Fixed {_count(fixed)} in {_plural(files, 'file')}."
-    if not remaining:
-        if not report.files_checked and not report.entries:
-            yield "Nothing was checked."
-        elif not fixed and not report.errors:
-            ran = f" Ran {', '.join(report.entries)}." if report.entries else ""
-            yield style.paint("All checks passed!", "good") + ran
-        return
-    files = len({diagnostic.span.filename for diagnostic in remaining})
-    text = f"{_count(remaining)} {'left ' if fixed else ''}in {_plural(files, 'file')}"
-    safe, unsafe = report.fixable(Applicability.SAFE), report.fixable(Applicability.UNSAFE)
-    ready = safe + unsafe if unsafe_fixes else safe
-    if ready:
-        flags = "--fix --unsafe-fixes" if unsafe_fixes else "--fix"
-        text += f", {ready} fixable: `{' '.join(filter(None, (command, flags, arguments)))}`"
-    if unsafe and not unsafe_fixes:
-        text += f" ({unsafe} more with --unsafe-fixes)" if ready else f", {unsafe} fixable with --fix --unsafe-fixes"
-    yield text
-
-
-def diff_summary(report: Report, unsafe_fixes: bool) -> str:
-    """What the diff would fix, of how much."""
-    if not report.remaining:
-        return "Nothing to fix."
-    safe, unsafe = report.fixable(Applicability.SAFE), report.fixable(Applicability.UNSAFE)
-    ready = safe + unsafe if unsafe_fixes else safe
-    more = f" ({unsafe} more with --unsafe-fixes)" if unsafe and not unsafe_fixes else ""
-    found = _plural(len(report.remaining), "finding")
-    if not report.diffs:
-        return f"{found}, none that can be fixed{more}."
-    return f"Would fix {ready} of {found} in {_plural(len(report.diffs), 'file')}{more}."
-
-
-def _count(diagnostics: Sequence[Diagnostic]) -> str:
-    """`5 errors`, or `3 errors, 2 warnings` where they are mixed."""
-    by_severity = [(s, sum(d.severity is s for d in diagnostics)) for s in Severity]
-    names = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
-    return ", ".join(_plural(count, names[severity]) for severity, count in by_severity if count)
-
-
-def _plural(count: int, word: str) -> str:
-    return f"{count} {word}" if count == 1 else f"{count} {word}s"

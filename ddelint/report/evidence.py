@@ -40,6 +40,8 @@ def unfixed(diagnostic: Diagnostic, report: Report) -> str:
         return "no fix was looked for"
     if "trace" in diagnostic.origin:
         return "no rewrite is known"
+    if report.entries:
+        return f"{', '.join(report.entries)} did not run this: rewrites are tried and verified where an entry runs"
     return "not traced: with an entry to run, rewrites are tried and verified"
 
 

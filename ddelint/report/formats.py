@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from ddelint.levels import Applicability
-from ddelint.report import console
+from ddelint.report import closing, console
 from ddelint.report.evidence import explained
 from ddelint.report.model import Report
 from ddelint.report.style import Style
@@ -52,8 +52,8 @@ def _concise(report: Report, how: Rendering) -> str:
 
 
 def _for_people(lines: Iterable[str], report: Report, how: Rendering) -> str:
-    closing = () if how.quiet else console.summary(report, how.style, how.unsafe_fixes, how.command, how.arguments)
-    return joined(how.style.line(line) for line in (*lines, *closing))
+    last = () if how.quiet else closing.summary(report, how.style, how.unsafe_fixes, how.command, how.arguments)
+    return joined(how.style.line(line) for line in (*lines, *last))
 
 
 def _json(report: Report, how: Rendering) -> str:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -21,9 +19,9 @@ from ddelint.report.flow import flow_of
 from ddelint.report.graph import Graph, graph_of
 from ddelint.report.highlight import Mark, Piece, painted
 from ddelint.report.model import Report
+from ddelint.report.moved import row_now
 from ddelint.report.sources import Sources
 from ddelint.report.visible import visible
-from ddelint.source import bare_lines
 from ddelint.version import VERSION
 
 CONTEXT = 8
@@ -181,7 +179,7 @@ def _card(number: int, finding: Diagnostic, report: Report, sources: Sources) ->
         name=rule_name(finding.code),
         url=url,
         place=f"{shown_path(span.filename)}:{span.row}:{span.column}",
-        row=_row_now(finding, report, sources),
+        row=_row_of(finding, report, sources),
         state=state,
         asks=tuple(FRONT_ENDS.get(name, name) for name in finding.asks),
         graph=graph_of(flow_of(finding, lambda span: _text_of(span, sources))),
@@ -196,21 +194,10 @@ def _text_of(span: Span, sources: Sources) -> str:
     return source.segment(span) if source is not None else ""
 
 
-def _row_now(finding: Diagnostic, report: Report, sources: Sources) -> int:
-    """The row of the shown text that the finding belongs to: what was fixed stood in the text before."""
-    filename, row = finding.span.filename, finding.span.row
-    if not finding.fixed or filename not in report.originals:
-        return row if row <= len(sources.lines(filename)) else 0
-    for tag, a, b, c, d in _changes(report.originals[filename], report.texts.get(filename, "")):
-        if a < row <= b:
-            return c + (row - a) if tag == "equal" else max(d, 1)
-    return 0
-
-
-@lru_cache(maxsize=8)
-def _changes(before: str, after: str) -> Sequence[tuple[str, int, int, int, int]]:
-    """Which lines became which, as difflib says it."""
-    return difflib.SequenceMatcher(None, bare_lines(before), bare_lines(after), autojunk=False).get_opcodes()
+def _row_of(finding: Diagnostic, report: Report, sources: Sources) -> int:
+    """The row of the shown text that the finding belongs to; 0 where the text has no such row."""
+    row = row_now(finding, report)
+    return row if finding.fixed or row <= len(sources.lines(finding.span.filename)) else 0
 
 
 def _marks(card: Card) -> Iterator[Mark]:

@@ -66,6 +66,7 @@ def _fix(fix: Fix) -> dict[str, Any]:
         "message": fix.message,
         "move": fix.move,
         "claim": fix.claim.value,
+        "reasons": list(fix.reasons),
         "edits": [
             {
                 "content": edit.content,

@@ -33,6 +33,8 @@ class Report:
     """For standard error, one line each, behind `ddelint: warning:`."""
     hints: tuple[str, ...] = ()
     """What to try next: for standard error, after everything else, one line each."""
+    writes: bool = False
+    """Whether this was a call that writes fixes: what is left then, the same call would leave again."""
     suggests: bool = True
     """Whether fixes were worked out."""
     errors: tuple[str, ...] = ()

@@ -100,7 +100,7 @@ def _collide(edit: Edit, other: Edit) -> bool:
 def _proven(finding: Diagnostic, evidence: Evidence) -> Diagnostic:
     if finding.fix is None:
         return finding
-    return replace(finding, fix=replace(finding.fix, applicability=Applicability.SAFE), evidence=evidence)
+    return replace(finding, fix=replace(finding.fix, applicability=Applicability.SAFE, reasons=()), evidence=evidence)
 
 
 def _with_fix(finding: Diagnostic, sources: Mapping[str, SourceFile]) -> Diagnostic:
@@ -128,7 +128,8 @@ def _with_fix(finding: Diagnostic, sources: Mapping[str, SourceFile]) -> Diagnos
         others = other_callers(site) if finding.code in _READING and keeps_nothing_for_numbers(candidate) else ""
         applicability = Applicability.UNSAFE if others else entry.applicability
         message = "; ".join((candidate.message, *candidate.notes, *([others] if others else [])))
-        fix = Fix(applicability, message, tuple(edits), candidate.move, candidate.claim)
+        reasons = (others,) if others else ()
+        fix = Fix(applicability, message, tuple(edits), candidate.move, candidate.claim, reasons)
         return replace(finding, fix=fix)
     return finding
 

@@ -152,20 +152,36 @@ def test_half_of_a_fix_is_not_written(tmp_path: Path, monkeypatch: pytest.Monkey
     assert len(told.errors) == 2
 
 
-def test_what_a_search_left_in_its_files_is_not_called_fixed(tmp_path: Path) -> None:
+def test_what_a_search_left_in_its_files_is_fixed_in_the_same_call(tmp_path: Path) -> None:
     run = run_on(tmp_path, {"a.py": LEFT})
     path = str(tmp_path / "a.py")
     found = [(d.code, d.span.row) for d in report(run, files=1).remaining]
+    assert found == [("DDE601", 7), ("DDE201", 8), ("DDE003", 8)]
     run = replace(run, options=replace(run.options, fix=True))
     run.executed[path] = frozenset((1, 4, 5))  # it returned before the rows of the findings
     new = [Edit(Span(path, 1, 1, 1, 1), "import math\n")]
     run.history = History(run.sources, ()).add(new, 1)
-    told = report(run, files=1)
-    assert (tmp_path / "a.py").read_text() == "import math\n" + LEFT
-    assert told.fixed == ()
-    assert [(d.code, d.span.row) for d in told.remaining] == [(code, row + 1) for code, row in found]
-    assert found == [("DDE601", 7), ("DDE201", 8), ("DDE003", 8)]
-    assert all(d.fix is not None for d in told.remaining)
+    reported = report(run, files=1)
+    assert reported.writes
+    assert reported.remaining == ()
+    assert [(d.code, d.span.row) for d in reported.fixed] == found
+    text = (tmp_path / "a.py").read_text()
+    assert text.startswith("import math\nimport torch\n")
+    assert "torch._check(n >= 0)" in text
+    assert "ignore" not in text
     again = run_on(tmp_path, {}, fix=True)
     check_files([path], frozenset(), again)
-    assert [d.code for d in report(again, files=1).fixed] == [code for code, _ in found]
+    assert report(again, files=1).rewritten == {}
+
+
+def test_a_trace_without_a_question_disproves_what_a_warning_says_of_the_compiler(tmp_path: Path) -> None:
+    text = (
+        "import torch\n\n\nclass Model(torch.nn.Module):\n    def forward(self, x, ends):\n"
+        "        ends = ends.tolist()\n        return [x[a:b] for a, b in zip(ends, ends[1:])]\n"
+    )
+    run = run_on(tmp_path, {"a.py": text})
+    assert [d.code for d in report(run, files=1).remaining] == ["DDE302"]
+    run.executed[str(tmp_path / "a.py")] = frozenset((6,))
+    assert [d.code for d in report(run, files=1).remaining] == ["DDE302"]  # another row ran
+    run.executed[str(tmp_path / "a.py")] = frozenset((6, 7))
+    assert report(run, files=1).remaining == ()

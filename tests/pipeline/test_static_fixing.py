@@ -89,6 +89,6 @@ def test_where_an_entry_ran_other_files_are_left_unless_they_are_named(asked: st
     check_files([str(path)], frozenset(), run)
     run.reached = {"nothing ran": set(), "ran": {str(path)}}.get(asked, {"model.py"})
     run.named = frozenset([str(path)] if asked == "named" else [])
-    _, texts = written(with_offers(run.static, run), {}, run)
+    _, texts = written(with_offers(run.static, run), run)
     assert list(texts) == ([] if asked == "neither" else [str(path)])
     assert any("1 file that no entry ran" in note for note in run.notes) == (asked == "neither")

@@ -9,7 +9,7 @@ import pytest
 from handmade import MODEL, span_of
 
 from ddelint.diagnostics import Applicability, Claim, Diagnostic, Edit, Evidence, Fix, Frame, Severity, Span, Symbol
-from ddelint.report import console, formats
+from ddelint.report import closing, console, formats
 from ddelint.report.model import Report
 from ddelint.report.sources import Sources
 from ddelint.report.style import Style
@@ -200,36 +200,70 @@ def test_evidence_says_only_what_was_run(evidence: Evidence, words: list[str]) -
     assert console.evidence_words(evidence) == words
 
 
-def closing(*diagnostics: Diagnostic, unsafe: bool = False) -> str:
-    return "\n".join(console.summary(Report(diagnostics, files_checked=1), Style(), unsafe, "ddelint check model.py"))
+def last(*diagnostics: Diagnostic, unsafe: bool = False) -> str:
+    return "\n".join(closing.summary(Report(diagnostics, files_checked=1), Style(), unsafe, "ddelint check model.py"))
 
 
 def test_the_closing_line_counts(emptiness: Diagnostic, refused: Diagnostic, crumbs: Diagnostic) -> None:
-    assert closing() == "All checks passed!"
-    assert list(console.summary(Report(), Style(), False, "ddelint check empty")) == ["Nothing was checked."]
-    assert closing(refused) == "1 error in 1 file"
-    assert closing(emptiness, refused) == "2 errors in 1 file, 1 fixable: `ddelint check model.py --fix`"
-    assert closing(emptiness, crumbs) == (
+    assert last() == "All checks passed!"
+    assert list(closing.summary(Report(), Style(), False, "ddelint check empty")) == ["Nothing was checked."]
+    assert last(refused) == "1 error in 1 file"
+    assert last(emptiness, refused) == "2 errors in 1 file, 1 fixable: `ddelint check model.py --fix`"
+    assert last(emptiness, crumbs) == (
         "1 error, 1 warning in 1 file, 1 fixable: `ddelint check model.py --fix` (1 more with --unsafe-fixes)"
     )
-    assert closing(emptiness, crumbs, unsafe=True).endswith("2 fixable: `ddelint check model.py --fix --unsafe-fixes`")
-    assert closing(crumbs) == "1 warning in 1 file, 1 fixable with --fix --unsafe-fixes"
+    assert last(emptiness, crumbs, unsafe=True).endswith("2 fixable: `ddelint check model.py --fix --unsafe-fixes`")
+    assert last(crumbs) == "1 warning in 1 file, 1 fixable with --fix --unsafe-fixes"
     elsewhere = replace(refused, span=replace(refused.span, filename="other.py"), severity=Severity.INFO)
-    assert closing(refused, elsewhere) == "1 error, 1 note in 2 files"
+    assert last(refused, elsewhere) == "1 error, 1 note in 2 files"
 
 
-def test_the_closing_line_tells_what_was_fixed(emptiness: Diagnostic, refused: Diagnostic) -> None:
-    fixed = replace(emptiness, fixed=True)
-    assert closing(fixed) == "Fixed 1 error in 1 file."
-    assert closing(fixed, refused) == "Fixed 1 error in 1 file.\n1 error left in 1 file"
+def after(*diagnostics: Diagnostic, unsafe: bool = False, entries: tuple[str, ...] = (), verbose: bool = False) -> str:
+    """The closing lines of a call that writes."""
+    report = Report(diagnostics, files_checked=1, writes=True, entries=entries)
+    return "\n".join(closing.summary(report, Style(verbose=verbose), unsafe, "ddelint check model.py"))
+
+
+def test_what_was_written_is_listed_with_what_is_unsafe_about_it(emptiness: Diagnostic) -> None:
+    safe = replace(emptiness, fixed=True)
+    assert after(safe) == (
+        "Fixed 1 error in 1 file:\n"
+        f"  model.py:{safe.span.row} DDE102 safe: take the general path while compiling; "
+        "an empty selection adds nothing"
+    )
+    assert safe.fix is not None
+    reasons = ("no input made `hit.shape[0] == 0` true",)
+    unsafe = replace(safe, fix=replace(safe.fix, applicability=Applicability.UNSAFE, reasons=reasons))
+    assert "DDE102 unsafe: take the general path" in after(unsafe)
+    assert after(unsafe).replace("\n    ", " ").endswith("(unsafe: no input made `hit.shape[0] == 0` true)")
+    many = [replace(safe, span=replace(safe.span, column=column)) for column in range(1, 20)]
+    assert after(*many).splitlines()[-1] == "  and 7 more (-v lists them)"
+    assert len(after(*many, verbose=True).splitlines()) == 20
+
+
+def test_what_is_left_is_left_for_a_reason_and_no_call_is_named_that_would_leave_it_again(
+    emptiness: Diagnostic, refused: Diagnostic, crumbs: Diagnostic
+) -> None:
+    read = replace(refused, refused=(), origin=("static",))
+    assert after(replace(emptiness, fixed=True), refused).splitlines()[-2:] == [
+        "1 error left in 1 file:",
+        "  1 has no fix: each rewrite that was tried was refused (-v says why)",
+    ]
+    assert after(crumbs).splitlines()[-1] == ("  1 has an unsafe fix: `ddelint check model.py --fix --unsafe-fixes`")
+    assert (
+        after(crumbs, unsafe=True).splitlines()[-1] == after(emptiness).splitlines()[-1] == "  1 could not be written"
+    )
+    assert after(read).splitlines()[-1] == "  1 was read, not run: an entry would try rewrites"
+    assert after(read, entries=("model.py:Model",)).splitlines()[-1] == "  1 is in code that no entry ran"
+    assert "--fix`" not in after(emptiness, refused, crumbs, read)
 
 
 def test_the_line_below_a_diff_counts_too(emptiness: Diagnostic, refused: Diagnostic, crumbs: Diagnostic) -> None:
     some = Report((emptiness, refused, crumbs), diffs={"model.py": "…"})
-    assert console.diff_summary(some, False) == "Would fix 1 of 3 findings in 1 file (1 more with --unsafe-fixes)."
-    assert console.diff_summary(some, True) == "Would fix 2 of 3 findings in 1 file."
-    assert console.diff_summary(Report((refused,)), False) == "1 finding, none that can be fixed."
-    assert console.diff_summary(Report(), False) == "Nothing to fix."
+    assert closing.diff_summary(some, False) == "Would fix 1 of 3 findings in 1 file (1 more with --unsafe-fixes)."
+    assert closing.diff_summary(some, True) == "Would fix 2 of 3 findings in 1 file."
+    assert closing.diff_summary(Report((refused,)), False) == "1 finding, none that can be fixed."
+    assert closing.diff_summary(Report(), False) == "Nothing to fix."
 
 
 def test_findings_come_in_the_order_of_their_places(emptiness: Diagnostic, refused: Diagnostic) -> None:

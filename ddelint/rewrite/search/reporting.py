@@ -41,6 +41,7 @@ def fix_of(step: Step, edits: tuple[Edit, ...], is_safe: bool) -> Fix:
         edits=edits,
         move=step.candidate.move,
         claim=step.candidate.claim,
+        reasons=() if is_safe else step.reasons,
     )
 
 
