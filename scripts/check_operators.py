@@ -28,6 +28,7 @@ from ddelint.source import SourceFile  # noqa: E402
 from ddelint.static.domain import values  # noqa: E402
 from ddelint.static.domain.state import State  # noqa: E402
 from ddelint.static.program.regions import FileIndex  # noqa: E402
+from ddelint.static.walk import functions  # noqa: E402
 from ddelint.static.walk.interpreter import Interpreter  # noqa: E402
 
 SAMPLES = ROOT / "rules" / "operator_samples.toml"
@@ -103,13 +104,13 @@ def preparation() -> str:
 def interpreted(wanted: list[Sample]) -> list[Answer]:
     """What the static pass says of each sample."""
     body = textwrap.indent(preparation().strip(), "    ")
-    functions = [f"def sample_{i}():\n{body}\n    return {s.expression}\n" for i, s in enumerate(wanted)]
-    index = FileIndex(SourceFile("samples.py", HEAD + "".join(functions)))
+    texts = [f"def sample_{i}():\n{body}\n    return {s.expression}\n" for i, s in enumerate(wanted)]
+    index = FileIndex(SourceFile("samples.py", HEAD + "".join(texts)))
     answers = []
     for i in range(len(wanted)):
         interpreter = Interpreter(index)
         function = values.Function(index.functions[f"sample_{i}"])
-        value = interpreter.calls.invoke(function, [], {}, State(), function.node)
+        value = functions.invoke(interpreter, function, [], {}, State(), function.node)
         asking = [event for event in interpreter.events if not event.advice and event.rule not in QUIET_RULES]
         answers.append(Answer("asks") if asking else _described(value))
     return answers

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -31,6 +32,8 @@ MAY_IMPORT = {
 """Which other rooms a room may import; the nouns are everybody's."""
 WORKER_ENDS = {"ddelint.trace.worker"}
 """The process that answers requests: it serves both tracing and verification, so it loads both when asked."""
+ARCHITECTURE = PACKAGE.parent / "docs/architecture.md"
+ARROWS = re.compile(r"^    (\w+) +──► (.+)$", re.MULTILINE)
 HEAVY = ("torch", "sympy", "numpy", "libcst", "rich", "jinja2", "pygments")
 
 
@@ -90,16 +93,59 @@ def test_rooms_know_only_what_comes_before_them() -> None:
 
 def test_there_are_no_cycles() -> None:
     known = modules()
-    graph = {
-        name: {i for i, _ in imports_of(name, path, set(known), at_start_only=True) if i in known and i != name}
+    hold_no_cycle(
+        {
+            name: {i for i, _ in imports_of(name, path, set(known), at_start_only=True) if i in known and i != name}
+            for name, path in known.items()
+        }
+    )
+
+
+def static_imports() -> dict[str, set[str]]:
+    """Who imports whom in the static pass, for the types alone included."""
+    known = {name: path for name, path in modules().items() if name.startswith("ddelint.static")}
+    return {
+        name: {imported for imported, _ in imports_of(name, path, set(known)) if imported in known}
         for name, path in known.items()
     }
+
+
+def static_room(name: str) -> str:
+    """The room of one of the static pass's modules; those that lie in none are its front."""
+    return name.split(".")[2] if name.count(".") > 2 else "front"
+
+
+def test_the_static_pass_points_down_as_its_picture_shows() -> None:
+    section = ARCHITECTURE.read_text("utf-8").partition("## How the static pass is built")[2].partition("\n## ")[0]
+    drawn = {(room, other) for room, to in ARROWS.findall(section) for other in to.split(", ")}
+    imported = {
+        (static_room(name), static_room(other))
+        for name, others in static_imports().items()
+        for other in others
+        if other.count(".") > 1 and static_room(name) != static_room(other)
+    }
+    assert imported == drawn
+    order = ["domain", "transfer", "program", "report", "walk", "front"]
+    assert all(order.index(room) > order.index(other) for room, other in drawn)
+
+
+def test_nothing_in_the_static_pass_knows_what_knows_it() -> None:
+    front = {"ddelint.static.reading", "ddelint.static.elsewhere", "ddelint.static.checks"}
+    hold_no_cycle({name: others for name, others in static_imports().items() if name not in front})
+
+
+def test_files_of_the_static_pass_are_short() -> None:
+    lines = {str(path): path.read_text("utf-8").count("\n") for path in (PACKAGE / "static").rglob("*.py")}
+    assert {path: count for path, count in lines.items() if count > 400} == {}
+
+
+def hold_no_cycle(graph: dict[str, set[str]]) -> None:
     done: set[str] = set()
 
     def visit(name: str, trail: tuple[str, ...]) -> None:
         assert name not in trail, " → ".join((*trail[trail.index(name) :], name))
         if name not in done:
-            for other in sorted(graph[name]):
+            for other in sorted(graph.get(name, ())):
                 visit(other, (*trail, name))
             done.add(name)
 

@@ -10,17 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ddelint.operators import operators
 from ddelint.static.program import scan
 from ddelint.static.program.declared import ClassOutline
-
-if TYPE_CHECKING:
-    from ddelint.static.program.project import Project
-
-Reached = tuple[str, str]
-"""A file, and a function (`fn`, `Class.method`) in it."""
+from ddelint.static.program.imports import Imports, Reached
 
 _CALLED = re.compile(r"(?<![\w.])([A-Za-z_][\w.]*+)\(")
 _METHOD_OF_RESULT = re.compile(r"[\])]\.(\w++)\(")
@@ -55,7 +49,7 @@ class _Spot:
 class CallGraph:
     """The calls between a project's files. What answers rest on, the project notes."""
 
-    def __init__(self, project: Project) -> None:
+    def __init__(self, project: Imports) -> None:
         self._project = project
         self._calls: dict[Reached, tuple[str, _Calls]] = {}
         """By function, with the digest of the file that it was read in."""

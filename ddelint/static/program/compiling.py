@@ -8,29 +8,26 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from ddelint.operators import operators
-
-if TYPE_CHECKING:
-    from ddelint.static.domain.definitions import FunctionNode
-    from ddelint.static.program.regions import FileIndex
+from ddelint.static.domain.definitions import FunctionNode
+from ddelint.static.program.index import Definitions
 
 _DEEPEST = 4
 """Wrappers around wrappers."""
 
 
-def compiles(index: FileIndex, node: ast.expr, depth: int = 0) -> bool:
+def compiles(index: Definitions, node: ast.expr, depth: int = 0) -> bool:
     """Whether calling what `node` gives compiles the first argument: `torch.compile`, `partial(torch.compile, …)`."""
     return _is_one_of(index, node, operators().regions["compiling_calls"], depth)
 
 
-def disables(index: FileIndex, node: ast.expr, depth: int = 0) -> bool:
+def disables(index: Definitions, node: ast.expr, depth: int = 0) -> bool:
     """Whether what `node` gives keeps a compiler away from its argument."""
     return _is_one_of(index, node, operators().regions["disabling"], depth)
 
 
-def _is_one_of(index: FileIndex, node: ast.expr, names: frozenset[str], depth: int) -> bool:
+def _is_one_of(index: Definitions, node: ast.expr, names: frozenset[str], depth: int) -> bool:
     if depth > _DEEPEST:
         return False
     if index.dotted(node) in names:
@@ -45,12 +42,12 @@ def _is_one_of(index: FileIndex, node: ast.expr, names: frozenset[str], depth: i
     return False
 
 
-def decorated_to_compile(index: FileIndex, node: FunctionNode) -> bool:
+def decorated_to_compile(index: Definitions, node: FunctionNode) -> bool:
     """Whether a decorator compiles the function."""
     return any(compiles(index, decorator) for decorator in node.decorator_list)
 
 
-def kept_away(index: FileIndex, node: FunctionNode | ast.ClassDef) -> bool:
+def kept_away(index: Definitions, node: FunctionNode | ast.ClassDef) -> bool:
     """Whether a decorator, or a later `name = disable(name)`, keeps a compiler away from the function or class."""
     if any(disables(index, decorator) for decorator in node.decorator_list):
         return True
@@ -60,7 +57,7 @@ def kept_away(index: FileIndex, node: FunctionNode | ast.ClassDef) -> bool:
     return False
 
 
-def handed_over(index: FileIndex, call: ast.Call) -> Iterator[ast.Name | ast.Attribute | ast.Lambda]:
+def handed_over(index: Definitions, call: ast.Call) -> Iterator[ast.Name | ast.Attribute | ast.Lambda]:
     """The functions that a compiling call gets, as they stand there."""
     keywords = operators().regions["compiled_arguments"]
     arguments = [*call.args[:1], *(keyword.value for keyword in call.keywords if keyword.arg in keywords)]
@@ -70,7 +67,7 @@ def handed_over(index: FileIndex, call: ast.Call) -> Iterator[ast.Name | ast.Att
             yield inner
 
 
-def _unwrapped(index: FileIndex, node: ast.expr) -> ast.Name | ast.Attribute | ast.Lambda | None:
+def _unwrapped(index: Definitions, node: ast.expr) -> ast.Name | ast.Attribute | ast.Lambda | None:
     known = operators().regions
     for _ in range(_DEEPEST):
         match node:
@@ -90,7 +87,7 @@ def _wraps(name: str) -> bool:
     return name in known["partials"] or name in known["call_wrappers"]
 
 
-def is_kernel(index: FileIndex, node: FunctionNode) -> bool:
+def is_kernel(index: Definitions, node: FunctionNode) -> bool:
     """Whether the function is what an operator does in eager: its kernel, its autograd formula."""
     known = operators().regions
     for decorator in node.decorator_list:
@@ -102,7 +99,7 @@ def is_kernel(index: FileIndex, node: FunctionNode) -> bool:
     return False
 
 
-def is_fake_kernel(index: FileIndex, node: FunctionNode) -> bool:
+def is_fake_kernel(index: Definitions, node: FunctionNode) -> bool:
     """Whether the function answers for an operator while tracing."""
     known = operators().regions
     for decorator in node.decorator_list:

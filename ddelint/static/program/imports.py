@@ -1,0 +1,238 @@
+"""Where an imported name comes from, and what a class inherits, across the files of a call.
+
+Nothing is parsed for this: imports, classes and functions are read off the lines they begin with.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+
+from ddelint.files import LARGE, read_regular
+from ddelint.operators import operators
+from ddelint.static.program.declared import Imported, Outline, digest_of
+
+REMEMBERED = 200
+"""Files whose outlines are kept: most of what is imported comes from the same few."""
+MOST_STARS = 32
+"""A file that imports everything of more modules gathers a whole library under one name; nobody looks behind that."""
+DEEPEST = 8
+"""Re-exports of re-exports, base classes of base classes."""
+
+
+Reached = tuple[str, str]
+"""A file, and a function (`fn`, `Class.method`) in it."""
+
+
+class Imports:
+    """The files of a call. `consulted` grows while questions are answered: what the answers rest on."""
+
+    def __init__(self, files: Iterable[str]) -> None:
+        self._files = frozenset(files)
+        self._outlines: dict[str, Outline | None] = {}
+        self._modules: dict[tuple[str, int, str, str], tuple[str | None, dict[str, str | None]]] = {}
+        self._places: dict[Reached, tuple[Reached | str | None, dict[str, str | None]]] = {}
+        self._verdicts: dict[Reached, tuple[bool | None, dict[str, str | None]]] = {}
+        self._handed: tuple[str, bytes] = "", b""
+        self.version = 0
+        """Changes when a file was found to be another than before."""
+        self._seen: dict[str, str] = {}
+        """File → the digest of what answers may rest on."""
+        self.consulted: dict[str, str | None] = {}
+        """File → its digest; None: it was looked for and is none of the project's."""
+
+    @cached_property
+    def _root_of(self) -> dict[str, str]:
+        """Folder → the folder around the outermost package that it is in."""
+        found: dict[str, str] = {}
+        for folder in {os.path.dirname(file) for file in self._files}:
+            root = folder
+            while os.path.join(root, "__init__.py") in self._files and root != os.path.dirname(root):
+                root = os.path.dirname(root)
+            found[folder] = root
+        return found
+
+    @cached_property
+    def roots(self) -> tuple[str, ...]:
+        """The folders that absolute imports start from."""
+        return tuple(sorted(set(self._root_of.values())))
+
+    @cached_property
+    def _tops(self) -> frozenset[str]:
+        """What an absolute import of the project's files can begin with: modules and folders in a root."""
+        roots = frozenset(self._root_of.values())
+        found = {os.path.basename(file).removesuffix(".py") for file in self._files if os.path.dirname(file) in roots}
+        for folder in self._root_of:
+            while folder != (above := os.path.dirname(folder)):
+                if above in roots:
+                    found.add(os.path.basename(folder))
+                folder = above
+        return frozenset(found)
+
+    @cached_property
+    def signature(self) -> str:
+        """Changes when another import could be one of the project's."""
+        return digest_of("\0".join((*self.roots, *sorted(self._tops))).encode(errors="surrogateescape"))
+
+    def holds(self, path: str) -> bool:
+        """Whether the file is one of the call's."""
+        return path in self._files
+
+    def hand(self, path: str, data: bytes) -> None:
+        """The content of a file that will be asked about, so that it isn't read again. It may be new (a fix)."""
+        self._handed = path, data
+        if path in self._seen and self._seen[path] != digest_of(data):
+            del self._seen[path]
+            self._outlines.pop(path, None)
+            self.version += 1
+            self._places.clear()  # answers that may rest on the old content
+            self._verdicts.clear()
+
+    def _read(self, path: str) -> Outline | None:
+        handed, data = self._handed
+        if handed != path:
+            try:
+                data = read_regular(path, LARGE)
+            except OSError:
+                return None
+        return Outline(data)
+
+    def outline(self, path: str) -> Outline | None:
+        """The lines of a file that matter to others; None where it cannot be read."""
+        if path not in self._outlines:
+            while len(self._outlines) >= REMEMBERED:
+                del self._outlines[next(iter(self._outlines))]
+            self._outlines[path] = self._read(path)
+        found = self._outlines[path] = self._outlines.pop(path)  # the last that is forgotten
+        self.consulted[path] = None if found is None else found.digest
+        self._seen[path] = "" if found is None else found.digest
+        return found
+
+    def module(self, importer: str, imported: Imported, more: str = "") -> str | None:
+        """The file of an imported module, where it is one of the project's; `more`: a submodule of it."""
+        if not imported.level and imported.module.partition(".")[0] not in self._tops:
+            return None
+        key = (os.path.dirname(importer), imported.level, imported.module, more)
+        if key not in self._modules:
+            before, self.consulted = self.consulted, {}
+            found = self._module(importer, imported, more)
+            self._modules[key] = found, self.consulted
+            self.consulted = before
+        found, consulted = self._modules[key]
+        self.consulted.update(consulted)
+        return found
+
+    def _module(self, importer: str, imported: Imported, more: str) -> str | None:
+        parts = [part for part in (*imported.module.split("."), *more.split(".")) if part]
+        if imported.level:
+            folder = importer
+            for _ in range(imported.level):
+                folder = os.path.dirname(folder)
+            folders = [folder]
+        elif not parts:
+            return None
+        else:
+            folders = list(dict.fromkeys((self._root_of[os.path.dirname(importer)], *self.roots)))
+        for folder in folders:
+            stem = os.path.join(folder, *parts)
+            for candidate in (f"{stem}.py", os.path.join(stem, "__init__.py")):
+                if candidate in self._files:
+                    return candidate
+                self.consulted[candidate] = None
+        return None
+
+    def resolve(self, path: str, name: str, depth: int = 0) -> Reached | str | None:
+        """Where a (dotted) name of a file comes from: a definition in the project, or a full name outside of it."""
+        key = (path, name)
+        if key not in self._places:
+            before, self.consulted = self.consulted, {}
+            found = self._resolve(path, name, depth)
+            if not depth:  # an answer that the depth may have cut short is not for keeps
+                self._places[key] = found, self.consulted
+            before.update(self.consulted)
+            self.consulted = before
+            return found
+        found, consulted = self._places[key]
+        self.consulted.update(consulted)
+        return found
+
+    def _resolve(self, path: str, name: str, depth: int) -> Reached | str | None:
+        outline = self.outline(path)
+        if outline is None or depth > DEEPEST:
+            return None
+        first, _, rest = name.partition(".")
+        if first in outline.classes or first in outline.functions:
+            return None if rest else (path, first)
+        imported = outline.imports.get(first)
+        if imported is None and len(outline.stars) > MOST_STARS:
+            return None
+        if imported is None:
+            for star in outline.stars:
+                target = self.module(path, star)
+                found = self.resolve(target, name, depth + 1) if target is not None else None
+                if found is not None:
+                    return found
+            return None
+        inner = self.module(path, imported, imported.name)
+        found = self.resolve(inner, rest, depth + 1) if inner is not None and rest else None
+        if found is not None:
+            return found
+        deeper = rest.split(".")
+        for count in range(len(deeper) - 1, 0, -1):  # import package.module; package.module.fn
+            submodule = ".".join(part for part in (imported.name, *deeper[:count]) if part)
+            target = self.module(path, imported, submodule)
+            if target is not None:
+                return self.resolve(target, ".".join(deeper[count:]), depth + 1)
+        if inner is not None:
+            return None
+        target = self.module(path, imported) if imported.name else None
+        if target is not None:
+            whole = f"{imported.name}.{rest}" if rest else imported.name
+            return self.resolve(target, whole, depth + 1) if target != path else None
+        if imported.level:
+            return None
+        return ".".join(part for part in (imported.module, imported.name, rest) if part)
+
+    # ---- classes
+
+    def ancestors(self, path: str, name: str) -> Iterator[Reached | str]:
+        """A class and what it inherits from, nearest first: definitions, and names outside of the project."""
+        waiting: list[Reached | str] = [(path, name)]
+        seen: set[Reached | str] = set()
+        while waiting:
+            current = waiting.pop(0)
+            if current in seen or len(seen) > 64:
+                continue
+            seen.add(current)
+            yield current
+            if isinstance(current, str):
+                continue
+            outline = self.outline(current[0])
+            found = outline.classes.get(current[1]) if outline is not None else None
+            for base in found.bases if found is not None else ():
+                waiting.append(self.resolve(current[0], base) or f"?.{base}")
+
+    def is_module(self, path: str, name: str) -> bool | None:
+        """Whether a class is an nn.Module; None where a base class is of no file here."""
+        place = (path, name)
+        if place not in self._verdicts:
+            before, self.consulted = self.consulted, {}
+            verdict = self._is_module(path, name)
+            self._verdicts[place] = verdict, self.consulted
+            self.consulted = before
+        verdict, consulted = self._verdicts[place]
+        self.consulted.update(consulted)
+        return verdict
+
+    def _is_module(self, path: str, name: str) -> bool | None:
+        known = operators().regions
+        verdict: bool | None = False
+        for ancestor in self.ancestors(path, name):
+            if isinstance(ancestor, str):
+                if ancestor in known["module_bases"]:
+                    return True
+                last = ancestor.rpartition(".")[2]
+                if last not in known["other_bases"] and not last.endswith(tuple(known["other_suffixes"])):
+                    verdict = None
+        return verdict
