@@ -136,3 +136,5 @@ class Frame:
     returned: list[tuple[Value, State]] = field(default_factory=list)
     loops: list[Loop] = field(default_factory=list)
     generator: bool = False
+    values: dict[ast.expr, Value] = field(default_factory=dict)
+    """What each expression was when it was last evaluated, so that nothing is evaluated again to be explained."""

@@ -7,7 +7,7 @@ import ast
 from ddelint.operators import operators
 from ddelint.static.domain.demands import Demand
 from ddelint.static.domain.facts import Facts, decide_all
-from ddelint.static.domain.linear import Comparison
+from ddelint.static.domain.linear import Comparison, Linear, fresh_symbol
 from ddelint.static.domain.values import (
     KNOWN,
     NONE,
@@ -122,11 +122,11 @@ def _undecided(operator: ast.cmpop, left: Value, right: Value) -> Value:
         return KNOWN
     topic = shared_topic(unbacked)
     first, second = form_of(left), form_of(right)
-    comparisons: tuple[Comparison, ...] = ()
-    if first is not None and second is not None:
-        comparisons = (Comparison(first.plus(second, -1), type(operator)),)
+    # what is compared with something unknown is a truth value all the same, of which only that is known
+    difference = Linear.of(fresh_symbol()) if first is None or second is None else first.plus(second, -1)
+    comparison = Comparison(difference, type(operator))
     loose = unbacked[0].loose or UNKNOWN in (left, right)
-    return replace(unbacked[0], topic=topic, form=None, comparisons=comparisons, loose=loose)
+    return replace(unbacked[0], topic=topic, form=None, comparisons=(comparison,), loose=loose)
 
 
 def _membership(node: ast.Compare, left: Value, right: Value, demands: list[Demand]) -> Value:

@@ -97,9 +97,7 @@ def _unpack(walker: Walker, target: ast.Tuple | ast.List, value: Value, state: S
     for position, element in enumerate(target.elts):
         item = element_of(value)
         if shape_like and isinstance(origin, ast.Attribute):
-            walker.quiet += 1
-            tensor = bare(walker.evaluate(origin.value, state))
-            walker.quiet -= 1
+            tensor = bare(walker.value_of(origin.value, state))
             if isinstance(tensor, Tensor) and not starred:
                 item = walker.numbers.size_of(tensor, position, state.facts)
         bind(walker, element, item, state)

@@ -113,7 +113,7 @@ def _reduced_and_read(walker: Walker, node: ast.Call, state: State) -> Value:
             known = operators()
             reads = known.returns.get(read) == "item"
             reduces = known.returns.get(reduction, "").startswith("reduction")
-            if reads and reduces and walker.evaluate(receiver, state.copy()) == UNKNOWN:
+            if reads and reduces and walker.value_of(receiver, state) == UNKNOWN:
                 mask = known.returns[reduction] == "reduction_mask"
                 return read_number(walker, node, Tensor((), True, True if mask else None), state, "item")
     return UNKNOWN

@@ -143,9 +143,7 @@ def stored_at(walker: Walker, node: ast.Subscript, state: State) -> None:
         for part in parts:
             if part is None:
                 continue
-            walker.quiet += 1
-            value = bare(walker.evaluate(part, state))
-            walker.quiet -= 1
+            value = bare(walker.value_of(part, state))
             if isinstance(value, Tensor) and value.scalar and not value.literal:
                 walker.record(node, "integer", value, subject=part, parts=((part, value),), rule="DDE204")
 

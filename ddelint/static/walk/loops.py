@@ -1,8 +1,10 @@
-"""Loops, to a fixpoint."""
+"""Loops, to a fixpoint: the body is run until nothing is new at its head."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from ddelint.static.domain.state import Loop, State, join_states
 from ddelint.static.domain.values import Series, bare
@@ -13,66 +15,78 @@ from ddelint.static.walk.branching import branch
 from ddelint.static.walk.walker import Walker
 
 
-def while_loop(walker: Walker, node: ast.While, state: State) -> State | None:
-    exits: list[State] = []
+@dataclass(slots=True)
+class _Passes:
+    """What is known once a body was run so often that nothing is new."""
+
+    head: State
+    """What holds where the loop begins its next pass, or would."""
+    returns: bool = True
+    """Whether a path leads from the end of the body back to the head."""
+    settled: bool = False
+    """Whether another pass would see nothing new; else there were too many."""
+    breaks: list[State] = field(default_factory=list)
+
+
+def _to_fixpoint(walker: Walker, body: list[ast.stmt], state: State, enter: Callable[[State], State | None]) -> _Passes:
+    """Run a body; `enter` gives what holds at its first line, of what holds at the head."""
     frame = walker.frames[-1]
-    current: State | None = state
-    open_ended = True
+    passes = _Passes(state)
     for number in range(MOST_PASSES):
-        if current is None:
-            break
-        entry = current.copy()
-        true, false = branch(walker, node.test, current)
-        if false is not None:
-            exits.append(false)
         loop = Loop()
+        begin = enter(passes.head.copy())
         frame.loops.append(loop)
-        end = walker.block(node.body, true)
+        end = walker.block(body, begin)
         frame.loops.pop()
-        exits += loop.breaks
-        again = [s for s in (end, *loop.continues) if s is not None]
-        current = join_states([entry, *again]) if again else None
-        if current is None or settled(entry, current, number == 0):
-            open_ended = False
+        passes.breaks += loop.breaks
+        before, again = passes.head, [s for s in (end, *loop.continues) if s is not None]
+        joined = join_states([before, *again])
+        assert joined is not None
+        passes.head, passes.returns = joined, bool(again)
+        passes.settled = not again or settled(before, joined, number == 0)
+        if passes.settled:
             break
         if number >= WIDENED_FROM:
-            widen(entry, current)
-    if current is not None and open_ended and not isinstance(node.test, ast.Constant):
+            widen(before, joined)
+    return passes
+
+
+def while_loop(walker: Walker, node: ast.While, state: State) -> State | None:
+    """`while`: it ends where its test is false, or with `break`."""
+    exits: list[State] = []
+
+    def enter(head: State) -> State | None:
+        true, false = branch(walker, node.test, head)
+        if false is not None:
+            exits.append(false)
+        return true
+
+    passes = _to_fixpoint(walker, node.body, state, enter)
+    exits += passes.breaks
+    endless = isinstance(node.test, ast.Constant)
+    if not passes.settled and not endless:
         walker.quiet += 1
-        _, false = branch(walker, node.test, current)
+        _, false = branch(walker, node.test, passes.head)
         walker.quiet -= 1
         if false is not None:
             exits.append(false)
-    elif current is not None and not exits and not isinstance(node.test, ast.Constant):
-        exits.append(current)
+    elif passes.returns and not exits and not endless:
+        exits.append(passes.head)
     result = join_states(exits)
     return walker.block(node.orelse, result) if node.orelse else result
 
 
 def for_loop(walker: Walker, node: ast.For | ast.AsyncFor, state: State) -> State | None:
+    """`for`: it ends after the last element, or with `break`."""
     iterable = bare(walker.evaluate(node.iter, state))
     iterated(walker, node.iter, iterable, state)
     if isinstance(iterable, Series) and iterable.items == ():
         return walker.block(node.orelse, state)
-    frame = walker.frames[-1]
-    breaks: list[State] = []
-    current = state
-    for number in range(MOST_PASSES):
-        entry = current.copy()
-        bind(walker, node.target, element_of(iterable), entry, node.iter)
-        loop = Loop()
-        frame.loops.append(loop)
-        end = walker.block(node.body, entry)
-        frame.loops.pop()
-        breaks += loop.breaks
-        again = [s for s in (end, *loop.continues) if s is not None]
-        before = current
-        joined = join_states([current, *again])
-        assert joined is not None
-        current = joined
-        if not again or settled(before, current, number == 0):
-            break
-        if number >= WIDENED_FROM:
-            widen(before, current)
-    after = walker.block(node.orelse, current) if node.orelse else current
-    return join_states([s for s in (after, *breaks) if s is not None])
+
+    def enter(head: State) -> State:
+        bind(walker, node.target, element_of(iterable), head, node.iter)
+        return head
+
+    passes = _to_fixpoint(walker, node.body, state, enter)
+    after = walker.block(node.orelse, passes.head) if node.orelse else passes.head
+    return join_states([s for s in (after, *passes.breaks) if s is not None])

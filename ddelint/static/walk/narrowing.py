@@ -50,9 +50,7 @@ def _rebind(walker: Walker, node: ast.expr, state: State, change: Callable[[Valu
         if node.id in state.names:
             state.names[node.id] = change(state.names[node.id])
     elif isinstance(node, ast.Attribute) and (chain := dotted_name(node)):
-        walker.quiet += 1
-        value = walker.evaluate(node, state)
-        walker.quiet -= 1
+        value = walker.value_of(node, state)
         changed = change(value)
         if changed is not UNKNOWN or value is not UNKNOWN:
             state.attributes[chain] = changed

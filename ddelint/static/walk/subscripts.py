@@ -40,18 +40,15 @@ def subscript(walker: Walker, node: ast.Subscript, owner: Value, state: State) -
     if isinstance(owner, Tensor):
         return index_tensor(walker, node, owner, state)
     if isinstance(node.slice, ast.Slice):
-        if owner == UNKNOWN and _cut_at_data(walker, node.slice, state):
+        parts = (node.slice.lower, node.slice.upper, node.slice.step)
+        bounds = [None if part is None else bare(walker.evaluate(part, state)) for part in parts]
+        if owner == UNKNOWN and any(isinstance(bound, Unbacked) for bound in bounds[:2]):
             # a list cut at such a place would ask, too: as likely as not it is a tensor
             return index_tensor(walker, node, Tensor(), state)
-        return _sliced(walker, node.slice, owner, state)
-    if owner == UNKNOWN and isinstance(node.slice, (ast.Compare, ast.Name, ast.UnaryOp, ast.BinOp, ast.Call)):
-        walker.quiet += 1
-        mask = bare(walker.evaluate(node.slice, state))
-        walker.quiet -= 1
-        if isinstance(mask, Tensor) and mask.boolean and not mask.scalar:
-            # only a tensor takes a mask as an index
-            return index_tensor(walker, node, Tensor(), state)
+        return _sliced(walker, node.slice, owner, bounds, state)
     index = bare(walker.evaluate(node.slice, state))
+    if owner == UNKNOWN and isinstance(index, Tensor) and index.boolean and not index.scalar:
+        return index_tensor(walker, node, Tensor(), state)  # only a tensor takes a mask as an index
     if isinstance(owner, Series):
         return _element(walker, node, owner, index, state)
     if isinstance(owner, Table):
@@ -70,17 +67,7 @@ def subscript(walker: Walker, node: ast.Subscript, owner: Value, state: State) -
     return UNKNOWN
 
 
-def _cut_at_data(walker: Walker, node: ast.Slice, state: State) -> bool:
-    walker.quiet += 1
-    bounds = [bare(walker.evaluate(part, state)) for part in (node.lower, node.upper) if part is not None]
-    walker.quiet -= 1
-    return any(isinstance(bound, Unbacked) for bound in bounds)
-
-
-def _sliced(walker: Walker, node: ast.Slice, owner: Value, state: State) -> Value:
-    bounds = [
-        None if part is None else bare(walker.evaluate(part, state)) for part in (node.lower, node.upper, node.step)
-    ]
+def _sliced(walker: Walker, node: ast.Slice, owner: Value, bounds: list[Value | None], state: State) -> Value:
     if not isinstance(owner, Series):
         return UNKNOWN
     for part, bound in zip((node.lower, node.upper, node.step), bounds, strict=True):
@@ -111,9 +98,7 @@ def _element(walker: Walker, node: ast.Subscript, owner: Series, index: Value, s
 def _shape_element(walker: Walker, node: ast.Subscript, index: Value, state: State, owner: Series) -> Value:
     """`tensor.shape[i]` where the rank isn't known: ask the tensor again."""
     if isinstance(node.value, ast.Attribute):
-        walker.quiet += 1
-        tensor = bare(walker.evaluate(node.value.value, state))
-        walker.quiet -= 1
+        tensor = bare(walker.value_of(node.value.value, state))
         if isinstance(tensor, Tensor) and isinstance(index, Constant) and type(index.value) is int:
             return walker.numbers.size_of(tensor, index.value, state.facts)
     return owner.each if isinstance(owner.each, Unbacked) else KNOWN

@@ -97,11 +97,23 @@ class Walker:
         if self.steps > self.limit:
             raise BudgetError
         handler = self._expressions.get(kind)
-        value = UNKNOWN if handler is None else handler(self, node, state)
+        values = self.frames[-1].values
+        value = values[node] = UNKNOWN if handler is None else handler(self, node, state)
         while spine:
             link = spine.pop()
-            value = self._links[type(link)](self, link, value, state)
+            value = values[link] = self._links[type(link)](self, link, value, state)
         return value
+
+    def value_of(self, node: ast.expr, state: State) -> Value:
+        """What an expression was that this function has evaluated; where it has not yet, what it would be."""
+        known = self.frames[-1].values.get(node)
+        if known is not None:
+            return known
+        self.quiet += 1
+        try:
+            return self.evaluate(node, state.copy())
+        finally:
+            self.quiet -= 1
 
     def block(self, body: list[ast.stmt], state: State | None) -> State | None:
         """Run statements; None where no path gets past them."""
@@ -217,23 +229,19 @@ class Walker:
             return ()
         found: list[tuple[ast.expr, Value]] = []
         waiting = deque([node])
-        self.quiet += 1
-        try:
-            while waiting:
-                current = waiting.popleft()
-                match current:
-                    case ast.Compare(left=left, comparators=comparators):
-                        waiting += [left, *comparators]
-                    case ast.BoolOp(values=values):
-                        waiting += values
-                    case ast.BinOp(left=left, right=right):
-                        waiting += [left, right]
-                    case ast.UnaryOp(operand=operand):
-                        waiting.append(operand)
-                    case ast.Name() | ast.Attribute() | ast.Subscript() | ast.Call():
-                        value = bare(self.evaluate(current, state.copy()))
-                        if isinstance(value, (Unbacked, Tensor)):
-                            found.append((current, value))
-        finally:
-            self.quiet -= 1
+        while waiting:
+            current = waiting.popleft()
+            match current:
+                case ast.Compare(left=left, comparators=comparators):
+                    waiting += [left, *comparators]
+                case ast.BoolOp(values=values):
+                    waiting += values
+                case ast.BinOp(left=left, right=right):
+                    waiting += [left, right]
+                case ast.UnaryOp(operand=operand):
+                    waiting.append(operand)
+                case ast.Name() | ast.Attribute() | ast.Subscript() | ast.Call():
+                    value = bare(self.value_of(current, state))
+                    if isinstance(value, (Unbacked, Tensor)):
+                        found.append((current, value))
         return tuple(found)
