@@ -59,7 +59,7 @@ def _list_of_items(call: OperatorCall) -> Value:
         call.demand("operator", first, operator=operators().iteration, subject=call.tensor_node)
     result: Value = element
     for size in reversed(tensor.dims if tensor.complete else tensor.dims[:1]):
-        result = Series("list", None, result, size)
+        result = Series("list", None, result, KNOWN if isinstance(size, Unbacked) else size)
     return result
 
 

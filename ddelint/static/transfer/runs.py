@@ -26,6 +26,15 @@ def length_of(value: Value) -> Value:
     return KNOWN
 
 
+def listed_length(value: Value) -> Value:
+    """How many elements a list has that iteration over `value` made.
+
+    Iteration asks for the length while tracing. Once it is told, the list is Python's own, and its length is a number.
+    """
+    length = length_of(value)
+    return KNOWN if isinstance(length, Unbacked) else length
+
+
 def element_of(value: Value) -> Value:
     """One element of an iterable: any of them."""
     if isinstance(value, Series):

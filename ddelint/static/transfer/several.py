@@ -97,7 +97,7 @@ def _pieces(call: OperatorCall) -> Value:
             dims = tuple(rest)
         else:
             complete = False
-        return Series("tuple", None, tensor.shaped(dims, complete), size)
+        return Series("tuple", None, tensor.shaped(dims, complete), KNOWN if isinstance(size, Unbacked) else size)
     dims_list = list(tensor.dims) if tensor.complete or position == 0 else []
     piece: Value = KNOWN
     if isinstance(how, Series) and isinstance(bare(how.each), Unbacked):

@@ -27,7 +27,7 @@ from ddelint.static.domain.values import (
     replace,
     series,
 )
-from ddelint.static.transfer.runs import element_of, length_of
+from ddelint.static.transfer.runs import element_of, listed_length
 from ddelint.static.transfer.truth import asks, decide
 from ddelint.static.walk import hints
 from ddelint.static.walk.binding import iterated
@@ -184,7 +184,7 @@ def _enumerate(
     element = element_of(value)
     if isinstance(value, Series) and value.items is not None:
         return series(tuple(series((Constant(i), item), "tuple") for i, item in enumerate(value.items)))
-    return Series("list", None, series((KNOWN, element), "tuple"), length_of(value))
+    return Series("list", None, series((KNOWN, element), "tuple"), listed_length(value))
 
 
 def _zip(walker: Walker, node: ast.Call, arguments: list[Value], keywords: dict[str, Value], state: State) -> Value:
@@ -203,7 +203,7 @@ def _copies(walker: Walker, node: ast.Call, arguments: list[Value], keywords: di
     if isinstance(value, Series):
         return replace(value, kind="list") if value.kind != "shape" else value
     if isinstance(value, Tensor):
-        return Series("list", None, element_of(value), length_of(value))
+        return Series("list", None, element_of(value), listed_length(value))
     return UNKNOWN
 
 
@@ -247,7 +247,7 @@ def _map(walker: Walker, node: ast.Call, arguments: list[Value], keywords: dict[
             result = KNOWN
     elif isinstance(function, Function):
         result = invoke(walker, function, [element], {}, state, node)
-    return Series("list", None, result, length_of(iterable))
+    return Series("list", None, result, listed_length(iterable))
 
 
 def _type_test(

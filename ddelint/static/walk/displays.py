@@ -6,7 +6,7 @@ import ast
 
 from ddelint.static.domain.state import State
 from ddelint.static.domain.values import KNOWN, UNKNOWN, Constant, Series, Table, Unbacked, Value, bare, join, series
-from ddelint.static.transfer.runs import element_of, length_of
+from ddelint.static.transfer.runs import element_of, listed_length
 from ddelint.static.walk.binding import bind, iterated
 from ddelint.static.walk.branching import branch
 from ddelint.static.walk.walker import Walker
@@ -68,7 +68,7 @@ def _comprehended(
         iterable = bare(walker.evaluate(generator.iter, inner))
         iterated(walker, generator.iter, iterable, inner)
         if position == 0:
-            length = length_of(iterable)
+            length = listed_length(iterable)
         bind(walker, generator.target, element_of(iterable), inner, generator.iter)
         for test in generator.ifs:
             length = KNOWN
