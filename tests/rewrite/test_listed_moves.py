@@ -136,6 +136,39 @@ def test_experts_that_were_chosen_in_any_spelling(head: str, place: str) -> None
 
 
 @pytest.mark.parametrize(
+    ("head", "place", "expected"),
+    [
+        (
+            "for e in chosen.unique().tolist():",
+            "e",
+            "for e in range(len(self.experts)) if torch.compiler.is_compiling() else chosen.unique().tolist():",
+        ),
+        (
+            "for e in torch.unique(chosen):",
+            "int(e)",
+            "for e in range(len(self.experts)) if torch.compiler.is_compiling() else torch.unique(chosen):",
+        ),
+        (
+            "used = torch.unique(chosen).tolist()\nfor e in used:",
+            "e",
+            "used = range(len(self.experts)) if torch.compiler.is_compiling() else torch.unique(chosen).tolist()\n"
+            "for e in used:",
+        ),
+    ],
+)
+def test_eager_keeps_to_the_experts_that_were_chosen(head: str, place: str, expected: str) -> None:
+    body = "    rows = (chosen == e).nonzero().squeeze(1)\n    out[rows] = self.experts[{}](x[rows])\nreturn out"
+    context = context_of(function(f"{head}\n{body.format(place)}"), head.splitlines()[0].removesuffix(":"), TYPES)
+    assert rewritten("loop_over_groups", context)[1] == function(f"{expected}\n{body.format(place)}")
+
+
+def test_eager_reads_a_row_as_before() -> None:
+    body = "    rows = (chosen == e).nonzero().squeeze(1)\n    out[rows] = self.experts[e.item()](x[rows])\nreturn out"
+    context = context_of(function(f"for e in torch.unique(chosen):\n{body}"), "for e in torch.unique(chosen)", TYPES)
+    assert not any("is_compiling" in text for text in rewritten("loop_over_groups", context))
+
+
+@pytest.mark.parametrize(
     "body",
     [
         "for e in chosen.unique(return_counts=True):\n    out = out + self.experts[e](x)\nreturn out",

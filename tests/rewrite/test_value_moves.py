@@ -66,6 +66,11 @@ def test_one_slice_after_the_other_is_the_same_view() -> None:
     ("line", "types", "expected"),
     [
         ("y = table[n]", {"table": TENSORS, "n": COUNT}, "y = torch.stack(table)[n]"),
+        (
+            "y = table[n]",
+            {"table": TENSORS, "n": COUNT},
+            "y = torch.stack(table)[n] if torch.compiler.is_compiling() else table[n]",
+        ),
         ("y = table[t]", {"table": TENSORS, "t": INDEX}, "y = torch.stack(table)[t.item()]"),
         ("y = table[int(t)]", {"table": TENSORS, "t": INDEX}, "y = torch.stack(table)[t.item()]"),
         (
@@ -78,6 +83,12 @@ def test_one_slice_after_the_other_is_the_same_view() -> None:
             "y = table[n](x, 2)",
             {"table": LAYERS, "n": COUNT},
             "y = torch.stack([module(x, 2) for module in table])[n]",
+        ),
+        (
+            "y = table[n](x, 2)",
+            {"table": LAYERS, "n": COUNT},
+            "y = torch.stack([module(x, 2) for module in table])[n] "
+            "if torch.compiler.is_compiling() else table[n](x, 2)",
         ),
     ],
 )

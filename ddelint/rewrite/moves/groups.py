@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from ddelint.diagnostics import Claim
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.applied import integer
 from ddelint.rewrite.parts.arms import NotMergeable
@@ -22,6 +23,7 @@ from ddelint.rewrite.reading.unread import unread_definitions
 from ddelint.rewrite.writing.rewrites import Rewrite, restructured, rewriting
 
 _COST = "every group is visited, empty ones too"
+_COST_COMPILED = "compiled code visits every group, empty ones too"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,11 @@ def _distinct_groups(context: Context, loop: ast.For, name: str) -> Iterator[Rew
     message = "loop over all that the container holds: their number is known, and one that nobody chose adds nothing"
     unread: dict[ast.AST, Any] = {statement: [] for statement in unread_definitions(context, [loop.iter])}
     yield restructured(message, {loop.iter: groups, **numbers, **unread}, _COST)
+    if all(isinstance(node, ast.Call) and isinstance(node.func, ast.Name) for node in numbers):  # `int(e)` is of either
+        listed = _only_listed(context, loop.iter)
+        choice = write.expr("{} if torch.compiler.is_compiling() else {}", groups, listed)
+        message = "while compiling, loop over all that the container holds; eager keeps to those that were chosen"
+        yield Rewrite(message, {listed: choice}, Claim.GENERAL_PATH, (_COST_COMPILED,))
     if numbers or names_read(ids) & names_written(*loop.body):
         return
     with suppress(NotMergeable):
@@ -90,6 +97,13 @@ def _distinct_groups(context: Context, loop: ast.For, name: str) -> Iterator[Rew
             {loop: write.lines("for {name} in {groups}:\n    {body}", name=name, groups=groups, body=body), **unread},
             _COST,
         )
+
+
+def _only_listed(context: Context, iterated: ast.expr) -> ast.expr:
+    """What a loop goes over: where that is a name for it alone, the value that the name is given."""
+    if isinstance(iterated, ast.Name) and unread_definitions(context, [iterated]):
+        return definition(context, iterated.id) or iterated
+    return iterated
 
 
 def _chosen_from(context: Context, loop: ast.For, name: str) -> Iterator[ast.expr]:

@@ -16,6 +16,7 @@ from ddelint.rewrite.reading.unread import unread_definitions
 from ddelint.rewrite.writing.rewrites import Part, Rewrite, restructured, rewriting
 
 _COST = "every element is computed or stacked, not only the one that is chosen"
+_COST_COMPILED = "compiled code computes or stacks every element, not only the one that is chosen"
 _ALL_RUN = "all modules run, not only the chosen one; their outputs must have one shape"
 _NO_NUMBER = "the value is a tensor without dimensions, no longer a Python number"
 _MODULES = frozenset(("ModuleList", "Sequential"))
@@ -133,6 +134,7 @@ def _elements(
         is_list = fact is None or fact.kind in {"list", "tuple"}
         new = write.expr("torch.stack({})[{}]" if is_list else "torch.stack(list({}))[{}]", table, place)
         yield restructured(f"{asked}; the stacked tensors can", {node: new}, _COST)
+        yield _beside_eager(context, f"{asked}; the stacked tensors can, which is left to the compiler", node, new)
 
 
 def _number_table(context: Context, kinds: Kinds, table: ast.expr) -> str | None:
@@ -203,9 +205,12 @@ def _modules(context: Context, kinds: Kinds, call: ast.Call, table: ast.expr, in
         table=table,
         place=_place(context, kinds, index),
     )
-    yield restructured(
-        f"a module cannot be chosen by `{context.site.source.segment(index)}` while tracing; "
-        "all run, and one output is kept",
-        {call: stacked},
-        _ALL_RUN,
-    )
+    asked = f"a module cannot be chosen by `{context.site.source.segment(index)}` while tracing"
+    yield restructured(f"{asked}; all run, and one output is kept", {call: stacked}, _ALL_RUN)
+    yield _beside_eager(context, f"{asked}; there all run; eager goes on choosing", call, stacked)
+
+
+def _beside_eager(context: Context, message: str, node: ast.expr, new: Any) -> Rewrite:
+    """Eager as it was: what it does not choose does not run there, and gets no gradient, not even one of zeros."""
+    choice = context.write.expr("{} if torch.compiler.is_compiling() else {}", new, node)
+    return Rewrite(message, {node: choice}, Claim.GENERAL_PATH, (_COST_COMPILED,))
