@@ -17,6 +17,8 @@ LOWERING = "lowering"
 INDUCTOR_BACKENDS = ("inductor", LOWERING)
 MEASURING = ("measure", "parity", "gpu")
 """Requests that always need Inductor."""
+UNFINISHED = "did not finish"
+"""How the error of a target begins that took more time than there was."""
 TIME_IS_OVER = "the entry's time is over (--timeout)"
 RETURNED = "return"
 """The name under which the type of what a function gives stands among the types of its names."""
@@ -221,6 +223,11 @@ class Mismatch:
     """The original raised by its own `raise` or `assert`."""
     stopped: bool = False
     """The original returned, and the rewritten program raised by a `raise` or `assert` of its own."""
+
+    @property
+    def in_a_row(self) -> bool:
+        """Whether it is one of several calls of one instance, on one declared input after the other."""
+        return " in a row, " in self.sample
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from time import perf_counter
 
 from ddelint.diagnostics import Question
-from ddelint.protocol import Compilation, SessionOptions, TargetResult
+from ddelint.protocol import UNFINISHED, Compilation, SessionOptions, TargetResult
 from ddelint.trace import torch_internals
 from ddelint.trace.entry import Entry
 from ddelint.verify import device as devices
@@ -22,7 +23,7 @@ from ddelint.verify.program import RECOMPILES, Program
 from ddelint.verify.reach import Rewinding
 from ddelint.verify.references import Reference, witnessed
 from ddelint.verify.running import Patience, run_sample
-from ddelint.verify.samples import REQUIRING_GRAD
+from ddelint.verify.samples import CALLS_IN_A_ROW, IN_A_ROW, REQUIRING_GRAD
 
 _MOST_MISMATCHES = 6
 _ORIGINAL_SECONDS = 30.0
@@ -47,6 +48,7 @@ def compile_targets(
     count = max(samples, 8)
     rewinding = Rewinding(original)
     references = list(eager_references(rewinding.entry, options, samples, count))
+    references += _in_a_row(rewinding.entry, references) if samples else ()
     rewinding.back()
     with witnessed(rewinding.entry, references) if samples else contextlib.nullcontext():
         program = Program(Rewinding(rewritten()).entry, options, count)
@@ -76,7 +78,7 @@ def _through_targets(
                 elif target in ("export", "strict"):
                     results.append(judge_export(program, target, references, replays))
         except TooMuch:
-            results.append(TargetResult(target, "cpu", ok=False, error=f"did not finish within {max(left, 1.0):.0f} s"))
+            results.append(TargetResult(target, "cpu", ok=False, error=f"{UNFINISHED} within {max(left, 1.0):.0f} s"))
     if "compile" in targets and replayed:
         results += _on_devices(program, options, backend, notes, results, replays, backward)
     asked = _autocast_question(program, options, references, results) if replayed else None
@@ -120,7 +122,7 @@ def _autocast_question(
 
 
 def _shortened(result: TargetResult) -> TargetResult:
-    ranked = sorted(result.mismatches, key=lambda mismatch: not mismatch.declared)
+    ranked = sorted(result.mismatches, key=lambda mismatch: not (mismatch.declared or mismatch.in_a_row))
     return replace(result, mismatches=tuple(ranked[:_MOST_MISMATCHES]))
 
 
@@ -146,6 +148,26 @@ def eager_references(original: Entry, options: SessionOptions, samples: int, cou
                     entry, moved, twice=twice, patience=patience
                 ),
             )
+
+
+def _in_a_row(original: Entry, references: Sequence[Reference]) -> Iterator[Reference]:
+    """Where a call changes state: one instance, called on one declared input after the other.
+
+    What is traced sees the first call: a count that Python keeps stands still in what is exported.
+    """
+    samples = [r.sample for r in references if r.sample.declared and r.first.returned]
+    if not samples or not any(reference.first.state_changed for reference in references):
+        return
+    first, *others = itertools.islice(itertools.cycle(samples), CALLS_IN_A_ROW)
+    sample = replace(first, declared=False, mode=IN_A_ROW)
+    calls = run_sample(original, sample, twice=False, patience=None, sequel=others)
+    if calls is not None and all(call.returned for call in calls):
+        yield Reference(
+            sample,
+            calls,
+            sequel=tuple(other.label for other in others),
+            rerun=lambda entry, moved: run_sample(entry, moved, twice=False, patience=None, sequel=others),
+        )
 
 
 def _on_devices(

@@ -130,7 +130,7 @@ class Compiling:
             outcomes = []
             wanted = gradients and reference.first.differentiated
             for number in range(len(reference.calls)):
-                arguments = self.prepared(reference)
+                arguments = self.prepared(reference, number)
                 outcomes.append(
                     run(
                         compiled,
@@ -152,9 +152,9 @@ class Compiling:
                 declared = self._graphs
         return declared - before
 
-    def prepared(self, reference: Reference) -> Arguments:
+    def prepared(self, reference: Reference, call: int = 0) -> Arguments:
         """New arguments, on the device and marked."""
-        arguments = devices.moved(self._program.arguments(reference), self._device)
+        arguments = devices.moved(self._program.arguments(reference, call), self._device)
         marked = self._program.dimensions(unbacked_only=True)
         for name, value in self._program.named(arguments).items():
             if name in marked and isinstance(value, torch.Tensor):

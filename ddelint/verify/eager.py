@@ -12,8 +12,8 @@ from ddelint.trace.entry import Entry
 from ddelint.verify import traced_path
 from ddelint.verify.calls import Outcome
 from ddelint.verify.inputs import variations
-from ddelint.verify.mismatches import RANDOM, TOLD, TRACED_PATH, mismatches, outcome_differences
-from ddelint.verify.modes import OTHER_SIZES
+from ddelint.verify.mismatches import RANDOM, TOLD, TRACED_PATH, mismatches, outcome_differences, with_what_varies_noted
+from ddelint.verify.modes import TRACED_ANEW
 from ddelint.verify.original import ALWAYS_TWICE, Runs, count_sides
 from ddelint.verify.reach import Rewinding
 from ddelint.verify.recording import recording
@@ -70,6 +70,7 @@ def compare(
         program = Rewinding(rewritten()).entry
         samples_again = variations(program, count, options.seed, extra=extra)
         found = [*skipped, *_eager_mismatches(program, references, options, samples_again)]
+        found = with_what_varies_noted(found, references)
     if not seeded:
         found = [mismatch for mismatch in found if mismatch.aspect != RANDOM]
     mismatches = [mismatch for mismatch in found if mismatch.aspect != RANDOM] or found
@@ -197,5 +198,5 @@ def _traced_path_mismatches(reference: Reference, traced: Sequence[Outcome]) -> 
         reference = replace(reference, calls=reference.traced)
     for found in mismatches(reference, traced, TRACED_PATH, REORDERED):
         # what is compiled for the declared sizes is not what runs on these; where it is traced anew, raising is loud
-        if found.aspect != "exception" or reference.sample.mode not in OTHER_SIZES:
+        if found.aspect != "exception" or reference.sample.mode not in TRACED_ANEW:
             yield found

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+import torch
+
 from ddelint.protocol import Mismatch
 from ddelint.verify.calls import Outcome, Raised
-from ddelint.verify.frozen import Frozen, FrozenTensor
+from ddelint.verify.frozen import Container, Frozen, FrozenTensor
 from ddelint.verify.noise import Noise
 from ddelint.verify.references import Reference
-from ddelint.verify.sameness import EXACT, SIGN_OF_ZERO, Difference, Tolerance, differences
+from ddelint.verify.sameness import EXACT, OWN_MEMORY, SHARED, SIGN_OF_ZERO, Difference, Tolerance, differences
+from ddelint.verify.samples import AUTOCAST, BEHIND
 
 TRACED_PATH = "traced path"
 SIDE_EFFECT = "side effect"
@@ -21,7 +24,11 @@ ZEROS = "gradient of zeros"
 """The aspect in which a parameter of a module in training has a gradient of zeros where it had none, or none now."""
 WARNING = "warning"
 """The aspect in which eager warns of what it did not warn of."""
-TOLD = (SIGN_OF_ZERO, SIDE_EFFECT, WARNING, MEETING, ZEROS)
+COPIED = "memory"
+"""The aspect in which a result has memory of its own where it shared some on some inputs, and on others did not."""
+PROMOTED = "autocast dtype"
+"""The aspect in which a result has one dtype under autocast where it had now one, now another."""
+TOLD = (SIGN_OF_ZERO, SIDE_EFFECT, WARNING, MEETING, ZEROS, SHARED, COPIED, PROMOTED)
 """Aspects in which no result differs."""
 RANDOM = "random state"
 _NUMERIC = ("value", "mutation", "gradient")
@@ -35,7 +42,11 @@ def mismatches(
     sample = reference.sample
     for number, (expected, got) in enumerate(zip(reference.calls, outcomes)):
         label = reference.label_of(number)
+        if sample.mode == BEHIND:
+            got = where_finite(expected, got)
         found = list(_call_mismatches(expected, got, where, tolerance, label, sample.declared))
+        if sample.rough:
+            found = [mismatch for mismatch in found if mismatch.aspect not in _NUMERIC]
         if reference.witness is not None and _is_numeric(found):
             for answers in reference.witness.moved(reference.number):
                 moved = tuple((amount, calls[number]) for amount, calls in answers if number < len(calls))
@@ -116,6 +127,7 @@ def outcome_differences(
     if not everything:
         tolerance = replace(tolerance, identity=False)
     yield from differences(expected.result, got.result, tolerance, noise=_noise(moved, lambda call: call.result))
+    tolerance = replace(tolerance, memory=False)
     noise = _noise(moved, lambda call: call.arguments)
     for found in differences(expected.arguments, got.arguments, tolerance, noise=noise):
         yield Difference("mutation", f"arguments{found.place}", found.expected, found.got)
@@ -176,6 +188,56 @@ def gradient_differences(
         noise = replace(noise, kinks=True)
         for found in differences(first, second, tolerance, noise=noise):
             yield Difference("gradient", name, f"of {name}: {found.expected}", f"of {name}: {found.got}")
+
+
+def with_what_varies_noted(found: Sequence[Mismatch], references: Sequence[Reference]) -> list[Mismatch]:
+    """Nobody can rely on what is one thing on some inputs and another on others, in the original itself.
+
+    Who writes to a result, for an argument to change, finds it a copy at times; and where one side multiplies matrices
+    and the other adds, autocast gives now one dtype, now another.
+    """
+    declared = [r.first.result for r in references if r.sample.declared and r.first.result is not None]
+    cast = [r.first.result for r in references if r.sample.mode == AUTOCAST and r.first.result is not None]
+    copies = not all(any(tensor.aliases for tensor in _tensors(result)) for result in declared)
+    casts = len({tuple(tensor.dtype for tensor in _tensors(result)) for result in cast}) > 1
+    return [
+        replace(m, aspect=COPIED)
+        if copies and m.aspect == SHARED and m.got == OWN_MEMORY
+        else replace(m, aspect=PROMOTED)
+        if casts and m.aspect == "dtype" and m.sample.endswith(AUTOCAST)
+        else m
+        for m in found
+    ]
+
+
+def _tensors(value: Frozen) -> Iterator[FrozenTensor]:
+    match value:
+        case FrozenTensor():
+            yield value
+        case Container(parts=parts):
+            for part in parts:
+                yield from _tensors(part)
+
+
+def where_finite(expected: Outcome, got: Outcome) -> Outcome:
+    """A call of another program, its gradients only where the original's are finite: elsewhere anything may stand."""
+    if expected.gradients is None or got.gradients is None:
+        return got
+    gradients = {
+        name: _patched(expected.gradients[name], other)
+        for name, other in got.gradients.items()
+        if name in expected.gradients
+    }
+    return replace(got, gradients=gradients)
+
+
+def _patched(one: Frozen, other: Frozen) -> Frozen:
+    """`other` with the values of `one` where these are not finite."""
+    match one, other:
+        case FrozenTensor(values=torch.Tensor() as first), FrozenTensor(values=torch.Tensor() as second):
+            if first.shape == second.shape and first.dtype == second.dtype:
+                return replace(other, values=torch.where(first.isfinite(), second, first))
+    return other
 
 
 def _is_zero(value: Frozen | None) -> bool:

@@ -16,11 +16,14 @@ from torch.utils import _pytree as pytree
 
 from ddelint.trace.entry import Arguments
 from ddelint.verify.calls import letting_gradients_flow
+from ddelint.verify.flags import FLAG
 from ddelint.verify.inputs import is_integer, leaf_name
-from ddelint.verify.samples import NOT_FINITE, Sample, is_ordinary
+from ddelint.verify.samples import AUTOCAST, NOT_FINITE, Sample, is_ordinary
 
 OTHER_SIZES = ("with one row", "without rows")
 """Modes in which sizes are others than those that are compiled for."""
+TRACED_ANEW = (*OTHER_SIZES, AUTOCAST, FLAG)
+"""Modes for which what is compiled is traced anew: what cannot be says so then."""
 
 
 def requiring_grad(sample: Sample) -> Sample:
@@ -36,14 +39,16 @@ def requiring_grad(sample: Sample) -> Sample:
 
 
 def other_modes(program: Any) -> Iterator[Callable[[Sample], Sample]]:
-    """The same input in what nobody declared: train() or eval(), whichever it is not; other weights; double precision
-    and half; strides; one row, and none."""
+    """The same input in what nobody declared: train() or eval(), whichever it is not; other weights; double precision,
+    half and bfloat16; under autocast; strides; one row, and none."""
     if isinstance(program, torch.nn.Module):
         yield partial(_in_training, not program.training)
         if any(True for _ in _weights(program)):
             yield _with_other_weights
     yield _in_double
-    yield _in_half
+    yield partial(_in_half, torch.float16, "in half precision")
+    yield partial(_in_half, torch.bfloat16, "in bfloat16")
+    yield _under_autocast
     yield _strided
     yield partial(_with_rows, 1)
     yield partial(_with_rows, 0)
@@ -89,16 +94,23 @@ def _in_double(sample: Sample) -> Sample:
     )
 
 
-def _in_half(sample: Sample) -> Sample:
+def _in_half(dtype: torch.dtype, mode: str, sample: Sample) -> Sample:
     def narrowed(leaf: Any) -> Any:
         is_single = isinstance(leaf, torch.Tensor) and leaf.dtype is torch.float32 and is_ordinary(leaf)
-        return leaf.detach().half() if is_single else leaf
+        return leaf.detach().to(dtype) if is_single else leaf
 
     def prepare(program: Any) -> Any:
-        return program.half() if isinstance(program, torch.nn.Module) else program
+        return program.to(dtype) if isinstance(program, torch.nn.Module) else program
 
     # gradients of half precision overflow and vanish in the kernels' own ways
-    return replace(_in_mode(sample, "in half precision", change=narrowed, prepare=prepare), differentiable=False)
+    return replace(_in_mode(sample, mode, change=narrowed, prepare=prepare), differentiable=False)
+
+
+def _under_autocast(sample: Sample) -> Sample:
+    """In bfloat16 where autocast says so: an arm that multiplies matrices has another dtype than one that adds."""
+    autocast = partial(torch.autocast, "cpu", torch.bfloat16)
+    inside = replace(_in_mode(sample, AUTOCAST), differentiable=False)
+    return replace(inside, around=autocast, rough=True)
 
 
 def _with_rows(count: int, sample: Sample) -> Sample:

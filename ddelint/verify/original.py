@@ -13,6 +13,7 @@ from ddelint.protocol import Decision, Mismatch, SessionOptions
 from ddelint.trace.entry import Entry
 from ddelint.verify import guided, traced_path
 from ddelint.verify.calls import Outcome
+from ddelint.verify.flags import FLAG, other_flags
 from ddelint.verify.frozen import Container, Frozen, FrozenTensor, is_finite
 from ddelint.verify.inputs import TIES, variations
 from ddelint.verify.meeting import difference, is_untouched
@@ -21,7 +22,7 @@ from ddelint.verify.modes import OTHER_SIZES, changes_of, other_modes, requiring
 from ddelint.verify.recording import Recorder
 from ddelint.verify.references import Reference, is_informative, patience_of
 from ddelint.verify.running import run_sample
-from ddelint.verify.samples import NOT_FINITE, REQUIRING_GRAD, Sample
+from ddelint.verify.samples import BEHIND, CALLS_IN_A_ROW, NOT_FINITE, REQUIRING_GRAD, Sample
 
 _GUIDED = 96
 """Runs for finding an input that takes a side which no variation took."""
@@ -29,8 +30,6 @@ ALWAYS_TWICE = 4
 """Inputs on which a program is called twice even though the first call changed nothing that can be seen."""
 _NOT_FINITE, _MODES = 6, 4
 """Inputs with infinities and NaN through which gradients flow; and inputs that are run in other modes."""
-_ROW = 12
-"""Calls in a row of a program with state: what happens on each n-th call alone shows."""
 _HELD, _HELD_EACH = 4, 6
 """Input sets whose decisions are held while the other arguments change; and changes of each."""
 _TIES = 4
@@ -130,8 +129,7 @@ class Runs:
             known = len(self.references)
             self._add(reference.sample, requiring_grad, of=reference, twin=True)
             if not is_finite(reference.first.arguments):
-                # an inf or nan that the program reads: gradients behind it mean nothing
-                self.references[known:] = [added for added in self.references[known:] if _is_all_finite(added.first)]
+                self.references[known:] = _as_behind(self.references[known:])
         if any(r.twin and r.first.gradient_error is not None for r in self.references):
             # nobody takes gradients of a program that has none on one of its sides (an operator without a backward)
             self._has_gradients = False
@@ -141,23 +139,27 @@ class Runs:
         """One input set for each way that a decision went, in the modes that nobody declared."""
         chosen = self._one_for_each_way()[:_MODES] or self.references[:1]
         chosen = [reference for reference in chosen if reference.first.returned]
-        for mode in other_modes(self._original.build()) if chosen else ():
+        if not chosen:
+            return
+        program = self._original.build()
+        flags = other_flags(program, chosen[0].sample)
+        for mode, at in [*((mode, chosen) for mode in other_modes(program)), *((flag, chosen[:2]) for flag in flags)]:
             known = len(self.references)
-            for reference in chosen:
+            for reference in at:
                 if not self._is_over():
                     self._add(reference.sample, mode, of=reference, twin=True)
             added = self.references[known:]
-            if any(r.sample.mode in OTHER_SIZES and not r.first.returned for r in added):
-                del self.references[known:]  # sizes that go together were torn apart
+            if any(r.sample.mode in (*OTHER_SIZES, FLAG) and not r.first.returned for r in added):
+                del self.references[known:]  # sizes, or arguments, that go together were torn apart
 
     def call_in_a_row(self) -> None:
         """Where a call changes state: one instance, called on one declared input set after the other."""
         if self._is_over() or not any(r.first.state_changed for r in self.references):
             return
-        declared = [r.sample for r in self.references if r.sample.declared and not r.twin and r.first.returned][:_ROW]
-        if declared:
+        declared = [r.sample for r in self.references if r.sample.declared and not r.twin and r.first.returned]
+        if declared := declared[:CALLS_IN_A_ROW]:
             # the last one first: whoever runs the rewritten program has all of them when this one comes
-            first, *others = itertools.islice(itertools.cycle([declared[-1], *declared[:-1]]), _ROW)
+            first, *others = itertools.islice(itertools.cycle([declared[-1], *declared[:-1]]), CALLS_IN_A_ROW)
             self._add(first, twin=True, sequel=others)
 
     def hold(self) -> None:
@@ -308,6 +310,17 @@ def _is_all_finite(outcome: Outcome) -> bool:
     """Whether results and gradients are finite: what is not among the inputs was left unread."""
     parts = (outcome.result, *(outcome.gradients or {}).values())
     return outcome.gradients is not None and all(map(is_finite, parts))
+
+
+def _as_behind(added: Sequence[Reference]) -> list[Reference]:
+    """Those with gradients flowing into an infinity or NaN: where it was left unread, like any other; where the program
+    reads it, what is finite all the same must stay so, and a fix that spreads it is not safe."""
+    for reference in added:
+        if not _is_all_finite(reference.first):
+            reference.sample = replace(reference.sample, mode=BEHIND)
+            derive = reference.derive
+            reference.derive = lambda base, derive=derive: replace(derive(base), mode=BEHIND)  # type: ignore[misc]
+    return [reference for reference in added if reference.first.gradients]
 
 
 def _met(reference: Reference, name: str, how: str) -> Mismatch:

@@ -44,9 +44,9 @@ class Program:
         self._samples: dict[str, Sample] = {}
         self._source = variations(entry, count, options.seed)
 
-    def arguments(self, reference: Reference) -> Arguments:
+    def arguments(self, reference: Reference, call: int = 0) -> Arguments:
         """This entry's own arguments for an input set of the original (its classes may have been loaded anew)."""
-        label = reference.sample.label
+        label = reference.sequel[call - 1] if reference.sequel and call else reference.sample.label
         while label not in self._samples:
             sample = next(self._source, None)
             if sample is None:

@@ -35,12 +35,12 @@ class Replay:
 
     def compare(self, reference: Reference, outcomes: Sequence[Outcome]) -> list[Mismatch]:
         """Add one input set; gives what differed."""
-        self.replayed += 1
+        self.replayed += not reference.sequel
         self.dirty = reference.first.state_changed or outcomes[0].state_changed
         found = list(mismatches(reference, outcomes, self.target, self.tolerance))
         found = [replace(m, where="backward") if m.aspect in ("gradient", "backward") else m for m in found]
         self.mismatches += found
-        if reference.first.returned:
+        if reference.first.returned and not reference.sequel:
             self.compared += 1
             self.agreed += not any(mismatch.where != "backward" for mismatch in found)
         return found

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ddelint.trace.entry import Entry
@@ -64,6 +65,12 @@ def _run_sample(
         program = sample.prepare(entry.build())
     except (Exception, SystemExit) as error:
         return [_not_run(raised(error))]
+
+    @contextlib.contextmanager
+    def surroundings() -> Iterator[None]:
+        with entry.surroundings(), sample.around():
+            yield
+
     outcomes: list[Outcome] = []
     again = sequel or (sample, *((before,) if before is not None else ()))
     for number, given in enumerate((sample, *again)):
@@ -76,7 +83,7 @@ def _run_sample(
         except (Exception, SystemExit) as error:
             return [*outcomes, _not_run(raised(error))]
         gradients = sample.differentiable and given.differentiable
-        outcomes.append(run(program, arguments, seed=number, gradients=gradients, surroundings=entry.surroundings))
+        outcomes.append(run(program, arguments, seed=number, gradients=gradients, surroundings=surroundings))
         if not outcomes[-1].returned:
             break
     return outcomes

@@ -14,6 +14,9 @@ from ddelint.verify.noise import QUIET, Noise
 
 _SEQUENCES = {"list", "tuple", "torch.Size", "torch.fx.immutable_collections.immutable_list"}
 _LONGEST_TEXT = 120
+SHARED = "shared memory"
+"""The aspect in which a result shares its memory with other arguments, parameters and buffers than before, or none."""
+OWN_MEMORY = "memory of its own"
 SIGN_OF_ZERO = "sign of zero"
 """The aspect in which 0.0 and -0.0 differ."""
 
@@ -27,20 +30,21 @@ class Tolerance:
     element: where large terms cancel, or many are summed, other orders of summation lose as much. Nothing else widens
     it: neither a large number elsewhere in the tensor nor one among the arguments. `identity`: what isn't a value
     counts, too (the device, the kind of sequence, whether a result is a view, whether it carries gradients). `signs`:
-    0.0 is not -0.0.
+    0.0 is not -0.0. `memory`: whose memory a result shares counts, too.
     """
 
     ulps: float = 8.0
     noise: float = 16.0
     identity: bool = True
     signs: bool = True
+    memory: bool = True
 
 
 EXACT = Tolerance()
 """Eager against eager."""
 REORDERED = Tolerance(ulps=16.0, noise=32.0, signs=False)
 """The path that tracing picks against the original: one sum may stand for many, or another order be taken."""
-COMPILED = Tolerance(ulps=64.0, noise=64.0, identity=False, signs=False)
+COMPILED = Tolerance(ulps=64.0, noise=64.0, identity=False, signs=False, memory=False)
 """Compiled against eager: fused kernels round elsewhere. Inductor's vectorized elementary functions (SLEEF, its own
 polynomials for erf and tanh) are documented to a few units in the last place each, and a kernel chains many."""
 
@@ -109,6 +113,8 @@ def _tensor_differences(
         yield Difference("layout", place, expected.layout, got.layout)
     if tolerance.identity:
         yield from _identity_differences(expected, got, place)
+    if tolerance.memory and expected.aliases != got.aliases and (expected.aliases or not tolerance.identity):
+        yield Difference(SHARED, place, _memory(expected), _memory(got))
     if expected.values is not None and got.values is not None:
         found = _first_difference(expected.values, got.values, tolerance, noise)
         if found is not None:
@@ -126,13 +132,17 @@ def _identity_differences(expected: FrozenTensor, got: FrozenTensor, place: str)
     if expected.requires_grad and not got.requires_grad:
         yield Difference("requires_grad", place, "requires grad", "does not require grad")
     if got.aliases and not expected.aliases:
-        yield Difference("alias", place, "memory of its own", f"a view of {', '.join(sorted(got.aliases))}")
+        yield Difference("alias", place, _memory(expected), _memory(got))
     if expected.aliases and expected.aliases == got.aliases:
         if _visible(expected) != _visible(got):
             yield Difference("stride", place, str(expected.stride), str(got.stride))
     # `view` and kernels of other libraries take what is contiguous; the other way round nothing is lost
     elif _is_contiguous(expected) and not _is_contiguous(got):
         yield Difference("stride", place, f"contiguous {expected.stride}", str(got.stride))
+
+
+def _memory(tensor: FrozenTensor) -> str:
+    return f"a view of {', '.join(sorted(tensor.aliases))}" if tensor.aliases else OWN_MEMORY
 
 
 def _visible(tensor: FrozenTensor) -> tuple[int, ...]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +15,13 @@ from ddelint.trace.entry import Arguments, Entry
 
 REQUIRING_GRAD = "inputs that require grad"
 """Label of the variation that lets gradients flow into floating-point inputs."""
+BEHIND = "behind an infinity or NaN"
+"""The mode in which gradients flow into inputs of which the program reads one that is not finite."""
+AUTOCAST = "under autocast"
+IN_A_ROW = "in a row"
+"""The mode in which one instance is called on one input after the other."""
+CALLS_IN_A_ROW = 12
+"""So many: what happens on each n-th call alone shows."""
 NOT_FINITE = (" inf", " -inf", " nan")
 """How labels of inputs with infinities and NaN of our own making end."""
 
@@ -30,7 +39,11 @@ class Sample:
     prepare: Callable[[Any], Any] = lambda program: program
     """Brings a program that was built into another mode than it was declared in."""
     mode: str = ""
-    """Which one."""
+    """Which one, or in what else it is not what was declared."""
+    around: Callable[[], AbstractContextManager[object]] = contextlib.nullcontext
+    """What its calls stand in, inside of the entry's own surroundings."""
+    rough: bool = False
+    """Whether it is computed so coarsely that numbers say nothing: what is compared is their kind."""
 
 
 def fresh(entry: Entry, seed: int) -> Arguments:

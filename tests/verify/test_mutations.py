@@ -1098,6 +1098,103 @@ DOUBTFUL = (
         "in half precision",
     ),
     Row(
+        "choose_arm",
+        "the dtype of the input, which under autocast is not that of a layer",
+        GENERAL_PATH,
+        f"""
+        first = scores.sum() > 0
+        if {COMPILING}:
+            y = torch.where(first, self.sharp(x), self.soft(x)).to(x.dtype)
+            z = torch.where(first, x * 2, x - 1)
+        elif first:
+            y = self.sharp(x)
+            z = x * 2
+        else:
+            y = self.soft(x)
+            z = x - 1
+        """,
+        "under autocast: dtype differs",
+    ),
+    Row(
+        "long_prefix",
+        "places that bfloat16 cannot tell apart",
+        RESTRUCTURED,
+        """
+        n = lengths.max()
+        y = torch.where(torch.arange(x.shape[0], dtype=x.dtype) < n, x, 0)
+        """,
+        "in bfloat16: value differs",
+    ),
+    Row(
+        "optional_mask",
+        "the mask must be given",
+        RESTRUCTURED,
+        """
+        y = x.masked_fill(mask, 0.0)
+        y = y.mean(0) if mean else y.sum(0)
+        """,
+        "mask=None: exception differs",
+    ),
+    Row(
+        "optional_mask",
+        "the mean, whatever is asked for",
+        RESTRUCTURED,
+        """
+        y = x if mask is None else x.masked_fill(mask, 0.0)
+        y = y.mean(0)
+        """,
+        "mean=False: value differs",
+    ),
+    Row(
+        "masked_attention",
+        "both computed, one chosen",
+        RESTRUCTURED,
+        """
+        seen = torch.softmax(x @ x.t() + bias, -1) @ x
+        y = torch.where((bias < -1.0).all(), x, seen)
+        """,
+        "one nan, requiring grad: gradient differs",
+    ),
+    Row(
+        "clip_norm",
+        "one NaN reaches the gradients of all",
+        RESTRUCTURED,
+        "y = torch.where(norm > 2, y * (2 / norm.clamp(min=1.0)), y)",
+        "one nan, requiring grad: gradient differs",
+    ),
+    Row(
+        "halve_in_place",
+        "what comes back is a copy of the argument",
+        RESTRUCTURED,
+        """
+        x.copy_(torch.where(x.max() > 2, x * 0.5, x))
+        y = x.clone()
+        """,
+        "shared memory differs",
+    ),
+    Row(
+        "halve_in_place",
+        "what comes back is a copy of the argument while compiling",
+        GENERAL_PATH,
+        f"""
+        if {COMPILING}:
+            x.copy_(torch.where(x.max() > 2, x * 0.5, x))
+            y = x.clone()
+        else:
+            if x.max() > 2:
+                x.mul_(0.5)
+            y = x
+        """,
+        "shared memory differs",
+    ),
+    Row(
+        "every_fourth",
+        "what is exported counts no calls",
+        RESTRUCTURED,
+        "y = torch.where(x.sum() > 0, x * (3 if self.calls % 4 == 0 else 2), x + 1)",
+        "what is traced sees the first call alone",
+    ),
+    Row(
         "signed_rows",
         "a dimension is lost with one row",
         RESTRUCTURED,
@@ -1171,12 +1268,62 @@ DOUBTFUL = (
 
 RIGHT = (
     Row(
-        "masked_attention",
-        "both computed, one chosen",
+        "halve_in_place",
+        "the argument comes back",
+        RESTRUCTURED,
+        "y = x.copy_(torch.where(x.max() > 2, x * 0.5, x))",
+    ),
+    Row(
+        "keep_some",
+        "a copy always, where it was one at times",
+        RESTRUCTURED,
+        "y = torch.where(keep.any(), x * keep, x)",
+    ),
+    Row(
+        "count_calls",
+        "a count that nothing reads",
+        RESTRUCTURED,
+        "y = torch.where(x.sum() > 0, x * 2, x + 0)",
+    ),
+    Row(
+        "adapter_or_scale",
+        "both computed, one chosen: one dtype under autocast, where there were two",
+        GENERAL_PATH,
+        f"""
+        if {COMPILING}:
+            y = torch.where(wanted.any(), self.adapter(x), x * 0.5)
+        elif wanted.any():
+            y = self.adapter(x)
+        else:
+            y = x * 0.5
+        """,
+    ),
+    Row(
+        "long_prefix",
+        "places that integers count",
         RESTRUCTURED,
         """
-        seen = torch.softmax(x @ x.t() + bias, -1) @ x
-        y = torch.where((bias < -1.0).all(), x, seen)
+        n = lengths.max()
+        y = torch.where(torch.arange(x.shape[0]) < n, x, 0)
+        """,
+    ),
+    Row(
+        "optional_mask",
+        "each of the arguments may be left out",
+        RESTRUCTURED,
+        """
+        y = x if mask is None else x.masked_fill(mask, 0.0)
+        y = y.mean(0) if mean else y.sum(0)
+        """,
+    ),
+    Row(
+        "masked_attention",
+        "both computed, one chosen, and nothing unread comes to the other",
+        RESTRUCTURED,
+        """
+        nothing = (bias < -1.0).all()
+        kept = torch.where(nothing, 0.0, x)
+        y = torch.where(nothing, x, torch.softmax(kept @ kept.t() + bias, -1) @ kept)
         """,
     ),
     Row(

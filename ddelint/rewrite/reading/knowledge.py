@@ -66,6 +66,7 @@ class Beyond:
 
     moves: tuple[str, ...]
     questions: frozenset[str]
+    control_flow: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from enum import Enum
 
 from ddelint.diagnostics import Claim
-from ddelint.protocol import Comparison, Compilation, Decision
+from ddelint.protocol import UNFINISHED, Comparison, Compilation, Decision
 from ddelint.rewrite.candidate import Candidate
+from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.search import verdict
 from ddelint.rewrite.search.asking import CLAIM_RANK, QUICK_SAMPLES, Asking
 from ddelint.rewrite.search.history import History
@@ -193,6 +194,14 @@ class Judging:
                 return suspects[0], f"{result.target} {_REFUSES} ({left}): {verdict.described(refused[0])}"
         return None
 
+    def doubtful_in_compiled(self, safe: State, everything: State) -> tuple[Step, str] | None:
+        """A safe step to doubt for what is compiled of the program: it refuses inputs, fails, or differs later on."""
+        return (
+            self.refusing_in_compiled(safe, everything)
+            or _failing_in_compiled(safe, everything)
+            or _parting_in_a_row(safe, everything)
+        )
+
     def only_in_generated_code(self, state: State, compilation: Compilation) -> bool:
         """Whether the graphs are right where eager's own kernels run them: then no fix is to blame for the difference.
 
@@ -204,6 +213,25 @@ class Judging:
         again = self._asking.prover.compile(state.history.overlay, ("compile",), self._asking.samples, "eager")
         passed = all(r.ok and not any(map(speaks_against, r.mismatches)) for r in again.results)
         return passed and not any(map(speaks_against, again.mismatches))
+
+
+def _failing_in_compiled(safe: State, everything: State) -> tuple[Step, str] | None:
+    """Control flow that was handed to the compiler, where compiling fails for no question of the program's."""
+    suspects = [step for step in safe.steps if step.candidate.move in knowledge().beyond.control_flow]
+    for result in everything.compilation.results if everything.compilation is not None and suspects else ():
+        if result.error and not result.error.startswith(UNFINISHED):
+            return suspects[-1], f"{result.target} fails with it: {result.error}"
+    return None
+
+
+def _parting_in_a_row(safe: State, everything: State) -> tuple[Step, str] | None:
+    """Where calls in a row part with eager: what is traced saw the first of them alone."""
+    suspects = [step for claim in _SUSPICION for step in reversed(safe.steps) if step.candidate.claim is claim]
+    for result in everything.compilation.results if everything.compilation is not None and suspects else ():
+        for mismatch in result.mismatches:
+            if mismatch.in_a_row:
+                return suspects[0], f"what is traced sees the first call alone: {verdict.described(mismatch)}"
+    return None
 
 
 def _without_each(state: State) -> list[tuple[Step, State]]:

@@ -94,7 +94,7 @@ class Search:
             wrong = self._refuted(safe, everything, comparison)
             if not wrong:
                 everything, wrong = self._compiled(everything)
-                wrong = wrong or self._refusing(safe, everything)
+                wrong = wrong or self._doubted(safe, everything)
             late = self._seconds_left() <= 0
             if wrong and late and (relabelled := self._called_unsafe(safe, everything, wrong)) is not None:
                 safe, everything = relabelled
@@ -197,9 +197,9 @@ class Search:
         ]
         return safe, replace(everything, steps=steps)
 
-    def _refusing(self, safe: State, everything: State) -> list[Step]:
-        """The safe fix that is not called safe again, where what is compiled refuses what eager takes."""
-        doubt = None if everything.given_up else self._judging.refusing_in_compiled(safe, everything)
+    def _doubted(self, safe: State, everything: State) -> list[Step]:
+        """The safe fix that is not called safe again for what is compiled of the program."""
+        doubt = None if everything.given_up else self._judging.doubtful_in_compiled(safe, everything)
         if doubt is None:
             return []
         step, reason = doubt

@@ -10,7 +10,8 @@ from ddelint.protocol import Comparison, Decision, Mismatch
 
 _RAISED = ("exception", "message")
 _ZEROS = "gradient of zeros"
-_TOLD = ("sign of zero", "side effect", "warning", "meeting", _ZEROS)
+_VARIES = ("memory", "autocast dtype")
+_TOLD = ("sign of zero", "side effect", "warning", "meeting", _ZEROS, "shared memory", *_VARIES)
 """What refutes no rewrite, and keeps each from being safe."""
 
 
@@ -53,12 +54,16 @@ def doubt(comparison: Comparison) -> str:
 
 def remarks(comparison: Comparison) -> list[str]:
     """What is noted of a rewrite and keeps none from being safe."""
-    return [described(mismatch) for mismatch in comparison.mismatches if _is_only_noted(mismatch)][:1]
+    noted = {mismatch.aspect: mismatch for mismatch in reversed(comparison.mismatches) if _is_only_noted(mismatch)}
+    return [described(mismatch) for mismatch in noted.values()]
 
 
 def _is_only_noted(mismatch: Mismatch) -> bool:
-    """Whatever is compiled gives each parameter that it reads a gradient: that of one that no row came to is zero."""
-    return mismatch.aspect == _ZEROS and mismatch.where != "eager"
+    """Whatever is compiled gives each parameter that it reads a gradient: that of one that no row came to is zero.
+
+    And what is returned as it came on some inputs only may be a copy on all of them.
+    """
+    return mismatch.aspect in _VARIES or (mismatch.aspect == _ZEROS and mismatch.where != "eager")
 
 
 def narrows(comparison: Comparison) -> bool:

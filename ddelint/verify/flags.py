@@ -1,0 +1,73 @@
+"""The same inputs with another Python argument: a flag inverted, a default where another value was given."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import torch
+
+from ddelint.trace.entry import Arguments
+from ddelint.verify.samples import Sample
+
+FLAG = "with another argument"
+"""The mode of inputs with another Python argument than any that was declared."""
+_MOST = 6
+
+
+def other_flags(program: Callable[..., Any], sample: Sample) -> Iterator[Callable[[Sample], Sample]]:
+    """Changes of an input set: each argument of Python's that the program may decide by, one at a time.
+
+    Bools are inverted; what has a default is left to it, where something else was given; a number that a test of the
+    program names becomes zero, or one.
+    """
+    called = program.forward if isinstance(program, torch.nn.Module) else program
+    try:
+        signature = inspect.signature(called)
+        args, kwargs = sample.make()
+        given = signature.bind(*args, **kwargs)
+    except (TypeError, ValueError):
+        return
+    tested = _tested(called)
+    found = 0
+    for name, parameter in signature.parameters.items():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD) or found >= _MOST:
+            continue
+        value = given.arguments.get(name, parameter.default)
+        for other in _others(value, parameter.default, is_tested=name in tested):
+            found += 1
+            yield partial(_with_argument, signature, name, other)
+
+
+def _others(value: object, default: object, *, is_tested: bool) -> Iterator[object]:
+    if isinstance(value, bool):
+        yield not value
+    elif default is None and value is not None:
+        yield None
+    elif isinstance(value, (int, float)) and is_tested:
+        yield type(value)(value == 0)
+
+
+def _tested(called: Callable[..., Any]) -> frozenset[str]:
+    """The names in the tests of a function."""
+    with suppress(OSError, TypeError, SyntaxError, ValueError):
+        tree = ast.parse(textwrap.dedent(inspect.getsource(called)))
+        tests = [node.test for node in ast.walk(tree) if isinstance(node, (ast.If, ast.IfExp, ast.While))]
+        return frozenset(node.id for test in tests for node in ast.walk(test) if isinstance(node, ast.Name))
+    return frozenset()
+
+
+def _with_argument(signature: inspect.Signature, name: str, value: object, sample: Sample) -> Sample:
+    def make() -> Arguments:
+        args, kwargs = sample.make()
+        bound = signature.bind(*args, **kwargs)
+        bound.arguments[name] = value
+        return bound.args, dict(bound.kwargs)
+
+    return replace(sample, label=f"{sample.label}, {name}={value!r}", declared=False, make=make, mode=FLAG)

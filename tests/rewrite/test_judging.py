@@ -1,0 +1,51 @@
+"""Which safe fix is doubted for what is compiled of a program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ddelint.diagnostics import Applicability, Claim, Diagnostic, Edit, Span
+from ddelint.protocol import UNFINISHED, Compilation, Mismatch, TargetResult
+from ddelint.rewrite.candidate import Candidate
+from ddelint.rewrite.search.history import History
+from ddelint.rewrite.search.judging import Judging
+from ddelint.rewrite.search.steps import Key, State, Step
+from ddelint.source import SourceFile
+
+SPAN = Span("m.py", 1, 1, 1, 2)
+LATER = Mismatch("call 4 in a row, seed 3", False, "export", "value", "3", "2", narrower=True)
+FAILED = "InductorError: RuntimeError"
+
+
+def state_of(move: str, compilation: Compilation) -> State:
+    candidate = Candidate(move, Claim.GENERAL_PATH, move, (Edit(SPAN, "y"),))
+    diagnostic = Diagnostic("DDE105", SPAN, "asks")
+    step = Step(1, Key("m.py", 1, 1, "x", "truth"), diagnostic, candidate, (), Applicability.SAFE, (), None)
+    history = History({"m.py": SourceFile("m.py", "x\n")})
+    return State(history, [step], compilation=compilation)
+
+
+def reason_of(move: str, result: TargetResult) -> str:
+    judging: Any = Judging(None)  # type: ignore[arg-type]
+    state = state_of(move, Compilation((result,)))
+    doubted = judging.doubtful_in_compiled(state, state)
+    return doubted[1] if doubted is not None else ""
+
+
+@pytest.mark.parametrize("move", ["torch_cond", "while_loop"])
+def test_control_flow_is_doubted_where_compiling_fails(move: str) -> None:
+    failed = TargetResult("compile", "cpu", ok=False, error=FAILED)
+    assert reason_of(move, failed) == f"compile fails with it: {FAILED}"
+
+
+def test_nothing_is_doubted_for_what_has_other_reasons() -> None:
+    assert reason_of("where_merge", TargetResult("compile", "cpu", ok=False, error=FAILED)) == ""
+    assert reason_of("torch_cond", TargetResult("compile", "cpu", ok=False, error=f"{UNFINISHED} within 9 s")) == ""
+    assert reason_of("torch_cond", TargetResult("compile", "cpu", ok=True)) == ""
+
+
+def test_what_is_traced_is_doubted_for_later_calls() -> None:
+    found = reason_of("where_merge", TargetResult("export", "cpu", ok=False, mismatches=(LATER,)))
+    assert found.startswith("what is traced sees the first call alone: export, call 4 in a row, seed 3: value differs")
