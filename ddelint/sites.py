@@ -150,15 +150,15 @@ def _direct_role(child: ast.AST, parent: ast.AST) -> Role | None:
 def classify(body: list[ast.stmt]) -> Block:
     """What the body of an `if` does, by its syntax."""
     kept = [s for s in body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
-    if not kept or all(isinstance(s, ast.Pass) or _is_talk(s) for s in kept):
+    if not kept or all(isinstance(s, ast.Pass) or is_talk(s) for s in kept):
         return Block.WARNS
-    if isinstance(kept[-1], ast.Raise) and all(_is_talk(s) or isinstance(s, ast.Assign) for s in kept[:-1]):
+    if isinstance(kept[-1], ast.Raise) and all(is_talk(s) or isinstance(s, ast.Assign) for s in kept[:-1]):
         return Block.RAISES
     if isinstance(kept[-1], (ast.Break, ast.Continue)):
         return Block.LEAVES_LOOP
     if isinstance(kept[-1], ast.Return):
         return Block.RETURNS
-    if all(isinstance(s, (ast.Assign, ast.AugAssign, ast.AnnAssign)) or _is_talk(s) for s in kept):
+    if all(isinstance(s, (ast.Assign, ast.AugAssign, ast.AnnAssign)) or is_talk(s) for s in kept):
         return Block.ASSIGNS
     return Block.OTHER
 
@@ -169,7 +169,7 @@ def is_said_only(source: SourceFile, node: ast.AST) -> bool:
         if isinstance(parent, (ast.Lambda, ast.Raise, ast.Assert)):
             return True
         if isinstance(parent, ast.stmt):
-            return _is_talk(parent)
+            return is_talk(parent)
     return False
 
 
@@ -179,13 +179,13 @@ _TALKERS = frozenset(
 _TALK_OWNERS = frozenset(("warnings", "logger", "logging", "log", "_logger", "LOGGER"))
 
 
-def _is_talk(statement: ast.stmt) -> bool:
+def is_talk(statement: ast.AST) -> bool:
     """A statement that only prints, warns or logs."""
     if not (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)):
         return False
     match statement.value.func:
         case ast.Name(id=name):
-            return name in {"print", "warn", "rank_zero_warn"}
+            return name == "print" or name.startswith("rank_zero_") or "warn" in name.split("_")
         case ast.Attribute(value=owner, attr=attr):
             names = _names_along(owner)
             return attr in _TALKERS and (

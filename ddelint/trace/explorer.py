@@ -191,6 +191,8 @@ class Explorer:
         self._runs = 0
         self._deadline = monotonic() + self._budget.seconds
         self._ends: list[tuple[tuple[Any, ...] | None, Question | None]] = []
+        self._lost: list[Question] = []
+        """Uses of what was read through `.data`."""
         self._any_completed = False
         self._any_unbacked = False
         self._stand_ins = StandIns(entry, seed)
@@ -235,6 +237,8 @@ class Explorer:
     def result(self) -> TraceResult:
         """What was found."""
         self._judge_ends()
+        if self._lost and torch_internals.export_loses_data():
+            self.note(self._lost)
         open_pairs = [(site, answer) for site in self._sites.values() for answer in self._open_answers(site)]
         spans = dict.fromkeys(self._questions[site.question].span for site, _ in open_pairs)
         return TraceResult(
@@ -669,6 +673,24 @@ class Explorer:
             self._launched.add(kernel)
             detail = f"export cannot see the launch of `{kernel}`: use torch.library.wrap_triton({kernel})"
             self._add(self._question(self._observer, Inquiry("other", None, detail), who, []))
+
+    def data_attribute(self, observer: Observer, is_set: bool) -> Question | None:
+        """What to say where `.data` of a tensor is read or set now; None where nothing is."""
+        who = self._blame() if self.exports else None
+        if who is None or not who.direct:
+            return None
+        inquiry = Inquiry("other", None, "export takes `.data` for a constant: use .detach()")
+        question = self._question(observer, inquiry, who, [])
+        asking = provenance.expression_at(who.place, self._sources)
+        if is_set and asking.source is not None and asking.node is not None:
+            whole = next((n for n in asking.source.ancestors(asking.node) if isinstance(n, ast.stmt)), asking.node)
+            question = replace(question, span=asking.source.span(whole))
+        return question
+
+    def data_lost(self, question: Question) -> None:
+        """What was read or set through `.data` is used."""
+        self._lost = [known for known in self._lost if not question.span.contains(known.span)]
+        self._lost.append(question)
 
     def number_read(self, observer: Observer, tensor: Any) -> None:
         """A number was read from a tensor: a finding of its own where the tensor is a 0-d argument (if `backed`)."""

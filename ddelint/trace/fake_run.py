@@ -9,7 +9,9 @@ from typing import Any, Protocol
 import sympy
 import torch
 
+from ddelint.diagnostics import Question
 from ddelint.trace import joint, provenance, torch_internals, triton_launches, type_tests
+from ddelint.trace.data_attribute import DataAttribute
 from ddelint.trace.entry import Entry
 from ddelint.trace.observer import Inquiry, Observer, Oracle, Stopped
 from ddelint.trace.rerun import quiet, restored, same_randomness
@@ -39,6 +41,12 @@ class Watcher(Oracle, Protocol):
 
     def kernel_launched(self, kernel: str) -> None:
         """A Triton kernel was launched."""
+
+    def data_attribute(self, observer: Observer, is_set: bool) -> Question | None:
+        """What to say where `.data` of a tensor is read or set now; None where nothing is."""
+
+    def data_lost(self, question: Question) -> None:
+        """What was read or set through `.data` is used."""
 
     def number_read(self, observer: Observer, tensor: Any) -> None:
         """A number is read from a tensor."""
@@ -153,6 +161,8 @@ def _hidden_tensors(value: Any, seen: set[int]) -> Iterator[torch.Tensor]:
 def _function_mode(observer: Observer, watcher: Watcher) -> Any:
     """Export's non-strict `__torch_function__` mode; an operator that answers yes or no is asked of the oracle."""
 
+    data = DataAttribute(lambda is_set: watcher.data_attribute(observer, is_set), watcher.data_lost)
+
     class Handler(torch_internals.function_mode()):  # type: ignore[misc]
         def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             # Dynamo traces this function, too, inside the arms of a `cond`: nothing of ours is for it
@@ -173,6 +183,8 @@ def _function_mode(observer: Observer, watcher: Watcher) -> Any:
                 if answer is None:
                     raise
                 return answer
+            if not torch.compiler.is_dynamo_compiling():
+                data.called(func, args, kwargs or {}, results)
             if watcher.remembers_calls and not torch.compiler.is_dynamo_compiling():
                 operand = args[0] if args else None
                 joint.remember(results, joint.Call(provenance.live_stack(call.__code__), operand))

@@ -430,6 +430,21 @@ def answers_with_truth(error: BaseException) -> bool:
     return len(returns) == 1 and str(returns[0].type) == "bool"
 
 
+@functools.cache
+def export_loses_data() -> bool:
+    """Whether export without Dynamo refuses what is read through `.data` (it does in torch 2.13)."""
+
+    class Reads(torch.nn.Module):  # type: ignore[misc]
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x.data + 1
+
+    try:
+        torch.export.export(Reads(), (torch.ones(2),), strict=False)
+    except RuntimeError as error:
+        return "constant" in str(error)
+    return False
+
+
 READS_NUMBER = frozenset(("item", "tolist", "__int__", "__float__", "__bool__", "__index__"))
 """Tensor methods that read a number. Dynamo specializes the graph on that of a 0-d CPU argument, with a guard."""
 

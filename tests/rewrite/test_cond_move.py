@@ -66,7 +66,7 @@ def test_results_are_tensors_or_integers(body: str, results: list[str] | None) -
         "    if t.sum() > 4:\n        x[0] = 1\n        return x\n    return x * 2\n",
         "    if t.sum() > 4:\n        x = x + 1\n        assert x.sum() < 9\n    return x\n",
         "    if t.sum() > 4:\n        y = x * n\n    else:\n        y = x\n    return y\n",
-        "    if t.sum() > 4:\n        print(x)\n        x = x + 1\n    return x\n",
+        "    if t.sum() > 4:\n        print(next(rows))\n        x = x + 1\n    return x\n",
         "    if t.sum() > 4:\n        late = x + 1\n    return late\n",
         "    if t.sum() > 4:\n        return x\n    print(x)\n    return x * 2\n",
         "    if torch.compiler.is_compiling() or t.sum() > 4:\n        x = x + 1\n    return x\n",
@@ -75,6 +75,17 @@ def test_results_are_tensors_or_integers(body: str, results: list[str] | None) -
 def test_arms_with_effects_are_left_alone(body: str) -> None:
     text = f"def fn(x, t, n):\n{body}"
     assert candidates("torch_cond", context_of(text, "t.sum() > 4", TYPES)) == []
+
+
+@pytest.mark.parametrize("says", ["print(x)", "warnings.warn('many')", "self.logger.info('many', 4)"])
+def test_what_an_arm_says_is_said_in_eager(says: str) -> None:
+    text = f"def fn(x, t, n):\n    if t.sum() > 4:\n        {says}\n        return x + 1\n    return x * 2\n"
+    (candidate,) = candidates("torch_cond", context_of(text, "t.sum() > 4", TYPES))
+    assert "the compiled program doesn't warn" in candidate.notes
+    (found,) = rewritten("torch_cond", context_of(text, "t.sum() > 4", TYPES))
+    compiled, eager = found.split("torch.cond(")
+    assert says not in compiled
+    assert says in eager
 
 
 ARMS = {

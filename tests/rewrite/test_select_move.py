@@ -111,3 +111,13 @@ def test_what_does_more_than_select_is_left_alone(before: str, after: str) -> No
 def test_early_returns_of_something_else_are_left_alone(before: str, after: str) -> None:
     text = EARLY.replace(before, after)
     assert candidates(MOVE, context_of(text, "keep.sum() < 2", TYPES, "DDE105")) == []
+
+
+def test_what_the_block_says_is_said_in_eager() -> None:
+    text = GUARDED.replace("        x, scores = ", "        print('some')\n        x, scores = ")
+    (found,) = rewritten(MOVE, context_of(text, "keep.any()", TYPES))
+    assert "        if not torch.compiler.is_compiling():\n            print('some')\n" in found
+    early = EARLY.replace("        return x\n", "        log.warning('few')\n        return x\n", 1)
+    (found,) = rewritten(MOVE, context_of(early, "keep.sum() < 2", TYPES))
+    assert "        log.warning('few')\n        return x\n" in found
+    assert rewritten(MOVE, context_of(text.replace("print(", "rows.append("), "keep.any()", TYPES)) == []

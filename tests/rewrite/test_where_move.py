@@ -236,7 +236,6 @@ def test_logic_and_equal_are_said_of_tensors() -> None:
     "body",
     [
         "    if t.sum() > 4:\n        out.append(x)\n    return x\n",
-        "    if t.sum() > 4:\n        print(x)\n        x = x + 1\n    return x\n",
         "    if t.sum() > 4:\n        x = torch.nn.functional.dropout(x)\n    return x\n",
         "    if t.sum() > 4:\n        x = None\n    return x\n",
         "    if t.sum() > 4:\n        return {'a': x}\n    return {'b': y}\n",
@@ -421,3 +420,42 @@ def test_a_number_among_early_results_stays_a_number() -> None:
     for program in programs:
         assert "torch.where(condition, 0, n).item()" in program
         assert failures(text, program, samples, ("export", "compile")) == []
+
+
+SAYS = {
+    "warns": (
+        "    if t.sum() > 4:\n        warnings.warn('many')\n        y = x * 2\n"
+        "    else:\n        y = x + 1\n    return y\n"
+    ),
+    "logs in the other arm": (
+        "    if t.sum() > 4:\n        y = x * 2\n"
+        "    else:\n        log.info('few %d', 3)\n        y = x + 1\n    return y\n"
+    ),
+    "prints first": "    y = x + 1\n    if t.sum() > 4:\n        print('many')\n        y = x * 2\n    return y\n",
+    "warns once, returns": (
+        "    if t.sum() > 4:\n        rank_zero_warn('many')\n        return x * 2\n    else:\n        return x + 1\n"
+    ),
+    "only one arm chooses": (
+        "    y = x\n    if t.sum() > 4:\n        log.debug('many')\n    else:\n        y = x + 1\n    return y\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", sorted(SAYS))
+def test_an_arm_that_says_something_says_it_in_eager(name: str) -> None:
+    body = SAYS[name]
+    found = merged(body, "t.sum() > 4")
+    assert found
+    for text in found:
+        assert text.lstrip().startswith(("if torch.compiler.is_compiling():", "y = x"))
+        compiled, _, eager = text.partition("elif t.sum() > 4:")
+        compiled, eager = (compiled, eager) if eager else text.split("    if t.sum() > 4:", 1)
+        assert not any(word in compiled for word in ("warn", "print", "log."))
+        assert body.split("if t.sum() > 4:", 1)[1].strip() in eager
+
+
+@pytest.mark.parametrize(
+    "said", ["log.info('sum %s', self.count(x))", "print(next(rows))", "warnings.warn(describe(x))", "log_prob(x)"]
+)
+def test_what_a_message_computes_may_be_an_effect(said: str) -> None:
+    assert merged(f"    if t.sum() > 4:\n        {said}\n        x = x * 2\n    return x\n", "t.sum() > 4") == []

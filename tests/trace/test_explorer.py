@@ -15,7 +15,7 @@ from tracing import entry_of, trace
 
 from ddelint.diagnostics import Question
 from ddelint.protocol import EntrySpec, SessionOptions, TraceResult
-from ddelint.trace.explorer import Budget, trace_entry
+from ddelint.trace.explorer import Budget, Explorer, trace_entry
 
 FILE = asking.__file__
 PROGRAMS = {
@@ -267,3 +267,21 @@ def test_logs_and_warnings_of_impossible_paths_are_not_shown(caplog: pytest.LogC
     with caplog.at_level("WARNING"):
         run(reordered)
     assert caplog.records == []
+
+
+@pytest.mark.parametrize(
+    ("program", "rows"),
+    [
+        (lambda x, keep: x.data + 1, 1),
+        (lambda x, keep: x * (x.data.device == keep.device) * x.data.numel(), 0),
+        (lambda x, keep: torch.cat([x, torch.zeros_like(x).data]), 1),
+        (lambda x, keep: x.detach() + 1, 0),
+        (lambda x, keep: setattr(x, "seen", x.data), 0),
+    ],
+)
+def test_what_is_used_through_data_is_lost_to_export(program: Callable[..., Any], rows: int) -> None:
+    explorer = Explorer(entry_of(program, *arguments()), (__file__,))
+    explorer.exports = True
+    explorer.explore()
+    questions = [q for q in explorer.result().questions if ".data" in q.detail]
+    assert [(q.kind, q.span.row) for q in questions] == [("other", program.__code__.co_firstlineno)] * rows

@@ -53,6 +53,15 @@ def test_the_text_is_torchs_own_first_line() -> None:
         assert torch_internals.undecidable_text(env, expression, expression) == str(raised.value).splitlines()[0]
 
 
+def test_whether_export_loses_what_is_read_through_data() -> None:
+    class Detached(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x.detach() + 1
+
+    torch.export.export(Detached(), (torch.ones(2),), strict=False)
+    assert torch_internals.export_loses_data() is (torch.__version__ >= "2.11")
+
+
 def test_bounds() -> None:
     env = ShapeEnv()
     n, f = env.create_unbacked_symint(), env.create_unbacked_symfloat()

@@ -28,6 +28,7 @@ from ddelint.rewrite.parts.branch_functions import (
 from ddelint.rewrite.parts.checks import Inexpressible
 from ddelint.rewrite.parts.truths import NotAPredicate
 from ddelint.rewrite.reading.around import read_elsewhere
+from ddelint.rewrite.reading.effects import SILENT, silenced
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import (
     asks_compiling,
@@ -41,7 +42,7 @@ from ddelint.rewrite.reading.names import (
 )
 from ddelint.rewrite.reading.regions import changed_in_place
 from ddelint.rewrite.writing.rewrites import Expr, Lines, Rewrite, Statements, restructured, rewriting
-from ddelint.sites import Block, Role
+from ddelint.sites import Block, Role, is_talk
 
 _SPEAKING = (Block.RAISES, Block.WARNS)
 
@@ -67,7 +68,8 @@ def _rewrite(context: Context, lines: Lines) -> Rewrite:
     decisions = (site.decision,) if site.decision is not None else ()
     # what is expensive is not computed for nothing
     preferred = any(isinstance(n, ast.Call) and called(n) in knowledge().expensive for n in ast.walk(site.statement))
-    return restructured(message, {site.statement: lines}, TWICE, decisions=decisions, preferred=preferred)
+    notes = (TWICE, SILENT) if any(map(is_talk, ast.walk(site.statement))) else (TWICE,)
+    return restructured(message, {site.statement: lines}, *notes, decisions=decisions, preferred=preferred)
 
 
 # ---------------------------------------------------------------------- branches
@@ -165,9 +167,9 @@ def _prepared(context: Context, statement: ast.If, rest: Sequence[ast.stmt]) -> 
     local = frozenset(bound_before(context.site.function, statement) | set(state.values()))
     functions = BranchFunctions(replace(context, types=types), local, state)
     if not state:
-        return _Prepared(functions, statement, rest)
+        return _Prepared(functions, silenced(statement), rest)
     branch, *behind = (_Localized(state).visit(copy.deepcopy(part)) for part in parts)
-    return _Prepared(functions, branch, behind)
+    return _Prepared(functions, silenced(branch), behind)
 
 
 @dataclass

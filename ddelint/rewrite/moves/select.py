@@ -13,11 +13,12 @@ from ddelint.rewrite.parts.merge import device_of
 from ddelint.rewrite.parts.structures import structure_of
 from ddelint.rewrite.parts.truths import NotAPredicate, Truths
 from ddelint.rewrite.reading.around import is_tensor
+from ddelint.rewrite.reading.effects import says_without_effect
 from ddelint.rewrite.reading.kinds import Kinds
 from ddelint.rewrite.reading.names import asks_compiling, enclosing_block, fresh_name, is_pure, is_whole_slice
 from ddelint.rewrite.reading.regions import live_behind
 from ddelint.rewrite.writing.rewrites import Expr, Rewrite, rewriting
-from ddelint.sites import Role
+from ddelint.sites import Role, is_talk
 
 _MESSAGE = "while compiling, select always: where the test keeps all rows, so does the mask"
 
@@ -50,12 +51,14 @@ def _rewrite(
     asked = "not torch.compiler.is_compiling() and {}" if returns else "torch.compiler.is_compiling() or {}"
     changes: dict[ast.AST, Any] = {mask: write.expr("{} | {}", mask, keeps_all) for mask in masks}
     changes |= {statement.test: write.expr(asked, name), statement: [*write.assigned(name, test), statement]}
+    in_eager = "if not torch.compiler.is_compiling():\n    {said}"
+    changes |= {said: write.lines(in_eager, said=[said]) for said in _said(statement) if not returns}
     return Rewrite(_MESSAGE, changes, Claim.GENERAL_PATH, decisions=(statement.test,), preferred=True)
 
 
 def _assigned(context: Context, statement: ast.If) -> list[ast.expr]:
     """The masks of a block that does nothing but select rows of names; none where it does more."""
-    behind, masks = live_behind(context.site.source, statement), list[ast.expr]()
+    behind, masks, said = live_behind(context.site.source, statement), list[ast.expr](), _said(statement)
     for inner in statement.body:
         selected = _selecting(context, inner)
         if selected is not None:
@@ -64,6 +67,8 @@ def _assigned(context: Context, statement: ast.If) -> list[ast.expr]:
         match inner:  # a mask of the block's own
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if name not in behind and is_pure(value):
                 continue
+            case ast.Expr() if inner in said:
+                continue
         return []
     return masks
 
@@ -71,7 +76,8 @@ def _assigned(context: Context, statement: ast.If) -> list[ast.expr]:
 def _returned(context: Context, statement: ast.If) -> list[ast.expr]:
     """The masks by which what is returned behind an early return differs from what that one returns."""
     block = enclosing_block(context.site.source, statement)
-    match statement.body, block[block.index(statement) + 1 :]:
+    said = _said(statement)
+    match [s for s in statement.body if s not in said], block[block.index(statement) + 1 :]:
         case [ast.Return(value=ast.expr() as early)], [*between, ast.Return(value=ast.expr() as final)]:
             pass
         case _:
@@ -91,6 +97,11 @@ def _returned(context: Context, statement: ast.If) -> list[ast.expr]:
             return []
         masks.append(mask)
     return masks if structure == structure_of(final) else []
+
+
+def _said(statement: ast.If) -> list[ast.stmt]:
+    """What the block only says."""
+    return [inner for inner in statement.body if is_talk(inner) and says_without_effect(inner)]
 
 
 def _selecting(context: Context, statement: ast.stmt) -> list[ast.expr] | None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from ddelint.diagnostics import Claim
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.around import read_elsewhere
-from ddelint.rewrite.reading.effects import says_without_effect
+from ddelint.rewrite.reading.effects import SILENT, says_without_effect
 from ddelint.rewrite.reading.kinds import Kind, Kinds
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.loops import appended, grown_tensor, is_read_behind
@@ -157,7 +157,7 @@ def skip_warning_while_compiling(context: Context) -> Iterator[Rewrite]:
             {talk.test: context.write.expr(_NEVER, talk.test)},
             # what a message calls may do more than talk: then a run has to show
             Claim.EQUIVALENT if all(map(says_without_effect, said)) else Claim.GENERAL_PATH,
-            notes=("the compiled program doesn't warn",),
+            notes=(SILENT,),
             decisions=(talk.test,),
         )
 

@@ -15,6 +15,7 @@ from ddelint.rewrite.parts.checks import Checks, Inexpressible
 from ddelint.rewrite.parts.harmless import harmless
 from ddelint.rewrite.parts.merge import Merge, device_of
 from ddelint.rewrite.parts.truths import NotAPredicate, Truths
+from ddelint.rewrite.reading.effects import SILENT
 from ddelint.rewrite.reading.kinds import Kind, Kinds
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import (
@@ -31,7 +32,6 @@ from ddelint.rewrite.reading.regions import changed_in_place, leaves_a_loop
 from ddelint.rewrite.writing.rewrites import Changes, Rewrite, Statements, restructured, rewriting
 from ddelint.sites import Block, Role
 
-_SPEAKING = (Block.RAISES, Block.WARNS)
 _COST = "both values are computed"
 _MOST_REPEATED = 3
 """Statements of an arm that may stand in the text twice."""
@@ -50,8 +50,14 @@ def where_merge(context: Context) -> Iterator[Rewrite]:
     for assumed in (context.diagnostic.code == "DDE105", context.diagnostic.code != "DDE105"):
         if site.role is Role.TERNARY_TEST:
             yield from _ternary(context, assumed)
-        elif site.role is Role.IF_TEST and isinstance(site.statement, ast.If) and site.block not in _SPEAKING:
+        elif site.role is Role.IF_TEST and isinstance(site.statement, ast.If) and _chooses(context, site.statement):
             yield from _branch(context, site.statement, assumed)
+
+
+def _chooses(context: Context, statement: ast.If) -> bool:
+    """Whether the branch may choose a value: it does more than raise, or warn and go on."""
+    block = context.site.block
+    return block is not Block.RAISES and (block is not Block.WARNS or bool(statement.orelse))
 
 
 def _ternary(context: Context, assumed: bool) -> Iterator[Rewrite]:
@@ -83,7 +89,7 @@ def _are_same_numbers(first: ast.expr, second: ast.expr) -> bool:
 
 def _branch(context: Context, statement: ast.If, assumed: bool) -> Iterator[Rewrite]:
     for safe, in_place in itertools.product((True, False), repeat=2):
-        merge = Merge(context, statement, assumed, safe, in_place=in_place)
+        merge = Merge(context, statement, assumed, safe, in_place=in_place, may_fall_silent=True)
         with suppress(NotMergeable, NotAPredicate, ValueError):
             if not _leaves(statement):
                 yield from _assigning(merge)
@@ -102,8 +108,8 @@ def _binding(test: ast.expr) -> list[ast.NamedExpr]:
     return [node for node in ast.walk(test) if isinstance(node, ast.NamedExpr)][::-1]
 
 
-def _rewrite(test: ast.expr, changes: Changes, message: str = _MESSAGE) -> Rewrite:
-    return restructured(message, changes, _COST, decisions=(test,))
+def _rewrite(test: ast.expr, changes: Changes) -> Rewrite:
+    return restructured(_MESSAGE, changes, _COST, decisions=(test,))
 
 
 def _assigning(merge: Merge) -> Iterator[Rewrite]:
@@ -118,14 +124,28 @@ def _assigning(merge: Merge) -> Iterator[Rewrite]:
     condition, test, then, otherwise = merge.arms(test)
     lines = [*before, *condition, *merge.assigned(test, then, otherwise)]
     if operator is not None:
-        yield _rewrite(statement.test, {statement: _behind_known(merge, operator, known, lines)})
-        return
+        lines = _behind_known(merge, operator, known, lines)
     plain = _rewrite(statement.test, {statement: lines})
-    if write.is_elif(statement):
-        yield plain
+    if write.is_elif(statement) or (operator is not None and not merge.falls_silent):
+        yield from _unless_silent(merge, plain)
         return
-    beside = _rewrite(statement.test, {statement: write.beside(lines, [statement])}, _MESSAGE_BESIDE)
-    yield from (beside, plain) if _is_costly(merge.context, statement) else (plain, beside)
+    beside = _beside(merge, {statement: write.beside(lines, [statement])})
+    if not merge.falls_silent and _is_costly(merge.context, statement):
+        yield from (beside, plain)
+    else:
+        yield from (*_unless_silent(merge, plain), beside)
+
+
+def _unless_silent(merge: Merge, plain: Rewrite) -> Iterator[Rewrite]:
+    """A rewrite that eager runs, too: not where it would lose a warning."""
+    if not merge.falls_silent:
+        yield plain
+
+
+def _beside(merge: Merge, changes: Changes) -> Rewrite:
+    """A rewrite that eager doesn't run."""
+    notes = (_COST, SILENT) if merge.falls_silent else (_COST,)
+    return restructured(_MESSAGE_BESIDE, changes, *notes, decisions=(merge.statement.test,))
 
 
 def _is_costly(context: Context, statement: ast.If) -> bool:
@@ -169,14 +189,14 @@ def _returning(merge: Merge) -> Iterator[Rewrite]:
     statement = merge.statement
     named, test, then, otherwise = merge.arms(merge.truths({}).of(statement.test), "early")
     lines = [*named, *merge.returned(test, then, otherwise)]
-    yield _rewrite(statement.test, {statement: lines})
+    yield from _unless_silent(merge, _rewrite(statement.test, {statement: lines}))
     if not merge.write.is_elif(statement):
         yield _return_beside(merge, lines)
 
 
 def _return_beside(merge: Merge, lines: Statements) -> Rewrite:
     lines = merge.write.while_compiling(lines)
-    return _rewrite(merge.statement.test, {merge.statement: [*lines, merge.statement]}, _MESSAGE_BESIDE)
+    return _beside(merge, {merge.statement: [*lines, merge.statement]})
 
 
 def _early(merge: Merge) -> Iterator[Rewrite]:
@@ -205,7 +225,8 @@ def _early(merge: Merge) -> Iterator[Rewrite]:
         values.append(value)
     folded, final = _folded(merge, between, merge.reader().read([last], "final"))
     lines = merge.returned(test, Arm([], {}, values, then.structure), final)
-    yield _rewrite(statement.test, {statement: kept, **dict.fromkeys(folded, ()), last: lines})
+    plain = _rewrite(statement.test, {statement: kept, **dict.fromkeys(folded, ()), last: lines})
+    yield from _unless_silent(merge, plain)
     if not between:
         yield _return_beside(merge, [*kept, *lines])
     elif not folded:
@@ -220,7 +241,7 @@ def _early_in_eager(merge: Merge, kept: Statements, last: ast.Return, lines: Sta
         changes[statement] = write.beside(kept, [statement])
     else:
         changes[statement.test] = write.expr("not torch.compiler.is_compiling() and {}", statement.test)
-    return _rewrite(statement.test, changes, _MESSAGE_BESIDE)
+    return _beside(merge, changes)
 
 
 def _behind(merge: Merge) -> list[ast.stmt]:

@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.structures import Structure, structure_of
 from ddelint.rewrite.parts.truths import NotAPredicate, Truths
+from ddelint.rewrite.reading.effects import says_without_effect
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import draws_random, fresh_name, is_pure, names_read, names_written
 from ddelint.rewrite.writing.rewrites import Expr, Part, Statements
+from ddelint.sites import is_talk
 
 NEUTRAL: Mapping[type[ast.operator], int] = {ast.Add: 0, ast.Sub: 0, ast.Mult: 1, ast.Div: 1}
 """The operand with which an operator changes nothing."""
@@ -92,6 +94,10 @@ class ArmReader:
     """What is computed on the way in the place of a value that does harm where the arm isn't chosen."""
     protects: bool = False
     """Whether something was."""
+    may_fall_silent: bool = False
+    """Whether what an arm only says may be left out, since eager keeps its branch."""
+    falls_silent: bool = False
+    """Whether something was."""
     _given: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -115,6 +121,8 @@ class ArmReader:
         match statement:
             case ast.Pass() | ast.Expr(value=ast.Constant()):
                 return
+            case ast.Expr() if self.may_fall_silent and is_talk(statement) and says_without_effect(statement):
+                self.falls_silent = True
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 self._give(name, self._value(value, at), at)
             case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):

@@ -86,7 +86,7 @@ def returning(context: Context, statement: ast.If) -> Iterator[Rewrite]:
 
 
 def _merge(context: Context, statement: ast.If) -> Merge:
-    return Merge(context, statement, context.diagnostic.code == "DDE105", safe=False)
+    return Merge(context, statement, context.diagnostic.code == "DDE105", safe=False, may_fall_silent=True)
 
 
 @dataclass

@@ -90,13 +90,23 @@ class Merge:
     in_place: bool = True
     """Whether a registered buffer keeps its object: torch.compile compiles anew for another one. A gradient that needs
     the old value forbids it."""
+    may_fall_silent: bool = False
+    """Whether a form is wanted in which eager keeps its branch, and with it what an arm says."""
 
     def __post_init__(self) -> None:
         self.source, self.write = self.context.site.source, self.context.write
+        self._readers: list[ArmReader] = []
+
+    @property
+    def falls_silent(self) -> bool:
+        """Whether what was read so far says something that is left out: then eager must keep its branch."""
+        return any(reader.falls_silent for reader in self._readers)
 
     def reader(self, local: frozenset[str] = frozenset()) -> ArmReader:
         """Reads the branch's arms; `local` names live in them only."""
-        return ArmReader(self.context, self.choose, self.truths, local=local)
+        reader = ArmReader(self.context, self.choose, self.truths, local=local, may_fall_silent=self.may_fall_silent)
+        self._readers.append(reader)
+        return reader
 
     def arms(self, test: Expr, suffix: str = "then") -> tuple[Statements, Expr, Arm, Arm]:
         """Both arms, and the test, which has a name where something is kept harmless on the way.

@@ -7,6 +7,11 @@ import builtins
 
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import called, is_pure
+from ddelint.sites import is_talk
+
+
+SILENT = "the compiled program doesn't warn"
+"""What is said of a rewrite in which only eager does."""
 
 
 def says_without_effect(statement: ast.stmt) -> bool:
@@ -19,6 +24,17 @@ def says_without_effect(statement: ast.stmt) -> bool:
         case ast.Assign(value=value):
             return _only_reads(value)
     return isinstance(statement, ast.Pass)
+
+
+def silenced(branch: ast.If) -> ast.If:
+    """The branch without what its arms only say, for a form in which eager keeps what it had."""
+
+    def kept(body: list[ast.stmt]) -> list[ast.stmt]:
+        left = [s for s in body if not (is_talk(s) and says_without_effect(s))]
+        changed = [silenced(s) if isinstance(s, ast.If) else s for s in left]
+        return changed or ([ast.Pass()] if body else [])
+
+    return ast.copy_location(ast.If(branch.test, kept(branch.body), kept(branch.orelse)), branch)
 
 
 def _only_reads(node: ast.expr) -> bool:

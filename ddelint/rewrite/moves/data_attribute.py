@@ -1,0 +1,47 @@
+"""`x.data`, which export takes for a constant: what is read is detached, what is set is copied or left to eager."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ddelint.diagnostics import Claim
+from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.reading.names import asks_compiling
+from ddelint.rewrite.writing.rewrites import Rewrite, restructured, rewriting
+
+_ATTRIBUTE = "data"
+
+
+@rewriting("detached_data")
+def detached_data(context: Context) -> Iterator[Rewrite]:
+    """`x.data` → `x.detach()`: the same memory, outside of autograd."""
+    write = context.write
+    match context.site.node:
+        case ast.Attribute(value=tensor, attr=attribute, ctx=ast.Load()) as node if attribute == _ATTRIBUTE:
+            message = "export takes `.data` for a constant; `.detach()` is the same memory, outside of autograd"
+            yield restructured(message, {node: write.expr("{}.detach()", tensor)})
+
+
+@rewriting("data_in_eager")
+def data_in_eager(context: Context) -> Iterator[Rewrite]:
+    """`x.data = value` is done only in eager, or copies the value into the tensor while compiling."""
+    write, statement = context.write, context.site.statement
+    match statement:
+        case ast.Assign(targets=[ast.Attribute(value=tensor, attr=attribute)], value=value) if attribute == _ATTRIBUTE:
+            pass
+        case _:
+            return
+    if any(isinstance(node, ast.If) and asks_compiling(node.test) for node in context.site.source.ancestors(statement)):
+        return
+    yield Rewrite(
+        "set `.data` only in eager: where the tensor has this dtype and device already, nothing changes",
+        {statement: write.lines("if not torch.compiler.is_compiling():\n    {statement}", statement=[statement])},
+        Claim.GENERAL_PATH,
+        ("the compiled program takes the tensor as it is",),
+    )
+    read = [n for n in ast.walk(value) if isinstance(n, ast.Attribute) and n.attr == _ATTRIBUTE]
+    detached = write.replaced(value, {node: write.expr("{}.detach()", node.value) for node in read})
+    copied = write.lines("{tensor}.detach().copy_({value}.detach())", tensor=tensor, value=detached)
+    message = "while compiling, copy the value into the tensor: export takes `.data` for a constant"
+    yield restructured(message, {statement: write.beside(copied, [statement])})
