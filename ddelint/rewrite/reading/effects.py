@@ -9,7 +9,6 @@ from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import called, is_pure
 from ddelint.sites import is_talk
 
-
 SILENT = "the compiled program doesn't warn"
 """What is said of a rewrite in which only eager does."""
 
