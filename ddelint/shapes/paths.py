@@ -15,7 +15,7 @@ from typing import Any
 
 import sympy
 
-from ddelint.diagnostics import Span
+from ddelint.diagnostics import Question, Span
 from ddelint.shapes.facts import Sizes, as_true, is_readable, read
 from ddelint.shapes.witnesses import find
 from ddelint.trace import asking_context, endings, naming, provenance, torch_internals
@@ -279,6 +279,8 @@ class _Watcher:
     def written(self, observer: Observer, expression: sympy.Basic) -> None: ...
     def differentiate(self, results: Any) -> None: ...
     def type_tested(self, observer: Observer, number: Any) -> None: ...
+    def data_attribute(self, observer: Observer, is_set: bool) -> None: ...
+    def data_lost(self, question: Question) -> None: ...
     def is_ours(self, filename: str) -> bool:
         """Whether a file is under the paths."""
         return filename in self._paths
