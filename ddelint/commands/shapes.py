@@ -11,6 +11,7 @@ from ddelint.commands.options import check_options, config_options, entry_option
 from ddelint.commands.output import (
     COULD_NOT_WORK,
     FOUND_NOTHING,
+    FOUND_SOMETHING,
     complain,
     emit,
     progress_of,
@@ -22,29 +23,44 @@ from ddelint.commands.output import (
 @click.argument("paths", nargs=-1, metavar="PATH…", type=click.Path())
 @entry_options
 @config_options
+@click.option(
+    "--check",
+    "is_checked",
+    is_flag=True,
+    help="Compare what is declared beside the entry with it; run each difference.",
+)
+@click.option("--spec", metavar="[FILE.py:]NAME", default="", help="With --check: only this declaration.")
+@click.option("--write", is_flag=True, help="Write it beside the entry, as specs, dims and marks: FILE_shapes.py.")
 @click.option("--output-format", type=click.Choice(["full", "json", "markdown"]), default="full", show_default=True)
 @output_options
-def shapes(paths: tuple[str, ...], **given: Any) -> int:
+def shapes(paths: tuple[str, ...], is_checked: bool, spec: str, write: bool, **given: Any) -> int:
     """Derive the contract on input sizes: which may be anything, which not, and which lines say so."""
     if not paths:
         raise click.UsageError("no path given: ddelint shapes PATH")
     options = check_options(paths, {**given, "trace": True})
     from ddelint.pipeline import run_shapes
+    from ddelint.pipeline.shaping import Wanted
     from ddelint.report import contracts
+    from ddelint.report.diff import shown_path
     from ddelint.report.formats import joined
 
     with progress_of(options) as progress:
-        report = run_shapes(paths, options, progress)
+        report = run_shapes(paths, options, progress, Wanted(is_checked or bool(spec), spec, write))
     if given["output_format"] == "json":
-        text = contracts.render_json(report.contracts)
+        text = contracts.render_json(report.contracts, report.checked)
     elif given["output_format"] == "markdown":
-        text = joined(contracts.render_markdown(report.contracts))
+        text = joined(contracts.render_markdown(report.contracts, report.checked))
     else:
-        text = joined(contracts.render_text(report.contracts, style_of(given)))
+        text = joined(contracts.render_text(report.contracts, style_of(given), report.checked))
     emit(text, given["output_file"])
+    for name in report.written:
+        click.echo(f"ddelint: wrote {shown_path(name)}", err=True)
     for warning in report.warnings:
         click.echo(warning, err=True)
     for error in report.errors:
         complain(error)
     failed = report.errors or any(contract.failure is not None for contract in report.contracts)
-    return COULD_NOT_WORK if failed else FOUND_NOTHING
+    if failed:
+        return COULD_NOT_WORK
+    found = any(one.findings for checked in report.checked for one in checked)
+    return FOUND_SOMETHING if found and not given["exit_zero"] else FOUND_NOTHING

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from ddelint.contracts import Contract
 from ddelint.options import CheckOptions
@@ -13,27 +14,50 @@ from ddelint.pipeline import advice
 from ddelint.pipeline.entries import entry_specs, label, others, session_options
 from ddelint.pipeline.gathering import PipelineError, Run, Sources, discover, read_files
 from ddelint.pipeline.searching import start_worker
+from ddelint.pipeline.spec_checking import check_specs
 from ddelint.protocol import EntryFailure
 from ddelint.report.model import Progress
+from ddelint.shapes.facts import as_true, read
+from ddelint.shapes.names import names_of
+from ddelint.shapes.plain import plain
+from ddelint.shapes.specs import spec_of
+from ddelint.shapes.writing import written as spec_text
+from ddelint.size_specs import CheckedSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is to be done with a contract."""
+
+    check: bool = False
+    """Compare what is declared beside the entry with it."""
+    spec: str = ""
+    """Only the declaration of that name."""
+    write: bool = False
+    """Write it beside the entry, as what torch takes."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShapesReport:
-    """The outcome of `shapes`."""
+    """The outcome of `shapes`: for each entry a contract, what is declared, what was written."""
 
     contracts: tuple[Contract, ...]
+    checked: tuple[tuple[CheckedSpec, ...], ...] = ()
+    written: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
 
 
-def run_shapes(paths: Sequence[str], options: CheckOptions, progress: Progress) -> ShapesReport:
-    """Derive the contract of each entry. Raises PipelineError (one line, exit code 2)."""
+def run_shapes(paths: Sequence[str], options: CheckOptions, progress: Progress, wanted: Wanted) -> ShapesReport:
+    """Derive the contract of each entry, and compare or write it. Raises PipelineError (one line, exit code 2)."""
     run = Run(options, progress, Sources((), {}))
     readable = read_files(discover(paths, run), paths, run)
     specs = entry_specs(paths, readable, options)
     if not specs:
         raise PipelineError(advice.no_entry(paths, readable))
     contracts: list[Contract] = []
+    checked: list[tuple[CheckedSpec, ...]] = []
+    written: list[str] = []
     waiting = deque(specs)
     with start_worker(options) as worker:
         while waiting:
@@ -45,10 +69,25 @@ def run_shapes(paths: Sequence[str], options: CheckOptions, progress: Progress) 
                 if opened.kind == "no-torch":
                     raise PipelineError(opened.message)
                 contracts.append(Contract(label(spec), failure=opened))
+                checked.append(())
                 continue
             with closing(opened) as session:
                 waiting.extendleft(reversed(others(spec, session.info.names)))
                 progress.note(f"running {session.info.label}")
                 progress.stage("following sizes")
-                contracts.append(replace(session.contract({}), label=session.info.label))
-    return ShapesReport(tuple(contracts), tuple(run.warnings), tuple(run.errors))
+                contract = replace(session.contract({}), label=session.info.label)
+                contracts.append(contract)
+                if wanted.check:
+                    progress.stage("comparing with what is declared")
+                checked.append(tuple(check_specs(session, contract, wanted.spec)) if wanted.check else ())
+                if wanted.write and contract.failure is None:
+                    written.append(_write(contract))
+    return ShapesReport(tuple(contracts), tuple(checked), tuple(written), tuple(run.warnings), tuple(run.errors))
+
+
+def _write(contract: Contract) -> str:
+    """Write the spec for the example's side of each branch; gives the file's name."""
+    sides = [plain(as_true(b.text, bool(read(b.text).holds(contract.example)))) for b in contract.branches]
+    path = Path(contract.filename).with_name(f"{Path(contract.filename).stem}_shapes.py")
+    path.write_text(spec_text(contract, spec_of(contract, names_of(contract), sides)), "utf-8")
+    return str(path)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 
+from ddelint.catalog import rule
 from ddelint.contracts import (
     BOUNDED,
     BRANCHED,
@@ -21,6 +23,7 @@ from ddelint.contracts import (
 )
 from ddelint.report.diff import shown_path
 from ddelint.report.style import Style
+from ddelint.size_specs import CheckedSpec, SpecFinding
 from ddelint.wire import to_wire
 
 _KINDS = {
@@ -36,21 +39,31 @@ _KINDS = {
 }
 
 
-def render_text(contracts: Sequence[Contract], style: Style) -> Iterator[str]:
-    """A heading for each entry, a line for each dimension, requirement and branch."""
-    for contract in contracts:
-        for line in _contract(contract, style):
+Checked = Sequence[Sequence[CheckedSpec]]
+"""For each contract the specs that are declared."""
+
+
+def render_text(contracts: Sequence[Contract], style: Style, checked: Checked = ()) -> Iterator[str]:
+    """A heading for each entry, a line for each dimension, requirement and branch; what is wrong with each spec."""
+    for contract, specs in zip_longest(contracts, checked, fillvalue=()):
+        assert isinstance(contract, Contract)
+        for line in (*_contract(contract, style), *_checked(specs, style)):
             yield style.line(line)
 
 
-def render_json(contracts: Sequence[Contract]) -> str:
-    """An array with one object for each entry: the fields of `Contract` and of what stands in it."""
-    return json.dumps([to_wire(contract) for contract in contracts], indent=2) + "\n"
+def render_json(contracts: Sequence[Contract], checked: Checked = ()) -> str:
+    """An array with one object for each entry: the fields of `Contract`, and `declared`: what is wrong with specs."""
+    found = [
+        {**to_wire(contract), "declared": to_wire(tuple(specs))}
+        for contract, specs in zip_longest(contracts, checked, fillvalue=())
+    ]
+    return json.dumps(found, indent=2) + "\n"
 
 
-def render_markdown(contracts: Sequence[Contract]) -> Iterator[str]:
+def render_markdown(contracts: Sequence[Contract], checked: Checked = ()) -> Iterator[str]:
     """A section for each entry, with tables."""
-    for contract in contracts:
+    for contract, specs in zip_longest(contracts, checked, fillvalue=()):
+        assert isinstance(contract, Contract)
         yield f"## {contract.label}"
         yield ""
         if contract.failure is not None:
@@ -73,6 +86,7 @@ def render_markdown(contracts: Sequence[Contract]) -> Iterator[str]:
             yield f"- {note}"
         if contract.undecided or contract.notes:
             yield ""
+        yield from _markdown_checked(specs)
 
 
 def summary(contract: Contract) -> str:
@@ -152,3 +166,50 @@ def _markdown_branches(branches: Sequence[Branch]) -> Iterator[str]:
         yes, no = ", ".join(branch.true_ranges), ", ".join(branch.false_ranges)
         yield f"| `{branch.text}` | {_place(branch)} | {yes} | {no} |"
     yield ""
+
+
+def _checked(specs: Sequence[CheckedSpec], style: Style) -> Iterator[str]:
+    for checked in specs:
+        yield style.paint(checked.spec.origin, "section")
+        if checked.error:
+            yield f"  torch could not compile under it: {checked.error}"
+        for one in checked.findings:
+            yield f"  {style.paint(one.code, 'warning')} {rule(one.code).name}: {one.message}{_needing(one)}"
+            yield f"      {_shown(one)}"
+        for text in checked.undecided:
+            yield f"  {style.paint('not decided', 'bad')}  {text}"
+        if not checked.findings and not checked.undecided:
+            yield f"  {style.paint('ok', 'good')} says what the program needs"
+
+
+def _needing(one: SpecFinding) -> str:
+    return f" (line {one.row}: `{one.line}`)" if one.row else ""
+
+
+def _shown(one: SpecFinding) -> str:
+    sizes = ", ".join(f"{name} = {size}" for name, size in (one.witness or {}).items())
+    if one.outcome is None:
+        return sizes
+    detail = one.outcome.detail or one.outcome.eager
+    return f"{sizes}: {_ENDED[one.outcome.ended]}" + (f": {detail}" if detail else "")
+
+
+_ENDED = {
+    "same": "runs, and gives what eager gives",
+    "differs": "gives something else than eager",
+    "refused": "refused at run time",
+    "raised": "raises, in eager, too",
+    "broke": "breaks",
+}
+
+
+def _markdown_checked(specs: Sequence[CheckedSpec]) -> Iterator[str]:
+    for checked in specs:
+        yield f"**{checked.spec.origin}**"
+        yield ""
+        for one in checked.findings:
+            yield f"- {one.code} {rule(one.code).name}: {one.message}{_needing(one)}; {_shown(one)}"
+        yield from (f"- not decided: `{text}`" for text in checked.undecided)
+        if not checked.findings and not checked.undecided:
+            yield "- says what the program needs"
+        yield ""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ddelint.contracts import Branch, Requirement
 from ddelint.diagnostics import Span
 from ddelint.shapes.canonical import branch_renamed, renamed, representatives, requirement_renamed
 from ddelint.shapes.facts import Sizes, as_true, negated, read
-from ddelint.shapes.linear_forms import follows
+from ddelint.shapes.linear_forms import follows, number_said, with_numbers
 from ddelint.shapes.paths import Explored, Path, Step
 from ddelint.shapes.plain import plain
 from ddelint.shapes.ranges import ranges_of
@@ -55,7 +55,7 @@ def derive(explored: Explored) -> Derived:
     order = list(explored.sizes)
     kept = _without_repetitions(needed)
     names = representatives(kept, order)
-    kept = [requirement_renamed(one, names, order) for one in kept]
+    kept = _filled_in([requirement_renamed(one, names, order) for one in kept])
     branches = [branch_renamed(_branch(one), names) for one in deciding]
     always = [one.text for one in kept if not one.when]
     branches = [one for one in branches if not follows(one.text, always) and not follows(negated(one.text), always)]
@@ -143,6 +143,13 @@ def _one_of_each(branches: Sequence[Branch]) -> list[Branch]:
     for branch in branches:
         found.setdefault((branch.text, branch.span), branch)
     return list(found.values())
+
+
+def _filled_in(needed: Sequence[Requirement]) -> list[Requirement]:
+    """The same requirements, with its number for each size that can only be one."""
+    always = [one.text for one in needed if not one.when and one.source != "specialized"]
+    numbers = [text for text in always if number_said(text) is not None]
+    return [replace(one, text=plain(with_numbers([*numbers, one.text])[-1])) for one in needed]
 
 
 _ORDER = {"raise": 0, "torch": 1, "specialized": 2}

@@ -6,13 +6,14 @@ What is not linear (`a * b`) counts as a number of its own, so that a refutation
 from __future__ import annotations
 
 import ast
+import contextlib
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
 
 from ddelint.rewrite.proving.linear import AtLeastZero, Sum, contradiction, name, number
-from ddelint.shapes.facts import Fact, moduli_in, negated, numbers_in, read, size_name
+from ddelint.shapes.facts import Fact, Unreadable, moduli_in, negated, numbers_in, read, size_name
 
 _MOST_CASES = 64
 """Cases (`!=` is two) that one refutation looks at."""
@@ -24,7 +25,7 @@ _Case = tuple[Sum, ...]
 
 def refuted(texts: Iterable[str]) -> bool:
     """Whether no sizes satisfy all of these conditions; False says nothing."""
-    facts = [read(text) for text in texts]
+    facts = [read(text) for text in with_numbers(texts)]
     return _refuted_linearly(facts) or any(_refuted_by_counting(name, facts) for name in _names(facts))
 
 
@@ -36,6 +37,41 @@ def _refuted_linearly(facts: Sequence[Fact]) -> bool:
     if count > _MOST_CASES:
         return False
     return all(_is_contradiction(chosen, facts) for chosen in product(*alternatives))
+
+
+def with_numbers(texts: Iterable[str]) -> list[str]:
+    """The same conditions, with its number for each size that can only be one."""
+    wanted = list(texts)
+    numbers = dict(found for text in wanted if (found := number_said(text)) is not None)
+    return [
+        text if number_said(text) is not None or not read(text).names & numbers.keys() else _filled(text, numbers)
+        for text in wanted
+    ]
+
+
+def number_said(text: str) -> tuple[str, int] | None:
+    """`x.shape[0] == 6` as its parts."""
+    match read(text).node:
+        case ast.Compare(left=left, ops=[ast.Eq()], comparators=[ast.Constant(value=int(value))]):
+            name = size_name(left)
+            return (name, value) if name is not None else None
+    return None
+
+
+def _filled(text: str, numbers: Mapping[str, int]) -> str:
+    class Filled(ast.NodeTransformer):
+        def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+            name = size_name(node)
+            return node if name is None or name not in numbers else ast.Constant(numbers[name])
+
+        def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+            self.generic_visit(node)
+            if isinstance(node.left, ast.Constant) and isinstance(node.right, ast.Constant):
+                with contextlib.suppress(ArithmeticError, Unreadable):
+                    return ast.Constant(read(ast.unparse(node)).evaluate({}))
+            return node
+
+    return ast.unparse(Filled().visit(ast.parse(text, mode="eval").body))
 
 
 def _names(facts: Sequence[Fact]) -> set[str]:

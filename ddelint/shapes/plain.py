@@ -34,6 +34,8 @@ def plain(text: str) -> str:
         return text
     if isinstance(fact.node, ast.BoolOp):
         return _combined(fact.node)
+    if (multiple := _multiple(fact.node)) is not None:
+        return multiple
     found = linear(fact)
     if found is None or not found[0].factors:
         return ast.unparse(fact.node)
@@ -45,6 +47,22 @@ def plain(text: str) -> str:
         if follows(bound, [written, *always]) and follows(written, [bound]):
             return bound
     return written
+
+
+def _multiple(node: ast.expr) -> str | None:
+    """`6 * n % 48 == 0` as `n % 8 == 0`."""
+    match node:
+        case ast.Compare(
+            left=ast.BinOp(left=divided, op=ast.Mod(), right=ast.Constant(value=int(divisor))),
+            ops=[(ast.Eq() | ast.NotEq()) as op],
+            comparators=[ast.Constant(value=0)],
+        ) if divisor > 0:
+            found = linear(read(f"{ast.unparse(divided)} == 0"))
+            if found is not None and len(found[0].factors) == 1 and not found[0].constant:
+                ((name, factor),) = found[0].factors.items()
+                left = divisor // math.gcd(int(factor), divisor)
+                return f"{name} % {left} {_SIGNS[type(op)]} 0"
+    return None
 
 
 def _combined(node: ast.BoolOp) -> str:

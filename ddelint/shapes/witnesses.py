@@ -84,10 +84,15 @@ class _Search:
 
     def _everywhere(self) -> list[int]:
         constants = sorted(numbers_in(self._facts))
+        moduli = sorted(moduli_in(self._facts))
+        steps = [*moduli, math.lcm(1, *moduli)]
+        beyond = [c // m * m + n * m for c in constants for m in steps for n in (1, 0, 2)]
+        scaled = [(c + n) * m for c in constants for m in moduli for n in (0, 1)]
         near = [constant + step for constant in constants for step in (0, 1, -1)]
-        multiples = [modulus * times for modulus in sorted(moduli_in(self._facts)) for times in (1, 2, 3, 4)]
+        multiples = [modulus * times for modulus in moduli for times in (1, 2, 3, 4)]
         offset = [value + step for value in multiples for step in (1, -1)]
-        return [*_SMALL, *multiples, *near, *offset]
+        remaining = [value + rest for value in beyond for rest in constants if 0 < rest < max(steps)]
+        return [*_SMALL, *multiples, *near, *offset, *beyond, *scaled, *remaining]
 
 
 def _borders(fact: Fact, name: str, chosen: Mapping[str, int]) -> list[int]:

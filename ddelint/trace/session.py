@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Collection, Generator, Mapping
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic
@@ -37,6 +37,7 @@ from ddelint.protocol import (
     Types,
     needs_inductor,
 )
+from ddelint.size_specs import Declarations, SizeSpec, Trial
 from ddelint.timings import IMPORTING, Timings, step_of
 from ddelint.trace.lanes import Lanes, Request, lane_pairs
 from ddelint.wire import from_wire, to_wire
@@ -373,6 +374,15 @@ class Session:
     def contract(self, overlay: Overlay) -> Contract:
         """What the program needs of the sizes of its inputs: of those dimensions that are unbacked."""
         return _result(Contract, self.ask("contract", {"overlay": dict(overlay)}), Contract(""))
+
+    def declared(self, wanted: str = "") -> Declarations:
+        """The specs of sizes beside the entry; `wanted`: the one of that name (`NAME`, `FILE.py:NAME`)."""
+        return _result(Declarations, self.ask("declared", {"overlay": {}, "wanted": wanted}), Declarations())
+
+    def try_spec(self, spec: SizeSpec, first: Mapping[str, int], cases: Sequence[Mapping[str, int]]) -> Trial:
+        """The program compiled under a spec with inputs of sizes `first`, then called with each of `cases`."""
+        arguments = {"overlay": {}, "spec": to_wire(spec), "first": dict(first), "cases": [dict(c) for c in cases]}
+        return _result(Trial, self.ask("try_spec", arguments), Trial(False))
 
     def types(self, functions: Collection[str] = ()) -> Types:
         """Types seen in eager runs of the original, of `functions` (`filename::qualname`; empty: of all)."""

@@ -12,6 +12,7 @@ import inspect
 import itertools
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any
@@ -962,3 +963,75 @@ def destroy_library(library: Any) -> None:
     destroy = getattr(library, "_destroy", None)
     if destroy is not None:
         destroy()
+
+
+# --- specs of sizes ---------------------------------------------------------------------------------------------------
+
+
+def spec_kinds() -> Any:
+    """The module with ShapesSpec and its parts; None where torch has none."""
+    try:
+        return import_module("torch.fx.experimental.dynamic_spec")
+    except ImportError:
+        return None
+
+
+def parts_of_spec(spec: Any) -> tuple[dict[str, Any], list[Any]]:
+    """The named parameters' specs, and the assumptions, of a ShapesSpec."""
+    parameters = getattr(spec, "_params", None)
+    return dict(getattr(parameters, "_named_args", None) or {}), list(spec.assumptions)
+
+
+def symbols_of(value: Any) -> list[sympy.Symbol]:
+    """The symbols in a symbolic number or condition, by name."""
+    expression = expression_of(value)
+    return [] if expression is None else sorted(expression.free_symbols, key=str)
+
+
+def spec_bounds(symbol: sympy.Symbol) -> tuple[int, int | None]:
+    """The range of a variable of a ShapesSpec that stands in none of its dimensions."""
+    env = private("torch.fx.experimental.dynamic_spec", "_get_spec_shape_env")()
+    known = env.var_to_range.get(symbol)
+    low, high = (None, None) if known is None else (_finite(known.lower), _finite(known.upper))
+    return max(0, int(low or 0)), None if high is None else int(high)
+
+
+def compiled_under(program: Any, spec: Any) -> Any:
+    """`program`, compiled as one graph for the sizes of a ShapesSpec; nothing is generated."""
+    return torch.compile(program, fullgraph=True, backend="eager", shapes_spec=spec)
+
+
+def is_refusal(error: BaseException) -> bool:
+    """Whether a compiled program does not take an input: a guard or a check of its own says so."""
+    text = f"{type(error).__name__}: {error}"
+    words = ("fail_on_recompile", "Runtime assertion failed", "Guard failed on the same frame", "RecompileError")
+    return any(word in text for word in words)
+
+
+def dim_kind() -> type:
+    """The class of `torch.export.Dim`s."""
+    kind: type = private("torch.export.dynamic_shapes", "Dim")
+    return kind
+
+
+def dim_parts(dim: Any) -> tuple[str, int, int, tuple[int, int | None]]:
+    """(name, a, b, bounds) of a Dim that is `a * name + b`."""
+    root, factor, constant = dim, 1, 0
+    if hasattr(dim, "root") and hasattr(dim, "fn"):
+        root = dim.root
+        constant = int(dim.fn(sympy.Integer(0)))
+        factor = int(dim.fn(sympy.Integer(1))) - constant
+    high = int(root.max) if isinstance(root.max, int) and root.max < sys.maxsize - 1 else None
+    return root.__name__, factor, constant, (max(0, int(root.min)), high)
+
+
+def marks_of(tensor: torch.Tensor) -> list[tuple[int, tuple[int, int | None], str]]:
+    """(dimension, bounds, shape_id) of each dimension that is marked as unbacked or dynamic."""
+    unbacked, dynamic = marked(tensor)
+    bounds_of = getattr(tensor, "_dynamo_unbacked_bounds", None) or {}
+    groups = getattr(tensor, "_dynamo_shape_ids", None) or {}
+    found = []
+    for dimension in sorted({*unbacked, *dynamic}):
+        low, high = bounds_of.get(dimension) or (None, None)
+        found.append((dimension, (int(low or 0), None if high is None else int(high)), str(groups.get(dimension, ""))))
+    return found

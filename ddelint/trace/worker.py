@@ -35,6 +35,7 @@ from ddelint.protocol import (
     SessionOptions,
     needs_inductor,
 )
+from ddelint.size_specs import SizeSpec
 from ddelint.trace import failures
 from ddelint.trace.isolation import (
     POLL_SECONDS,
@@ -777,6 +778,22 @@ def _contract(options: SessionOptions, request: Mapping[str, Any]) -> object:
         return contract_of(entry, options)
 
 
+def _declared(options: SessionOptions, request: Mapping[str, Any]) -> object:
+    entry = _loaded(options, request)
+    from ddelint.shapes.declared import declarations
+
+    return declarations(entry, options.seed, request["wanted"])
+
+
+def _try_spec(options: SessionOptions, request: Mapping[str, Any]) -> object:
+    entry = _loaded(options, request)
+    with _engine():
+        from ddelint.shapes.trying import try_spec
+
+        spec = from_wire(SizeSpec, request["spec"])
+        return try_spec(entry, options.seed, spec, request["first"], request["cases"])
+
+
 _METHODS: dict[str, Callable[[SessionOptions, Mapping[str, Any]], object]] = {
     "captures": _captures,
     "save": _save,
@@ -790,6 +807,8 @@ _METHODS: dict[str, Callable[[SessionOptions, Mapping[str, Any]], object]] = {
     "parity": _parity,
     "gpu": _gpu,
     "contract": _contract,
+    "declared": _declared,
+    "try_spec": _try_spec,
 }
 
 

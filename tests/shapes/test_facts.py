@@ -99,6 +99,21 @@ def test_sizes_are_found_through_equations() -> None:
     assert found.sizes[B] == 2 * found.sizes[A] + 1 > 300
 
 
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        [f"{A} % 8 == 0", f"{A} > 100"],
+        [f"{A} % 8 == 0", f"{A} // 8 > 10"],
+        [f"{A} % 6 == 0", f"{A} % 4 == 0", f"{A} >= 100", f"{B} == 3 * {A}"],
+        [f"{A} == {B}", f"{B} % 16 == 8", f"{A} > 1000"],
+    ],
+)
+def test_sizes_are_found_for_conditions_together(wanted: list[str]) -> None:
+    found = find(wanted, {A: 3, B: 4})
+    assert found.sizes is not None
+    assert all(read(one).holds(found.sizes) for one in wanted)
+
+
 def test_that_there_are_no_such_sizes_is_proved() -> None:
     found = find([f"{A} % 4 == 1", f"{A} % 2 == 0"], {A: 3})
     assert found.sizes is None

@@ -1,0 +1,73 @@
+"""`shapes --check`: what is declared of an entry's sizes against what it needs, each difference run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ddelint.contracts import Contract
+from ddelint.shapes.comparing import CONTRADICTORY, TOO_LOOSE, compare
+from ddelint.shapes.facts import as_true, read
+from ddelint.shapes.names import names_of
+from ddelint.shapes.plain import plain
+from ddelint.shapes.specs import spec_of
+from ddelint.size_specs import CheckedSpec, Outcome, SizeSpec, SpecFinding
+
+if TYPE_CHECKING:
+    from ddelint.trace.session import Session
+
+
+def check_specs(session: Session, contract: Contract, wanted: str = "") -> list[CheckedSpec]:
+    """Each spec that is declared beside the entry, compared with its contract."""
+    declared = session.declared(wanted)
+    return [_checked(session, contract, spec) for spec in declared.specs]
+
+
+def _checked(session: Session, contract: Contract, spec: SizeSpec) -> CheckedSpec:
+    compared = compare(contract, spec)
+    loose = [one for one in compared.findings if one.code in (TOO_LOOSE, CONTRADICTORY)]
+    strict = [one for one in compared.findings if one.code not in (TOO_LOOSE, CONTRADICTORY)]
+    kept, error = _run_loose(session, contract, spec, loose, compared.first)
+    kept += _run_strict(session, contract, strict)
+    order = {id(one): at for at, one in enumerate(compared.findings)}
+    found = sorted(kept, key=lambda pair: order[id(pair[0])])
+    return CheckedSpec(spec, tuple(one for _, one in found), tuple(compared.undecided), error)
+
+
+_Pairs = list[tuple[SpecFinding, SpecFinding]]
+
+
+def _run_loose(
+    session: Session,
+    contract: Contract,
+    spec: SizeSpec,
+    findings: Sequence[SpecFinding],
+    first: Mapping[str, int] | None,
+) -> tuple[_Pairs, str]:
+    """Those whose witness breaks under the spec as declared."""
+    start = first or contract.example
+    trial = session.try_spec(spec, start, [one.witness or contract.example for one in findings])
+    if trial.failure is not None:
+        return [(one, one) for one in findings], trial.failure.message
+    if not trial.compiled:
+        outcome = Outcome(start, "broke", trial.error)
+        return [(one, replace(one, outcome=outcome)) for one in findings], trial.error
+    pairs = list(zip(findings, trial.outcomes))
+    return [
+        (one, replace(one, outcome=outcome))
+        for one, outcome in pairs
+        if outcome.ended != "same" or one.fact in spec.dimensions
+    ], ""
+
+
+def _run_strict(session: Session, contract: Contract, findings: Sequence[SpecFinding]) -> _Pairs:
+    """Those whose witness the program takes, compiled for what it needs and no more."""
+    kept: _Pairs = []
+    for one in findings:
+        witness = one.witness or contract.example
+        sides = [plain(as_true(branch.text, bool(read(branch.text).holds(witness)))) for branch in contract.branches]
+        trial = session.try_spec(spec_of(contract, names_of(contract), sides), witness, [witness])
+        if trial.compiled and trial.outcomes[0].ended == "same":
+            kept.append((one, replace(one, outcome=trial.outcomes[0])))
+    return kept

@@ -1,0 +1,152 @@
+"""What a file declares of its inputs' sizes: ShapesSpec, `dynamic_shapes` of export, marks on inputs. In the worker."""
+
+from __future__ import annotations
+
+import os
+import runpy
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ddelint.shapes.contract import tensors_of
+from ddelint.size_specs import Bounds, Declarations, SizeSpec
+from ddelint.trace import naming, torch_internals
+from ddelint.trace.entry import Entry
+
+BESIDE = "_shapes.py"
+"""How the file ends that `--write` puts beside the entry's."""
+
+
+def declarations(entry: Entry, seed: int, wanted: str = "") -> Declarations:
+    """The specs beside an entry: in its file, in `<file>_shapes.py`, on its inputs; `wanted`: FILE.py:NAME, or NAME."""
+    filename, _, name = wanted.rpartition(":") if ".py" in wanted else ("", "", wanted)
+    ranks = {parameter: tensor.dim() for parameter, tensor in tensors_of(entry, seed).items()}
+    found: list[SizeSpec] = []
+    for path in [filename] if filename else [entry.filename, f"{os.path.splitext(entry.filename)[0]}{BESIDE}"]:
+        for key, value in _globals_of(path).items():
+            if not name or key == name:
+                spec = _read(value, f"{key} ({os.path.basename(path)})", entry.parameters, ranks)
+                found += [spec] if spec is not None else []
+    marked = _marked(entry, seed) if not wanted else None
+    return Declarations((*found, *([marked] if marked is not None else [])))
+
+
+def _globals_of(path: str) -> Mapping[str, Any]:
+    real = os.path.realpath(path)
+    for module in list(sys.modules.values()):
+        known = getattr(module, "__file__", None)
+        if isinstance(known, str) and os.path.realpath(known) == real:
+            return dict(vars(module))
+    return runpy.run_path(real) if Path(real).is_file() else {}
+
+
+def _read(value: Any, origin: str, parameters: Sequence[str], ranks: Mapping[str, int]) -> SizeSpec | None:
+    kinds = torch_internals.spec_kinds()
+    if kinds is not None and isinstance(value, kinds.ParamsSpec):
+        value = kinds.ShapesSpec(value)
+    if kinds is not None and isinstance(value, kinds.ShapesSpec):
+        return _shapes_spec(value, origin)
+    if isinstance(value, (tuple, list)):
+        value = dict(zip(parameters, value))
+    if isinstance(value, dict) and value and any(_holds_dims(one) for one in value.values()):
+        return _dynamic_shapes(value, origin, ranks)
+    return None
+
+
+# ------------------------------------------------------------------------------------------------------- ShapesSpec
+
+
+def _shapes_spec(value: Any, origin: str) -> SizeSpec:
+    parameters, assumptions = torch_internals.parts_of_spec(value)
+    kinds = torch_internals.spec_kinds()
+    words: dict[Any, str] = {}
+    variables: dict[str, Bounds] = {}
+    dimensions: dict[str, Any] = {}
+    for parameter, spec in parameters.items():
+        if isinstance(spec, kinds.TensorSpec):
+            for dimension, one in enumerate(spec):
+                for variable in [one] if isinstance(one, kinds.IntVar) else []:
+                    if variable.sympy_sym not in words:
+                        words[variable.sympy_sym] = name = _unused(variable.name, variables)
+                        variables[name] = (variable.min or 0, variable.max)
+                if one is not None:
+                    dimensions[f"{parameter}.shape[{dimension}]"] = one
+    for expression in [*dimensions.values(), *assumptions]:
+        for symbol in torch_internals.symbols_of(expression):
+            if symbol not in words:
+                words[symbol] = name = _unused(str(symbol).partition("#")[0], variables)
+                variables[name] = torch_internals.spec_bounds(symbol)
+    texts = {name: _written(one, words) for name, one in dimensions.items()}
+    return SizeSpec(variables, texts, tuple(_written(one, words) for one in assumptions), origin)
+
+
+def _written(value: Any, words: Mapping[Any, str]) -> str:
+    if isinstance(value, int):
+        return str(value)
+    return naming.written(torch_internals.expression_of(value), [], words)
+
+
+def _unused(wanted: str, taken: Mapping[str, object]) -> str:
+    name, number = wanted if wanted.isidentifier() else "size", 2
+    while name in taken:
+        name, number = f"{wanted}_{number}", number + 1
+    return name
+
+
+# ---------------------------------------------------------------------------------------------- Dims, and marks
+
+
+def _holds_dims(value: Any) -> bool:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, (tuple, list)) else ()
+    return any(_is_dim(one) for one in inner)
+
+
+def _is_dim(value: Any) -> bool:
+    return isinstance(value, (type(torch.export.Dim.AUTO), torch_internals.dim_kind()))
+
+
+def _dynamic_shapes(value: Mapping[str, Any], origin: str, ranks: Mapping[str, int]) -> SizeSpec:
+    variables: dict[str, Bounds] = {}
+    dimensions: dict[str, str] = {}
+    for parameter, dims in value.items():
+        given = dims.items() if isinstance(dims, dict) else enumerate(dims or ())
+        for dimension, dim in given:
+            name = f"{parameter}.shape[{dimension}]"
+            if isinstance(dim, bool) or dim is None or dim is torch.export.Dim.STATIC:
+                continue
+            if isinstance(dim, int):
+                dimensions[name] = str(dim)
+            elif isinstance(dim, type(torch.export.Dim.AUTO)):
+                variable = _unused(f"{parameter}_{dimension}", variables)
+                variables[variable], dimensions[name] = (0, None), variable
+            else:
+                root, factor, constant, bounds = torch_internals.dim_parts(dim)
+                variables.setdefault(root, bounds)
+                dimensions[name] = _affine(root, factor, constant)
+    return SizeSpec(variables, dimensions, (), origin)
+
+
+def _affine(root: str, factor: int, constant: int) -> str:
+    text = root if factor == 1 else f"{factor} * {root}"
+    return text if not constant else f"{text} + {constant}" if constant > 0 else f"{text} - {-constant}"
+
+
+def _marked(entry: Entry, seed: int) -> SizeSpec | None:
+    variables: dict[str, Bounds] = {}
+    dimensions: dict[str, str] = {}
+    for parameter, tensor in tensors_of(entry, seed).items():
+        for dimension, bounds, group in torch_internals.marks_of(tensor):
+            variable = group or f"{parameter}_{dimension}"
+            low, high = variables.get(variable, (0, None))
+            highs = [one for one in (high, bounds[1]) if one is not None]
+            variables[variable] = max(low, bounds[0]), min(highs) if highs else None
+            dimensions[f"{parameter}.shape[{dimension}]"] = variable
+    return SizeSpec(variables, dimensions, (), "marks on the inputs", marked=True) if dimensions else None
+
+
+def parameters_of(spec: SizeSpec) -> Iterator[str]:
+    """The parameters that a spec speaks of."""
+    yield from dict.fromkeys(name.partition(".shape[")[0] for name in spec.dimensions)

@@ -1,0 +1,84 @@
+"""What a program calls the sizes of its inputs: `batch, length = tokens.shape`, `n = x.size(0)`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from ddelint.contracts import Contract
+from ddelint.source import SourceError, SourceFile
+
+
+def names_of(contract: Contract) -> dict[str, str]:
+    """The name of a dimension → the first name that the program's function gives it."""
+    function = _function(contract)
+    found: dict[str, str] = {}
+    for node in ast.walk(function) if function is not None else ():
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            for name, dimension in _named(node.targets[0], node.value, contract):
+                if dimension in contract.example:
+                    found.setdefault(dimension, name)
+    return found
+
+
+def _function(contract: Contract) -> ast.AST | None:
+    where = contract.function
+    if where is None:
+        return None
+    try:
+        tree = SourceFile.read(Path(where.filename)).tree
+    except (OSError, SourceError):
+        return None
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+            if where.row in (first, node.lineno):
+                return node
+    return None
+
+
+def _named(target: ast.expr, value: ast.expr, contract: Contract) -> Iterator[tuple[str, str]]:
+    match target, value:
+        case ast.Tuple(elts=parts), ast.Tuple(elts=values) if len(parts) == len(values):
+            for part, one in zip(parts, values):
+                yield from _named(part, one, contract)
+        case ast.Tuple(elts=parts), _ if (parameter := _whole_shape(value)) is not None:
+            rank = contract.ranks.get(parameter)
+            if rank == len(parts):
+                for at, part in enumerate(parts):
+                    if isinstance(part, ast.Name) and part.id != "_":
+                        yield part.id, f"{parameter}.shape[{at}]"
+        case ast.Name(id=name), _ if (dimension := _one_size(value, contract)) is not None:
+            yield name, dimension
+
+
+def _whole_shape(value: ast.expr) -> str | None:
+    match value:
+        case ast.Attribute(value=ast.Name(id=parameter), attr="shape"):
+            return parameter
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=parameter), attr="size"), args=[]):
+            return parameter
+    return None
+
+
+def _one_size(value: ast.expr, contract: Contract) -> str | None:
+    match value:
+        case ast.Subscript(value=inner, slice=index) if (parameter := _whole_shape(inner)) is not None:
+            return _dimension(parameter, index, contract)
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=parameter), attr="size"), args=[index]):
+            return _dimension(parameter, index, contract)
+        case ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=parameter)]):
+            return f"{parameter}.shape[0]"
+    return None
+
+
+def _dimension(parameter: str, index: ast.expr, contract: Contract) -> str | None:
+    try:
+        number = ast.literal_eval(index)
+    except ValueError:
+        return None
+    rank = contract.ranks.get(parameter)
+    if not isinstance(number, int) or rank is None:
+        return None
+    return f"{parameter}.shape[{number + rank if number < 0 else number}]"

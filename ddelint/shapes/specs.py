@@ -1,0 +1,215 @@
+"""A spec as conditions over input dimensions, and the spec that a contract comes to."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from ddelint.contracts import SPECIALIZED, Contract, Requirement
+from ddelint.shapes.canonical import representatives
+from ddelint.shapes.facts import Fact, Unreadable, as_true, dimension_of, read, size_name
+from ddelint.shapes.linear_forms import linear
+from ddelint.shapes.plain import plain
+from ddelint.size_specs import Bounds, SizeSpec
+
+
+def conditions_of(spec: SizeSpec, example: Mapping[str, int]) -> list[str]:
+    """What a spec allows, as conditions over input dimensions; those that it leaves out keep the example's size."""
+    meaning, found = _meanings(spec)
+    for name, size in example.items():
+        text = spec.dimensions.get(name)
+        if text is None:
+            found.append(f"{name} == {size}")
+        elif meaning.get(text) != name:
+            found.append(f"{name} == {substituted(text, meaning)}")
+    for variable, (low, high) in spec.variables.items():
+        if variable in meaning:
+            found += [f"{meaning[variable]} >= {low}"] if low else []
+            found += [f"{meaning[variable]} <= {high}"] if high is not None else []
+    found += [substituted(text, meaning) for text in spec.assumptions]
+    return list(dict.fromkeys(plain(text) for text in found))
+
+
+def _meanings(spec: SizeSpec) -> tuple[dict[str, str], list[str]]:
+    """Variable → the dimension that it stands for; what else that says."""
+    meaning: dict[str, str] = {}
+    found: list[str] = []
+    for name, text in spec.dimensions.items():
+        if text in spec.variables:
+            meaning.setdefault(text, name)
+    for name, text in spec.dimensions.items():  # `8 * k` where nothing is `k` itself
+        for variable in sorted(names_in(text) & spec.variables.keys() - meaning.keys()):
+            factor, constant = _affine(text, variable)
+            if factor:
+                shifted = f"({name} - {constant})" if constant else name
+                meaning[variable] = f"{shifted} // {factor}"
+                found.append(f"{shifted} % {factor} == 0")
+                found.append(f"{name} >= {constant}")
+    return meaning, found
+
+
+def names_in(text: str) -> set[str]:
+    """The variables in an expression."""
+    return {node.id for node in ast.walk(ast.parse(text, mode="eval")) if isinstance(node, ast.Name)}
+
+
+def substituted(text: str, meaning: Mapping[str, str]) -> str:
+    """An expression over variables, with an expression for each."""
+
+    class Meant(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.AST:
+            return node if node.id not in meaning else ast.parse(meaning[node.id], mode="eval").body
+
+    return ast.unparse(Meant().visit(ast.parse(text, mode="eval").body))
+
+
+def _affine(text: str, variable: str) -> tuple[int, int]:
+    """(a, b) where an expression is `a * variable + b`; (0, 0) where it is not."""
+    try:
+        found = linear(read(f"{substituted(text, {variable: 'v.shape[0]'})} == 0"))
+    except Unreadable:
+        return 0, 0
+    if found is None or found[0].factors.keys() != {"v.shape[0]"}:
+        return 0, 0
+    return int(found[0].factors["v.shape[0]"]), int(found[0].constant)
+
+
+# ----------------------------------------------------------------------------------- the spec that a contract comes to
+
+
+def spec_of(contract: Contract, names: Mapping[str, str], within: Sequence[str] = ()) -> SizeSpec:
+    """What a contract says, written as a spec for one graph; `within` narrows it (a side of a branch, a range).
+
+    `names`: the name of a dimension → what the program calls it.
+    """
+    same = representatives(contract.requirements, list(contract.example))
+    facts = [one.text for one in contract.requirements if not one.when and one.source != SPECIALIZED]
+    facts += [_conditional(one) for one in contract.requirements if one.when and one.source != SPECIALIZED]
+    facts += within
+    numbers = {name: str(size) for name, size in _numbers(contract, facts).items()}
+    variables: dict[str, Bounds] = {}
+    dimensions: dict[str, str] = {}
+    meant: dict[str, str] = {}
+    for name in contract.example:
+        leader = same.get(name, name)
+        if leader in numbers:
+            dimensions[name] = numbers[leader]
+        elif leader in meant:
+            dimensions[name] = meant[leader]
+        else:
+            variable = _unused(names.get(leader) or names.get(name) or _plain_name(leader), variables)
+            variables[variable] = _bounds(leader, facts)
+            dimensions[name] = meant[leader] = variable
+    words = {**meant, **{name: meant[leader] for name, leader in same.items() if leader in meant}, **numbers}
+    assumptions = [_over_variables(text, words) for text in facts if not _is_said(text, same)]
+    kept = tuple(dict.fromkeys(text for text in assumptions if names_in(text)))
+    return SizeSpec(variables, dimensions, kept, origin=contract.label)
+
+
+def _numbers(contract: Contract, facts: Iterable[str]) -> dict[str, int]:
+    """The dimensions that have one size only: by a fact, or because a graph is made for each."""
+    found: dict[str, int] = {}
+    for one in contract.requirements:
+        if one.source == SPECIALIZED:
+            found |= {name: contract.example[name] for name in read(one.text).names}
+    for text in facts:
+        match read(text).node:
+            case ast.Compare(left=left, ops=[ast.Eq()], comparators=[ast.Constant(value=int(value))]):
+                name = size_name(left)
+                if name is not None:
+                    found[name] = value
+    return found
+
+
+def _bounds(name: str, facts: Iterable[str]) -> Bounds:
+    low, high = 0, None
+    for text in facts:
+        bound = _bound(read(text))
+        if bound is not None and bound[0] == name:
+            _, op, value = bound
+            if op is ast.GtE:
+                low = max(low, value)
+            else:
+                high = value if high is None else min(high, value)
+    return low, high
+
+
+def _bound(fact: Fact) -> tuple[str, type[ast.cmpop], int] | None:
+    """`x.shape[0] <= 8` as its parts; strict ones have become inclusive (see `plain`)."""
+    found = linear(fact)
+    if found is None or len(found[0].factors) != 1 or found[1] not in (ast.GtE, ast.LtE):
+        return None
+    ((name, factor),) = found[0].factors.items()
+    limit = Fraction(-found[0].constant, factor)
+    return (name, found[1], int(limit)) if factor == 1 and limit.denominator == 1 else None
+
+
+def _is_said(text: str, same: Mapping[str, str]) -> bool:
+    """Whether variables and their bounds say it already."""
+    fact = read(text)
+    if _bound(fact) is not None:
+        return True
+    match fact.node:
+        case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
+            first, second = size_name(left), size_name(right)
+            return (first is not None and isinstance(right, ast.Constant)) or (
+                first is not None and second is not None and same.get(first, first) == same.get(second, second)
+            )
+    return False
+
+
+def _conditional(one: Requirement) -> str:
+    alternatives = [as_true(text, False) for text in one.when]
+    return " or ".join(f"({text})" for text in (*alternatives, one.text))
+
+
+def _over_variables(text: str, words: Mapping[str, str]) -> str:
+    class Said(ast.NodeTransformer):
+        def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+            name = size_name(node)
+            return node if name is None or name not in words else ast.parse(words[name], mode="eval").body
+
+    return ast.unparse(Said().visit(ast.parse(text, mode="eval").body))
+
+
+def _plain_name(name: str) -> str:
+    parameter, index = dimension_of(name)
+    return f"{parameter}_{index}"
+
+
+def _unused(wanted: str, taken: Mapping[str, object]) -> str:
+    number = 2
+    name = wanted
+    while name in taken:
+        name, number = f"{wanted}_{number}", number + 1
+    return name
+
+
+def on_inputs(spec: SizeSpec) -> SizeSpec:
+    """The same spec with each variable a dimension itself, as torch wants it: `8 * k` is a dimension divisible by 8."""
+    variables, dimensions = dict(spec.variables), dict(spec.dimensions)
+    assumptions = list(spec.assumptions)
+    for variable, (low, high) in spec.variables.items():
+        texts = [text for text in dimensions.values() if variable in names_in(text)]
+        if variable in texts or not texts:
+            continue
+        factor, constant = _affine(texts[0], variable)
+        if not factor:
+            continue
+        whole = _unused(f"{variable}_{factor}", variables)
+        del variables[variable]
+        variables[whole] = factor * low + constant, None if high is None else factor * high + constant
+        meaning = {variable: f"({whole} - {constant}) // {factor}" if constant else f"{whole} // {factor}"}
+        dimensions = {
+            name: whole if text == texts[0] else substituted(text, meaning) for name, text in dimensions.items()
+        }
+        assumptions = [substituted(text, meaning) for text in assumptions]
+        assumptions.append(f"({whole} - {constant}) % {factor} == 0" if constant else f"{whole} % {factor} == 0")
+    return SizeSpec(variables, dimensions, tuple(assumptions), spec.origin, spec.marked)
+
+
+def narrowed(spec: SizeSpec, variable: str, low: int, high: int | None) -> SizeSpec:
+    """The spec with other bounds for one variable."""
+    return replace(spec, variables={**spec.variables, variable: (low, high)})

@@ -1,0 +1,175 @@
+"""A program compiled under a spec by torch itself, and called with inputs of chosen sizes. Runs in the worker."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+
+from ddelint.shapes.facts import Sizes, dimension_of
+from ddelint.shapes.specs import on_inputs
+from ddelint.size_specs import Outcome, SizeSpec, Trial
+from ddelint.trace import torch_internals
+from ddelint.trace.entry import Arguments, Entry
+from ddelint.trace.rerun import quiet
+from ddelint.verify.frozen import Freezer
+from ddelint.verify.sameness import COMPILED, differences
+
+MOST_ELEMENTS = 1 << 24
+_RECOMPILES = 64
+
+
+def try_spec(entry: Entry, seed: int, spec: SizeSpec, first: Sizes, cases: Sequence[Sizes]) -> Trial:
+    """Compile for inputs of the sizes `first`, then call with each of `cases`; nothing is compiled again."""
+    with torch_internals.compile_settings(recompiles=_RECOMPILES), torch.no_grad(), quiet():
+        torch.manual_seed(0)
+        program = entry.build()
+        compiled = torch_internals.compiled_under(program, _shapes_spec(on_inputs(spec)))
+        try:
+            args, kwargs = sized(entry, seed, first)
+            with entry.surroundings():
+                compiled(*args, **kwargs)
+        except Exception as error:
+            return Trial(False, _first_line(error))
+        outcomes = []
+        with torch.compiler.set_stance("fail_on_recompile"):
+            for sizes in cases:
+                outcomes.append(_call(entry, program, compiled, seed, sizes))
+    return Trial(True, outcomes=tuple(outcomes))
+
+
+def try_eager(entry: Entry, seed: int, cases: Sequence[Sizes]) -> Trial:
+    """Call the program as it is with inputs of the given sizes."""
+    outcomes = []
+    with torch.no_grad(), quiet():
+        program = entry.build()
+        for sizes in cases:
+            _, error = _run(entry, program, seed, sizes)
+            outcomes.append(Outcome(sizes, "raised" if error else "same", error, error))
+    return Trial(True, outcomes=tuple(outcomes))
+
+
+def sized(entry: Entry, seed: int, sizes: Sizes) -> Arguments:
+    """The entry's arguments, each tensor with the wanted sizes: rows of the example over and over."""
+    args, kwargs = entry.inputs(seed)
+    wanted: dict[str, dict[int, int]] = {}
+    for name, size in sizes.items():
+        parameter, dimension = dimension_of(name)
+        wanted.setdefault(parameter, {})[dimension] = size
+    names = dict(zip(range(len(args)), entry.parameters))
+    given = tuple(_resized(value, wanted.get(names.get(at, ""), {})) for at, value in enumerate(args))
+    return given, {name: _resized(value, wanted.get(name, {})) for name, value in kwargs.items()}
+
+
+def _resized(value: Any, sizes: Mapping[int, int]) -> Any:
+    if not isinstance(value, torch.Tensor):
+        return value
+    for dimension, size in sizes.items():
+        known = value.shape[dimension]
+        if size == known:
+            continue
+        if value.numel() // max(known, 1) * size > MOST_ELEMENTS:
+            raise MemoryError(f"{size} rows in dimension {dimension} are too much to run")
+        if not known:
+            value = value.new_zeros([size if at == dimension else n for at, n in enumerate(value.shape)])
+        else:
+            value = value.index_select(dimension, torch.arange(size, device=value.device) % known)
+    return value
+
+
+def _call(entry: Entry, program: Callable[..., Any], compiled: Callable[..., Any], seed: int, sizes: Sizes) -> Outcome:
+    expected, eager = _run(entry, program, seed, sizes)
+    try:
+        args, kwargs = sized(entry, seed, sizes)
+        with entry.surroundings():
+            torch.manual_seed(seed)
+            got = compiled(*args, **kwargs)
+    except Exception as error:
+        text = _first_line(error)
+        if torch_internals.is_refusal(error):
+            return Outcome(sizes, "refused", text, eager)
+        return Outcome(sizes, "raised" if eager else "broke", text, eager)
+    if eager:
+        return Outcome(sizes, "differs", "compiled, it returns", eager)
+    different = next(differences(_frozen(expected), _frozen(got), COMPILED), None)
+    return Outcome(sizes, "differs", f"{different.aspect} {different.got}") if different else Outcome(sizes, "same")
+
+
+def _run(entry: Entry, program: Callable[..., Any], seed: int, sizes: Sizes) -> tuple[Any, str]:
+    try:
+        args, kwargs = sized(entry, seed, sizes)
+        with torch.compiler.set_stance("force_eager"), entry.surroundings():
+            torch.manual_seed(seed)
+            return copy.deepcopy(program(*args, **kwargs)), ""
+    except Exception as error:
+        return None, _first_line(error)
+
+
+def _frozen(value: Any) -> Any:
+    return Freezer().freeze(value)
+
+
+def _first_line(error: BaseException) -> str:
+    return f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')}"
+
+
+def _shapes_spec(spec: SizeSpec) -> Any:
+    """The spec as torch's own objects."""
+    kinds = torch_internals.spec_kinds()
+    variables = {name: kinds.ShapeVar(name, min=low, max=high) for name, (low, high) in spec.variables.items()}
+    tensors: dict[str, dict[int, Any]] = {}
+    for name, text in spec.dimensions.items():
+        parameter, dimension = dimension_of(name)
+        tensors.setdefault(parameter, {})[dimension] = _value(ast.parse(text, mode="eval").body, variables)
+    parameters = {
+        name: kinds.TensorSpec([dims.get(at) for at in range(max(dims) + 1)]) for name, dims in tensors.items()
+    }
+    assumptions = [_value(ast.parse(text, mode="eval").body, variables) for text in spec.assumptions]
+    return kinds.ShapesSpec(parameters, assumptions=assumptions or None)
+
+
+def _value(node: ast.expr, variables: Mapping[str, Any]) -> Any:
+    """An expression over variables, as torch's symbols compute it."""
+    match node:
+        case ast.Constant(value=value):
+            return value
+        case ast.Name(id=name):
+            return variables[name]
+        case ast.UnaryOp(op=ast.Not(), operand=inner):
+            return torch.sym_not(_value(inner, variables))
+        case ast.BoolOp(op=op, values=values):
+            parts = [_value(value, variables) for value in values]
+            total = parts[0]
+            for part in parts[1:]:
+                total = total & part if isinstance(op, ast.And) else total | part
+            return total
+        case ast.BinOp(left=left, op=op, right=right):
+            first, second = _value(left, variables), _value(right, variables)
+            return _BINARY[type(op)](first, second)
+        case ast.Compare(left=left, ops=[op], comparators=[right]):
+            return _COMPARED[type(op)](_value(left, variables), _value(right, variables))
+        case ast.Call(func=ast.Name(id="max"), args=[left, right]):
+            return torch.sym_max(_value(left, variables), _value(right, variables))
+        case ast.Call(func=ast.Name(id="min"), args=[left, right]):
+            return torch.sym_min(_value(left, variables), _value(right, variables))
+    raise ValueError(f"a spec cannot say {ast.unparse(node)}")
+
+
+_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: lambda a, b: a + b,
+    ast.Sub: lambda a, b: a - b,
+    ast.Mult: lambda a, b: a * b,
+    ast.FloorDiv: lambda a, b: a // b,
+    ast.Mod: lambda a, b: a % b,
+}
+_COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+    ast.Eq: lambda a, b: a == b,
+    ast.NotEq: lambda a, b: a != b,
+    ast.Lt: lambda a, b: a < b,
+    ast.LtE: lambda a, b: a <= b,
+    ast.Gt: lambda a, b: a > b,
+    ast.GtE: lambda a, b: a >= b,
+}
