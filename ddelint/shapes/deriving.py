@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -51,11 +52,11 @@ def derive(explored: Explored) -> Derived:
         if not condition.decides and (condition.good[True] or condition.good[False]):
             requirement = _requirement(condition, deciding, good)
             if requirement is not None:
-                needed.append(requirement)
+                needed += _apart(requirement)
     order = list(explored.sizes)
     kept = _without_repetitions(needed)
     names = representatives(kept, order)
-    kept = _filled_in([requirement_renamed(one, names, order) for one in kept])
+    kept = _without_repetitions(_filled_in([requirement_renamed(one, names, order) for one in kept]))
     branches = [branch_renamed(_branch(one), names) for one in deciding]
     always = [one.text for one in kept if not one.when]
     branches = [one for one in branches if not follows(one.text, always) and not follows(negated(one.text), always)]
@@ -149,7 +150,19 @@ def _filled_in(needed: Sequence[Requirement]) -> list[Requirement]:
     """The same requirements, with its number for each size that can only be one."""
     always = [one.text for one in needed if not one.when and one.source != "specialized"]
     numbers = [text for text in always if number_said(text) is not None]
-    return [replace(one, text=plain(with_numbers([*numbers, one.text])[-1])) for one in needed]
+    filled = []
+    for one in needed:
+        text = with_numbers([*numbers, one.text])[-1]
+        filled.append(one if text == one.text else replace(one, text=plain(text)))
+    return filled
+
+
+def _apart(requirement: Requirement) -> list[Requirement]:
+    """One requirement for each of the conditions that one says together."""
+    node = read(requirement.text).node
+    if not isinstance(node, ast.BoolOp) or not isinstance(node.op, ast.And):
+        return [requirement]
+    return [replace(requirement, text=plain(ast.unparse(part))) for part in node.values]
 
 
 _ORDER = {"raise": 0, "torch": 1, "specialized": 2}

@@ -82,7 +82,7 @@ def _refuted_by_counting(name: str, facts: Sequence[Fact]) -> bool:
     """Whether the conditions on one size alone exclude each value: what they say repeats itself from some value on."""
     alone = [fact for fact in facts if fact.names == {name} and _repeats(fact.node)]
     period = math.lcm(1, *moduli_in(alone))
-    beyond = (max(map(abs, numbers_in(alone)), default=0) + 2) * period
+    beyond = 2 * (sum(map(abs, numbers_in(alone))) + 1) * period
     if not alone or beyond + period > _MOST_VALUES:
         return False
     return not any(all(fact.holds({name: value}) for fact in alone) for value in range(beyond + period))
@@ -95,7 +95,11 @@ def _repeats(node: ast.expr) -> bool:
         isinstance(part.op, allowed) and (isinstance(part.op, (ast.Add, ast.Sub)) or _has_number(part))
         for part in ast.walk(node)
         if isinstance(part, ast.BinOp)
-    ) and not any(isinstance(part, ast.Call) for part in ast.walk(node))
+    ) and all(_is_piecewise(part) for part in ast.walk(node) if isinstance(part, ast.Call))
+
+
+def _is_piecewise(node: ast.Call) -> bool:
+    return isinstance(node.func, ast.Name) and node.func.id in ("max", "min", "abs")
 
 
 def _has_number(node: ast.BinOp) -> bool:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import math
+from collections.abc import Iterator
 from fractions import Fraction
 
 from ddelint.rewrite.proving.linear import Sum
-from ddelint.shapes.facts import Unreadable, read
+from ddelint.shapes.facts import Unreadable, read, size_name
 from ddelint.shapes.linear_forms import follows, linear
 
 _SIGNS: dict[type[ast.cmpop], str] = {
@@ -36,6 +37,8 @@ def plain(text: str) -> str:
         return _combined(fact.node)
     if (multiple := _multiple(fact.node)) is not None:
         return multiple
+    if (simpler := _quotient(fact.node) or _nonzero_product(fact.node)) is not None:
+        return plain(simpler)
     found = linear(fact)
     if found is None or not found[0].factors:
         return ast.unparse(fact.node)
@@ -63,6 +66,47 @@ def _multiple(node: ast.expr) -> str | None:
                 left = divisor // math.gcd(int(factor), divisor)
                 return f"{name} % {left} {_SIGNS[type(op)]} 0"
     return None
+
+
+def _quotient(node: ast.expr) -> str | None:
+    """`n // 8 >= 2` as `n >= 16`."""
+    match node:
+        case ast.Compare(
+            left=ast.BinOp(left=divided, op=ast.FloorDiv(), right=ast.Constant(value=int(divisor))),
+            ops=[op],
+            comparators=[ast.Constant(value=int(limit))],
+        ) if divisor > 0:
+            text = ast.unparse(divided)
+            match op:
+                case ast.GtE():
+                    return f"{text} >= {limit * divisor}"
+                case ast.Gt():
+                    return f"{text} >= {(limit + 1) * divisor}"
+                case ast.LtE():
+                    return f"{text} <= {(limit + 1) * divisor - 1}"
+                case ast.Lt():
+                    return f"{text} <= {limit * divisor - 1}"
+    return None
+
+
+def _nonzero_product(node: ast.expr) -> str | None:
+    """`8 * a * b != 0` as `a >= 1 and b >= 1`: sizes are not negative."""
+    match node:
+        case ast.Compare(left=ast.BinOp(op=ast.Mult()) as left, ops=[ast.NotEq()], comparators=[ast.Constant(value=0)]):
+            factors = list(_factors(left))
+            names = dict.fromkeys(size_name(factor) for factor in factors if not isinstance(factor, ast.Constant))
+            if None not in names and all(not isinstance(one, ast.Constant) or one.value for one in factors):
+                return " and ".join(f"{name} >= 1" for name in names) or None
+    return None
+
+
+def _factors(node: ast.expr) -> Iterator[ast.expr]:
+    match node:
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            yield from _factors(left)
+            yield from _factors(right)
+        case _:
+            yield node
 
 
 def _combined(node: ast.BoolOp) -> str:

@@ -53,6 +53,10 @@ def test_the_opposite_has_the_opposite_truth(text: str) -> None:
         (f"{A} - {B} >= 0", f"{A} >= {B}"),
         (f"{A} == 2*{B} + 1", f"{A} == 2 * {B} + 1"),
         (f"{A} % 8 == 0", f"{A} % 8 == 0"),
+        (f"6*{A} % 48 == 0", f"{A} % 8 == 0"),
+        (f"{A} // 8 >= 1", f"{A} >= 8"),
+        (f"{A} // 4 < 2", f"{A} <= 7"),
+        (f"8*{A}*{B} != 0", f"{A} >= 1 and {B} >= 1"),
     ],
 )
 def test_a_condition_is_put_simply(text: str, simple: str) -> None:
@@ -70,6 +74,7 @@ def test_a_condition_is_put_simply(text: str, simple: str) -> None:
         (f"{A} <= 12", [f"{A} <= {B}", f"{B} < 13"]),
         (f"{A} % 2 == 0", [f"{A} % 8 == 4"]),
         (f"{A} * {B} >= 0", []),
+        (f"max(0, {A} - 1) == max(0, {A} - min(1, {A}))", []),
     ],
 )
 def test_what_follows_is_proved(text: str, given: list[str]) -> None:
