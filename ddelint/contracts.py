@@ -28,7 +28,7 @@ class Requirement:
     """A condition on sizes that the program, compiled ahead for all sizes, needs.
 
     `source`: `raise` (the program's own), `torch` (an operator does not take anything else), `specialized` (a number
-    was made of a size: one graph for each value).
+    was made of a size: one graph for each value), `eager` (nothing asked while tracing; running it showed it).
     """
 
     text: str

@@ -5,7 +5,10 @@ from __future__ import annotations
 import click
 
 SECTIONS: dict[str, tuple[str, ...]] = {
-    "What to do": ("--fix", "--unsafe-fixes", "--diff", "--no-suggest", "--static", "--trace", "--bench", "--against"),
+    "What to do": (
+        "--fix", "--unsafe-fixes", "--diff", "--no-suggest", "--static", "--trace", "--bench", "--against",
+        "--check", "--spec", "--write", "--ranges",
+    ),
     "What to run, and with what": (
         "--entry", "--inputs", "--init", "--module", "--path", "--capture-modules", "--save-inputs", "--python",
     ),

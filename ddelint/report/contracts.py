@@ -126,7 +126,7 @@ def _needed(one: Requirement) -> str:
 
 
 def _why(one: Requirement) -> str:
-    reason = one.detail.rstrip(": ") if one.source == "raise" else ""
+    reason = one.detail.rstrip(": ") if one.source in ("raise", "eager") else ""
     if one.source == "specialized":
         reason = "one graph for each value"
     return f"`{one.code}`" + (f"  {reason}" if reason else "")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from ddelint.contracts import Contract, Requirement
 from ddelint.shapes.facts import Unreadable, as_true, dimension_of, negated, read
 from ddelint.shapes.linear_forms import follows, refuted
+from ddelint.shapes.requirements import requirement_text
 from ddelint.shapes.specs import conditions_of
 from ddelint.shapes.witnesses import find
 from ddelint.size_specs import SizeSpec, SpecFinding
@@ -43,13 +44,6 @@ def compare(contract: Contract, spec: SizeSpec) -> Compared:
     _too_loose(declared, needed, contract, both.sizes, compared)
     _too_strict(declared, list(needed), spec, contract, both.sizes, compared)
     return compared
-
-
-def requirement_text(one: Requirement) -> str:
-    """A requirement as one condition, whatever it hangs on."""
-    if not one.when:
-        return one.text
-    return " or ".join(f"({text})" for text in (*(as_true(text, False) for text in one.when), one.text))
 
 
 def _is_about(text: str, example: Mapping[str, int]) -> bool:

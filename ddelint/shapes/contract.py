@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from time import monotonic
 from typing import Any
 
@@ -28,8 +29,11 @@ from ddelint.contracts import (
 from ddelint.diagnostics import Span
 from ddelint.protocol import SessionOptions
 from ddelint.shapes.deriving import derive
-from ddelint.shapes.facts import read, size_name
+from ddelint.shapes.facts import Sizes, read, size_name
 from ddelint.shapes.paths import MOST_RUNS, Explored, explore
+from ddelint.shapes.probing import Probed, probe
+from ddelint.shapes.requirements import requirement_text
+from ddelint.shapes.trying import Eager
 from ddelint.trace.entry import Entry
 
 _SHARE_OF_TIME = 0.5
@@ -47,6 +51,11 @@ def contract_of(entry: Entry, options: SessionOptions, most_runs: int = MOST_RUN
     }
     explored = explore(entry, options.paths, options.seed, sizes, options.timeout * _SHARE_OF_TIME, most_runs)
     derived = derive(explored)
+    probed, eager = None, Eager(entry, options.seed)
+    if any(path.completed for path in explored.paths):
+        probed = probe([requirement_text(one) for one in derived.requirements], sizes, eager, options.seed)
+        seen = [_seen(fact, *found, eager) for fact, found in probed.facts.items()]
+        derived = replace(derived, requirements=(*derived.requirements, *seen))
     completed = sum(path.completed for path in explored.paths)
     return Contract(
         label=entry.label,
@@ -59,12 +68,27 @@ def contract_of(entry: Entry, options: SessionOptions, most_runs: int = MOST_RUN
         branches=derived.branches,
         ranks={name: tensor.dim() for name, tensor in named.items()},
         undecided=derived.undecided,
-        notes=tuple(_notes(explored)),
+        notes=(*_notes(explored), *(_unexplained(probed) if probed is not None else ())),
         paths=completed,
         runs=len(explored.paths),
-        complete=bool(completed) and not explored.ended and not derived.undecided,
+        complete=bool(completed)
+        and not explored.ended
+        and not derived.undecided
+        and not (probed is not None and probed.unexplained),
         seconds=monotonic() - started,
     )
+
+
+def _seen(fact: str, error: str, sizes: Sizes, eager: Eager) -> Requirement:
+    """A condition that only running the program has shown."""
+    span, code = eager.places.get(error, (None, ""))
+    return Requirement(fact, "eager", span, code, (), error, sizes)
+
+
+def _unexplained(probed: Probed) -> Iterator[str]:
+    for error, sizes in probed.unexplained.items():
+        said = ", ".join(f"{name} = {size}" for name, size in sizes.items())
+        yield f"eager raises for sizes that this allows, and no condition on sizes was found behind it: {said}: {error}"
 
 
 def tensors_of(entry: Entry, seed: int) -> dict[str, torch.Tensor]:

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from ddelint.contracts import SPECIALIZED, Contract, Requirement
+from ddelint.contracts import SPECIALIZED, Contract
 from ddelint.shapes.canonical import representatives
-from ddelint.shapes.facts import Fact, Unreadable, as_true, dimension_of, read, size_name
+from ddelint.shapes.facts import Fact, Unreadable, dimension_of, read, size_name
 from ddelint.shapes.linear_forms import linear
 from ddelint.shapes.plain import plain
+from ddelint.shapes.requirements import requirement_text
 from ddelint.size_specs import Bounds, SizeSpec
 
 
@@ -86,7 +87,7 @@ def spec_of(contract: Contract, names: Mapping[str, str], within: Sequence[str] 
     """
     same = representatives(contract.requirements, list(contract.example))
     facts = [one.text for one in contract.requirements if not one.when and one.source != SPECIALIZED]
-    facts += [_conditional(one) for one in contract.requirements if one.when and one.source != SPECIALIZED]
+    facts += [requirement_text(one) for one in contract.requirements if one.when and one.source != SPECIALIZED]
     facts += within
     numbers = {name: str(size) for name, size in _numbers(contract, facts).items()}
     variables: dict[str, Bounds] = {}
@@ -158,11 +159,6 @@ def _is_said(text: str, same: Mapping[str, str]) -> bool:
                 first is not None and second is not None and same.get(first, first) == same.get(second, second)
             )
     return False
-
-
-def _conditional(one: Requirement) -> str:
-    alternatives = [as_true(text, False) for text in one.when]
-    return " or ".join(f"({text})" for text in (*alternatives, one.text))
 
 
 def _over_variables(text: str, words: Mapping[str, str]) -> str:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 import copy
+import os
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
 
+from ddelint.diagnostics import Span
 from ddelint.shapes.facts import Sizes, dimension_of
 from ddelint.shapes.specs import on_inputs
 from ddelint.size_specs import Outcome, SizeSpec, Trial
@@ -20,6 +23,7 @@ from ddelint.verify.sameness import COMPILED, differences
 
 MOST_ELEMENTS = 1 << 24
 _RECOMPILES = 64
+_OURS = os.path.dirname(os.path.dirname(__file__)) + os.sep
 
 
 def try_spec(entry: Entry, seed: int, spec: SizeSpec, first: Sizes, cases: Sequence[Sizes]) -> Trial:
@@ -41,15 +45,41 @@ def try_spec(entry: Entry, seed: int, spec: SizeSpec, first: Sizes, cases: Seque
     return Trial(True, outcomes=tuple(outcomes))
 
 
-def try_eager(entry: Entry, seed: int, cases: Sequence[Sizes]) -> Trial:
-    """Call the program as it is with inputs of the given sizes."""
-    outcomes = []
-    with torch.no_grad(), quiet():
-        program = entry.build()
-        for sizes in cases:
-            _, error = _run(entry, program, seed, sizes)
-            outcomes.append(Outcome(sizes, "raised" if error else "same", error, error))
-    return Trial(True, outcomes=tuple(outcomes))
+class Eager:
+    """The program as it is, for inputs of any sizes."""
+
+    def __init__(self, entry: Entry, seed: int) -> None:
+        self._entry = entry
+        self._seed = seed
+        self._program = entry.build()
+        self.places: dict[str, tuple[Span, str]] = {}
+        """What was raised → the deepest line outside of torch, and its text."""
+
+    def __call__(self, sizes: Sizes) -> str:
+        """What it raises; empty where it returns, or where such inputs are too large to be made."""
+        try:
+            args, kwargs = sized(self._entry, self._seed, sizes)
+        except MemoryError:
+            return ""
+        with torch.no_grad(), quiet(), torch.compiler.set_stance("force_eager"), self._entry.surroundings():
+            try:
+                torch.manual_seed(self._seed)
+                self._program(*args, **kwargs)
+            except Exception as error:
+                text = _first_line(error)
+                self._note(text, error)
+                return text
+        return ""
+
+    def _note(self, text: str, error: Exception) -> None:
+        frames = [
+            frame
+            for frame in traceback.extract_tb(error.__traceback__)
+            if frame.lineno and not frame.filename.startswith((torch_internals.TORCH_FOLDER, _OURS))
+        ]
+        if frames:
+            row = frames[-1].lineno or 1
+            self.places[text] = Span(frames[-1].filename, row, 1, row, 2), frames[-1].line or ""
 
 
 def sized(entry: Entry, seed: int, sizes: Sizes) -> Arguments:

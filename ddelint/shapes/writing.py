@@ -7,8 +7,8 @@ import os
 from collections.abc import Iterator, Mapping
 
 from ddelint.contracts import Contract, Requirement
-from ddelint.shapes.comparing import requirement_text
 from ddelint.shapes.facts import dimension_of, read
+from ddelint.shapes.requirements import requirement_text
 from ddelint.shapes.specs import names_in
 from ddelint.size_specs import Bounds, SizeSpec
 

@@ -180,3 +180,28 @@ def test_a_sum_of_sizes(derive: Derive) -> None:
         "x.shape[0]+y.shape[0]==z.shape[0]",
         "z.shape[0]==x.shape[0]+y.shape[0]",
     )
+
+
+def test_what_only_running_it_shows(derive: Derive) -> None:
+    contract = derive("""
+        @torch.library.custom_op("ddelint_shapes::paired", mutates_args=())
+        def paired(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+            if x.shape[0] != y.shape[0]:
+                raise ValueError("rows differ")
+            return x + y
+
+        @paired.register_fake
+        def _(x, y):
+            return torch.empty_like(x)
+
+        def fn(x, y):
+            return paired(x, y)
+
+        def make_inputs(seed):
+            return torch.rand(4), torch.rand(4)
+    """)
+    (one,) = contract.requirements
+    assert (one.text, one.source) == ("x.shape[0] == y.shape[0]", "eager")
+    assert one.witness is not None
+    assert one.witness["x.shape[0]"] != one.witness["y.shape[0]"]
+    assert "rows differ" in one.detail

@@ -1,0 +1,117 @@
+"""A contract held against eager: sizes that it allows are drawn and run, and what they break is added to it.
+
+Fake kernels do not check everything that real ones do (a mask's rows against those of the scores, say).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ddelint.shapes.facts import Sizes, dimension_of, read
+from ddelint.shapes.linear_forms import follows
+from ddelint.shapes.witnesses import find
+
+DRAWN = 24
+_ROUNDS = 8
+_VALUES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 0, 17, 24, 32)
+
+Runs = Callable[[Sizes], str]
+"""What eager raises for inputs of such sizes; empty where it returns."""
+
+
+@dataclass(slots=True)
+class Probed:
+    """What running in eager added."""
+
+    facts: dict[str, tuple[str, Sizes]] = field(default_factory=dict)
+    """Condition → what was raised where it does not hold, and the sizes."""
+    unexplained: dict[str, Sizes] = field(default_factory=dict)
+    """What was raised for sizes that the contract allows, and no simple condition explains."""
+    drawn: int = 0
+
+
+def probe(conditions: Sequence[str], example: Sizes, runs: Runs, seed: int = 0) -> Probed:
+    """Draw sizes that satisfy all conditions, run each, and look for the condition behind what is raised."""
+    probed = Probed()
+    known = list(conditions)
+    for attempt in range(_ROUNDS):
+        failed = None
+        for sizes in draws(known, example, DRAWN, seed + attempt):
+            probed.drawn += 1
+            error = runs(sizes)
+            if error and not any(same_error(error, one) for one in probed.unexplained):
+                failed = (sizes, error)
+                break
+        if failed is None:
+            return probed
+        sizes, error = failed
+        fact = _explaining(sizes, known, example, runs)
+        if fact is None:
+            probed.unexplained[error] = sizes
+        else:
+            probed.facts[fact] = (error, sizes)
+            known.append(fact)
+    return probed
+
+
+def draws(conditions: Sequence[str], example: Sizes, count: int, seed: int) -> Iterator[Sizes]:
+    """Different sizes that satisfy all conditions, the smallest and the example's among them."""
+    random_ = random.Random(seed)
+    seen: set[tuple[int, ...]] = set()
+    for _ in range(4 * count):
+        start = {name: random_.choice(_VALUES) for name in example}
+        found = find(conditions, start, most=1 << 10)
+        if found.sizes is None:
+            found = find(conditions, {**start, **_some(example, random_)}, most=1 << 10)
+        key = tuple((found.sizes or {}).get(name, -1) for name in example)
+        if found.sizes is not None and key not in seen:
+            seen.add(key)
+            yield {name: found.sizes[name] for name in example}
+            if len(seen) >= count:
+                return
+
+
+def _some(example: Sizes, random_: random.Random) -> Mapping[str, int]:
+    return {name: size for name, size in example.items() if random_.random() < 0.7}
+
+
+def same_error(one: str, other: str) -> bool:
+    """Whether two messages differ in numbers only."""
+    return _without_digits(one) == _without_digits(other)
+
+
+def _without_digits(text: str) -> str:
+    return "".join(character for character in text if not character.isdigit())
+
+
+def _explaining(sizes: Sizes, known: Sequence[str], example: Sizes, runs: Runs) -> str | None:
+    """The first simple condition that these sizes break and others of their kind hold, and then nothing is raised."""
+    for fact in _simple(sizes, example):
+        if read(fact).holds(sizes) or not read(fact).holds(example) or follows(fact, known):
+            continue
+        found = find([*known, fact], sizes, most=1 << 10)
+        if found.sizes is None or runs({name: found.sizes[name] for name in example}):
+            continue
+        others = draws([*known, fact], example, 3, seed=1)
+        if not any(runs(other) for other in others):
+            return fact
+    for fact in _simple(sizes, example):  # several conditions are missing at once: the first that helps these sizes
+        if not read(fact).holds(sizes) and read(fact).holds(example) and not follows(fact, known):
+            found = find([*known, fact], sizes, most=1 << 10)
+            if found.sizes is not None and not runs({name: found.sizes[name] for name in example}):
+                return fact
+    return None
+
+
+def _simple(sizes: Sizes, example: Sizes) -> Iterator[str]:
+    names = list(example)
+    for at, name in enumerate(names):
+        for other in names[at + 1 :]:
+            if example[name] == example[other] and dimension_of(name)[0] != dimension_of(other)[0]:
+                yield f"{name} == {other}"
+    yield from (f"{name} >= 1" for name in names if sizes[name] == 0)
+    yield from (f"{name} == {example[name]}" for name in names)
+    for at, name in enumerate(names):
+        yield from (f"{name} <= {other}" for other in [*names[:at], *names[at + 1 :]])
