@@ -9,7 +9,7 @@ import pytest
 from test_search import MERGE, NAME, SHORTCUT, TEXT, Prover, by_row, moves, replacing, search
 
 from ddelint.diagnostics import Applicability, Claim, Diagnostic, Edit, Question, Refusal, Span
-from ddelint.protocol import Compilation, Overlay, TargetResult, TraceResult
+from ddelint.protocol import Comparison, Compilation, Decision, Overlay, TargetResult, TraceResult
 from ddelint.rewrite.candidate import MOVES, Candidate, Context, NotOffered
 from ddelint.rewrite.search import last_resort
 from ddelint.rewrite.search.asking import Asking
@@ -173,3 +173,24 @@ def test_a_region_comes_last_for_the_program_not_for_the_question(moves: pytest.
     text = search(Hidden()).everything.current(NAME).text
     assert "merged(m > 5)" in text
     assert "region" not in text
+
+
+def test_regions_have_their_share_of_the_time(moves: pytest.MonkeyPatch) -> None:
+    clock = [1000.0]
+
+    class Slow(Prover):
+        """Each comparison takes a tenth of all the time that there is."""
+
+        def compare(self, overlay: Overlay, decisions: tuple[Decision, ...], samples: int, quick: bool) -> Comparison:
+            clock[0] -= 100.0 if "WRONG" in overlay.get(NAME, TEXT) else 0.0
+            return super().compare(overlay, decisions, samples, quick)
+
+    def attempts(context: Context) -> Iterator[Candidate]:
+        for number in range(40):
+            yield from replacing(MERGE, Claim.RESTRUCTURED, f"WRONG{number}({{test}})")(context)  # type: ignore[operator]
+
+    moves.setitem(MOVES, MERGE, attempts)
+    moves.setitem(MOVES, last_resort.OUTLINE, outlining("region({test})"))
+    outcome = search(Slow(), seconds_left=lambda: clock[0])
+    assert "if region(n > 4):" in outcome.everything.current(NAME).text
+    assert "if region(m > 5):" in outcome.everything.current(NAME).text

@@ -27,6 +27,8 @@ from ddelint.rewrite.writing.edits import minimal_edits
 from ddelint.rewrite.writing.tidying import tidied
 
 MOST_RESTARTS = 6
+_LAST_RESORT = 0.3
+"""Share of the time that is kept for taking regions out of the program, where nothing else has helped by then."""
 ENDLESS = 1e9
 """Seconds that no search needs."""
 _GENERATED_CODE_DIFFERS = (
@@ -73,6 +75,8 @@ class Search:
         self._left = seconds_left
         self._reserved = reserved
         self._graph_breaks = graph_breaks
+        self._kept_back = 0.0
+        """Seconds that are kept for the last resort."""
         self._phase = Phase(asking, self._judging, self._trying, wanted, hears, self._seconds_left)
 
     def run(self) -> Outcome:
@@ -110,8 +114,8 @@ class Search:
         return self._outcome(first, safe, everything, comparison)
 
     def _seconds_left(self) -> float:
-        """For trying rewrites: what is reserved for the end aside."""
-        return self._left() - self._reserved()
+        """For trying rewrites: what is reserved for the last resort and for the end aside."""
+        return self._left() - self._reserved() - self._kept_back
 
     def _has_more_to_do(self, everything: State, attempt: int) -> bool:
         """Whether a finding was not tried to the end, and there is time for it after all."""
@@ -138,8 +142,10 @@ class Search:
 
     def _both_phases(self, kept: State, *, fixing: bool) -> tuple[State, State]:
         """With safe fixes alone, and going on with unsafe ones."""
+        self._kept_back = _LAST_RESORT * max(0.0, self._seconds_left()) if fixing else 0.0
         safe = self._phase.run(kept, allow_unsafe=False, fixing=fixing)
         if not fixing or not (safe.given_up or safe.tried or last_resort.unsupported(safe.others)):
+            self._kept_back = 0.0
             return safe, safe
         return safe, self._outlined(self._phase.run(going_on(safe), allow_unsafe=True))
 
@@ -159,6 +165,7 @@ class Search:
 
     def _outlined(self, state: State) -> State:
         """What is left taken out of the program, where that makes a program that can be exported or compiled."""
+        self._kept_back = 0.0
         self._phase.hopeless = state.given_up | last_resort.unsupported(state.others)
         if not self._phase.hopeless or self._seconds_left() <= 0:
             self._phase.hopeless = {}
