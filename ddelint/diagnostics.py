@@ -183,6 +183,8 @@ class Diagnostic:
     refused: tuple[Refusal, ...] = ()
     detail: str = ""
     """More text, e.g. the user's own traceback for DDE002."""
+    hints: tuple[str, ...] = ()
+    """What torch itself advises, in the words of the text that was explained."""
     cpp_frames: tuple[str, ...] = ()
     """C++ functions between the blamed call and the question, outermost first (`--cpp`)."""
     equalities: tuple[Equality, ...] = ()

@@ -113,8 +113,14 @@ class Diagnosing:
             return self._coded(read, occurrence.read, span, source, symbols, self._frames(occurrence))
         if kind == "operator" and _casts(node):
             kind = "integer"
-        elif kind == "operator" and site is not None and site.role in _TESTS and not _asks_itself(node):
-            kind, tensor = "truth", True
+        elif site is not None and site.role in _TESTS and not _asks_itself(node):
+            if kind == "operator":
+                kind, tensor = "truth", True
+            elif occurrence.read:  # the number that is read is compared
+                kind, tensor = "truth", False
+        if kind == "truth" and site is not None and _is_computed(site):
+            asked = replace(occurrence, operator="", raw="")
+            return self._coded(asked, "DDE304", span, source, symbols, self._frames(occurrence))
         text = " ".join(source.segment(span).split())
         unknown = Span(source.filename, 1, 1, 1, 1)
         question = Question(
@@ -138,6 +144,8 @@ class Diagnosing:
         """Whether the place is nothing but an explicit read that the mode doesn't capture."""
         if not occurrence.read or site.role in _TESTS or _casts(site.node):
             return False
+        if occurrence.flag and _is_own_call(site.node):
+            return True  # what is read is read inside of it
         if occurrence.kind == "operator":
             parts = set(occurrence.operator.split("."))
             known = operators()
@@ -289,12 +297,29 @@ class Diagnosing:
         rows.setdefault(max(frame.line, 1), "")
 
     def _advised(self, diagnostic: Diagnostic, site: Site | None, occurrence: Occurrence) -> Diagnostic:
+        if diagnostic.code == occurrence.read:  # a read that stopped tracing, and nothing more
+            flag, what = occurrence.flag, f"`{diagnostic.expression}`"
+            message = (
+                f"{what} breaks the graph: Dynamo captures it with `{flag}` only"
+                if flag
+                else f"{what} stops tracing: what it gives depends on data"
+            )
+            advice = suggestions.capture(flag) if flag else suggestions.example(diagnostic.code)
+            return replace(diagnostic, message=message, fix=advice, hints=occurrence.hints)
+        diagnostic = replace(diagnostic, hints=_hints(occurrence))
         fix = (
             suggestions.rewrite(diagnostic, site, occurrence.kind or "operator", occurrence.operator) if site else None
         )
         if fix is None:
             return replace(diagnostic, fix=suggestions.example(diagnostic.code))
         return replace(diagnostic, fix=fix, evidence=suggestions.unverified())
+
+
+def _hints(occurrence: Occurrence) -> tuple[str, ...]:
+    """What torch advises, and the flag that helps where it does not name that."""
+    if not occurrence.flag or any(occurrence.flag in hint for hint in occurrence.hints):
+        return occurrence.hints
+    return (*occurrence.hints, f"torch._dynamo.config.{occurrence.flag} = True captures the read itself")
 
 
 def _as_asked(symbol: Symbol, occurrence: Occurrence, unknown: Span) -> Symbol:
@@ -354,6 +379,21 @@ def _casts(node: ast.AST | None) -> bool:
     return (
         isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in operators().python_builtins
     )
+
+
+def _is_own_call(node: ast.AST) -> bool:
+    """Whether a node calls a function of the user's: `self.step(x)`, `step(x)`."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="self"))):
+            return True
+        case ast.Call(func=ast.Name(id=name)):
+            return name not in operators().python_builtins
+    return False
+
+
+def _is_computed(site: Site) -> bool:
+    """Whether a place computes with tensors, and no yes or no is in it: the operator itself asks for a fact."""
+    return isinstance(site.node, (ast.BinOp, ast.Subscript)) and site.role not in (*_TESTS, Role.BOOLEAN_OPERAND)
 
 
 def _asks_itself(node: ast.AST | None) -> bool:

@@ -80,7 +80,8 @@ def _joined(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
             kept[key] = diagnostic
         else:
             asks = tuple(dict.fromkeys((*first.asks, *diagnostic.asks)))
-            kept[key] = replace(first, asks=asks, symbols=first.symbols or diagnostic.symbols)
+            hints = tuple(dict.fromkeys((*first.hints, *diagnostic.hints)))
+            kept[key] = replace(first, asks=asks, symbols=first.symbols or diagnostic.symbols, hints=hints)
     return list(kept.values())
 
 

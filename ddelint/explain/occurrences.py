@@ -21,6 +21,8 @@ _EXPORT_CALLED = re.compile(r"occurred when calling torch\.export\.export")
 _COMPARISON = re.compile(r"[<>]|[=!]=|\b(?:Eq|Ne|Lt|Le|Gt|Ge|And|Or|Not|Contains)\(|[&|~]")
 _INPUT = re.compile(r"(?:(?<!\w)\w++ = )?L\[\W{0,20}\w++\W{0,20}?\](?:\[\d+\])?(?=[. ])")
 _CODE_ALONE = re.compile(r"^\s{8,}(?P<code>\S.*?)(?<=\S):?$")
+_FARTHEST_HINT = 60
+"""Lines between an error and torch's advice on it."""
 _FARTHEST_TITLE = 3
 """Lines between the title of a graph break, which names the place, and its reason."""
 
@@ -42,6 +44,10 @@ class Occurrence:
     asks: tuple[str, ...] = ()
     message: str = ""
     """What the text says, its first line."""
+    hints: tuple[str, ...] = ()
+    """What torch advises in the same text, in its words."""
+    flag: str = ""
+    """The setting of Dynamo's under which it captures what broke the graph."""
     frames: tuple[RawFrame, ...] = ()
     """The way to the question, outermost first."""
     blamed: int | None = None
@@ -94,6 +100,8 @@ def distinct(occurrences: Sequence[Occurrence]) -> list[Occurrence]:
                 births={**occurrence.births, **first.births},
                 names={**occurrence.names, **first.names},
                 value=first.value or occurrence.value,
+                hints=tuple(dict.fromkeys((*first.hints, *occurrence.hints))),
+                flag=first.flag or occurrence.flag,
             )
     return sorted(kept.values(), key=lambda occurrence: occurrence.row)
 
@@ -191,6 +199,8 @@ def _occurrence(match: Match, before: int, following: int, reading: Reading, kno
         vague=error.vague,
         asks=(asks,) if asks else error.asks,
         message=message[0].text.strip(),
+        hints=_hints(reading.between(match.row, min(following, match.row + _FARTHEST_HINT))),
+        flag=error.flag_of(match.groups.get("operator", "")) if "export" not in asks and asks != "strict" else "",
         frames=frames,
         blamed=who,
         traced=traced,
@@ -215,6 +225,10 @@ def _chosen(
             if preceding is not None and above is not None and above[1] and _passes(preceding.frames, reported):
                 return tuple(preceding.frames), *above  # the same way, with all of its frames
             return tuple(stack.frames), who[0], True
+    for frames in _causes(message):
+        deepest = None if preceding is None or above is None else preceding.frames[above[0]]
+        if (who := blamed(frames, paths, traced=True)) is not None and (deepest is None or is_call(deepest)):
+            return tuple(frames), who[0], True  # the traceback ends at the call of the compiler
     if preceding is not None and above is not None:
         if above[1]:
             return tuple(preceding.frames), *above
@@ -227,6 +241,15 @@ def _chosen(
     return fallback
 
 
+def _hints(lines: Sequence[Line]) -> tuple[str, ...]:
+    """What torch advises, in the order of the text."""
+    text = "\n".join(line.text for line in lines)
+    found = sorted(
+        (match.start(), match["hint"], hint.note) for hint in texts().hints for match in hint.pattern.finditer(text)
+    )
+    return tuple(dict.fromkeys(" ".join(f"{words} {note}".split()) for _, words, note in found))
+
+
 def _passes(frames: Sequence[RawFrame], place: RawFrame) -> bool:
     return any((frame.filename, frame.line) == (place.filename, place.line) for frame in frames)
 
@@ -235,9 +258,7 @@ def _mentioned(
     match: Match, message: Sequence[Line], before: int, inside: Sequence[Stack], reading: Reading
 ) -> Iterator[list[RawFrame]]:
     """Places that a message names in passing."""
-    for line in message:
-        if (caused := _CAUSED_BY.search(line.text)) is not None:
-            yield [frame for frame in locations(caused["where"]) if not is_framework(frame.filename)]
+    yield from _causes(message)
     for stack in inside:
         if stack.role == "graph":
             yield stack.frames
@@ -246,6 +267,17 @@ def _mentioned(
             yield [RawFrame(at["file"], int(at["line"]), row=line.row)]
     if (frame := location(message[0].text)) is not None and not is_framework(frame.filename):
         yield [frame]
+
+
+def _causes(message: Sequence[Line]) -> Iterator[list[RawFrame]]:
+    for line in message:
+        if (caused := _CAUSED_BY.search(line.text)) is not None:
+            yield [frame for frame in locations(caused["where"]) if not is_framework(frame.filename)]
+
+
+def is_call(frame: RawFrame) -> bool:
+    """Whether a frame only calls the compiler: what it calls is traced, not its own line."""
+    return any(f"{entrance}(" in frame.code for entrance in texts().ownership.calls)
 
 
 def _code_alone(message: Sequence[Line]) -> str | None:

@@ -61,6 +61,16 @@ def example(code: str) -> Fix | None:
     return Fix(Applicability.DISPLAY, message, (), move, found.claims[0] if found.claims else Claim.RESTRUCTURED)
 
 
+def capture(flag: str) -> Fix:
+    """Have Dynamo put into the graph what broke it; the value is a symbol then."""
+    message = (
+        "let Dynamo capture it, before it compiles: what is read is a symbol in the graph then, which code may compute "
+        "with, but not decide on. With `fullgraph=True`, torch 2.13 does so by itself\n"
+        f"torch._dynamo.config.{flag} = True"
+    )
+    return Fix(Applicability.DISPLAY, message, (), "capture_flag", Claim.EQUIVALENT)
+
+
 def unverified() -> Evidence:
     """Evidence that says that there is none."""
     return Evidence(notes=(NOT_RUN,))

@@ -31,6 +31,13 @@ class ErrorText:
     vague: bool = False
     reach: int = 2
     word: str = ""
+    flag: str = ""
+    flag_for: re.Pattern[str] | None = None
+
+    def flag_of(self, operator: str) -> str:
+        """The setting of Dynamo's under which it captures what broke the graph; empty where none helps."""
+        helps = self.flag_for is None or self.flag_for.search(operator) is not None
+        return self.flag if helps else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +51,14 @@ class RecompilationText:
     code: str
     expression: str
     resumed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class HintText:
+    """What torch itself advises, in a group of that name; `note` is what has become of it since."""
+
+    pattern: re.Pattern[str]
+    note: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +78,8 @@ class Ownership:
     checkouts: tuple[str, ...]
     entrances: tuple[str, ...]
     generated: tuple[str, ...]
+    calls: tuple[str, ...]
+    """What a line calls that hands a program to the compiler."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +97,7 @@ class Texts:
 
     errors: tuple[ErrorText, ...]
     recompilations: tuple[RecompilationText, ...]
+    hints: tuple[HintText, ...]
     sections: tuple[SectionText, ...]
     prefix: re.Pattern[str]
     """Matches one prefix at the start of a line."""
@@ -108,6 +126,10 @@ def _build(table: Mapping[str, Any]) -> Texts:
             )
             for entry in table["recompilation"]
         ),
+        hints=tuple(
+            HintText(re.compile(entry["pattern"].replace(" ", r"\s+"), re.MULTILINE), entry.get("note", ""))
+            for entry in table["hint"]
+        ),
         sections=tuple(_section(entry) for entry in table["section"]),
         prefix=re.compile("|".join(f"(?:{pattern})" for pattern in table["prefixes"]["patterns"])),
         ownership=Ownership(
@@ -116,6 +138,7 @@ def _build(table: Mapping[str, Any]) -> Texts:
             checkouts=tuple(ownership["checkouts"]),
             entrances=tuple(ownership["entrances"]),
             generated=tuple(ownership["generated"]),
+            calls=tuple(ownership["calls"]),
         ),
         front_ends=tuple(FrontEnd(**entry) for entry in table["front_end"]),
     )
@@ -138,6 +161,8 @@ def _error(entry: Mapping[str, Any]) -> ErrorText:
         vague=bool(entry.get("vague", False)),
         reach=int(entry.get("reach", 2)),
         word=entry.get("word", ""),
+        flag=entry.get("flag", ""),
+        flag_for=re.compile(entry["flag_for"]) if "flag_for" in entry else None,
     )
 
 

@@ -149,6 +149,8 @@ def _sections(diagnostic: Diagnostic, sources: Sources, style: Style, example: b
     if by_hand is not None and (by_hand.hindrance or example):
         hindrance = words(f"in the way: {by_hand.hindrance}", room) if by_hand.hindrance else []
         yield "help", [*hindrance, *_code(by_hand.code, style)]
+    if diagnostic.hints:
+        yield "torch", [line for hint in diagnostic.hints for line in words(hint, room)]
     if diagnostic.evidence is not None and (run := evidence_words(diagnostic.evidence)):
         yield "evidence", wrapped(run, room, " · ")
     if style.verbose:

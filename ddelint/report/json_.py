@@ -57,6 +57,7 @@ def finding(diagnostic: Diagnostic) -> dict[str, Any]:
         "refused": [{"move": r.move, "message": r.message, "reason": r.reason} for r in diagnostic.refused],
         "help": {"hindrance": by_hand.hindrance, "code": by_hand.code} if by_hand is not None else None,
         "detail": diagnostic.detail,
+        "hints": list(diagnostic.hints),
     }
 
 

@@ -448,6 +448,29 @@ def test_the_code_that_inductor_writes_is_at_hand() -> None:
     assert "sin" in code
 
 
+@pytest.mark.skipif(not torch.__version__.startswith("2.13"), reason="what docs/concepts.md says of torch 2.13")
+@pytest.mark.parametrize(
+    ("flag", "program"),
+    [
+        ("capture_scalar_outputs", lambda x: x * x.sum().item()),
+        ("capture_dynamic_output_shape_ops", lambda x: x[x > 0] * 2),
+    ],
+)
+@pytest.mark.parametrize(
+    ("fullgraph", "captured", "whole"), [(False, False, False), (False, True, True), (True, False, True)]
+)
+def test_a_flag_or_fullgraph_captures_what_is_read(
+    flag: str, program: Any, fullgraph: bool, captured: bool, whole: bool
+) -> None:
+    graphs: list[Any] = []
+    torch._dynamo.reset()
+    with torch._dynamo.config.patch(**{flag: captured}):  # type: ignore[attr-defined]
+        torch.compile(program, fullgraph=fullgraph, backend=lambda graph, _: graphs.append(graph) or graph.forward)(
+            torch.ones(4)
+        )
+    assert (len(graphs) == 1) is whole
+
+
 def test_operations_of_products_are_counted() -> None:
     a, b = torch.zeros(3, 4), torch.zeros(4, 5)
     aten = torch.ops.aten
