@@ -46,7 +46,8 @@ def explained(text: str, line: str = "n = t.item()") -> Diagnostic:
         ),
         (
             "Could not guard on data-dependent expression u0 > 4 (unhinted: u0 > 4).\n"
-            "To fix the error, insert one of the following checks before this call:\n  1. torch._check(kept > 4)\n  2. torch._check(kept <= 4)\n",
+            "To fix the error, insert one of the following checks before this call:\n"
+            "  1. torch._check(kept > 4)\n  2. torch._check(kept <= 4)\n",
             "torch._check(kept > 4)",
         ),
     ],
