@@ -39,6 +39,8 @@ _KINDS = {
 }
 
 
+_WIDEST = 60
+"""Columns for a condition before the line that needs it."""
 Checked = Sequence[Sequence[CheckedSpec]]
 """For each contract the specs that are declared."""
 
@@ -108,7 +110,7 @@ def _contract(contract: Contract, style: Style) -> Iterator[str]:
         yield f"  {dimension.name:<{width}}  {dimension.size:>5}  {_KINDS[dimension.kind]}{needs}"
     if contract.requirements:
         yield style.paint("needs", "section")
-        width = max(len(_needed(one)) for one in contract.requirements)
+        width = min(_WIDEST, max(len(_needed(one)) for one in contract.requirements))
         for one in contract.requirements:
             yield f"  {_needed(one):<{width}}  {_where(one)}  {_why(one)}".rstrip()
     if contract.branches:

@@ -89,6 +89,9 @@ def _unexplained(probed: Probed) -> Iterator[str]:
     for error, sizes in probed.unexplained.items():
         said = ", ".join(f"{name} = {size}" for name, size in sizes.items())
         yield f"eager raises for sizes that this allows, and no condition on sizes was found behind it: {said}: {error}"
+    for error, sizes in list(probed.about_values.items())[:1]:
+        said = ", ".join(f"{name} = {size}" for name, size in sizes.items())
+        yield f"the values that inputs hold must fit their sizes, too: the example's do not for {said}: {error}"
 
 
 def tensors_of(entry: Entry, seed: int) -> dict[str, torch.Tensor]:

@@ -12,7 +12,7 @@ from ddelint.shapes.canonical import branch_renamed, renamed, representatives, r
 from ddelint.shapes.facts import Sizes, as_true, negated, read
 from ddelint.shapes.linear_forms import follows, number_said, with_numbers
 from ddelint.shapes.paths import Explored, Path, Step
-from ddelint.shapes.plain import plain
+from ddelint.shapes.plain import plain, shortened
 from ddelint.shapes.ranges import ranges_of
 
 _SOURCES = {"asked": "torch", "asserted": "torch", "specialized": "specialized"}
@@ -152,7 +152,7 @@ def _filled_in(needed: Sequence[Requirement]) -> list[Requirement]:
     numbers = [text for text in always if number_said(text) is not None]
     filled = []
     for one in needed:
-        text = with_numbers([*numbers, one.text])[-1]
+        text = shortened(with_numbers([*numbers, one.text])[-1], always)
         filled.append(one if text == one.text else replace(one, text=plain(text)))
     return filled
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from ddelint.rewrite.proving.linear import Sum
@@ -98,6 +98,30 @@ def _nonzero_product(node: ast.expr) -> str | None:
             if None not in names and all(not isinstance(one, ast.Constant) or one.value for one in factors):
                 return " and ".join(f"{name} >= 1" for name in names) or None
     return None
+
+
+def shortened(text: str, given: Sequence[str]) -> str:
+    """`3 * a * b == c * a * b` as `c == 3`, where a and b are known not to be zero."""
+    match read(text).node:
+        case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
+            first, second = list(_factors(left)), list(_factors(right))
+            if any(size_name(one) is None and not isinstance(one, ast.Constant) for one in (*first, *second)):
+                return text
+            if sum(size_name(one) is not None for one in (*first, *second)) < 3:
+                return text
+            names, others = [size_name(one) or "" for one in first], [size_name(one) or "" for one in second]
+            for name in dict.fromkeys(names):
+                while name and name in names and name in others and follows(f"{name} >= 1", given):
+                    names.remove(name)
+                    others.remove(name)
+            return f"{_times(names, first)} == {_times(others, second)}"
+    return text
+
+
+def _times(names: Sequence[str], factors: Sequence[ast.expr]) -> str:
+    number = math.prod(one.value for one in factors if isinstance(one, ast.Constant) and isinstance(one.value, int))
+    parts = [str(number)] if number != 1 or not any(names) else []
+    return " * ".join([*parts, *(name for name in names if name)])
 
 
 def _factors(node: ast.expr) -> Iterator[ast.expr]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from time import monotonic
 
 from ddelint.shapes.facts import Sizes, dimension_of, read
 from ddelint.shapes.linear_forms import follows
@@ -15,6 +16,9 @@ from ddelint.shapes.witnesses import find
 
 DRAWN = 24
 _ROUNDS = 8
+_SECONDS = 15.0
+_STEPS = 1500
+"""Of the search for one draw."""
 _VALUES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 0, 17, 24, 32)
 
 Runs = Callable[[Sizes], str]
@@ -29,6 +33,8 @@ class Probed:
     """Condition → what was raised where it does not hold, and the sizes."""
     unexplained: dict[str, Sizes] = field(default_factory=dict)
     """What was raised for sizes that the contract allows, and no simple condition explains."""
+    about_values: dict[str, Sizes] = field(default_factory=dict)
+    """Errors of the values that the example's inputs hold: an index beyond what is there."""
     drawn: int = 0
 
 
@@ -36,12 +42,17 @@ def probe(conditions: Sequence[str], example: Sizes, runs: Runs, seed: int = 0) 
     """Draw sizes that satisfy all conditions, run each, and look for the condition behind what is raised."""
     probed = Probed()
     known = list(conditions)
+    deadline = monotonic() + _SECONDS
     for attempt in range(_ROUNDS):
         failed = None
         for sizes in draws(known, example, DRAWN, seed + attempt):
+            if monotonic() > deadline:
+                return probed
             probed.drawn += 1
             error = runs(sizes)
-            if error and not any(same_error(error, one) for one in probed.unexplained):
+            if _is_about_values(error):
+                probed.about_values.setdefault(error, sizes)
+            elif error and not any(same_error(error, one) for one in probed.unexplained):
                 failed = (sizes, error)
                 break
         if failed is None:
@@ -62,15 +73,38 @@ def draws(conditions: Sequence[str], example: Sizes, count: int, seed: int) -> I
     seen: set[tuple[int, ...]] = set()
     for _ in range(4 * count):
         start = {name: random_.choice(_VALUES) for name in example}
-        found = find(conditions, start, most=1 << 10)
+        found = find(conditions, start, most=1 << 10, steps=_STEPS)
         if found.sizes is None:
-            found = find(conditions, {**start, **_some(example, random_)}, most=1 << 10)
+            found = find(conditions, {**start, **_some(example, random_)}, most=1 << 10, steps=_STEPS)
         key = tuple((found.sizes or {}).get(name, -1) for name in example)
         if found.sizes is not None and key not in seen:
             seen.add(key)
             yield {name: found.sizes[name] for name in example}
             if len(seen) >= count:
                 return
+
+
+def violations(conditions: Sequence[str], example: Sizes, count: int, seed: int) -> Iterator[Sizes]:
+    """Different sizes that do not satisfy all conditions, most of them by one size only."""
+    random_ = random.Random(seed)
+    facts = [read(text) for text in conditions]
+    seen: set[tuple[int, ...]] = set()
+    for _ in range(20):
+        for base in draws(conditions, example, 2 * count, random_.randrange(1 << 30)):
+            name = random_.choice(list(example))
+            sizes = {**base, name: max(0, base[name] + random_.choice((1, -1, 2, 5, -3)))}
+            if random_.random() < 0.2:
+                sizes = {one: random_.choice(_VALUES) for one in example}
+            key = tuple(sizes.values())
+            if key not in seen and any(fact.holds(sizes) is False for fact in facts):
+                seen.add(key)
+                yield sizes
+                if len(seen) >= count:
+                    return
+
+
+def _is_about_values(error: str) -> bool:
+    return error.startswith("IndexError") or "out of range" in error or "out of bounds" in error
 
 
 def _some(example: Sizes, random_: random.Random) -> Mapping[str, int]:
@@ -91,7 +125,7 @@ def _explaining(sizes: Sizes, known: Sequence[str], example: Sizes, runs: Runs) 
     for fact in _simple(sizes, example):
         if read(fact).holds(sizes) or not read(fact).holds(example) or follows(fact, known):
             continue
-        found = find([*known, fact], sizes, most=1 << 10)
+        found = find([*known, fact], sizes, most=1 << 10, steps=_STEPS)
         if found.sizes is None or runs({name: found.sizes[name] for name in example}):
             continue
         others = draws([*known, fact], example, 3, seed=1)
@@ -99,7 +133,7 @@ def _explaining(sizes: Sizes, known: Sequence[str], example: Sizes, runs: Runs) 
             return fact
     for fact in _simple(sizes, example):  # several conditions are missing at once: the first that helps these sizes
         if not read(fact).holds(sizes) and read(fact).holds(example) and not follows(fact, known):
-            found = find([*known, fact], sizes, most=1 << 10)
+            found = find([*known, fact], sizes, most=1 << 10, steps=_STEPS)
             if found.sizes is not None and not runs({name: found.sizes[name] for name in example}):
                 return fact
     return None

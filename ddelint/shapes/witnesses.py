@@ -24,16 +24,16 @@ class Found:
     proved: bool = False
 
 
-def find(texts: Iterable[str], start: Sizes, most: int = LARGEST) -> Found:
-    """Sizes near `start` that satisfy all conditions, none above `most`."""
+def find(texts: Iterable[str], start: Sizes, most: int = LARGEST, steps: int = _MOST_STEPS) -> Found:
+    """Sizes near `start` that satisfy all conditions, none above `most`; the search ends after so many steps."""
     wanted = list(dict.fromkeys(texts))
     facts = [read(text) for text in wanted]
     names = _ordered({name for fact in facts for name in fact.names}, facts)
-    search = _Search(facts, dict(start), names, most)
+    search = _Search(facts, dict(start), names, most, steps)
     found = search.run()
     if found is not None:
         return Found({**start, **found})
-    return Found(None, proved=refuted(wanted))
+    return Found(None, proved=steps == _MOST_STEPS and refuted(wanted))
 
 
 def _ordered(names: Iterable[str], facts: Sequence[Fact]) -> list[str]:
@@ -44,12 +44,15 @@ def _ordered(names: Iterable[str], facts: Sequence[Fact]) -> list[str]:
 class _Search:
     """Depth first over the dimensions; a condition is tested once all its dimensions have a value."""
 
-    def __init__(self, facts: Sequence[Fact], start: Mapping[str, int], names: Sequence[str], most: int) -> None:
+    def __init__(
+        self, facts: Sequence[Fact], start: Mapping[str, int], names: Sequence[str], most: int, steps: int
+    ) -> None:
         self._facts = facts
         self._start = start
         self._names = names
         self._most = most
         self._steps = 0
+        self._most_steps = steps
         self._common = self._everywhere()
 
     def run(self) -> dict[str, int] | None:
@@ -62,7 +65,7 @@ class _Search:
         name = self._names[depth]
         for value in self._candidates(name, chosen):
             self._steps += 1
-            if self._steps > _MOST_STEPS:
+            if self._steps > self._most_steps:
                 return None
             chosen[name] = value
             if self._is_consistent(name, chosen):

@@ -182,6 +182,25 @@ def test_a_sum_of_sizes(derive: Derive) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "expression",
+    ["x.reshape(-1, 3) * y", "x.flatten().view(-1, 3) + y", "torch.where(y > 0, x.reshape(-1, 3), y)"],
+)
+def test_a_factor_that_both_sides_share_is_dropped(derive: Derive, expression: str) -> None:
+    contract = derive(f"""
+        def fn(x, y):
+            if x.shape[0] == 0:
+                raise ValueError
+            rows = {expression}
+            return rows
+
+        def make_inputs(seed):
+            return torch.rand(4, 3), torch.rand(4, 3)
+    """)
+    assert "x.shape[0] >= 1" in needs(contract)
+    assert contract.complete
+
+
 def test_what_only_running_it_shows(derive: Derive) -> None:
     contract = derive("""
         @torch.library.custom_op("ddelint_shapes::paired", mutates_args=())
