@@ -86,3 +86,5 @@ class CheckedSpec:
     undecided: tuple[str, ...] = ()
     error: str = ""
     """Why torch could not compile under it; empty where it could."""
+    said: tuple[str, ...] = ()
+    """What else is to be said of it."""

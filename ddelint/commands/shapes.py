@@ -30,10 +30,18 @@ from ddelint.commands.output import (
     help="Compare what is declared beside the entry with it; run each difference.",
 )
 @click.option("--spec", metavar="[FILE.py:]NAME", default="", help="With --check: only this declaration.")
+@click.option(
+    "--ranges",
+    multiple=True,
+    metavar="NAME.DIM: 1, 2..128, 129..",
+    help="Ranges of a size, a graph for each: prove that they take each size once, and try each graph at its ends.",
+)
 @click.option("--write", is_flag=True, help="Write it beside the entry, as specs, dims and marks: FILE_shapes.py.")
 @click.option("--output-format", type=click.Choice(["full", "json", "markdown"]), default="full", show_default=True)
 @output_options
-def shapes(paths: tuple[str, ...], is_checked: bool, spec: str, write: bool, **given: Any) -> int:
+def shapes(
+    paths: tuple[str, ...], is_checked: bool, spec: str, ranges: tuple[str, ...], write: bool, **given: Any
+) -> int:
     """Derive the contract on input sizes: which may be anything, which not, and which lines say so."""
     if not paths:
         raise click.UsageError("no path given: ddelint shapes PATH")
@@ -43,9 +51,14 @@ def shapes(paths: tuple[str, ...], is_checked: bool, spec: str, write: bool, **g
     from ddelint.report import contracts
     from ddelint.report.diff import shown_path
     from ddelint.report.formats import joined
+    from ddelint.shapes.ranges_given import UnreadableRanges, read_ranges
 
+    try:
+        read = tuple(read_ranges(text) for text in ranges)
+    except UnreadableRanges as problem:
+        raise click.UsageError(f"--ranges: {problem}") from None
     with progress_of(options) as progress:
-        report = run_shapes(paths, options, progress, Wanted(is_checked or bool(spec), spec, write))
+        report = run_shapes(paths, options, progress, Wanted(is_checked or bool(spec), spec, read, write))
     if given["output_format"] == "json":
         text = contracts.render_json(report.contracts, report.checked)
     elif given["output_format"] == "markdown":

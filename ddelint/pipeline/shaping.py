@@ -13,6 +13,7 @@ from ddelint.options import CheckOptions
 from ddelint.pipeline import advice
 from ddelint.pipeline.entries import entry_specs, label, others, session_options
 from ddelint.pipeline.gathering import PipelineError, Run, Sources, discover, read_files
+from ddelint.pipeline.range_checking import check_given
 from ddelint.pipeline.searching import start_worker
 from ddelint.pipeline.spec_checking import check_specs
 from ddelint.protocol import EntryFailure
@@ -20,6 +21,7 @@ from ddelint.report.model import Progress
 from ddelint.shapes.facts import as_true, read
 from ddelint.shapes.names import names_of
 from ddelint.shapes.plain import plain
+from ddelint.shapes.ranges_given import Ranges
 from ddelint.shapes.specs import spec_of
 from ddelint.shapes.writing import written as spec_text
 from ddelint.size_specs import CheckedSpec
@@ -33,6 +35,8 @@ class Wanted:
     """Compare what is declared beside the entry with it."""
     spec: str = ""
     """Only the declaration of that name."""
+    ranges: tuple[Ranges, ...] = ()
+    """Ranges that are to take each size once."""
     write: bool = False
     """Write it beside the entry, as what torch takes."""
 
@@ -79,7 +83,9 @@ def run_shapes(paths: Sequence[str], options: CheckOptions, progress: Progress, 
                 contracts.append(contract)
                 if wanted.check:
                     progress.stage("comparing with what is declared")
-                checked.append(tuple(check_specs(session, contract, wanted.spec)) if wanted.check else ())
+                found = check_specs(session, contract, wanted.spec) if wanted.check else []
+                found += [check_given(session, contract, one) for one in wanted.ranges]
+                checked.append(tuple(found))
                 if wanted.write and contract.failure is None:
                     written.append(_write(contract))
     return ShapesReport(tuple(contracts), tuple(checked), tuple(written), tuple(run.warnings), tuple(run.errors))

@@ -180,7 +180,8 @@ def _checked(specs: Sequence[CheckedSpec], style: Style) -> Iterator[str]:
             yield f"      {_shown(one)}"
         for text in checked.undecided:
             yield f"  {style.paint('not decided', 'bad')}  {text}"
-        if not checked.findings and not checked.undecided:
+        yield from (f"  {text}" for text in checked.said)
+        if not checked.findings and not checked.undecided and not checked.said:
             yield f"  {style.paint('ok', 'good')} says what the program needs"
 
 
@@ -212,6 +213,7 @@ def _markdown_checked(specs: Sequence[CheckedSpec]) -> Iterator[str]:
         for one in checked.findings:
             yield f"- {one.code} {rule(one.code).name}: {one.message}{_needing(one)}; {_shown(one)}"
         yield from (f"- not decided: `{text}`" for text in checked.undecided)
-        if not checked.findings and not checked.undecided:
+        yield from (f"- {text}" for text in checked.said)
+        if not checked.findings and not checked.undecided and not checked.said:
             yield "- says what the program needs"
         yield ""
