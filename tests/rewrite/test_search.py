@@ -24,7 +24,9 @@ from ddelint.rewrite.candidate import MOVES, Candidate, Context
 from ddelint.rewrite.moves import load_moves
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.search.asking import Asking
+from ddelint.rewrite.search.history import History
 from ddelint.rewrite.search.rounds import Outcome, Search
+from ddelint.rewrite.search.steps import Key, State, Step, is_repeated
 from ddelint.source import SourceFile
 from ddelint.trace.diagnose import diagnose
 
@@ -716,3 +718,17 @@ def test_nothing_is_safe_that_could_not_be_run_on_all_samples(moves: pytest.Monk
         assert found.evidence is not None
         assert found.evidence.eager_equal is None
         assert any(TIME_IS_OVER in note for note in found.evidence.notes)
+
+
+def test_a_move_is_not_made_at_one_place_without_end() -> None:
+    key = Key(NAME, 5, 8, "n > 4", "truth")
+    candidate = Candidate(SHORTCUT, Claim.GENERAL_PATH, "again", ())
+    question = Question(Span(NAME, 5, 8, 5, 13), "truth", "n > 4", "u0 > 4")
+    diagnostic = diagnose(question, SourceFile(NAME, TEXT))
+    state = State(History({NAME: SourceFile(NAME, TEXT)}))
+    for number in range(3):
+        assert not is_repeated(state, replace(key, text=f"({number}, n > 4)"), candidate)
+        state.steps.append(Step(number, key, diagnostic, candidate, (), Applicability.SAFE, (), None))
+    assert is_repeated(state, replace(key, text="another wording"), candidate)
+    assert not is_repeated(state, replace(key, row=7), candidate)
+    assert not is_repeated(state, key, replace(candidate, move=MERGE))

@@ -105,6 +105,8 @@ def test_a_list_is_stacked(line: str, types: dict[str, TypeFact], expected: str)
         ("y = table[n]", {"table": TypeFact("list", element=TypeFact("str")), "n": COUNT}),
         ("y = x[n]", {"x": TENSOR, "n": COUNT}),
         ("y = table[1:]", {"table": TENSORS}),
+        ("y = table[-1]", {"table": TENSORS}),
+        ("y = torch.stack(table)[n] if torch.compiler.is_compiling() else table[n]", {"table": TENSORS, "n": COUNT}),
     ],
 )
 def test_other_containers_stay(line: str, types: dict[str, TypeFact]) -> None:

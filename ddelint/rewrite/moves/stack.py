@@ -11,7 +11,7 @@ from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.around import is_tensor, number_kind, origins
 from ddelint.rewrite.reading.constants import value_of
 from ddelint.rewrite.reading.kinds import Kinds, definition, is_torch
-from ddelint.rewrite.reading.names import is_pure, names_read
+from ddelint.rewrite.reading.names import asks_compiling, is_pure, names_read
 from ddelint.rewrite.reading.unread import unread_definitions
 from ddelint.rewrite.writing.rewrites import Part, Rewrite, restructured, rewriting
 
@@ -30,7 +30,7 @@ def stack_and_index(context: Context) -> Iterator[Rewrite]:
     for node in origins(context, 1):
         match node:
             case ast.Subscript(value=table, slice=index, ctx=ast.Load()):
-                if isinstance(index, (ast.Slice, ast.Tuple, ast.Constant)) or not is_pure(node):
+                if isinstance(index, (ast.Slice, ast.Tuple)) or not is_pure(node) or _in_a_choice(context, node):
                     continue
                 if is_tensor(kinds, table) or not _from_data(kinds, index):
                     continue
@@ -101,7 +101,12 @@ def _from_data(kinds: Kinds, index: ast.expr) -> bool:
     fact = kinds.fact(index)
     if fact is not None:
         return fact.kind in {"symint", "int", "tensor", "symbool"}
-    return not isinstance(index, (ast.Constant, ast.JoinedStr))
+    return any(isinstance(node, (ast.Name, ast.Call)) for node in ast.walk(index))
+
+
+def _in_a_choice(context: Context, node: ast.expr) -> bool:
+    """Whether an expression is already one side of a choice between eager and the compiler."""
+    return any(isinstance(a, ast.IfExp) and asks_compiling(a.test) for a in context.site.source.ancestors(node))
 
 
 def _place(context: Context, kinds: Kinds, index: ast.expr) -> Part:

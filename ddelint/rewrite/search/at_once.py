@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ddelint.diagnostics import Diagnostic
 from ddelint.rewrite.search.asking import Asking
 from ddelint.rewrite.search.judging import Judging
-from ddelint.rewrite.search.steps import Key, Proposal, State, decisions_of, is_settled, key_of
+from ddelint.rewrite.search.steps import Key, Proposal, State, decisions_of, is_repeated, is_settled, key_of
 from ddelint.rewrite.search.together import fit_together
 from ddelint.rewrite.search.trying import Trying
 
@@ -69,7 +69,8 @@ class AtOnce:
             if not self._wanted(diagnostic.relocated(state.history.home)):
                 continue
             offered = self._asking.candidates(state.history, question, diagnostic)
-            candidate = next((one for one in offered if self._trying.may_be_safe(key, one)), None)
+            hopeful = (one for one in offered if not is_repeated(state, key, one))
+            candidate = next((one for one in hopeful if self._trying.may_be_safe(key, one)), None)
             is_safe_by_text = candidate is not None and is_settled(state.history, candidate, diagnostic)
             called_elsewhere = candidate is not None and self._asking.other_callers(state.history, question, candidate)
             if candidate is None or called_elsewhere or (settled and not is_safe_by_text):

@@ -15,7 +15,7 @@ from ddelint.rewrite.search.at_once import AtOnce
 from ddelint.rewrite.search.history import History
 from ddelint.rewrite.search.judging import Judging
 from ddelint.rewrite.search.reporting import speaks_against
-from ddelint.rewrite.search.steps import Key, State, Step, contents, flaws, key_of
+from ddelint.rewrite.search.steps import Key, State, Step, contents, flaws, is_repeated, key_of
 from ddelint.rewrite.search.trying import Trying
 
 MOST_STEPS = 40
@@ -206,6 +206,8 @@ class Phase:
                 continue
             seen.add(candidate.edits)
             reason = self._trying.banned.get((key, candidate.move, contents(candidate)))
+            if reason is None and is_repeated(state, key, candidate):
+                reason = "the same move has been made here before, and something is asked all the same"
             kept = None
             if reason is None:
                 kept, reason = self._trying.alone(state, question, key, diagnostic, candidate, allow_unsafe)

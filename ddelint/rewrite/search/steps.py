@@ -17,6 +17,8 @@ from ddelint.sites import Block, Role, locate
 
 VALIDATION = "DDE103"
 _EMPTINESS = "DDE102"
+_MOST_REPEATS = 3
+"""How often one move is made at one place: what it writes may ask again, and is then a place of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,3 +202,10 @@ def is_unsafe_path(step: Step) -> bool:
 def flaws(step: Step) -> int:
     """What speaks for looking further: 0 nothing, 1 it is a guess, 2 it stops inputs that eager returns for."""
     return 2 if step.raises else int(is_guess(step))
+
+
+def is_repeated(state: State, key: Key, candidate: Candidate) -> bool:
+    """Whether a move has been made so often at one place that another time will not help."""
+    place = (key.filename, key.row, key.column)
+    made = [(s.key.filename, s.key.row, s.key.column) for s in state.steps if s.candidate.move == candidate.move]
+    return made.count(place) >= _MOST_REPEATS
