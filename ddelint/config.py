@@ -48,11 +48,16 @@ class Config:
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
-    """` (did you mean …?)` for the nearest known word, or nothing."""
+    """` (did you mean …?)` for the nearest known word, or nothing; of several, the one that begins alike."""
     import difflib  # slow to load
 
-    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
-    return f" (did you mean `{near[0]}`?)" if near else ""
+    near = difflib.get_close_matches(word, list(known), n=5, cutoff=0.6)
+    if not near:
+        return ""
+    ratios = [difflib.SequenceMatcher(None, other, word).ratio() for other in near]
+    nearest = [other for other, ratio in zip(near, ratios) if ratio == max(ratios)]
+    best = max(nearest, key=lambda other: next((i for i, (a, b) in enumerate(zip(other, word)) if a != b), len(word)))
+    return f" (did you mean `{best}`?)"
 
 
 def code_prefixes(texts: Iterable[str], where: str) -> tuple[str, ...]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
 
 from ddelint.catalog import rule
-from ddelint.diagnostics import Diagnostic
 from ddelint.pipeline.choosing import chosen
 from ddelint.pipeline.gathering import Run, static_findings, unsilenced
 from ddelint.source import SourceFile
+
+if TYPE_CHECKING:
+    from ddelint.diagnostics import Diagnostic
 
 
 def found_again(

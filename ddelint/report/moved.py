@@ -18,9 +18,9 @@ def row_now(finding: Diagnostic, report: Report) -> int:
     filename, row = finding.span.filename, finding.span.row
     if not finding.fixed or filename not in report.originals:
         return row
-    for tag, a, b, c, d in _changes(report.originals[filename], report.texts.get(filename, "")):
+    for _, a, b, c, d in _changes(report.originals[filename], report.texts.get(filename, "")):
         if a < row <= b:
-            return c + (row - a) if tag == "equal" else max(d, 1)
+            return max(min(c + (row - a), d), 1)
     return 0
 
 

@@ -233,3 +233,13 @@ def test_a_name_that_both_arms_give_another_kind_has_that_kind() -> None:
     assert outlined(found)[0].startswith(
         "def _fn_total(t: torch.Tensor, x: torch.Tensor, limit: torch.Tensor):\n    rows = []"
     )
+
+
+def test_an_attribute_and_a_name_that_are_called_alike_are_two_operands() -> None:
+    body = "while (x > t.sum()).any():\n    x = x * self.x + x\nreturn x\n"
+    types = {**TYPES, "self.x": TYPES["x"]}
+    text = f"import torch\n\n\ndef fn(self, x, t):\n{textwrap.indent(body, '    ')}"
+    (function, *_) = outlined(context_of(text, "(x > t.sum()).any()", types))
+    arguments = ast.parse(function).body[0].args.args  # type: ignore[attr-defined]
+    assert sorted(argument.arg for argument in arguments) == ["t", "x", "x_"]
+    assert "x * x_ + x" in function

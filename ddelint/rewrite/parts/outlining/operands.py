@@ -35,6 +35,7 @@ def read_operands(context: Context, region: Region) -> None:
         if not _defined_before(context, node.id, place):
             raise OutOfReach(node.id, f"`{node.id}` has no value before")
         chains.setdefault(ast.unparse(chain), (chain, form))
+    taken |= {text for text, (chain, _) in chains.items() if isinstance(chain, ast.Name)}
     # a module that is handed over brings what it holds
     whole = [text for text, (_, form) in chains.items() if form.annotation == MODULE]
     changed = {root.removesuffix(".data") for root in changed_in_place(region.body)}
