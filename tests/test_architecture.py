@@ -93,12 +93,13 @@ def test_rooms_know_only_what_comes_before_them() -> None:
 
 def test_there_are_no_cycles() -> None:
     known = modules()
-    hold_no_cycle(
+    cycle = cycle_in(
         {
             name: {i for i, _ in imports_of(name, path, set(known), at_start_only=True) if i in known and i != name}
             for name, path in known.items()
         }
     )
+    assert cycle == []
 
 
 def static_imports() -> dict[str, set[str]]:
@@ -131,7 +132,7 @@ def test_the_static_pass_points_down_as_its_picture_shows() -> None:
 
 def test_nothing_in_the_static_pass_knows_what_knows_it() -> None:
     front = {"ddelint.static.reading", "ddelint.static.elsewhere", "ddelint.static.checks"}
-    hold_no_cycle({name: others for name, others in static_imports().items() if name not in front})
+    assert cycle_in({name: others for name, others in static_imports().items() if name not in front}) == []
 
 
 def test_files_of_the_static_pass_are_short() -> None:
@@ -139,18 +140,25 @@ def test_files_of_the_static_pass_are_short() -> None:
     assert {path: count for path, count in lines.items() if count > 400} == {}
 
 
-def hold_no_cycle(graph: dict[str, set[str]]) -> None:
+def cycle_in(graph: dict[str, set[str]]) -> list[str]:
+    """The names of one cycle, where there is any."""
     done: set[str] = set()
 
-    def visit(name: str, trail: tuple[str, ...]) -> None:
-        assert name not in trail, " → ".join((*trail[trail.index(name) :], name))
+    def visit(name: str, trail: tuple[str, ...]) -> list[str]:
+        if name in trail:
+            return [*trail[trail.index(name) :], name]
+        found: list[str] = []
         if name not in done:
-            for other in sorted(graph.get(name, ())):
-                visit(other, (*trail, name))
+            found = next(filter(None, (visit(other, (*trail, name)) for other in sorted(graph.get(name, ())))), [])
             done.add(name)
+        return found
 
-    for name in graph:
-        visit(name, ())
+    return next(filter(None, (visit(name, ()) for name in graph)), [])
+
+
+def test_a_cycle_is_found() -> None:
+    assert cycle_in({"a": {"b"}, "b": {"c"}, "c": {"b"}}) == ["b", "c", "b"]
+    assert cycle_in({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == []
 
 
 def test_private_torch_is_touched_in_one_module_only() -> None:

@@ -17,12 +17,14 @@ from ddelint.pipeline.range_checking import check_given
 from ddelint.pipeline.searching import start_worker
 from ddelint.pipeline.spec_checking import check_specs
 from ddelint.protocol import EntryFailure
+from ddelint.replacing import write_atomically
 from ddelint.report.model import Progress
 from ddelint.shapes.facts import as_true, read
 from ddelint.shapes.names import names_of
 from ddelint.shapes.plain import plain
 from ddelint.shapes.ranges_given import Ranges
 from ddelint.shapes.specs import spec_of
+from ddelint.shapes.writing import BESIDE, MARK
 from ddelint.shapes.writing import written as spec_text
 from ddelint.size_specs import CheckedSpec
 
@@ -83,17 +85,27 @@ def run_shapes(paths: Sequence[str], options: CheckOptions, progress: Progress, 
                 contracts.append(contract)
                 if wanted.check:
                     progress.stage("comparing with what is declared")
-                found = check_specs(session, contract, wanted.spec) if wanted.check else []
-                found += [check_given(session, contract, one) for one in wanted.ranges]
+                derived = contract.failure is None
+                found = check_specs(session, contract, wanted.spec) if wanted.check and derived else []
+                found += [check_given(session, contract, one) for one in wanted.ranges if derived]
                 checked.append(tuple(found))
                 if wanted.write and contract.failure is None:
-                    written.append(_write(contract))
+                    try:
+                        written.append(_write(contract))
+                    except (PipelineError, OSError) as error:
+                        run.errors.append(str(error))
     return ShapesReport(tuple(contracts), tuple(checked), tuple(written), tuple(run.warnings), tuple(run.errors))
 
 
 def _write(contract: Contract) -> str:
-    """Write the spec for the example's side of each branch; gives the file's name."""
+    """Write the spec for the example's side of each branch; gives the file's name.
+
+    Raises PipelineError for a file that something else has written, OSError where it cannot be written.
+    """
     sides = [plain(as_true(b.text, bool(read(b.text).holds(contract.example)))) for b in contract.branches]
-    path = Path(contract.filename).with_name(f"{Path(contract.filename).stem}_shapes.py")
-    path.write_text(spec_text(contract, spec_of(contract, names_of(contract), sides)), "utf-8")
+    path = Path(contract.filename).with_name(f"{Path(contract.filename).stem}{BESIDE}")
+    if path.is_symlink() or (path.exists() and MARK not in path.read_text("utf-8", errors="replace")):
+        raise PipelineError(f"{path} is there already, and not from `shapes --write`: it is left as it is")
+    text = spec_text(contract, spec_of(contract, names_of(contract), sides))
+    write_atomically(path, text.encode("utf-8"))
     return str(path)

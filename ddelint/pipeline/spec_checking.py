@@ -21,18 +21,24 @@ if TYPE_CHECKING:
 def check_specs(session: Session, contract: Contract, wanted: str = "") -> list[CheckedSpec]:
     """Each spec that is declared beside the entry, compared with its contract."""
     declared = session.declared(wanted)
-    return [_checked(session, contract, spec) for spec in declared.specs]
+    if declared.failure is not None:
+        return [CheckedSpec(SizeSpec(origin=wanted or "--check"), error=declared.failure.message)]
+    if not declared.specs:
+        said = f"nothing of that name is declared: {wanted}" if wanted else "nothing is declared beside the entry"
+        return [CheckedSpec(SizeSpec(origin=wanted or "--check"), said=(said,))]
+    names = names_of(contract)
+    return [_checked(session, contract, spec, names) for spec in declared.specs]
 
 
-def _checked(session: Session, contract: Contract, spec: SizeSpec) -> CheckedSpec:
+def _checked(session: Session, contract: Contract, spec: SizeSpec, names: Mapping[str, str]) -> CheckedSpec:
     compared = compare(contract, spec)
     loose = [one for one in compared.findings if one.code in (TOO_LOOSE, CONTRADICTORY)]
     strict = [one for one in compared.findings if one.code not in (TOO_LOOSE, CONTRADICTORY)]
     kept, error = _run_loose(session, contract, spec, loose, compared.first)
-    kept += _run_strict(session, contract, strict)
+    kept_strict, not_run = _run_strict(session, contract, strict, names)
     order = {id(one): at for at, one in enumerate(compared.findings)}
-    found = sorted(kept, key=lambda pair: order[id(pair[0])])
-    return CheckedSpec(spec, tuple(one for _, one in found), tuple(compared.undecided), error)
+    found = sorted([*kept, *kept_strict], key=lambda pair: order[id(pair[0])])
+    return CheckedSpec(spec, tuple(one for _, one in found), (*compared.undecided, *not_run), error)
 
 
 _Pairs = list[tuple[SpecFinding, SpecFinding]]
@@ -61,13 +67,18 @@ def _run_loose(
     ], ""
 
 
-def _run_strict(session: Session, contract: Contract, findings: Sequence[SpecFinding]) -> _Pairs:
-    """Those whose witness the program takes, compiled for what it needs and no more."""
+def _run_strict(
+    session: Session, contract: Contract, findings: Sequence[SpecFinding], names: Mapping[str, str]
+) -> tuple[_Pairs, list[str]]:
+    """Those whose witness the program takes, compiled for what it needs and no more; what could not be run."""
     kept: _Pairs = []
+    not_run: list[str] = []
     for one in findings:
         witness = one.witness or contract.example
         sides = [plain(as_true(branch.text, bool(read(branch.text).holds(witness)))) for branch in contract.branches]
-        trial = session.try_spec(spec_of(contract, names_of(contract), sides), witness, [witness])
-        if trial.compiled and trial.outcomes[0].ended == "same":
+        trial = session.try_spec(spec_of(contract, names, sides), witness, [witness])
+        if trial.failure is not None or not trial.compiled:
+            not_run.append(one.fact)
+        elif trial.outcomes[0].ended == "same":
             kept.append((one, replace(one, outcome=trial.outcomes[0])))
-    return kept
+    return kept, not_run

@@ -129,7 +129,7 @@ def _needed(one: Requirement) -> str:
 
 def _why(one: Requirement) -> str:
     reason = one.detail.rstrip(": ") if one.source in ("raise", "eager") else ""
-    if one.source == "specialized":
+    if one.source == SPECIALIZED:
         reason = "one graph for each value"
     return f"`{one.code}`" + (f"  {reason}" if reason else "")
 
@@ -174,15 +174,23 @@ def _checked(specs: Sequence[CheckedSpec], style: Style) -> Iterator[str]:
     for checked in specs:
         yield style.paint(checked.spec.origin, "section")
         if checked.error:
-            yield f"  torch could not compile under it: {checked.error}"
+            yield f"  {_NOT_COMPILED}: {checked.error}"
         for one in checked.findings:
             yield f"  {style.paint(one.code, 'warning')} {rule(one.code).name}: {one.message}{_needing(one)}"
             yield f"      {_shown(one)}"
         for text in checked.undecided:
             yield f"  {style.paint('not decided', 'bad')}  {text}"
         yield from (f"  {text}" for text in checked.said)
-        if not checked.findings and not checked.undecided and not checked.said:
+        if _is_right(checked):
             yield f"  {style.paint('ok', 'good')} says what the program needs"
+
+
+_NOT_COMPILED = "torch could not compile under it"
+
+
+def _is_right(checked: CheckedSpec) -> bool:
+    """Whether a spec was run, and nothing is to be said of it."""
+    return not (checked.error or checked.findings or checked.undecided or checked.said)
 
 
 def _needing(one: SpecFinding) -> str:
@@ -210,10 +218,12 @@ def _markdown_checked(specs: Sequence[CheckedSpec]) -> Iterator[str]:
     for checked in specs:
         yield f"**{checked.spec.origin}**"
         yield ""
+        if checked.error:
+            yield f"- {_NOT_COMPILED}: {checked.error}"
         for one in checked.findings:
             yield f"- {one.code} {rule(one.code).name}: {one.message}{_needing(one)}; {_shown(one)}"
         yield from (f"- not decided: `{text}`" for text in checked.undecided)
         yield from (f"- {text}" for text in checked.said)
-        if not checked.findings and not checked.undecided and not checked.said:
+        if _is_right(checked):
             yield "- says what the program needs"
         yield ""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ddelint.contracts import Branch, Requirement
-from ddelint.shapes.facts import Unreadable, read, size_name
+from ddelint.shapes.facts import Unreadable, read, size_name, with_words
 
 
 def representatives(requirements: Iterable[Requirement], order: Sequence[str]) -> dict[str, str]:
@@ -44,7 +44,7 @@ def renamed(text: str, names: Mapping[str, str]) -> str:
         return text
     if not fact.names & names.keys():
         return text
-    return ast.unparse(_Renaming(names).visit(ast.parse(text, mode="eval").body))
+    return with_words(text, names)
 
 
 def _pair(text: str) -> tuple[str, str] | None:
@@ -54,13 +54,3 @@ def _pair(text: str) -> tuple[str, str] | None:
             first, second = size_name(left), size_name(right)
             return (first, second) if first is not None and second is not None else None
     return None
-
-
-class _Renaming(ast.NodeTransformer):
-    def __init__(self, names: Mapping[str, str]) -> None:
-        self._names = names
-
-    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
-        """`mask.shape[0]` under its other name."""
-        name = size_name(node)
-        return node if name is None or name not in self._names else read(self._names[name]).node

@@ -60,7 +60,7 @@ def contract_of(entry: Entry, options: SessionOptions, most_runs: int = MOST_RUN
     return Contract(
         label=entry.label,
         filename=entry.filename,
-        function=_function(entry),
+        function=_function(eager.program),
         dimensions=tuple(
             _dimension(name, size, derived.requirements, derived.branches) for name, size in sizes.items()
         ),
@@ -73,8 +73,9 @@ def contract_of(entry: Entry, options: SessionOptions, most_runs: int = MOST_RUN
         runs=len(explored.paths),
         complete=bool(completed)
         and not explored.ended
+        and not any(path.ending == "cut" for path in explored.paths)
         and not derived.undecided
-        and not (probed is not None and probed.unexplained),
+        and not (probed is not None and (probed.unexplained or probed.cut)),
         seconds=monotonic() - started,
     )
 
@@ -86,6 +87,8 @@ def _seen(fact: str, error: str, sizes: Sizes, eager: Eager) -> Requirement:
 
 
 def _unexplained(probed: Probed) -> Iterator[str]:
+    if probed.cut:
+        yield f"held against eager on {probed.drawn} drawn inputs; no time was left for more"
     for error, sizes in probed.unexplained.items():
         said = ", ".join(f"{name} = {size}" for name, size in sizes.items())
         yield f"eager raises for sizes that this allows, and no condition on sizes was found behind it: {said}: {error}"
@@ -101,8 +104,7 @@ def tensors_of(entry: Entry, seed: int) -> dict[str, torch.Tensor]:
     return {name: value for name, value in named.items() if isinstance(value, torch.Tensor)}
 
 
-def _function(entry: Entry) -> Span | None:
-    program = entry.build()
+def _function(program: Any) -> Span | None:
     function: Any = getattr(program, "forward", program)
     function = inspect.unwrap(getattr(function, "__func__", function))
     code = getattr(function, "__code__", None)
@@ -119,7 +121,7 @@ def _dimension(name: str, size: int, requirements: Sequence[Requirement], branch
 
 
 def _kind(requirement: Requirement) -> str:
-    if requirement.source == "specialized":
+    if requirement.source == SPECIALIZED:
         return SPECIALIZED
     fact = read(requirement.text)
     match fact.node:

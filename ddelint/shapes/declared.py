@@ -5,19 +5,18 @@ from __future__ import annotations
 import os
 import runpy
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from ddelint.shapes.contract import tensors_of
+from ddelint.shapes.facts import unused
+from ddelint.shapes.writing import BESIDE
 from ddelint.size_specs import Bounds, Declarations, SizeSpec
 from ddelint.trace import naming, torch_internals
 from ddelint.trace.entry import Entry
-
-BESIDE = "_shapes.py"
-"""How the file ends that `--write` puts beside the entry's."""
 
 
 def declarations(entry: Entry, seed: int, wanted: str = "") -> Declarations:
@@ -70,30 +69,27 @@ def _shapes_spec(value: Any, origin: str) -> SizeSpec:
             for dimension, one in enumerate(spec):
                 for variable in [one] if isinstance(one, kinds.IntVar) else []:
                     if variable.sympy_sym not in words:
-                        words[variable.sympy_sym] = name = _unused(variable.name, variables)
+                        words[variable.sympy_sym] = name = _free(variable.name, variables)
                         variables[name] = (variable.min or 0, variable.max)
                 if one is not None:
                     dimensions[f"{parameter}.shape[{dimension}]"] = one
     for expression in [*dimensions.values(), *assumptions]:
         for symbol in torch_internals.symbols_of(expression):
             if symbol not in words:
-                words[symbol] = name = _unused(str(symbol).partition("#")[0], variables)
+                words[symbol] = name = _free(str(symbol).partition("#")[0], variables)
                 variables[name] = torch_internals.spec_bounds(symbol)
     texts = {name: _written(one, words) for name, one in dimensions.items()}
     return SizeSpec(variables, texts, tuple(_written(one, words) for one in assumptions), origin)
+
+
+def _free(wanted: str, taken: Mapping[str, object]) -> str:
+    return unused(wanted if wanted.isidentifier() else "size", taken)
 
 
 def _written(value: Any, words: Mapping[Any, str]) -> str:
     if isinstance(value, int):
         return str(value)
     return naming.written(torch_internals.expression_of(value), [], words)
-
-
-def _unused(wanted: str, taken: Mapping[str, object]) -> str:
-    name, number = wanted if wanted.isidentifier() else "size", 2
-    while name in taken:
-        name, number = f"{wanted}_{number}", number + 1
-    return name
 
 
 # ---------------------------------------------------------------------------------------------- Dims, and marks
@@ -120,7 +116,7 @@ def _dynamic_shapes(value: Mapping[str, Any], origin: str, ranks: Mapping[str, i
             if isinstance(dim, int):
                 dimensions[name] = str(dim)
             elif isinstance(dim, type(torch.export.Dim.AUTO)):
-                variable = _unused(f"{parameter}_{dimension}", variables)
+                variable = unused(f"{parameter}_{dimension}", variables)
                 variables[variable], dimensions[name] = (0, None), variable
             else:
                 root, factor, constant, bounds = torch_internals.dim_parts(dim)
@@ -145,8 +141,3 @@ def _marked(entry: Entry, seed: int) -> SizeSpec | None:
             variables[variable] = max(low, bounds[0]), min(highs) if highs else None
             dimensions[f"{parameter}.shape[{dimension}]"] = variable
     return SizeSpec(variables, dimensions, (), "marks on the inputs", marked=True) if dimensions else None
-
-
-def parameters_of(spec: SizeSpec) -> Iterator[str]:
-    """The parameters that a spec speaks of."""
-    yield from dict.fromkeys(name.partition(".shape[")[0] for name in spec.dimensions)

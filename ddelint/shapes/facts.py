@@ -17,7 +17,7 @@ Sizes = Mapping[str, int]
 Evaluate = Callable[[Sizes], Any]
 
 _MOST_POWER = 8
-_OPERATIONS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+OPERATIONS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: lambda a, b: a + b,
     ast.Sub: lambda a, b: a - b,
     ast.Mult: lambda a, b: a * b,
@@ -25,7 +25,7 @@ _OPERATIONS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Div: lambda a, b: a / b,
     ast.Mod: lambda a, b: a % b,
 }
-_COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
+COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Eq: lambda a, b: a == b,
     ast.NotEq: lambda a, b: a != b,
     ast.Lt: lambda a, b: a < b,
@@ -105,6 +105,25 @@ def size_name(node: ast.expr) -> str | None:
     return None
 
 
+def with_words(text: str, words: Mapping[str, str]) -> str:
+    """A condition with another expression for each size that `words` has one for."""
+
+    class Said(ast.NodeTransformer):
+        def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+            name = size_name(node)
+            return node if name is None or name not in words else ast.parse(words[name], mode="eval").body
+
+    return ast.unparse(Said().visit(ast.parse(text, mode="eval").body))
+
+
+def unused(wanted: str, taken: Mapping[str, object]) -> str:
+    """`wanted`, with a number where that name is taken."""
+    name, number = wanted, 2
+    while name in taken:
+        name, number = f"{wanted}_{number}", number + 1
+    return name
+
+
 def dimension_of(name: str) -> tuple[str, int]:
     """`tokens.shape[0]` → (`tokens`, 0)."""
     parameter, _, index = name.partition(".shape[")
@@ -128,11 +147,11 @@ def _compiled(node: ast.expr, names: set[str]) -> Evaluate:
         case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=int(power))) if 0 <= power <= _MOST_POWER:
             base = _compiled(left, names)
             return lambda sizes: base(sizes) ** power
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATIONS:
-            operation, first, second = _OPERATIONS[type(op)], _compiled(left, names), _compiled(right, names)
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATIONS:
+            operation, first, second = OPERATIONS[type(op)], _compiled(left, names), _compiled(right, names)
             return lambda sizes: operation(first(sizes), second(sizes))
-        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARISONS:
-            comparison, first, second = _COMPARISONS[type(op)], _compiled(left, names), _compiled(right, names)
+        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in COMPARISONS:
+            comparison, first, second = COMPARISONS[type(op)], _compiled(left, names), _compiled(right, names)
             return lambda sizes: comparison(first(sizes), second(sizes))
         case ast.BoolOp(op=op, values=values):
             parts = [_compiled(value, names) for value in values]
@@ -174,11 +193,11 @@ def numbers_in(facts: Iterable[Fact]) -> set[int]:
         node.value
         for fact in facts
         for node in ast.walk(fact.node)
-        if isinstance(node, ast.Constant) and isinstance(node.value, int) and size_name_parts(node, fact)
+        if isinstance(node, ast.Constant) and isinstance(node.value, int) and _is_number(node, fact)
     }
 
 
-def size_name_parts(node: ast.Constant, fact: Fact) -> bool:
+def _is_number(node: ast.Constant, fact: Fact) -> bool:
     """Whether a constant is a number of its own, not the index in `x.shape[1]`."""
     return not any(isinstance(parent, ast.Subscript) and parent.slice is node for parent in ast.walk(fact.node))
 

@@ -36,6 +36,8 @@ class Probed:
     about_values: dict[str, Sizes] = field(default_factory=dict)
     """Errors of the values that the example's inputs hold: an index beyond what is there."""
     drawn: int = 0
+    cut: bool = False
+    """Whether time, or the number of rounds, ended it."""
 
 
 def probe(conditions: Sequence[str], example: Sizes, runs: Runs, seed: int = 0) -> Probed:
@@ -47,6 +49,7 @@ def probe(conditions: Sequence[str], example: Sizes, runs: Runs, seed: int = 0) 
         failed = None
         for sizes in draws(known, example, DRAWN, seed + attempt):
             if monotonic() > deadline:
+                probed.cut = True
                 return probed
             probed.drawn += 1
             error = runs(sizes)
@@ -64,6 +67,7 @@ def probe(conditions: Sequence[str], example: Sizes, runs: Runs, seed: int = 0) 
         else:
             probed.facts[fact] = (error, sizes)
             known.append(fact)
+    probed.cut = True
     return probed
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ddelint.contracts import Contract
+from ddelint.contracts import SPECIALIZED, Contract
 from ddelint.shapes.canonical import representatives
 from ddelint.shapes.facts import negated, read
 from ddelint.shapes.linear_forms import follows, refuted
@@ -36,6 +36,11 @@ class Ranges:
             return [f"{self.name} == {low}"]
         return [f"{self.name} >= {low}", *([f"{self.name} <= {high}"] if high is not None else [])]
 
+    def said(self, at: int) -> str:
+        """One of them in words: `129..`."""
+        low, high = self.bounds[at]
+        return str(low) if low == high else f"{low}..{'' if high is None else high}"
+
 
 def read_ranges(text: str) -> Ranges:
     """`tokens.0: 1, 2..128, 129..` as ranges. Raises UnreadableRanges."""
@@ -58,41 +63,51 @@ def _range(part: str, text: str) -> tuple[int, int | None]:
     return found
 
 
-def check_ranges(contract: Contract, ranges: Ranges) -> tuple[list[SpecFinding], list[str]]:
-    """Sizes that the program takes and no range does, or two do, and branches within a range; what is not decided."""
-    needed = [requirement_text(one) for one in contract.requirements if one.source != "specialized"]
+@dataclass(frozen=True, slots=True)
+class Divided:
+    """A program's sizes, divided into ranges: what it needs, and the ranges of the size that leads."""
+
+    needed: tuple[str, ...]
+    """What holds of all sizes that one graph or another takes."""
+    ranges: Ranges
+    """Of the first of the sizes that are always equal to the one that was named."""
+
+
+def divided(contract: Contract, ranges: Ranges) -> Divided:
+    """Ranges as a contract sees them."""
+    needed = tuple(requirement_text(one) for one in contract.requirements if one.source != SPECIALIZED)
     same = representatives(contract.requirements, list(contract.example))
-    leader = Ranges(same.get(ranges.name, ranges.name), ranges.bounds)
+    return Divided(needed, Ranges(same.get(ranges.name, ranges.name), ranges.bounds))
+
+
+def check_ranges(contract: Contract, ranges: Ranges) -> tuple[list[SpecFinding], list[str]]:
+    """Sizes that the program takes and no range does, or two do; what is not decided."""
+    given = divided(contract, ranges)
+    leader = given.ranges
     found: list[SpecFinding] = []
     undecided: list[str] = []
     outside = [" or ".join(negated(one) for one in leader.conditions(at)) for at in range(len(ranges.bounds))]
-    _note(GAP, "no range takes it", [*needed, *outside], contract.example, found, undecided, leader.name)
+    _note(GAP, "no range takes it", [*given.needed, *outside], contract.example, found, undecided, leader.name)
     for at in range(len(ranges.bounds)):
         for other in range(at + 1, len(ranges.bounds)):
-            both = [*needed, *leader.conditions(at), *leader.conditions(other)]
-            words = f"two ranges take it, {_said(ranges, at)} and {_said(ranges, other)}: the first wins"
+            both = [*given.needed, *leader.conditions(at), *leader.conditions(other)]
+            words = f"two ranges take it, {leader.said(at)} and {leader.said(other)}: the first wins"
             _note(OVERLAP, words, both, contract.example, found, undecided, leader.name)
     return found, undecided
 
 
 def undivided(contract: Contract, ranges: Ranges) -> list[str]:
     """Branches that a range leaves open: the graph for it would need both sides."""
-    needed = [requirement_text(one) for one in contract.requirements if one.source != "specialized"]
-    same = representatives(contract.requirements, list(contract.example))
-    leader = Ranges(same.get(ranges.name, ranges.name), ranges.bounds)
+    given = divided(contract, ranges)
+    leader = given.ranges
     return [
-        f"{_said(ranges, at)}: `{branch.text}`"
+        f"{leader.said(at)}: `{branch.text}`"
         for at in range(len(ranges.bounds))
         for branch in contract.branches
         if leader.name in read(branch.text).names
-        and not follows(branch.text, [*needed, *leader.conditions(at)])
-        and not follows(negated(branch.text), [*needed, *leader.conditions(at)])
+        and not follows(branch.text, [*given.needed, *leader.conditions(at)])
+        and not follows(negated(branch.text), [*given.needed, *leader.conditions(at)])
     ]
-
-
-def _said(ranges: Ranges, at: int) -> str:
-    low, high = ranges.bounds[at]
-    return str(low) if low == high else f"{low}..{'' if high is None else high}"
 
 
 def _note(

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from ddelint.contracts import SPECIALIZED, Contract
 from ddelint.shapes.canonical import representatives
-from ddelint.shapes.facts import Fact, Unreadable, dimension_of, read, size_name
+from ddelint.shapes.facts import Fact, Unreadable, dimension_of, read, size_name, unused, with_words
 from ddelint.shapes.linear_forms import linear
 from ddelint.shapes.plain import plain
 from ddelint.shapes.requirements import requirement_text
@@ -100,11 +100,11 @@ def spec_of(contract: Contract, names: Mapping[str, str], within: Sequence[str] 
         elif leader in meant:
             dimensions[name] = meant[leader]
         else:
-            variable = _unused(names.get(leader) or names.get(name) or _plain_name(leader), variables)
+            variable = unused(names.get(leader) or names.get(name) or _plain_name(leader), variables)
             variables[variable] = _bounds(leader, facts)
             dimensions[name] = meant[leader] = variable
     words = {**meant, **{name: meant[leader] for name, leader in same.items() if leader in meant}, **numbers}
-    assumptions = [_over_variables(text, words) for text in facts if not _is_said(text, same)]
+    assumptions = [with_words(text, words) for text in facts if not _is_said(text, same)]
     kept = tuple(dict.fromkeys(text for text in assumptions if names_in(text)))
     return SizeSpec(variables, dimensions, kept, origin=contract.label)
 
@@ -161,26 +161,9 @@ def _is_said(text: str, same: Mapping[str, str]) -> bool:
     return False
 
 
-def _over_variables(text: str, words: Mapping[str, str]) -> str:
-    class Said(ast.NodeTransformer):
-        def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
-            name = size_name(node)
-            return node if name is None or name not in words else ast.parse(words[name], mode="eval").body
-
-    return ast.unparse(Said().visit(ast.parse(text, mode="eval").body))
-
-
 def _plain_name(name: str) -> str:
     parameter, index = dimension_of(name)
     return f"{parameter}_{index}"
-
-
-def _unused(wanted: str, taken: Mapping[str, object]) -> str:
-    number = 2
-    name = wanted
-    while name in taken:
-        name, number = f"{wanted}_{number}", number + 1
-    return name
 
 
 def on_inputs(spec: SizeSpec) -> SizeSpec:
@@ -194,7 +177,7 @@ def on_inputs(spec: SizeSpec) -> SizeSpec:
         factor, constant = _affine(texts[0], variable)
         if not factor:
             continue
-        whole = _unused(f"{variable}_{factor}", variables)
+        whole = unused(f"{variable}_{factor}", variables)
         del variables[variable]
         variables[whole] = factor * low + constant, None if high is None else factor * high + constant
         meaning = {variable: f"({whole} - {constant}) // {factor}" if constant else f"{whole} // {factor}"}

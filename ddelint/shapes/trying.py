@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from ddelint.diagnostics import Span
-from ddelint.shapes.facts import Sizes, dimension_of
+from ddelint.shapes.facts import COMPARISONS, OPERATIONS, Sizes, dimension_of
 from ddelint.shapes.specs import on_inputs
 from ddelint.size_specs import Outcome, SizeSpec, Trial
 from ddelint.trace import torch_internals
@@ -28,6 +28,8 @@ _OURS = os.path.dirname(os.path.dirname(__file__)) + os.sep
 
 def try_spec(entry: Entry, seed: int, spec: SizeSpec, first: Sizes, cases: Sequence[Sizes]) -> Trial:
     """Compile for inputs of the sizes `first`, then call with each of `cases`; nothing is compiled again."""
+    if torch_internals.spec_kinds() is None:
+        return Trial(False, f"torch {torch.__version__} has no ShapesSpec: 2.13 has")
     with torch_internals.compile_settings(recompiles=_RECOMPILES), torch.no_grad(), quiet():
         torch.manual_seed(0)
         program = entry.build()
@@ -51,7 +53,7 @@ class Eager:
     def __init__(self, entry: Entry, seed: int) -> None:
         self._entry = entry
         self._seed = seed
-        self._program = entry.build()
+        self.program = entry.build()
         self.places: dict[str, tuple[Span, str]] = {}
         """What was raised → the deepest line outside of torch, and its text."""
 
@@ -64,7 +66,7 @@ class Eager:
         with torch.no_grad(), quiet(), torch.compiler.set_stance("force_eager"), self._entry.surroundings():
             try:
                 torch.manual_seed(self._seed)
-                self._program(*args, **kwargs)
+                self.program(*args, **kwargs)
             except Exception as error:
                 text = _first_line(error)
                 self._note(text, error)
@@ -178,28 +180,11 @@ def _value(node: ast.expr, variables: Mapping[str, Any]) -> Any:
             return total
         case ast.BinOp(left=left, op=op, right=right):
             first, second = _value(left, variables), _value(right, variables)
-            return _BINARY[type(op)](first, second)
+            return OPERATIONS[type(op)](first, second)
         case ast.Compare(left=left, ops=[op], comparators=[right]):
-            return _COMPARED[type(op)](_value(left, variables), _value(right, variables))
+            return COMPARISONS[type(op)](_value(left, variables), _value(right, variables))
         case ast.Call(func=ast.Name(id="max"), args=[left, right]):
             return torch.sym_max(_value(left, variables), _value(right, variables))
         case ast.Call(func=ast.Name(id="min"), args=[left, right]):
             return torch.sym_min(_value(left, variables), _value(right, variables))
     raise ValueError(f"a spec cannot say {ast.unparse(node)}")
-
-
-_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: lambda a, b: a + b,
-    ast.Sub: lambda a, b: a - b,
-    ast.Mult: lambda a, b: a * b,
-    ast.FloorDiv: lambda a, b: a // b,
-    ast.Mod: lambda a, b: a % b,
-}
-_COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
-    ast.Eq: lambda a, b: a == b,
-    ast.NotEq: lambda a, b: a != b,
-    ast.Lt: lambda a, b: a < b,
-    ast.LtE: lambda a, b: a <= b,
-    ast.Gt: lambda a, b: a > b,
-    ast.GtE: lambda a, b: a >= b,
-}

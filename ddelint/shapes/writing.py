@@ -12,6 +12,10 @@ from ddelint.shapes.requirements import requirement_text
 from ddelint.shapes.specs import names_in
 from ddelint.size_specs import Bounds, SizeSpec
 
+BESIDE = "_shapes.py"
+"""How the file ends that is put beside the entry's."""
+MARK = "as `ddelint shapes --write` found them"
+"""What such a file says of itself: another one is not overwritten."""
 _WIDTH = 100
 
 
@@ -21,7 +25,7 @@ def written(contract: Contract, spec: SizeSpec) -> str:
 
 
 def _lines(contract: Contract, spec: SizeSpec) -> Iterator[str]:
-    yield f'"""The sizes that {contract.label.partition(",")[0]} takes, as `ddelint shapes --write` found them."""'
+    yield f'"""The sizes that {contract.label.partition(",")[0]} takes, {MARK}."""'
     yield ""
     yield "from torch._dynamo.decorators import mark_unbacked"
     yield "from torch.export import Dim"

@@ -479,3 +479,51 @@ def test_operations_of_products_are_counted() -> None:
     assert torch_internals.operations_of(aten.mm.out, (a, b), {"out": out}, out) == 2 * 3 * 4 * 5
     assert torch_internals.operations_of(aten.add.Tensor, (a, a), {}, a + a) == 0
     assert torch_internals.operations_of(aten.mm.default, (), {}, out) == 0, "no shapes to go by"
+
+
+needs_specs = pytest.mark.skipif(torch_internals.spec_kinds() is None, reason="waits for a torch with ShapesSpec")
+
+
+@needs_specs
+def test_a_spec_of_sizes_is_taken_apart_and_compiled_under() -> None:
+    kinds = torch_internals.spec_kinds()
+    rows = kinds.ShapeVar("rows", min=2, max=9)
+    spec = kinds.ShapesSpec({"x": kinds.TensorSpec([rows, None])}, assumptions=[rows % 2 == 0])
+    parameters, assumptions = torch_internals.parts_of_spec(spec)
+    assert list(parameters) == ["x"]
+    assert len(assumptions) == 1
+    (symbol,) = torch_internals.symbols_of(assumptions[0])
+    assert torch_internals.spec_bounds(symbol) == (2, 9)
+
+    def double(x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    compiled = torch_internals.compiled_under(double, spec)
+    assert compiled(torch.ones(4, 3)).shape == (4, 3)
+    with torch.compiler.set_stance("fail_on_recompile"):
+        assert compiled(torch.ones(6, 3)).shape == (6, 3)
+        with pytest.raises(Exception) as refused:  # which one, torch decides
+            compiled(torch.ones(20, 3))
+    assert torch_internals.is_refusal(refused.value)
+    assert not torch_internals.is_refusal(ValueError("no such rows"))
+
+
+def test_dims_of_export_and_marks_on_inputs_are_read() -> None:
+    rows = torch.export.Dim("rows", min=2, max=8)
+    assert isinstance(rows, torch_internals.dim_kind())
+    assert torch_internals.dim_parts(rows) == ("rows", 1, 0, (2, 8))
+    assert torch_internals.dim_parts(2 * rows + 1) == ("rows", 2, 1, (2, 8))
+    x = torch.ones(4, 3)
+    assert torch_internals.marks_of(x) == []
+    torch._dynamo.decorators.mark_unbacked(x, 0)
+    assert torch_internals.marks_of(x) == [(0, (0, None), "")]
+
+
+def test_what_an_environment_knows_without_asking() -> None:
+    env = ShapeEnv()
+    size = env.create_unbacked_symint()
+    torch._check(size >= 3)
+    expression = torch_internals.expression_of(size)
+    assert torch_internals.statically(env, expression >= 2) is True
+    assert torch_internals.statically(env, expression < 0) is False
+    assert torch_internals.statically(env, sympy.Eq(expression, 5)) is None

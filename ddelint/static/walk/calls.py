@@ -297,9 +297,7 @@ def _symbolic(walker: Walker, behaviour: str, node: ast.Call, arguments: list[Va
     if len(values) == 1 and isinstance(values[0], Series):
         values = [bare(values[0].each)]
     unbacked = [value for value in values if isinstance(value, Unbacked)]
-    if behaviour == "never_asks":
-        return KNOWN
-    if not unbacked:
+    if behaviour == "never_asks" or not unbacked:
         return KNOWN
     source = unbacked[0]
     if behaviour == "conjunction":
