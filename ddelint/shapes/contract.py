@@ -9,8 +9,6 @@ from dataclasses import replace
 from time import monotonic
 from typing import Any
 
-import torch
-
 from ddelint.contracts import (
     BOUNDED,
     BRANCHED,
@@ -33,7 +31,7 @@ from ddelint.shapes.facts import Sizes, read, size_name
 from ddelint.shapes.paths import MOST_RUNS, Explored, explore
 from ddelint.shapes.probing import Probed, probe
 from ddelint.shapes.requirements import requirement_text
-from ddelint.shapes.trying import Eager
+from ddelint.shapes.trying import Eager, tensors_of
 from ddelint.trace.entry import Entry
 
 _SHARE_OF_TIME = 0.5
@@ -95,13 +93,6 @@ def _unexplained(probed: Probed) -> Iterator[str]:
     for error, sizes in list(probed.about_values.items())[:1]:
         said = ", ".join(f"{name} = {size}" for name, size in sizes.items())
         yield f"the values that inputs hold must fit their sizes, too: the example's do not for {said}: {error}"
-
-
-def tensors_of(entry: Entry, seed: int) -> dict[str, torch.Tensor]:
-    """The entry's tensor arguments by the names of its parameters."""
-    args, kwargs = entry.inputs(seed)
-    named: dict[str, Any] = dict(zip(entry.parameters, args)) | kwargs
-    return {name: value for name, value in named.items() if isinstance(value, torch.Tensor)}
 
 
 def _function(program: Any) -> Span | None:

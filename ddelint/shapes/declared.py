@@ -11,8 +11,8 @@ from typing import Any
 
 import torch
 
-from ddelint.shapes.contract import tensors_of
 from ddelint.shapes.facts import unused
+from ddelint.shapes.trying import tensors_of
 from ddelint.shapes.writing import BESIDE
 from ddelint.size_specs import Bounds, Declarations, SizeSpec
 from ddelint.trace import naming, torch_internals

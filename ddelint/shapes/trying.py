@@ -32,8 +32,9 @@ def try_spec(entry: Entry, seed: int, spec: SizeSpec, first: Sizes, cases: Seque
         return Trial(False, f"torch {torch.__version__} has no ShapesSpec: 2.13 has")
     with torch_internals.compile_settings(recompiles=_RECOMPILES), torch.no_grad(), quiet():
         torch.manual_seed(0)
+        ranks = {name: tensor.dim() for name, tensor in tensors_of(entry, seed).items()}
         program = entry.build()
-        compiled = torch_internals.compiled_under(program, _shapes_spec(on_inputs(spec)))
+        compiled = torch_internals.compiled_under(program, _shapes_spec(on_inputs(spec), ranks))
         try:
             args, kwargs = sized(entry, seed, first)
             with entry.surroundings():
@@ -82,6 +83,13 @@ class Eager:
         if frames:
             row = frames[-1].lineno or 1
             self.places[text] = Span(frames[-1].filename, row, 1, row, 2), frames[-1].line or ""
+
+
+def tensors_of(entry: Entry, seed: int) -> dict[str, torch.Tensor]:
+    """The entry's tensor arguments by the names of its parameters."""
+    args, kwargs = entry.inputs(seed)
+    named: dict[str, Any] = dict(zip(entry.parameters, args)) | kwargs
+    return {name: value for name, value in named.items() if isinstance(value, torch.Tensor)}
 
 
 def sized(entry: Entry, seed: int, sizes: Sizes) -> Arguments:
@@ -148,8 +156,8 @@ def _first_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')}"
 
 
-def _shapes_spec(spec: SizeSpec) -> Any:
-    """The spec as torch's own objects."""
+def _shapes_spec(spec: SizeSpec, ranks: Mapping[str, int]) -> Any:
+    """The spec as torch's own objects: an entry for each dimension of each tensor that it speaks of."""
     kinds = torch_internals.spec_kinds()
     variables = {name: kinds.ShapeVar(name, min=low, max=high) for name, (low, high) in spec.variables.items()}
     tensors: dict[str, dict[int, Any]] = {}
@@ -157,7 +165,8 @@ def _shapes_spec(spec: SizeSpec) -> Any:
         parameter, dimension = dimension_of(name)
         tensors.setdefault(parameter, {})[dimension] = _value(ast.parse(text, mode="eval").body, variables)
     parameters = {
-        name: kinds.TensorSpec([dims.get(at) for at in range(max(dims) + 1)]) for name, dims in tensors.items()
+        name: kinds.TensorSpec([dims.get(at) for at in range(max(max(dims) + 1, ranks.get(name, 0)))])
+        for name, dims in tensors.items()
     }
     assumptions = [_value(ast.parse(text, mode="eval").body, variables) for text in spec.assumptions]
     return kinds.ShapesSpec(parameters, assumptions=assumptions or None)

@@ -10,7 +10,8 @@ from loaded_programs import Program, options, program
 
 from ddelint.contracts import Contract
 from ddelint.protocol import SessionOptions
-from ddelint.shapes.contract import contract_of, tensors_of
+from ddelint.shapes.contract import contract_of
+from ddelint.shapes.trying import tensors_of
 from ddelint.trace.entry import Entry
 
 __all__ = ["options", "program"]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
-from conftest import Derive
 
 from ddelint.contracts import Contract, Dimension
+
+Derive = Callable[..., Contract]
 
 
 def needs(contract: Contract) -> set[str]:

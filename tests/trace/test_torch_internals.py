@@ -502,7 +502,7 @@ def test_a_spec_of_sizes_is_taken_apart_and_compiled_under() -> None:
     assert compiled(torch.ones(4, 3)).shape == (4, 3)
     with torch.compiler.set_stance("fail_on_recompile"):
         assert compiled(torch.ones(6, 3)).shape == (6, 3)
-        with pytest.raises(Exception) as refused:  # which one, torch decides
+        with pytest.raises((RuntimeError, AssertionError)) as refused:
             compiled(torch.ones(20, 3))
     assert torch_internals.is_refusal(refused.value)
     assert not torch_internals.is_refusal(ValueError("no such rows"))
