@@ -71,7 +71,7 @@ def install(overlay: Mapping[str, str], *, fresh: bool = False) -> str:
     `fresh` drops them in any case. The caller executes the entry's own file again. A text that does not parse raises
     SyntaxError.
     """
-    changed = {name: text for name, text in overlay.items() if _text_of(name) != text}
+    changed = {name: text for name, text in overlay.items() if text_of(name) != text}
     if not changed:
         return "none"
     plans: list[_Plan] = []
@@ -79,7 +79,7 @@ def install(overlay: Mapping[str, str], *, fresh: bool = False) -> str:
     for filename, text in changed.items():
         new = ast.parse(text, filename)
         for module in loaded.get(_real(filename), ()):
-            plan = None if fresh else _plan(filename, _text_of(filename), text, new, module)
+            plan = None if fresh else _plan(filename, text_of(filename), text, new, module)
             if plan is None:
                 fresh = True
             else:
@@ -99,7 +99,7 @@ def install(overlay: Mapping[str, str], *, fresh: bool = False) -> str:
 # ---------------------------------------------------------------------------- the new text, for whoever reads it
 
 
-def _text_of(filename: str) -> str:
+def text_of(filename: str) -> str:
     """The text in effect: an earlier overlay's, or the disk's (decoded as Python does, newlines kept)."""
     known = _texts.get(_real(filename))
     if known is not None:

@@ -14,7 +14,7 @@ from ddelint.verify.calls import Outcome
 from ddelint.verify.inputs import variations
 from ddelint.verify.mismatches import RANDOM, TOLD, TRACED_PATH, mismatches, outcome_differences, with_what_varies_noted
 from ddelint.verify.modes import TRACED_ANEW
-from ddelint.verify.original import ALWAYS_TWICE, Runs, count_sides
+from ddelint.verify.original import ALWAYS_TWICE, Parting, Runs, count_sides
 from ddelint.verify.reach import Rewinding
 from ddelint.verify.recording import recording
 from ddelint.verify.references import Reference, patience_of, witnessed
@@ -69,7 +69,10 @@ def compare(
     with witnessed(original, references):
         program = Rewinding(rewritten()).entry
         samples_again = variations(program, count, options.seed, extra=extra)
-        found = [*skipped, *_eager_mismatches(program, references, options, samples_again)]
+        partings = [found for found in skipped if isinstance(found, Parting)]
+        void = [found for found in skipped if isinstance(found, Mismatch)]
+        meeting = [*void, *runs.still_part(partings, program)]
+        found = [*meeting, *_eager_mismatches(program, references, options, samples_again)]
         found = with_what_varies_noted(found, references)
     if not seeded:
         found = [mismatch for mismatch in found if mismatch.aspect != RANDOM]

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 from ddelint.protocol import Decision, Mismatch, SessionOptions
@@ -19,7 +19,7 @@ from ddelint.verify.inputs import TIES, variations
 from ddelint.verify.meeting import difference, is_untouched
 from ddelint.verify.mismatches import MEETING, TRACED_PATH
 from ddelint.verify.modes import OTHER_SIZES, changes_of, other_modes, requiring_grad
-from ddelint.verify.recording import Recorder
+from ddelint.verify.recording import Recorder, meetings_of_rewritten
 from ddelint.verify.references import Reference, is_informative, patience_of
 from ddelint.verify.running import run_sample
 from ddelint.verify.samples import BEHIND, CALLS_IN_A_ROW, NOT_FINITE, REQUIRING_GRAD, Sample
@@ -49,6 +49,16 @@ def count_sides(decisions: Sequence[Decision], references: Sequence[Reference]) 
 
 def _unreached(decisions: Sequence[Decision], references: Sequence[Reference]) -> bool:
     return any(not (true and false) for true, false in count_sides(decisions, references).values())
+
+
+@dataclass(frozen=True)
+class Parting:
+    """A decision whose other side, forced, leaves something else where the sides meet."""
+
+    reference: Reference
+    decision: Decision
+    as_it_is: list[Mapping[str, Frozen]]
+    mismatch: Mismatch
 
 
 class Runs:
@@ -194,7 +204,7 @@ class Runs:
                     found.setdefault((decision.key, sides), reference)
         return list({reference.sample.label: reference for reference in found.values()}.values())
 
-    def meet(self) -> Iterator[Mismatch]:
+    def meet(self) -> Iterator[Mismatch | Parting]:
         """What the sides leave where they meet, on inputs that take the side which the compiled program skips."""
         for decision in self._decisions:
             block = self._recorder.blocks.get(decision.key)
@@ -212,7 +222,7 @@ class Runs:
                     continue
                 found = difference(as_it_is, forced)
                 if found is not None:
-                    yield _met(reference, *found)
+                    yield Parting(reference, decision, as_it_is, _met(reference, *found))
                 untouched.append(is_untouched(as_it_is, forced))
             if decision.compiled in block.skips and untouched and all(untouched):
                 yield _void(taking[0], "what is skipped", len(untouched))
@@ -240,14 +250,29 @@ class Runs:
     def _takes(self, reference: Reference, key: str, side: bool) -> bool:
         return reference.first.returned and not reference.twin and side in reference.sides.get(key, set())
 
-    def _left(self, reference: Reference, key: str) -> list[Mapping[str, Frozen]] | None:
-        """What one run leaves at a decision's meeting places; None where it does not return."""
+    def _left(self, reference: Reference, key: str, program: Entry | None = None) -> list[Mapping[str, Frozen]] | None:
+        """What one run (of the original) leaves at a decision's meeting places; None where it does not return."""
         self._recorder.meetings.take(key)
         patience = patience_of(self.references, self._options)
-        calls = run_sample(self._original, reference.sample, twice=False, patience=patience, once=True)
+        calls = run_sample(program or self._original, reference.sample, twice=False, patience=patience, once=True)
         left = self._recorder.meetings.take(key)
         self._recorder.take()
         return left if calls is not None and calls[0].returned else None
+
+    def still_part(self, partings: Sequence[Parting], program: Entry) -> Iterator[Mismatch]:
+        """The partings at which what is compiled of the rewritten program leaves something else, too.
+
+        The other side, forced, is what the original has there; a rewrite may have changed it to hold for all inputs
+        (it divides by at least 1).
+        """
+        decisions = tuple({parting.decision.key: parting.decision for parting in partings}.values())
+        with meetings_of_rewritten(decisions, self._recorder) as kept, traced_path.assumed(self._options.targets):
+            for parting in partings:
+                left = self._left(parting.reference, parting.decision.key, program)
+                if parting.decision.key not in kept or not left:
+                    yield parting.mismatch
+                elif (found := difference(parting.as_it_is, left)) is not None:
+                    yield _met(parting.reference, *found)
 
     def _is_over(self) -> bool:
         return perf_counter() > self._until

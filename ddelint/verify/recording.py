@@ -14,7 +14,7 @@ from typing import Any
 from ddelint.protocol import Decision
 from ddelint.sites import locate
 from ddelint.source import SourceError, SourceFile
-from ddelint.trace.overlay import live_functions
+from ddelint.trace import overlay
 from ddelint.verify.distances import COMPARE, Shape, difference, distance, parts_of
 from ddelint.verify.meeting import Block, Meetings, block_of
 
@@ -109,6 +109,75 @@ def recording(decisions: Sequence[Decision]) -> Iterator[Recorder]:
         for function, code in swapped:
             function.__code__ = code
         delattr(builtins, _RECORD)
+
+
+@contextlib.contextmanager
+def meetings_of_rewritten(decisions: Sequence[Decision], recorder: Recorder) -> Iterator[set[str]]:
+    """Within, the recorder's meetings are those of the rewritten program, which is loaded in the original's place.
+
+    Gives the keys of the decisions whose statement stands in the new text, too: it asks the same inside its test, or is
+    in a function with as many `if` as before.
+    """
+    by_file: dict[str, list[Decision]] = {}
+    for decision in decisions:
+        if decision.key in recorder.blocks:
+            by_file.setdefault(decision.span.filename, []).append(decision)
+    swapped: list[tuple[FunctionType, CodeType]] = []
+    found: set[str] = set()
+    setattr(builtins, _RECORD, recorder)
+    try:
+        for filename, group in by_file.items():
+            text = overlay.text_of(filename)
+            with contextlib.suppress(OSError, SourceError, SyntaxError, ValueError):
+                tree = ast.parse(text, filename)
+                places = _places_in(tree, SourceFile.read(Path(filename)), group)
+                _Meeting(places).visit(tree)
+                plain = compile(text, filename, "exec", dont_inherit=True)
+                swapped += _swap(filename, dict(_pairs(plain, compile(tree, filename, "exec", dont_inherit=True))))
+                found |= set(places.values())
+        yield found
+    finally:
+        for function, code in swapped:
+            function.__code__ = code
+        delattr(builtins, _RECORD)
+
+
+def _places_in(tree: ast.Module, before: SourceFile, decisions: Sequence[Decision]) -> dict[_Position, str]:
+    """Where the tests of decisions of a text stand in a tree of the new one → their keys."""
+    old, new = _tests_by_function(before.tree), _tests_by_function(tree)
+    places: dict[_Position, str] = {}
+    for decision in decisions:
+        site = locate(before, decision.span)
+        node = site.node if site is not None else None
+        test = node.test if isinstance(node, ast.If) else node
+        name = next((name for name, tests in old.items() if test in tests), None)
+        if test is None or name is None:
+            continue
+        wanted, now = ast.dump(test), new.get(name, [])
+        alike = [other for other in now if any(ast.dump(part) == wanted for part in ast.walk(other))]
+        if len(alike) != 1 and len(now) == len(old[name]):
+            alike = [now[old[name].index(test)]]  # type: ignore[arg-type]
+        if len(alike) == 1:
+            places[_position(alike[0])] = decision.key
+    return places
+
+
+def _tests_by_function(tree: ast.Module) -> dict[str, list[ast.expr]]:
+    """Qualified name of a function → the tests of its own `if` statements, in the order of the text."""
+    found: dict[str, list[ast.expr]] = {}
+
+    def visit(node: ast.AST, name: str) -> None:
+        for child in ast.iter_child_nodes(node):
+            inner = f"{name}.{child.name}" if isinstance(child, _NAMED) else name
+            if isinstance(child, ast.If):
+                found.setdefault(inner, []).append(child.test)
+            visit(child, inner)
+
+    visit(tree, "")
+    return found
+
+
+_NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def _instrumented(
@@ -258,7 +327,7 @@ def _swap(filename: str, codes: dict[CodeType, CodeType]) -> list[tuple[Function
     real = os.path.realpath(filename)
     changed = {old: new for old, new in codes.items() if old != new}
     swapped = []
-    for candidate in live_functions({real}):
+    for candidate in overlay.live_functions({real}):
         code = candidate.__code__
         new = changed.get(code)
         if new is None:

@@ -1264,6 +1264,18 @@ DOUBTFUL = (
         """,
         "meeting differs",
     ),
+    Row(
+        "mean_of_none",
+        "never empty while compiling: the mean of nothing, which what comes later hides",
+        GENERAL_PATH,
+        f"""
+        if not {COMPILING} and kept.shape[0] == 0:
+            y = x.new_zeros(3)
+        else:
+            y = kept.sum(0) / kept.shape[0]
+        """,
+        "meeting differs",
+    ),
 )
 
 RIGHT = (
@@ -1525,6 +1537,28 @@ RIGHT = (
             y[:, lengths[0] :] = 0
         else:
             y = x * (torch.arange(x.shape[1]) < lengths[:, None])
+        """,
+    ),
+    Row(
+        "mean_of_none",
+        "never empty while compiling, where the other side divides by at least 1",
+        GENERAL_PATH,
+        f"""
+        if not {COMPILING} and kept.shape[0] == 0:
+            y = x.new_zeros(3)
+        else:
+            y = kept.sum(0) / torch.sym_max(kept.shape[0], 1)
+        """,
+    ),
+    Row(
+        "mean_of_none",
+        "the same, its test spelled in another way",
+        GENERAL_PATH,
+        f"""
+        if not {COMPILING} and not kept.shape[0]:
+            y = x.new_zeros(3)
+        else:
+            y = kept.sum(0) / torch.sym_max(kept.shape[0], 1)
         """,
     ),
 )
