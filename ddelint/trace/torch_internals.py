@@ -13,8 +13,10 @@ import itertools
 import os
 import re
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
+from types import SimpleNamespace
 from typing import Any
 
 import sympy
@@ -69,6 +71,18 @@ for _hook in (
 ):
     if not hasattr(ShapeEnv, _hook):
         raise TorchInternalsMissing(f"ShapeEnv.{_hook}")
+
+
+def seed_without_stacks() -> None:
+    """Have `torch.manual_seed` note no stack for every kind of device that was never used, here and in forks.
+
+    A seed waits there until the device is used, with the text of the stack for an error that can then be raised: 1 to
+    2 ms of each call, where the rest of it takes some microseconds.
+    """
+    quiet = SimpleNamespace(**{**vars(traceback), "format_stack": list})
+    for devices in (torch.cuda, getattr(torch, "xpu", None), getattr(torch, "mtia", None)):
+        if getattr(devices, "traceback", None) is traceback:
+            devices.traceback = quiet  # type: ignore[union-attr]
 
 
 def shape_env_settings(*, shared_symbols: bool = True) -> dict[str, Any]:

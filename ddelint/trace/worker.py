@@ -141,8 +141,9 @@ def _preload() -> EntryFailure | None:
         )
     torch.set_num_threads(1)
     _load(PRELOADED)
-    from ddelint.trace import rehearsal
+    from ddelint.trace import rehearsal, torch_internals
 
+    torch_internals.seed_without_stacks()
     rehearsal.rehearse()
     # collections in the forks leave these objects alone: faster, and their pages stay shared
     gc.collect()

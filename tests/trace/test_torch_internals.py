@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import platform
+import traceback
 from types import SimpleNamespace
 from typing import Any
 
@@ -28,6 +29,23 @@ def test_a_missing_name_is_told_with_the_version() -> None:
 
 def test_where_torch_lies() -> None:
     assert torch.nn.functional.__file__.startswith(torch_internals.TORCH_FOLDER)
+
+
+def test_a_seed_waits_for_devices_without_a_stack(monkeypatch: pytest.MonkeyPatch) -> None:
+    stacks = []
+    for devices in (torch.cuda, torch.xpu, torch.mtia):
+        monkeypatch.setattr(devices, "traceback", traceback)
+    monkeypatch.setattr(traceback, "format_stack", lambda *_: stacks.append("a stack") or [])
+
+    torch.manual_seed(7)
+    assert len(stacks) == 3, "torch notes stacks elsewhere, or none any more"
+    torch_internals.seed_without_stacks()
+    torch.manual_seed(7)
+    first = torch.rand(2)
+    torch.manual_seed(7)
+
+    assert len(stacks) == 3
+    assert torch.equal(first, torch.rand(2))
 
 
 def test_settings_make_a_shape_env_like_exports() -> None:

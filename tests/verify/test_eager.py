@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from ddelint.diagnostics import Span
 from ddelint.protocol import Comparison, Decision, SessionOptions
 from ddelint.trace.entry import Entry
 from ddelint.verify.eager import compare
+from ddelint.verify.witness import Moved, Witness
 
 Program = Callable[..., Entry]
 
@@ -55,6 +56,26 @@ def test_an_equivalent_rewrite_is_equal(program: Program, options: SessionOption
 
     assert found.equal
     assert found.mismatches == ()
+
+
+@pytest.mark.parametrize(
+    ("rewritten", "asked"),
+    [("x[keep].sum(0) + 1e5 - 1e5", True), ("x[keep].mean(0) * keep.sum()", False), ("keep.sum()", False)],
+)
+def test_the_original_is_moved_only_where_that_may_explain_a_difference(
+    program: Program, options: SessionOptions, monkeypatch: pytest.MonkeyPatch, rewritten: str, asked: bool
+) -> None:
+    numbers = []
+
+    def moved(witness: Witness, number: int) -> Iterator[Moved]:
+        numbers.append(number)
+        yield from ()
+
+    monkeypatch.setattr(Witness, "moved", moved)
+    found = judged(program, options, ORIGINAL, f"def fn(x, keep):\n    return {rewritten}\n")
+
+    assert found.mismatches
+    assert bool(numbers) is asked
 
 
 WRONG = {
