@@ -154,9 +154,8 @@ class _Abroad:
     def of(self, value: Value) -> Value:
         match value:
             case Tensor():
-                return Tensor(
-                    tuple(map(self.of, value.dims)), value.complete, value.boolean, value.literal, value.offsets
-                )
+                dims, tail = (tuple(map(self.of, part)) for part in (value.dims, value.tail))
+                return Tensor(dims, value.complete, value.boolean, value.literal, value.offsets, tail=tail)
             case Constant():
                 return value
             case Known(form=form):
@@ -165,7 +164,8 @@ class _Abroad:
                 return Unbacked(value.topic, self._node, Linear.of(fresh_symbol()), offsets=value.offsets)
             case Series():
                 items = None if value.items is None else tuple(map(self.of, value.items))
-                return Series(value.kind, items, self.of(value.element), self.of(value.length))
+                head, tail = (tuple(map(self.of, part)) for part in (value.head, value.tail))
+                return Series(value.kind, items, self.of(value.element), self.of(value.length), head=head, tail=tail)
             case Optional(inner=inner):
                 known = self.of(inner)
                 return known if known is UNKNOWN else Optional(known)
@@ -201,12 +201,13 @@ class _Home:
     def of(self, value: Value) -> Value:
         match value:
             case Tensor():
-                dims = tuple(map(self.of, value.dims))
+                dims, tail = (tuple(map(self.of, part)) for part in (value.dims, value.tail))
                 size = next(iter(value.unbacked_dims), None)
                 trail = None if size is None else self._step(value.trail or size.trail, size.birth)
                 return replace(
                     value,
                     dims=dims,
+                    tail=tail,
                     content=None,
                     trail=trail,
                     serial=self._number(value.serial),
@@ -234,7 +235,8 @@ class _Home:
                 )
             case Series():
                 items = None if value.items is None else tuple(map(self.of, value.items))
-                return Series(value.kind, items, self.of(value.element), self.of(value.length))
+                head, tail = (tuple(map(self.of, part)) for part in (value.head, value.tail))
+                return Series(value.kind, items, self.of(value.element), self.of(value.length), head=head, tail=tail)
             case Table(entries=entries, element=element):
                 return Table({key: self.of(item) for key, item in entries.items()}, self.of(element))
             case Optional(inner=inner):

@@ -8,6 +8,7 @@ import math
 import pytest
 
 from ddelint.static.domain.facts import Facts
+from ddelint.static.domain.joining import join
 from ddelint.static.domain.values import (
     KNOWN,
     NONE,
@@ -18,7 +19,6 @@ from ddelint.static.domain.values import (
     Optional,
     Tensor,
     Unbacked,
-    join,
     series,
 )
 

@@ -26,13 +26,16 @@ def concrete(value: Value) -> Value:
     if isinstance(value, Constant):
         return UNKNOWN if value == NONE else KNOWN
     if isinstance(value, Tensor):
-        dims = tuple(KNOWN if isinstance(dim, Unbacked) else dim for dim in value.dims)
-        return Tensor(dims, value.complete, value.boolean)
+        dims, tail = (
+            tuple(KNOWN if isinstance(dim, Unbacked) else dim for dim in part) for part in (value.dims, value.tail)
+        )
+        return Tensor(dims, value.complete, value.boolean, tail=tail)
     if isinstance(value, Series):
         length = KNOWN if isinstance(value.length, Unbacked) else value.length
         if value.items is not None:
             return replace(value, items=tuple(concrete(item) for item in value.items), length=length)
-        return replace(value, element=concrete(value.element), length=length)
+        head, tail = (tuple(map(concrete, part)) for part in (value.head, value.tail))
+        return replace(value, element=concrete(value.element), length=length, head=head, tail=tail)
     if isinstance(value, Table):
         return Table({key: concrete(item) for key, item in value.entries.items()}, concrete(value.element))
     if isinstance(value, Instance) and value.fields is not None:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from ddelint.static.domain.definitions import ClassInfo
 from ddelint.static.domain.facts import Facts
-from ddelint.static.domain.values import UNKNOWN, Value, join
+from ddelint.static.domain.joining import join
+from ddelint.static.domain.values import UNKNOWN, Value
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from ddelint.static.domain.facts import UNBOUNDED, Bounds, Facts
 from ddelint.static.domain.linear import Linear, fresh_symbol
 from ddelint.static.domain.values import (
     UNKNOWN,
+    Alternatives,
     ClassReference,
     Constant,
     Function,
@@ -25,6 +26,7 @@ from ddelint.static.domain.values import (
     Parent,
     Path,
     Series,
+    Several,
     Table,
     Tensor,
     Unbacked,
@@ -63,7 +65,8 @@ class Signature:
             case Tensor():
                 dims = tuple(map(self._of, value.dims))
                 flags = (value.complete, value.boolean, value.literal, value.offsets)
-                return "tensor", dims, flags, self._number(value.serial), self._number(value.outline)
+                tail = tuple(map(self._of, value.tail))
+                return "tensor", dims, tail, flags, self._number(value.serial), self._number(value.outline)
             case Constant(value=content):
                 if not isinstance(content, Hashable):
                     raise _OpenError
@@ -72,7 +75,8 @@ class Signature:
                 return "known", form is None
             case Series(kind=kind, items=items, element=element, length=length, modules=modules):
                 each = None if items is None else tuple(map(self._of, items))
-                return "series", kind, each, self._of(element), self._of(length), modules
+                known = tuple(tuple(map(self._of, part)) for part in (value.head, value.tail))
+                return "series", kind, each, self._of(element), self._of(length), modules, known
             case Table(entries=entries, element=element):
                 return "table", tuple((name, self._of(item)) for name, item in entries.items()), self._of(element)
             case Instance(cls=cls, fields=fields):
@@ -80,6 +84,10 @@ class Signature:
                 return "instance", cls, given
             case Optional(inner=inner):
                 return "optional", self._of(inner)
+            case Alternatives(options=options):
+                return "alternatives", tuple(map(self._of, options))
+            case Several():
+                return "several"
             case Module(path=path) | Path(name=path):
                 return type(value).__name__, path
             case ClassReference(cls=cls):
@@ -161,8 +169,9 @@ class _Renewal:
         """The value with what is new in it made anew."""
         match value:
             case Tensor():
-                dims = tuple(map(self.of, value.dims))
-                return replace(value, dims=dims, serial=self._number(value.serial), outline=self._number(value.outline))
+                dims, tail = (tuple(map(self.of, part)) for part in (value.dims, value.tail))
+                serial, outline = self._number(value.serial), self._number(value.outline)
+                return replace(value, dims=dims, tail=tail, serial=serial, outline=outline)
             case Known(form=form):
                 return value if form is None else Known(self._form(form))
             case Unbacked():
@@ -171,7 +180,9 @@ class _Renewal:
                 return replace(value, form=form, comparisons=links)
             case Series():
                 items = None if value.items is None else tuple(map(self.of, value.items))
-                return replace(value, items=items, element=self.of(value.element), length=self.of(value.length))
+                head, tail = (tuple(map(self.of, part)) for part in (value.head, value.tail))
+                element, length = self.of(value.element), self.of(value.length)
+                return replace(value, items=items, element=element, length=length, head=head, tail=tail)
             case Table(entries=entries, element=element):
                 return Table({name: self.of(item) for name, item in entries.items()}, self.of(element))
             case Instance(fields=fields) if fields is not None:
@@ -190,10 +201,10 @@ def _symbols(value: Value) -> set[int]:
             case Known(form=form) | Unbacked(form=form):
                 if form is not None:
                     found |= {symbol for symbol, _ in form.terms}
-            case Tensor(dims=dims):
-                waiting += dims
-            case Series(items=items, element=element, length=length):
-                waiting += (*(items or ()), element, length)
+            case Tensor(dims=dims, tail=tail):
+                waiting += (*dims, *tail)
+            case Series(items=items, element=element, length=length, head=head, tail=tail):
+                waiting += (*(items or ()), element, length, *head, *tail)
             case Table(entries=entries, element=element):
                 waiting += (*entries.values(), element)
             case Instance(fields=fields):

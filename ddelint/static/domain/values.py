@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -126,6 +126,8 @@ class Tensor(Value):
     serial: int = field(default_factory=SERIALS.__next__)
     outline: int = field(default_factory=SERIALS.__next__)
     """Two tensors with the same outline have the same shape, whatever that is."""
+    tail: tuple[Value, ...] = ()
+    """The known last dimensions, where others lie before them, nobody knows how many."""
 
     @property
     def scalar(self) -> bool:
@@ -135,7 +137,7 @@ class Tensor(Value):
     @property
     def unbacked_dims(self) -> tuple[Unbacked, ...]:
         """The dimensions that depend on data."""
-        return tuple(d for d in self.dims if isinstance(d, Unbacked))
+        return tuple(d for d in (*self.dims, *self.tail) if isinstance(d, Unbacked))
 
     def shaped(self, dims: tuple[Value, ...], complete: bool = True) -> Tensor:
         """A new tensor like this one with other dimensions."""
@@ -144,7 +146,16 @@ class Tensor(Value):
     def renewed(self) -> Tensor:
         """The same knowledge about another tensor of the same shape."""
         return Tensor(
-            self.dims, self.complete, self.boolean, False, self.offsets, None, self.trail, next(SERIALS), self.outline
+            self.dims,
+            self.complete,
+            self.boolean,
+            False,
+            self.offsets,
+            None,
+            self.trail,
+            next(SERIALS),
+            self.outline,
+            self.tail,
         )
 
 
@@ -158,16 +169,26 @@ class Series(Value):
     length: Value = KNOWN
     """Constant, Known, or Unbacked."""
     modules: bool = False
+    head: tuple[Value, ...] = ()
+    """Where not each is known: the first ones that are."""
+    tail: tuple[Value, ...] = ()
+    """Likewise the last ones."""
 
-    @property
-    def each(self) -> Value:
-        """What any element may be."""
-        if self.items is None:
-            return self.element
-        result: Value | None = None
-        for item in self.items:
-            result = item if result is None else join(result, item)
-        return UNKNOWN if result is None else result
+
+def spread(value: Value) -> tuple[Value, ...]:
+    """What `*value` puts among the arguments of a call."""
+    value = bare(value)
+    if not isinstance(value, Series):
+        return (Several(),)
+    return value.items if value.items is not None else (*value.head, Several(), *value.tail)
+
+
+def ends(values: Sequence[Value]) -> tuple[tuple[Value, ...], tuple[Value, ...] | None]:
+    """A call's arguments before the first `*values` of unknown count, and those behind the last one; None: no such."""
+    places = [position for position, value in enumerate(values) if isinstance(value, Several)]
+    if not places:
+        return tuple(values), None
+    return tuple(values[: places[0]]), tuple(values[places[-1] + 1 :])
 
 
 def series(items: tuple[Value, ...], kind: str = "list") -> Series:
@@ -241,6 +262,18 @@ class Partial(Value):
 
 
 @dataclass(slots=True, unsafe_hash=True)
+class Alternatives(Value):
+    """One of several things to call, picked by a flag, a key or a name: which one is known while tracing, not here."""
+
+    options: tuple[Value, ...]
+
+
+@dataclass(slots=True, unsafe_hash=True)
+class Several(Value):
+    """Among a call's arguments: values from `*values`, nobody knows how many."""
+
+
+@dataclass(slots=True, unsafe_hash=True)
 class Parent(Value):
     """`super()` inside a method of `cls`."""
 
@@ -255,6 +288,10 @@ class Module(Value):
     path: str = ""
 
 
+CALLABLE = (Function, Method, Partial, Path, ClassReference, Instance, Module, Alternatives)
+"""What can be called."""
+
+
 def bare(value: Value) -> Value:
     """The value without its "or None"."""
     return value.inner if isinstance(value, Optional) else value
@@ -263,92 +300,3 @@ def bare(value: Value) -> Value:
 def form_of(value: Value) -> Linear | None:
     """A number's linear form, where it has one."""
     return value.form if isinstance(value, (Constant, Known, Unbacked)) else None
-
-
-def join(first: Value, second: Value) -> Value:
-    """What a value may be that is one of two. What asks on one path asks: the unbacked one wins."""
-    if first is second:
-        return first
-    if type(first) is Tensor and type(second) is Tensor:
-        return first if first.serial == second.serial and first == second else _join_tensors(first, second)
-    if first == second:
-        return first
-    for one, other in ((first, second), (second, first)):
-        if isinstance(one, Optional):
-            inner = other.inner if isinstance(other, Optional) else other
-            if inner == NONE:
-                return one
-            joined = join(one.inner, inner)
-            return joined if joined == UNKNOWN else Optional(joined)
-        if one == NONE and isinstance(other, (Tensor, Unbacked, Series, Table, Instance)):
-            return Optional(other)
-    if isinstance(first, Unbacked) and isinstance(second, Unbacked):
-        same_form = first.form if first.form == second.form else None
-        topic = first.topic if first.topic == second.topic else "number"
-        return replace(first, topic=topic, form=same_form, comparisons=(), offsets=first.offsets or second.offsets)
-    if isinstance(first, Tensor) and isinstance(second, Tensor):
-        return _join_tensors(first, second)
-    if isinstance(first, Series) and isinstance(second, Series):
-        return _join_series(first, second)
-    if isinstance(first, Instance) and isinstance(second, Instance) and first.cls is second.cls:
-        return _join_instances(first, second)
-    if isinstance(first, Table) and isinstance(second, Table):
-        return _join_tables(first, second)
-    for one, other in ((first, second), (second, first)):
-        if isinstance(one, Unbacked) and not isinstance(other, Tensor):
-            return replace(one, form=None, comparisons=())
-    if isinstance(first, Series) or isinstance(second, Series):
-        return UNKNOWN  # a tensor or a list of them: what comes next distinguishes them
-    for one in (first, second):
-        if isinstance(one, Tensor):
-            # `flag and t.any()`: on one path it is a tensor
-            return one.shaped(one.dims if one.unbacked_dims else (), False)
-    if isinstance(first, (Constant, Known)) and isinstance(second, (Constant, Known)):
-        return UNKNOWN if NONE in (first, second) else KNOWN
-    return UNKNOWN
-
-
-def _join_tensors(first: Tensor, second: Tensor) -> Tensor:
-    boolean = first.boolean if first.boolean == second.boolean else None
-    trail = first.trail if first.unbacked_dims or not second.unbacked_dims else second.trail
-    if len(first.dims) == len(second.dims) and first.complete and second.complete:
-        dims = tuple(join(a, b) for a, b in zip(first.dims, second.dims, strict=True))
-        complete = True
-    else:
-        shorter, longer = sorted((first, second), key=lambda tensor: len(tensor.dims))
-        shared = len(shorter.dims)
-        merged = [join(a, b) for a, b in zip(shorter.dims, longer.dims, strict=False)]
-        if not shorter.complete:
-            # nothing is known of these dimensions on one path, and on the other they may depend on data
-            merged += [size if isinstance(size, Unbacked) else KNOWN for size in longer.dims[shared:]]
-        dims = tuple(merged)
-        complete = False
-    return Tensor(dims, complete, boolean, offsets=first.offsets or second.offsets, trail=trail)
-
-
-def _join_instances(first: Instance, second: Instance) -> Instance:
-    one, other = first.fields, second.fields
-    if one is None or other is None:
-        return Instance(first.cls)
-    return Instance(first.cls, {name: join(one[name], other[name]) for name in one if name in other})
-
-
-def _join_tables(first: Table, second: Table) -> Table:
-    entries = {key: join(value, second.entries[key]) for key, value in first.entries.items() if key in second.entries}
-    whole = len(entries) == len(first.entries) == len(second.entries)
-    return Table(entries, join(first.element, second.element) if whole else UNKNOWN)
-
-
-def _join_series(first: Series, second: Series) -> Series:
-    kind = first.kind if first.kind == second.kind else "list"
-    modules = first.modules and second.modules
-    if first.items is not None and second.items is not None and len(first.items) == len(second.items):
-        items = tuple(join(a, b) for a, b in zip(first.items, second.items, strict=True))
-        return Series(kind, items, UNKNOWN, first.length, modules)
-    if first.items == ():
-        element = second.each
-    elif second.items == ():
-        element = first.each
-    else:
-        element = join(first.each, second.each)
-    return Series(kind, None, element, join(first.length, second.length), modules)

@@ -53,8 +53,10 @@ def same(one: Value, other: Value, strict: bool) -> bool:
         if strict:
             return one.serial == other.serial
         flags = (one.complete, one.boolean, one.literal, one.offsets)
-        return flags == (other.complete, other.boolean, other.literal, other.offsets) and _all_same(
-            one.dims, other.dims, strict
+        return (
+            flags == (other.complete, other.boolean, other.literal, other.offsets)
+            and _all_same(one.dims, other.dims, strict)
+            and _all_same(one.tail, other.tail, strict)
         )
     if isinstance(one, Unbacked) and isinstance(other, Unbacked):
         if strict and (one.form is None or one.form != other.form):
@@ -64,7 +66,13 @@ def same(one: Value, other: Value, strict: bool) -> bool:
         return not strict or one.form == other.form
     if isinstance(one, Series) and isinstance(other, Series):
         if one.items is None or other.items is None:
-            return one.items is other.items and one.kind == other.kind and same(one.element, other.element, strict)
+            return (
+                one.items is other.items
+                and one.kind == other.kind
+                and same(one.element, other.element, strict)
+                and _all_same(one.head, other.head, strict)
+                and _all_same(one.tail, other.tail, strict)
+            )
         return _all_same(one.items, other.items, strict)
     if isinstance(one, Optional) and isinstance(other, Optional):
         return same(one.inner, other.inner, strict)

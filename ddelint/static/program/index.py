@@ -141,6 +141,13 @@ class Definitions:
         owner = self.imports.get(node.id, "") if isinstance(node, ast.Name) else ""
         return ".".join([owner, *reversed(parts)]) if owner and parts else owner
 
+    def name_of(self, full: str) -> str:
+        """The name by which the file calls what it imports as `full`; empty where it doesn't."""
+        for name, imported in self.imports.items():
+            if full == imported or full.startswith(f"{imported}."):
+                return name + full.removeprefix(imported)
+        return ""
+
     def decorated(self, node: FunctionNode, names: frozenset[str]) -> bool:
         """Whether a decorator, called or not, is one of the full dotted names."""
         return any(self.dotted(d.func if isinstance(d, ast.Call) else d) in names for d in node.decorator_list)

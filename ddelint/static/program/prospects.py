@@ -12,6 +12,9 @@ from ddelint.static.program.outline import Body
 
 _BOUND = re.compile(r"[ \t]*(?:self\.)?(\w+)[ \t]*=[^=]")
 
+_BY_NAME = re.compile(r"\bgetattr\(\s{0,20}+\w{1,80}+,\s{0,20}+f?[\"'](\w{1,80}+)")
+"""A method that is picked by a name: what the name begins with."""
+
 
 class Prospects:
     """What the functions of a text may do: its outermost ones, in which nested ones are included."""
@@ -38,12 +41,14 @@ class Prospects:
         entries = operators().regions["entry_methods"]
         waiting = [self._functions[number].name for number in sorted(self._asking)]
         seen = set(entries)
+        by_name = [(found[1], found.start()) for found in _BY_NAME.finditer(self._text)]
         while waiting:
             name = waiting.pop()
             if name in seen:
                 continue
             seen.add(name)
-            for place in scan.places_that_use(name, self._text):
+            picked = (place for prefix, place in by_name if name.startswith(prefix))
+            for place in (*scan.places_that_use(name, self._text), *picked):
                 user = self._at(place)
                 if user is None or self._functions[user].name == "__init__":
                     bound = _BOUND.match(self._text, self._text.rfind("\n", 0, place) + 1)

@@ -6,6 +6,7 @@ import ast
 
 from ddelint.static.domain.demands import Demand
 from ddelint.static.domain.facts import Facts
+from ddelint.static.domain.joining import each_of, join
 from ddelint.static.domain.values import (
     KNOWN,
     UNKNOWN,
@@ -16,13 +17,12 @@ from ddelint.static.domain.values import (
     Unbacked,
     Value,
     bare,
-    join,
     replace,
     series,
 )
 from ddelint.static.transfer.elementwise import broadcast
 from ddelint.static.transfer.lettered import multiplied
-from ddelint.static.transfer.numbers import Numbers
+from ddelint.static.transfer.numbers import Numbers, folded
 from ddelint.static.transfer.sizes import SIZES
 from ddelint.static.transfer.truth import asks, decide
 
@@ -50,11 +50,11 @@ def binary(
         if isinstance(one, Series) and operator is ast.Mult:
             if isinstance(other, Unbacked):
                 demands.append(Demand(node, "integer", other, look_into=(node,)))
-            return Series(one.kind, None, one.each, KNOWN)
+            return Series(one.kind, None, each_of(one), KNOWN)
     if isinstance(left, Constant) and isinstance(left.value, str):
         if operator is ast.Mod and isinstance(right, Unbacked):
             demands.append(Demand(node, "failure", right, rule="DDE208", look_into=(node,)))
-        return KNOWN
+        return folded(operator, left.value, right.value) if isinstance(right, Constant) else KNOWN
     if isinstance(left, SIZES) and isinstance(right, SIZES):
         return numbers.arithmetic(operator, left, right, facts)
     for value in (left, right):
@@ -93,4 +93,11 @@ def _concatenated(left: Series, right: Series) -> Series:
     if right.items == ():
         return left
     length = left.length if isinstance(left.length, Unbacked) else right.length
-    return Series(left.kind, None, join(left.each, right.each), length if isinstance(length, Unbacked) else KNOWN)
+    return Series(
+        left.kind,
+        None,
+        join(each_of(left), each_of(right)),
+        length if isinstance(length, Unbacked) else KNOWN,
+        head=left.head if left.items is None else left.items,
+        tail=right.tail if right.items is None else right.items,
+    )

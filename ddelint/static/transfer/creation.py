@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from ddelint.operators import operators
 from ddelint.static.domain.facts import NONNEGATIVE
+from ddelint.static.domain.joining import each_of
 from ddelint.static.domain.values import (
     KNOWN,
     UNKNOWN,
@@ -22,7 +23,7 @@ from ddelint.static.domain.values import (
 )
 from ddelint.static.transfer.elementwise import mask_type
 from ddelint.static.transfer.operator_call import Kernel, OperatorCall
-from ddelint.static.transfer.sizes import SIZES, as_size, size_list, trail_of
+from ddelint.static.transfer.sizes import SIZES, Sizes, as_size, size_list, trail_of
 
 
 def _boolean_of(call: OperatorCall, default: bool | None) -> bool | None:
@@ -32,31 +33,34 @@ def _boolean_of(call: OperatorCall, default: bool | None) -> bool | None:
     return mask_type(kind)
 
 
+def _of_sizes(sizes: Sizes, boolean: bool | None) -> Tensor:
+    return Tensor(sizes.dims, sizes.complete, boolean, trail=sizes.trail, tail=sizes.tail)
+
+
 def _creation(call: OperatorCall) -> Value:
     values = call.arguments if call.method else call.everything
     given = call.keywords.get("size")
-    dims, complete = size_list([given] if given is not None else values, call)
+    sizes = size_list([given] if given is not None else values, call)
     default = None if call.method else False
     if call.method and call.tensor.boolean is False:
         default = False
-    return Tensor(dims, complete, _boolean_of(call, default), trail=trail_of(dims))
+    return _of_sizes(sizes, _boolean_of(call, default))
 
 
 def _creation_full(call: OperatorCall) -> Value:
     values = call.arguments if call.method else call.everything
     size = call.keywords.get("size") or (values[0] if values else UNKNOWN)
     fill = call.keywords.get("fill_value") or (values[1] if len(values) > 1 else UNKNOWN)
-    dims, complete = size_list([size], call)
+    sizes = size_list([size], call)
     default = isinstance(fill, Constant) and isinstance(fill.value, bool)
-    return Tensor(dims, complete, _boolean_of(call, default), trail=trail_of(dims))
+    return _of_sizes(sizes, _boolean_of(call, default))
 
 
 def _creation_of_integers(call: OperatorCall) -> Value:
     size = call.keywords.get("size") or next((v for v in call.everything if isinstance(bare(v), Series)), None)
     if size is None:
         return Tensor(boolean=False)
-    dims, complete = size_list([size], call)
-    return Tensor(dims, complete, False, trail=trail_of(dims))
+    return _of_sizes(size_list([size], call), False)
 
 
 def _like(call: OperatorCall) -> Value:
@@ -65,7 +69,7 @@ def _like(call: OperatorCall) -> Value:
 
 
 def _square(call: OperatorCall) -> Value:
-    dims, complete = size_list(call.everything[:2], call)
+    dims, complete, _ = size_list(call.everything[:2], call)
     if operators().returns[call.name] == "square" and len(dims) == 1:
         dims = (dims[0], dims[0])
     return Tensor(dims, complete, False, trail=trail_of(dims))
@@ -77,8 +81,7 @@ def _count_up(call: OperatorCall) -> Value:
         if name in call.keywords:
             values.append(bare(call.keywords[name]))
     if len(values) == 1:
-        dims, complete = size_list(values, call)
-        return Tensor(dims, complete, False, trail=trail_of(dims))
+        return _of_sizes(size_list(values, call), False)
     if len(values) == 2 and all(isinstance(value, SIZES) for value in values):
         size = call.numbers.arithmetic(ast.Sub, values[1], values[0], call.facts)
         if isinstance(size, Unbacked):
@@ -103,7 +106,7 @@ def _literal(call: OperatorCall) -> Value:
     current: Value = content
     while isinstance(current, Series):
         dims.append(current.length)
-        current = bare(current.each)
+        current = bare(each_of(current))
     if isinstance(current, Path) and current.name.partition(".")[0] in operators().regions["eager_libraries"]:
         content = current = KNOWN  # math.pi
     if current == UNKNOWN or not isinstance(current, (Constant, Known, Unbacked, Tensor)):

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from ddelint.operators import StaticPosition, operators
 from ddelint.static.domain.demands import Parts
+from ddelint.static.domain.joining import each_of
 from ddelint.static.domain.values import Constant, Series, Tensor, Unbacked, Value, bare
 from ddelint.static.transfer.operator_call import OperatorCall
 
@@ -19,7 +20,7 @@ def demand_static(call: OperatorCall) -> None:
         for value, node in _at(call, entry):
             value = bare(value)
             if isinstance(value, Series) and not entry.numbers_only:
-                value = value.each
+                value = each_of(value)
             if isinstance(value, Unbacked) or (isinstance(value, Tensor) and not value.literal and value.scalar):
                 call.demand("integer", value, subject=node, operator=call.name, look_into=(node,))
                 break

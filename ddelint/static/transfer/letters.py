@@ -17,7 +17,8 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from ddelint.static.domain.values import KNOWN, Constant, Tensor, Unbacked, Value, join
+from ddelint.static.domain.joining import join
+from ddelint.static.domain.values import KNOWN, Constant, Tensor, Unbacked, Value
 
 _PART = re.compile(r"\.\.\.|\{(\d+):(\w+)\}|\w|\*")
 

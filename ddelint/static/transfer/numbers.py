@@ -28,6 +28,8 @@ class Numbers:
             position += len(tensor.dims)
         if 0 <= position < len(tensor.dims):
             return tensor.dims[position]
+        if position < 0 and -position <= len(tensor.tail):
+            return tensor.tail[position]
         return Known(self.symbol_form((tensor.outline, position), facts))
 
     def symbol_form(self, key: object, facts: Facts) -> Linear:
@@ -128,11 +130,13 @@ _FOLD: Mapping[type[ast.operator], Callable[[int, int], int]] = {
 
 
 def folded(operator: type[ast.operator], left: object, right: object) -> Value:
-    """`left OPERATOR right` of literals, where that is a small int."""
+    """`left OPERATOR right` of literals, where that is a small int, or text put together."""
     if type(left) is int and type(right) is int and operator in _FOLD and abs(left) < 2**40 and abs(right) < 2**40:
         if operator in (ast.FloorDiv, ast.Mod) and right == 0:
             return KNOWN
         return Constant(_FOLD[operator](left, right))
+    if isinstance(left, str) and isinstance(right, str) and operator is ast.Add:
+        return Constant(left + right)
     return KNOWN
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from ddelint.static.domain.demands import Demand, Parts
 from ddelint.static.domain.facts import Facts
 from ddelint.static.domain.invariants import Invariants
-from ddelint.static.domain.values import Constant, Tensor, Value
+from ddelint.static.domain.values import UNKNOWN, Constant, Several, Tensor, Value
 from ddelint.static.transfer.numbers import Numbers
 
 
@@ -70,6 +70,8 @@ class OperatorCall:
         for name in names:
             if name in self.keywords:
                 return self.keywords[name]
+        if any(isinstance(value, Several) for value in self.arguments[: position + 1]):
+            return UNKNOWN  # it may be one of these
         return self.arguments[position] if position < len(self.arguments) else None
 
     def node_of(self, position: int, *names: str) -> ast.expr | None:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from ddelint.static.domain.joining import alternatives, each_of, join
 from ddelint.static.domain.linear import Linear, fresh_symbol
 from ddelint.static.domain.values import (
+    CALLABLE,
     KNOWN,
     UNKNOWN,
     Constant,
     Instance,
     Series,
+    Table,
     Tensor,
     Unbacked,
     Value,
-    join,
     replace,
 )
 
@@ -38,7 +40,7 @@ def listed_length(value: Value) -> Value:
 def element_of(value: Value) -> Value:
     """One element of an iterable: any of them."""
     if isinstance(value, Series):
-        element = value.each
+        element = each_of(value)
         return _again(element)
     if isinstance(value, Tensor):
         if value.complete:
@@ -62,6 +64,13 @@ def _again(value: Value) -> Value:
     return value
 
 
+def picked(table: Table) -> Value:
+    """What an entry is whose key is known while tracing, though not here: one of several functions, say."""
+    if not table.entries or any(not isinstance(entry, CALLABLE) for entry in table.entries.values()):
+        return table.element
+    return alternatives(table.entries.values())
+
+
 def with_element(owner: Series, index: Value, value: Value) -> Series:
     """The run after `owner[index] = value`."""
     items = owner.items
@@ -69,7 +78,7 @@ def with_element(owner: Series, index: Value, value: Value) -> Series:
     if items is not None and position is not None and -len(items) <= position < len(items):
         at = position % len(items)
         return replace(owner, items=(*items[:at], value, *items[at + 1 :]))
-    return Series(owner.kind, None, join(owner.each, value), owner.length, owner.modules)
+    return Series(owner.kind, None, join(each_of(owner), value), owner.length, owner.modules)
 
 
 def hashable(value: object) -> bool:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Mapping
 
 from ddelint.operators import operators
+from ddelint.static.domain.joining import each_of
 from ddelint.static.domain.values import KNOWN, UNKNOWN, Constant, Series, Tensor, Unbacked, Value, bare
 from ddelint.static.transfer.operator_call import Kernel, OperatorCall
 from ddelint.static.transfer.sizes import as_size, join_sizes, trail_of
@@ -60,7 +61,7 @@ def _stacked(call: OperatorCall) -> Value:
         position = 0
     if not isinstance(given, Series) or position is None:
         return Tensor()
-    each = bare(given.each)
+    each = bare(each_of(given))
     if not isinstance(each, Tensor):
         return Tensor()
     if position < 0:
@@ -100,8 +101,8 @@ def _pieces(call: OperatorCall) -> Value:
         return Series("tuple", None, tensor.shaped(dims, complete), KNOWN if isinstance(size, Unbacked) else size)
     dims_list = list(tensor.dims) if tensor.complete or position == 0 else []
     piece: Value = KNOWN
-    if isinstance(how, Series) and isinstance(bare(how.each), Unbacked):
-        source = bare(how.each)
+    if isinstance(how, Series) and isinstance(bare(each_of(how)), Unbacked):
+        source = bare(each_of(how))
         assert isinstance(source, Unbacked)
         piece = call.numbers.new_size(source.birth, call.facts, source.trail)
     elif isinstance(how, Tensor) or isinstance(size, Unbacked):

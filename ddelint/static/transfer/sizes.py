@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from ddelint.operators import operators
 from ddelint.static.domain.facts import NONNEGATIVE, Facts
+from ddelint.static.domain.joining import join
 from ddelint.static.domain.values import (
     KNOWN,
     UNKNOWN,
@@ -17,9 +19,10 @@ from ddelint.static.domain.values import (
     Unbacked,
     Value,
     bare,
-    join,
+    ends,
     replace,
     series,
+    spread,
 )
 from ddelint.static.transfer.numbers import Numbers
 from ddelint.static.transfer.operator_call import Kernel, OperatorCall
@@ -32,9 +35,10 @@ def shape_of(tensor: Tensor) -> Series:
     if tensor.complete:
         return series(tensor.dims, "tuple")
     element: Value = KNOWN
-    for size in tensor.unbacked_dims:
-        element = size
-    return Series("shape", None, element if not tensor.dims else KNOWN, KNOWN)
+    if not tensor.dims:
+        for size in tensor.unbacked_dims:
+            element = size
+    return Series("shape", None, element, KNOWN, False, tensor.dims, tensor.tail)
 
 
 def element_count(tensor: Tensor, numbers: Numbers, facts: Facts) -> Value:
@@ -47,14 +51,36 @@ def element_count(tensor: Tensor, numbers: Numbers, facts: Facts) -> Value:
     return Known(form)
 
 
-def size_list(values: list[Value], call: OperatorCall) -> tuple[tuple[Value, ...], bool]:
-    """Sizes given as ints or as one sequence; the flag says whether they are all of them."""
-    if len(values) == 1 and isinstance(bare(values[0]), Series):
-        only = bare(values[0])
-        assert isinstance(only, Series)
-        if only.items is None:
-            return (), False
-        values = list(only.items)
+class Sizes(NamedTuple):
+    """Sizes that are given for a new tensor."""
+
+    dims: tuple[Value, ...]
+    """The first ones."""
+    complete: bool
+    """Whether these are all."""
+    tail: tuple[Value, ...] = ()
+    """The last ones, where there are others before, nobody knows how many."""
+
+    @property
+    def trail(self) -> Step | None:
+        """The way of the first size that depends on data."""
+        return trail_of((*self.dims, *self.tail))
+
+
+def size_list(values: Sequence[Value], call: OperatorCall) -> Sizes:
+    """Sizes given as ints, as one sequence, or with `*sizes` among them."""
+    if len(values) == 1 and isinstance(only := bare(values[0]), Series):
+        values = spread(only)
+    dims, tail = ends(values)
+    first, all_of_them = _as_sizes(dims, call)
+    if tail is None or not all_of_them:
+        return Sizes(first, all_of_them)
+    last, usable = _as_sizes(tail, call)
+    return Sizes(first, False, last if usable else ())
+
+
+def _as_sizes(values: Iterable[Value], call: OperatorCall) -> tuple[tuple[Value, ...], bool]:
+    """Values as sizes, up to the first that is none; the flag says whether all are."""
     sizes: list[Value] = []
     for value in values:
         value = bare(value)

@@ -7,11 +7,13 @@ import ast
 from ddelint.operators import operators
 from ddelint.static.domain.demands import Demand
 from ddelint.static.domain.facts import Facts, decide_all
+from ddelint.static.domain.joining import each_of
 from ddelint.static.domain.linear import Comparison, Linear, fresh_symbol
 from ddelint.static.domain.values import (
     KNOWN,
     NONE,
     UNKNOWN,
+    Alternatives,
     ClassReference,
     Constant,
     Function,
@@ -54,6 +56,8 @@ def decide(value: Value, facts: Facts) -> bool | None:
         return bool(value.length.value)
     if isinstance(value, (Function, ClassReference, Method, Partial)):
         return True
+    if isinstance(value, Alternatives):
+        return True if all(decide(option, facts) for option in value.options) else None
     if isinstance(value, Path) and value.name in operators().regions["false_at_run_time"]:
         return False
     return None
@@ -90,7 +94,7 @@ def _compared_runs(
     if not isinstance(operator, (ast.Eq, ast.NotEq)):
         return KNOWN
     if left.items is None or right.items is None:
-        pairs = [(left.each, right.each)]
+        pairs = [(each_of(left), each_of(right))]
     elif len(left.items) != len(right.items):
         return Constant(isinstance(operator, ast.NotEq))
     else:
@@ -139,7 +143,7 @@ def _membership(node: ast.Compare, left: Value, right: Value, demands: list[Dema
     if isinstance(right, Series):
         if right.items == ():
             return Constant(isinstance(node.ops[0], ast.NotIn))
-        elements = right.each
+        elements = each_of(right)
     if isinstance(left, (Tensor, Unbacked)) and isinstance(right, (Series, Table)):
         demands.append(Demand(node, "truth", left, look_into=(node,)))
     elif isinstance(elements, (Tensor, Unbacked)) and isinstance(left, (Tensor, Known, Constant)):
@@ -155,7 +159,9 @@ def _identity(operator: ast.cmpop, left: Value, right: Value) -> Value:
         other = left if right == NONE else right
         if other == NONE:
             return Constant(same)
-        if isinstance(other, (Constant, Tensor, Unbacked, Series, Table, Instance, Function, Module)):
+        if isinstance(
+            other, (Constant, Tensor, Unbacked, Series, Table, Instance, Function, Module, Partial, Alternatives)
+        ):
             return Constant(not same)
         if isinstance(other, Known) and other.form is not None:  # a size, or what was computed from sizes
             return Constant(not same)

@@ -4,54 +4,74 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ddelint.static.domain.values import KNOWN, UNKNOWN, Constant, Known, Path, Tensor, Unbacked, Value, bare
+from ddelint.static.domain.values import (
+    KNOWN,
+    UNKNOWN,
+    Alternatives,
+    Constant,
+    Known,
+    Path,
+    Tensor,
+    Unbacked,
+    Value,
+    bare,
+)
 from ddelint.static.transfer.operator_call import Kernel, OperatorCall
 from ddelint.static.transfer.sizes import as_size, size_list, trail_of
 
 
 def _reshaped(call: OperatorCall) -> Value:
     tensor = call.tensor
-    if any(isinstance(value, Path) for value in call.arguments) or not call.arguments:
+    if any(isinstance(value, (Path, Alternatives)) for value in call.arguments) or not call.arguments:
         given = call.keywords.get("shape") or call.keywords.get("size")
         if given is None:
             return Tensor()
-        dims, complete = size_list([given], call)
+        sizes = size_list([given], call)
     else:
-        dims, complete = size_list(call.arguments, call)
-    known: list[Value] = []
-    explicit = any(isinstance(size, Unbacked) for size in dims)
-    inferred = any(isinstance(size, Constant) and size.value == -1 for size in dims)
+        sizes = size_list(call.arguments, call)
+    wanted = (*sizes.dims, *sizes.tail)
+    explicit = any(isinstance(size, Unbacked) for size in wanted)
+    inferred = any(isinstance(size, Constant) and size.value == -1 for size in wanted)
     settled = tensor.complete or tensor.outline in call.numbers.given
     if explicit and inferred and settled and not tensor.unbacked_dims:
-        source = next(size for size in dims if isinstance(size, Unbacked))
+        source = next(size for size in wanted if isinstance(size, Unbacked))
         call.demand("other", source, rule="DDE309", advice=True, look_into=tuple(call.nodes))
-    for size in dims:
-        if isinstance(size, Constant) and size.value == -1:
-            if tensor.unbacked_dims and not explicit:
-                source = tensor.unbacked_dims[0]
-                if tensor.complete and len(tensor.dims) == 1 and len(dims) == 1:
-                    known.append(tensor.dims[0])
-                else:
-                    known.append(call.numbers.new_size(source.birth, call.facts, source.trail))
-            else:
-                known.append(KNOWN)
-        else:
-            known.append(size)
-    return Tensor(tuple(known), complete, tensor.boolean, offsets=tensor.offsets, trail=trail_of(tuple(known)))
+    rest = KNOWN if explicit else _left_over(call, len(wanted) == 1)
+    known, tail = (tuple(rest if _is_inferred(size) else size for size in part) for part in (sizes.dims, sizes.tail))
+    return Tensor(
+        known, sizes.complete, tensor.boolean, offsets=tensor.offsets, trail=trail_of((*known, *tail)), tail=tail
+    )
+
+
+def _is_inferred(size: Value) -> bool:
+    return isinstance(size, Constant) and size.value == -1
+
+
+def _left_over(call: OperatorCall, flat: bool) -> Value:
+    """The size that `-1` stands for beside sizes that are known; `flat`: there are no others."""
+    tensor = call.tensor
+    if not tensor.unbacked_dims:
+        return KNOWN
+    if flat and tensor.complete and len(tensor.dims) == 1:
+        return tensor.dims[0]
+    source = tensor.unbacked_dims[0]
+    return call.numbers.new_size(source.birth, call.facts, source.trail)
 
 
 def _expanded(call: OperatorCall) -> Value:
-    dims, complete = size_list(call.arguments, call)
+    sizes = size_list(call.arguments, call)
     tensor = call.tensor
+    count = len(sizes.dims)
     known: list[Value] = []
-    for position, size in enumerate(dims):
-        if isinstance(size, Constant) and size.value == -1:
-            back = position - len(dims)
-            own = tensor.dims[back] if tensor.complete and -back <= len(tensor.dims) else KNOWN
-            known.append(own)
+    for position, size in enumerate(sizes.dims):
+        if _is_inferred(size):
+            back = position - count
+            found = sizes.complete and tensor.complete and -back <= len(tensor.dims)
+            known.append(tensor.dims[back] if found else KNOWN)
         else:
             known.append(size)
-    return Tensor(tuple(known), complete, tensor.boolean, trail=trail_of(tuple(known)))
+    tail = tuple(KNOWN if _is_inferred(size) else size for size in sizes.tail)
+    return Tensor(tuple(known), sizes.complete, tensor.boolean, trail=trail_of((*known, *tail)), tail=tail)
 
 
 def _flattened(call: OperatorCall) -> Value:
@@ -151,7 +171,7 @@ def _reversed(call: OperatorCall) -> Value:
 
 def _permuted(call: OperatorCall) -> Value:
     tensor = call.tensor
-    order, complete = size_list(call.arguments, call)
+    order, complete, _ = size_list(call.arguments, call)
     positions = [v.value for v in order if isinstance(v, Constant) and type(v.value) is int]
     if not tensor.complete or not complete or len(positions) != len(tensor.dims):
         return Tensor(boolean=tensor.boolean)
@@ -162,7 +182,7 @@ def _permuted(call: OperatorCall) -> Value:
 
 
 def _repeated(call: OperatorCall) -> Value:
-    times, complete = size_list(call.arguments, call)
+    times, complete, _ = size_list(call.arguments, call)
     tensor = call.tensor
     if tensor.complete and complete and len(times) == len(tensor.dims):
         dims = tuple(call.numbers.product(pair, call.facts) for pair in zip(times, tensor.dims))
@@ -172,7 +192,7 @@ def _repeated(call: OperatorCall) -> Value:
 
 def _narrowed(call: OperatorCall) -> Value:
     tensor, position = call.tensor, call.integer(0, "dim")
-    length, complete = size_list([call.argument(2, "length") or UNKNOWN], call)
+    length, complete, _ = size_list([call.argument(2, "length") or UNKNOWN], call)
     if position is None or not complete:
         return Tensor(boolean=tensor.boolean)
     dims = list(tensor.dims)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import ast
 
+from ddelint.static.domain.joining import join
 from ddelint.static.domain.state import Choice, State, join_states
-from ddelint.static.domain.values import UNKNOWN, Value, join
+from ddelint.static.domain.values import UNKNOWN, Value
 from ddelint.static.transfer.truth import asks
 from ddelint.static.walk.branching import branch
 from ddelint.static.walk.switches import Bound, switch_of

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from ddelint.operators import dotted_name, operators
+from ddelint.static.domain.joining import join
 from ddelint.static.domain.state import State
 from ddelint.static.domain.values import (
     KNOWN,
@@ -18,7 +19,6 @@ from ddelint.static.domain.values import (
     Unbacked,
     Value,
     bare,
-    join,
     replace,
     series,
 )
@@ -77,30 +77,48 @@ def _named_step(name: str, value: Unbacked, origin: ast.expr) -> Unbacked:
 
 def _unpack(walker: Walker, target: ast.Tuple | ast.List, value: Value, state: State, origin: ast.expr | None) -> None:
     value = as_series(walker, bare(value))
-    starred = any(isinstance(element, ast.Starred) for element in target.elts)
+    count = len(target.elts)
+    at = next((place for place, element in enumerate(target.elts) if isinstance(element, ast.Starred)), None)
     items = value.items if isinstance(value, Series) else None
-    if items is not None and not starred and len(items) == len(target.elts):
+    if items is not None and (len(items) == count if at is None else len(items) >= count - 1):
+        if at is not None:
+            end = len(items) - (count - at - 1)
+            items = (*items[:at], series(items[at:end]), *items[end:])
         for element, item in zip(target.elts, items, strict=True):
-            bind(walker, element, item, state, origin)
-        return
-    if items is not None and starred and len(items) >= len(target.elts) - 1:
-        at = next(i for i, element in enumerate(target.elts) if isinstance(element, ast.Starred))
-        end = len(items) - (len(target.elts) - at - 1)
-        shared = (*items[:at], series(items[at:end]), *items[end:])
-        for element, item in zip(target.elts, shared, strict=True):
             bind(walker, element.value if isinstance(element, ast.Starred) else element, item, state, origin)
         return
     length = length_of(value)
     if isinstance(length, Unbacked) and isinstance(value, (Tensor, Series)) and origin is not None:
         walker.record(origin, "operator", length, operator=operators().iteration, parts=((origin, value),))
-    shape_like = isinstance(value, Series) and value.kind == "shape"
     for position, element in enumerate(target.elts):
-        item = element_of(value)
-        if shape_like and isinstance(origin, ast.Attribute):
+        if position == at and isinstance(element, ast.Starred):
+            bind(walker, element.value, _rest(value, at, count - at - 1), state, origin)
+        else:
+            place = position if at is None or position < at else position - count
+            bind(walker, element, _part(walker, value, place, state, origin), state, origin)
+
+
+def _rest(value: Value, before: int, behind: int) -> Series:
+    """What `*rest` is, where so many elements before and behind it are taken away."""
+    if not isinstance(value, Series) or value.items is not None:
+        return Series("list", None, element_of(value), KNOWN)
+    tail = value.tail[: max(len(value.tail) - behind, 0)]
+    return Series("list", None, value.element, KNOWN, False, value.head[before:], tail)
+
+
+def _part(walker: Walker, value: Value, place: int, state: State, origin: ast.expr | None) -> Value:
+    """One of the elements of a run that is taken apart, from its end where `place` is negative."""
+    if isinstance(value, Series):
+        known = value.head if place >= 0 else value.tail
+        if -len(known) <= place < len(known):
+            return known[place]
+        if value.kind == "shape" and isinstance(origin, ast.Attribute):
             tensor = bare(walker.value_of(origin.value, state))
-            if isinstance(tensor, Tensor) and not starred:
-                item = walker.numbers.size_of(tensor, position, state.facts)
-        bind(walker, element, item, state)
+            if isinstance(tensor, Tensor):
+                return walker.numbers.size_of(tensor, place, state.facts)
+        if value.items is None and (value.head or value.tail):
+            return value.element
+    return element_of(value)
 
 
 def _store_item(walker: Walker, target: ast.Subscript, value: Value, state: State) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 
+from ddelint.static.domain.joining import join
 from ddelint.static.domain.linear import Comparison
 from ddelint.static.domain.state import Meeting, State
-from ddelint.static.domain.values import Unbacked, Value, bare, join
+from ddelint.static.domain.values import Unbacked, Value, bare
 from ddelint.static.transfer.truth import asks, decide
 from ddelint.static.walk.comparing import chain
 from ddelint.static.walk.narrowing import narrow, without_none

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Mapping
 
 from ddelint.operators import operators
+from ddelint.static.domain.call import Call
 from ddelint.static.domain.facts import NONNEGATIVE
+from ddelint.static.domain.joining import alternatives, each_of
 from ddelint.static.domain.linear import Linear, fresh_symbol
 from ddelint.static.domain.state import State
 from ddelint.static.domain.values import (
     KNOWN,
     NONE,
     UNKNOWN,
+    ClassReference,
     Constant,
     Function,
+    Instance,
     Known,
     Parent,
     Path,
@@ -37,60 +42,62 @@ from ddelint.static.walk.reading_data import read_number
 from ddelint.static.walk.walker import Walker
 
 
-def _cast(walker: Walker, node: ast.Call, arguments: list[Value], keywords: dict[str, Value], state: State) -> Value:
-    value = bare(arguments[0]) if arguments else KNOWN
-    subject = node.args[0] if node.args else None
+def _cast(walker: Walker, call: Call) -> Value:
+    value = bare(call.arguments[0]) if call.arguments else KNOWN
+    subject = call.node.args[0] if call.node.args else None
     if isinstance(value, Tensor):
         if value.literal:
             return KNOWN
-        walker.record(node, "integer", value, parts=((subject, value),) if subject is not None else ())
-        number = read_number(walker, node, value, state, "cast")
+        walker.record(call.node, "integer", value, parts=((subject, value),) if subject is not None else ())
+        number = read_number(walker, call.node, value, call.state, "cast")
         return replace(number, topic="number") if isinstance(number, Unbacked) else number
     if isinstance(value, Unbacked):
-        parts = walker.parts(subject, state) if subject is not None else ()
-        walker.record(node, "integer", value, parts=parts)
+        parts = walker.parts(subject, call.state) if subject is not None else ()
+        walker.record(call.node, "integer", value, parts=parts)
         return value
     return KNOWN
 
 
-def _truth(walker: Walker, node: ast.Call, arguments: list[Value], keywords: dict[str, Value], state: State) -> Value:
-    value = bare(arguments[0]) if arguments else KNOWN
-    verdict = decide(value, state.facts)
+def _truth(walker: Walker, call: Call) -> Value:
+    value = bare(call.arguments[0]) if call.arguments else KNOWN
+    verdict = decide(value, call.state.facts)
     if verdict is not None:
         return Constant(verdict)
     if isinstance(value, (Tensor, Unbacked)) and not (isinstance(value, Tensor) and value.literal):
-        walker.record(node, "truth", value, parts=walker.parts(_argument(node), state))
+        walker.record(call.node, "truth", value, parts=walker.parts(call.argument_node(), call.state))
     return KNOWN
 
 
-def _length(walker: Walker, node: ast.Call, arguments: list[Value], keywords: dict[str, Value], state: State) -> Value:
-    value = bare(arguments[0]) if arguments else UNKNOWN
+def _length(walker: Walker, call: Call) -> Value:
+    value = bare(call.first)
     if isinstance(value, Tensor):
-        size = walker.numbers.size_of(value, 0, state.facts)
+        size = walker.numbers.size_of(value, 0, call.state.facts)
         if isinstance(size, Unbacked):
-            walker.record(node, "integer", size, parts=((_argument(node), value),))
+            walker.record(call.node, "integer", size, parts=((call.argument_node(), value),))
         return size
     if isinstance(value, Series):
         return value.length
     return KNOWN
 
 
-def _range(walker: Walker, node: ast.Call, arguments: list[Value], keywords: dict[str, Value], state: State) -> Value:
-    values = [bare(value) for value in arguments]
-    for value, argument in zip(values, node.args):
+def _range(walker: Walker, call: Call) -> Value:
+    values = [bare(value) for value in call.arguments]
+    for value, argument in zip(values, call.node.args):
         if isinstance(value, Unbacked) or (isinstance(value, Tensor) and not value.literal):
-            subject = argument if len(node.args) == 1 else None
-            walker.record(node, "integer", value, subject=subject, parts=walker.parts(argument, state), rule="DDE203")
+            subject = argument if len(call.node.args) == 1 else None
+            walker.record(
+                call.node, "integer", value, subject=subject, parts=walker.parts(argument, call.state), rule="DDE203"
+            )
             break
     if len(values) == 1 and isinstance(values[0], Constant):
         return Series("range", None, KNOWN, values[0])
     return Series("range", None, KNOWN, KNOWN)
 
 
-def keeps(walker: Walker, node: ast.Call, arguments: list[Value], keywords: dict[str, Value], state: State) -> Value:
-    values = [bare(value) for value in arguments]
+def keeps(walker: Walker, call: Call) -> Value:
+    values = [bare(value) for value in call.arguments]
     if len(values) == 1 and isinstance(values[0], Series):
-        values = [bare(values[0].each)]
+        values = [bare(each_of(values[0]))]
     for value in values:
         if isinstance(value, Tensor):
             return Tensor(value.dims, value.complete)
@@ -100,14 +107,12 @@ def keeps(walker: Walker, node: ast.Call, arguments: list[Value], keywords: dict
     return KNOWN if all(isinstance(value, (Constant, Known)) for value in values) else UNKNOWN
 
 
-def _extremes(
-    walker: Walker, node: ast.Call, arguments: list[Value], keywords: dict[str, Value], state: State
-) -> Value:
+def _extremes(walker: Walker, call: Call) -> Value:
     """`max` and `min`: of symbols they stay symbolic, of tensors they are traced."""
-    values = [bare(value) for value in arguments]
+    values = [bare(value) for value in call.arguments]
     if len(values) == 1:
         only = values[0]
-        values = [bare(only.each)] if isinstance(only, Series) else [only]
+        values = [bare(each_of(only))] if isinstance(only, Series) else [only]
         if isinstance(only, Series) and isinstance(only.length, Constant) and only.length.value == 1:
             return values[0]
     for value in values:
@@ -120,86 +125,80 @@ def _extremes(
     source = unbacked[0]
     fraction = any(isinstance(value, Constant) and type(value.value) is float for value in values)
     if fraction and source.topic == "number" and not source.loose:  # integers stay symbolic, what else is compared
-        walker.record(node, "truth", source, parts=tuple(zip(node.args, values)), rule="DDE108")
+        walker.record(call.node, "truth", source, parts=tuple(zip(call.node.args, values)), rule="DDE108")
     forms = tuple(getattr(value, "form", None) for value in values)
     form = None
-    if None not in forms and len(arguments) > 1:
-        form = Linear.of(walker.numbers.symbols.setdefault((ast.dump(node.func), forms), fresh_symbol()))
-        if all(state.facts.bounds(each)[0] >= 0 for each in forms if each is not None):
-            state.facts.learn_bounds(form, NONNEGATIVE)
+    if None not in forms and len(call.arguments) > 1:
+        form = Linear.of(walker.numbers.symbols.setdefault((ast.dump(call.node.func), forms), fresh_symbol()))
+        if all(call.state.facts.bounds(each)[0] >= 0 for each in forms if each is not None):
+            call.state.facts.learn_bounds(form, NONNEGATIVE)
     return replace(source, form=form, comparisons=())
 
 
-def _asks_all(
-    walker: Walker, node: ast.Call, arguments: list[Value], keywords: dict[str, Value], state: State
-) -> Value:
-    value = bare(arguments[0]) if arguments else UNKNOWN
+def _asks_all(walker: Walker, call: Call) -> Value:
+    value = bare(call.first)
     if isinstance(value, Tensor):
-        walker.record(node, "truth", value, parts=((_argument(node), value),))
+        walker.record(call.node, "truth", value, parts=((call.argument_node(), value),))
         return KNOWN
     if isinstance(value, Series):
         for item in value.items if value.items is not None else (value.element,):
             item = bare(item)
-            if asks(item) and decide(item, state.facts) is None:
-                walker.record(node, "truth", item, parts=((_argument(node), item),))
+            if asks(item) and decide(item, call.state.facts) is None:
+                walker.record(call.node, "truth", item, parts=((call.argument_node(), item),))
                 break
     return KNOWN
 
 
-def compares(walker: Walker, node: ast.Call, arguments: list[Value], keywords: dict[str, Value], state: State) -> Value:
-    value = bare(arguments[0]) if arguments else UNKNOWN
+def compares(walker: Walker, call: Call) -> Value:
+    value = bare(call.first)
     if isinstance(value, Series):
-        each = bare(value.each)
-        if isinstance(each, (Tensor, Unbacked)) and "key" not in keywords:
-            subject, rule = _argument(node), ""
-            if not node.args and isinstance(node.func, ast.Attribute):  # `values.sort()`
-                subject, rule = node.func.value, "DDE108" if isinstance(each, Unbacked) else ""
-            walker.record(node, "truth", each, parts=((subject, each),), rule=rule)
-        return Series("list", None, value.each, value.length)
+        each = bare(each_of(value))
+        if isinstance(each, (Tensor, Unbacked)) and "key" not in call.keywords:
+            subject, rule = call.argument_node(), ""
+            if not call.node.args and isinstance(call.node.func, ast.Attribute):  # `values.sort()`
+                subject, rule = call.node.func.value, "DDE108" if isinstance(each, Unbacked) else ""
+            walker.record(call.node, "truth", each, parts=((subject, each),), rule=rule)
+        return Series("list", None, each_of(value), value.length)
     return UNKNOWN
 
 
-def text_of_values(
-    walker: Walker, node: ast.Call, arguments: list[Value], keywords: dict[str, Value], state: State
-) -> Value:
-    for value, argument in zip(map(bare, arguments), node.args):
+def text_of_values(walker: Walker, call: Call) -> Value:
+    for value, argument in zip(map(bare, call.arguments), call.node.args):
         if isinstance(value, Unbacked):
             walker.record(
-                node,
+                call.node,
                 "failure",
                 value,
                 subject=argument,
-                parts=walker.parts(argument, state),
+                parts=walker.parts(argument, call.state),
                 rule="DDE208",
             )
     return KNOWN
 
 
-def _enumerate(
-    walker: Walker, node: ast.Call, arguments: list[Value], keywords: dict[str, Value], state: State
-) -> Value:
-    value = bare(arguments[0]) if arguments else UNKNOWN
-    if node.args:
-        iterated(walker, node.args[0], value, state)
+def _enumerate(walker: Walker, call: Call) -> Value:
+    value = bare(call.first)
+    if call.node.args:
+        iterated(walker, call.node.args[0], value, call.state)
     element = element_of(value)
     if isinstance(value, Series) and value.items is not None:
         return series(tuple(series((Constant(i), item), "tuple") for i, item in enumerate(value.items)))
     return Series("list", None, series((KNOWN, element), "tuple"), listed_length(value))
 
 
-def _zip(walker: Walker, node: ast.Call, arguments: list[Value], keywords: dict[str, Value], state: State) -> Value:
-    values = [bare(value) for value in arguments]
-    for value, argument in zip(values, node.args):
-        iterated(walker, argument, value, state)
+def _zip(walker: Walker, call: Call) -> Value:
+    values = [bare(value) for value in call.arguments]
+    for value, argument in zip(values, call.node.args):
+        iterated(walker, argument, value, call.state)
     elements = tuple(element_of(value) for value in values)
     return Series("list", None, series(elements, "tuple"), KNOWN)
 
 
-def _copies(walker: Walker, node: ast.Call, arguments: list[Value], keywords: dict[str, Value], state: State) -> Value:
-    if not arguments:
+def _copies(walker: Walker, call: Call) -> Value:
+    if not call.arguments:
         return series(())
-    value = bare(arguments[0])
-    iterated(walker, _argument(node), value, state)
+    value = bare(call.arguments[0])
+    iterated(walker, call.argument_node(), value, call.state)
     if isinstance(value, Series):
         return replace(value, kind="list") if value.kind != "shape" else value
     if isinstance(value, Tensor):
@@ -207,56 +206,52 @@ def _copies(walker: Walker, node: ast.Call, arguments: list[Value], keywords: di
     return UNKNOWN
 
 
-def _hashes(walker: Walker, node: ast.Call, arguments: list[Value], keywords: dict[str, Value], state: State) -> Value:
+def _hashes(walker: Walker, call: Call) -> Value:
     """`set(values)`: a symbol has no hash."""
-    if not arguments:
+    if not call.arguments:
         return Series("set", (), UNKNOWN, Constant(0))
-    value = bare(arguments[0])
-    iterated(walker, _argument(node), value, state)
+    value = bare(call.arguments[0])
+    iterated(walker, call.argument_node(), value, call.state)
     if isinstance(value, Series):
-        each = bare(value.each)
+        each = bare(each_of(value))
         if isinstance(each, Unbacked):
-            subject = _argument(node)
-            walker.record(node, "failure", each, subject=subject, parts=((subject, each),))
+            subject = call.argument_node()
+            walker.record(call.node, "failure", each, subject=subject, parts=((subject, each),))
         return Series("set", None, each, KNOWN)
     return UNKNOWN
 
 
-def _reversed(
-    walker: Walker, node: ast.Call, arguments: list[Value], keywords: dict[str, Value], state: State
-) -> Value:
-    value = bare(arguments[0]) if arguments else UNKNOWN
+def _reversed(walker: Walker, call: Call) -> Value:
+    value = bare(call.first)
     if isinstance(value, Series) and value.items is not None:
         return replace(value, items=tuple(reversed(value.items)), kind="list")
     return value if isinstance(value, Series) else UNKNOWN
 
 
-def _map(walker: Walker, node: ast.Call, arguments: list[Value], keywords: dict[str, Value], state: State) -> Value:
-    if len(arguments) != 2:
+def _map(walker: Walker, call: Call) -> Value:
+    if len(call.arguments) != 2:
         return UNKNOWN
-    iterable = bare(arguments[1])
+    iterable = bare(call.arguments[1])
     element = element_of(iterable)
-    function = arguments[0]
+    function = call.arguments[0]
     result: Value = UNKNOWN
     if isinstance(function, Path) and operators().builtins.get(function.name.rsplit(".", 1)[-1]) == "cast":
         plain = bare(element)
         if isinstance(plain, (Unbacked, Tensor)):
-            walker.record(node, "integer", plain, parts=((_argument(node, 1), plain),), rule="DDE201")
-            result = plain if isinstance(plain, Unbacked) else read_number(walker, node, plain, state, "cast")
+            walker.record(call.node, "integer", plain, parts=((call.argument_node(1), plain),), rule="DDE201")
+            result = plain if isinstance(plain, Unbacked) else read_number(walker, call.node, plain, call.state, "cast")
         else:
             result = KNOWN
     elif isinstance(function, Function):
-        result = invoke(walker, function, [element], {}, state, node)
+        result = invoke(walker, function, [element], {}, call.state, call.node)
     return Series("list", None, result, listed_length(iterable))
 
 
-def _type_test(
-    walker: Walker, node: ast.Call, arguments: list[Value], keywords: dict[str, Value], state: State
-) -> Value:
-    if len(arguments) != 2 or len(node.args) != 2:
+def _type_test(walker: Walker, call: Call) -> Value:
+    if len(call.arguments) != 2 or len(call.node.args) != 2:
         return KNOWN  # `isinstance(*both)`
-    value = arguments[0]
-    tensor = hints.names_tensor(node.args[1], walker.index)
+    value = call.arguments[0]
+    tensor = hints.names_tensor(call.node.args[1], walker.index)
     if value == NONE and tensor is not None:
         return Constant(False)
     if tensor is True:
@@ -269,31 +264,53 @@ def _type_test(
     return KNOWN
 
 
-def _getattr(walker: Walker, node: ast.Call, arguments: list[Value], keywords: dict[str, Value], state: State) -> Value:
-    if len(arguments) >= 2 and isinstance(arguments[1], Constant) and isinstance(arguments[1].value, str):
-        attribute = ast.Attribute(_argument(node), arguments[1].value, ast.Load())
-        return attribute_of(walker, arguments[0], ast.copy_location(attribute, node), state)
-    return UNKNOWN
+def _getattr(walker: Walker, call: Call) -> Value:
+    """`getattr(owner, name)`; of a name that is put together, each method whose name begins and ends like it."""
+    if len(call.arguments) < 2:
+        return UNKNOWN
+    owner, name = bare(call.first), call.arguments[1]
+    if isinstance(name, Constant) and isinstance(name.value, str):
+        names = [name.value]
+    elif isinstance(owner, (Instance, ClassReference)) and len(call.node.args) > 1:
+        pattern = _pattern_of_text(walker, call.node.args[1], call.state)
+        methods = {name for base in walker.index.bases(owner.cls) for name in base.methods}
+        names = sorted(filter(pattern.fullmatch, methods)) if pattern is not None else []
+    else:
+        names = []
+    attributes = [ast.copy_location(ast.Attribute(call.argument_node(), n, ast.Load()), call.node) for n in names]
+    found = [attribute_of(walker, owner, attribute, call.state) for attribute in attributes]
+    return found[0] if len(found) == 1 else alternatives(found)
 
 
-def _parent(walker: Walker, node: ast.Call, arguments: list[Value], keywords: dict[str, Value], state: State) -> Value:
+def _pattern_of_text(walker: Walker, node: ast.expr, state: State) -> re.Pattern[str] | None:
+    """A pattern for text that is put together of known and unknown pieces; None where nothing of it is known."""
+    match node:
+        case ast.BinOp(op=ast.Add(), left=left, right=right):
+            pieces = [left, right]
+        case ast.JoinedStr(values=values):
+            pieces = [piece.value if isinstance(piece, ast.FormattedValue) else piece for piece in values]
+        case _:
+            return None
+    known = [walker.value_of(piece, state) for piece in pieces]
+    texts = [value.value if isinstance(value, Constant) else None for value in known]
+    if not any(texts):
+        return None
+    return re.compile("".join(re.escape(text) if isinstance(text, str) else r"\w+" for text in texts))
+
+
+def _parent(walker: Walker, call: Call) -> Value:
     owner = walker.frames[-1].owner
     if owner is None:
         return UNKNOWN
-    self_value = next(iter(state.names.values()), UNKNOWN)
+    self_value = next(iter(call.state.names.values()), UNKNOWN)
     return Parent(owner, self_value)
 
 
-def _argument(node: ast.Call, position: int = 0) -> ast.expr:
-    """An argument as it is written; the call itself where it is not: `isinstance(*both)`, `partial(len, x)()`."""
-    return node.args[position] if position < len(node.args) else node
+def _table(walker: Walker, call: Call) -> Value:
+    return Table(dict(call.keywords), UNKNOWN)
 
 
-def _table(walker: Walker, node: ast.Call, arguments: list[Value], keywords: dict[str, Value], state: State) -> Value:
-    return Table(dict(keywords), UNKNOWN)
-
-
-Builtin = Callable[[Walker, ast.Call, list[Value], dict[str, Value], State], Value]
+Builtin = Callable[[Walker, Call], Value]
 
 BUILTINS: Mapping[str, Builtin] = {
     "cast": _cast,
@@ -312,10 +329,10 @@ BUILTINS: Mapping[str, Builtin] = {
     "reversed": _reversed,
     "map": _map,
     "type_test": _type_test,
-    "attribute_test": lambda walker, node, arguments, keywords, state: KNOWN,
+    "attribute_test": lambda walker, call: KNOWN,
     "attribute": _getattr,
     "parent": _parent,
-    "silent": lambda walker, node, arguments, keywords, state: UNKNOWN,
+    "silent": lambda walker, call: UNKNOWN,
     "table": _table,
 }
 """By the behaviours that rules/operators.toml names."""

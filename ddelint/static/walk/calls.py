@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import ast
+from functools import reduce
 
 from ddelint.operators import dotted_name, operators
+from ddelint.static.domain.call import Call
 from ddelint.static.domain.facts import NONNEGATIVE
+from ddelint.static.domain.joining import each_of, join
 from ddelint.static.domain.linear import Linear, fresh_symbol
-from ddelint.static.domain.state import State
+from ddelint.static.domain.state import State, join_states
 from ddelint.static.domain.values import (
     KNOWN,
     NONE,
     UNKNOWN,
+    Alternatives,
     ClassReference,
     Constant,
     Function,
@@ -31,6 +35,7 @@ from ddelint.static.domain.values import (
     bare,
     replace,
     series,
+    spread,
 )
 from ddelint.static.transfer.operator_call import OperatorCall
 from ddelint.static.transfer.table import answer
@@ -53,54 +58,56 @@ def call(walker: Walker, node: ast.Call, function: Value, state: State) -> Value
     nodes: list[ast.expr] = []
     for argument in node.args:
         value = walker.evaluate(argument, state)
-        if isinstance(argument, ast.Starred):
-            inner = bare(value)
-            if isinstance(inner, Series) and inner.items is not None:
-                arguments += inner.items
-                nodes += [argument] * len(inner.items)
-                continue
-            value = UNKNOWN
-        arguments.append(value)
-        nodes.append(argument)
+        values = spread(value) if isinstance(argument, ast.Starred) else (value,)
+        arguments += values
+        nodes += [argument] * len(values)
     keywords: dict[str, Value] = {}
     for keyword in node.keywords:
         value = walker.evaluate(keyword.value, state)
         if keyword.arg is not None:
             keywords[keyword.arg] = value
-    return dispatch(walker, function, node, arguments, nodes, keywords, state)
+    return dispatch(walker, function, Call(node, arguments, nodes, keywords, state))
 
 
-def dispatch(
-    walker: Walker,
-    function: Value,
-    node: ast.Call,
-    arguments: list[Value],
-    nodes: list[ast.expr],
-    keywords: dict[str, Value],
-    state: State,
-) -> Value:
+def dispatch(walker: Walker, function: Value, call: Call) -> Value:
     """Call `function` with evaluated arguments."""
     if isinstance(function, Method):
         if isinstance(function.receiver, Tensor):
-            return _tensor_method(walker, function, node, arguments, nodes, keywords, state)
-        return container_method(walker, function, node, arguments, keywords, state)
+            return _tensor_method(walker, function, call)
+        return container_method(walker, function, call)
     if isinstance(function, Path):
-        return _path(walker, function, node, arguments, nodes, keywords, state)
+        return _path(walker, function, call)
     if isinstance(function, Function):
-        return invoke(walker, function, arguments, keywords, state, node)
+        return invoke(walker, function, call.arguments, call.keywords, call.state, call.node)
     if isinstance(function, ClassReference):
-        return built(walker, function.cls, arguments, keywords, node, state)
+        return built(walker, function.cls, call)
     if isinstance(function, Instance):
-        return _call_instance(walker, function, node, arguments, keywords, state)
+        return _call_instance(walker, function, call)
     if isinstance(function, Module):
-        return _call_module(function, arguments)
+        return _call_module(function, call)
     if isinstance(function, Series) and function.modules:
-        return _call_in_turn(walker, function, node, arguments, nodes, state)
+        return _call_in_turn(walker, function, call)
     if isinstance(function, Partial):
         given = function.arguments
-        places = [*[node.func] * len(given), *nodes]
-        return dispatch(walker, function.function, node, [*given, *arguments], places, keywords, state)
-    return _reduced_and_read(walker, node, state)
+        nodes = [*[call.node.func] * len(given), *call.nodes]
+        return dispatch(walker, function.function, replace(call, arguments=[*given, *call.arguments], nodes=nodes))
+    if isinstance(function, Alternatives):
+        return _each_in_turn(walker, function, call)
+    return _reduced_and_read(walker, call.node, call.state)
+
+
+def _each_in_turn(walker: Walker, alternatives: Alternatives, call: Call) -> Value:
+    """A call of one of several functions, nobody knows which: what any of them may give, and leave behind."""
+    results: list[Value] = []
+    ends: list[State] = []
+    for option in alternatives.options:
+        state = call.state.copy()
+        results.append(dispatch(walker, option, replace(call, state=state)))
+        ends.append(state)
+    joined = join_states(ends)
+    if joined is not None:
+        call.state.take(joined)
+    return reduce(join, results)
 
 
 def _reduced_and_read(walker: Walker, node: ast.Call, state: State) -> Value:
@@ -119,183 +126,162 @@ def _reduced_and_read(walker: Walker, node: ast.Call, state: State) -> Value:
     return UNKNOWN
 
 
-def _tensor_method(
-    walker: Walker,
-    method: Method,
-    node: ast.Call,
-    arguments: list[Value],
-    nodes: list[ast.expr],
-    keywords: dict[str, Value],
-    state: State,
-) -> Value:
+def _tensor_method(walker: Walker, method: Method, call: Call) -> Value:
     tensor = method.receiver
     assert isinstance(tensor, Tensor)
     if method.name in operators().known_methods:
         return KNOWN
-    receiver = node.func.value if isinstance(node.func, ast.Attribute) else None
+    receiver = call.node.func.value if isinstance(call.node.func, ast.Attribute) else None
     operator = OperatorCall(
-        node,
+        call.node,
         method.name,
         tensor,
-        arguments,
-        nodes,
-        keywords,
-        state.facts,
+        call.arguments,
+        call.nodes,
+        call.keywords,
+        call.state.facts,
         walker.numbers,
         walker.invariants,
         True,
-        arguments,
-        nodes,
+        call.arguments,
+        call.nodes,
         receiver,
     )
-    answer = _answered(walker, operator, state)
-    if method.name.endswith("_") and isinstance(receiver, ast.Name) and receiver.id in state.names:
-        state.names[receiver.id] = answer if isinstance(answer, Tensor) else tensor.renewed()
+    answer = _answered(walker, operator, call.state)
+    names = call.state.names
+    if method.name.endswith("_") and isinstance(receiver, ast.Name) and receiver.id in names:
+        names[receiver.id] = answer if isinstance(answer, Tensor) else tensor.renewed()
     return answer
 
 
-def _path(
-    walker: Walker,
-    path: Path,
-    node: ast.Call,
-    arguments: list[Value],
-    nodes: list[ast.expr],
-    keywords: dict[str, Value],
-    state: State,
-) -> Value:
+def _path(walker: Walker, path: Path, call: Call) -> Value:
     known = operators()
     name = path.name.rsplit(".", 1)[-1]
     if path.name.startswith("builtins."):
         behaviour = known.builtins.get(name)
         handler = BUILTINS.get(behaviour) if behaviour else None
-        return handler(walker, node, arguments, keywords, state) if handler else UNKNOWN
+        return handler(walker, call) if handler else UNKNOWN
     if name in known.while_compiling:
         return Constant(known.while_compiling[name])
     if path.name in known.conversions:
-        return _conversion(walker, node, arguments, state)
+        return _conversion(walker, call)
     if path.name in known.keeps:
-        return keeps(walker, node, arguments, keywords, state)
+        return keeps(walker, call)
     if path.name in known.regions["record_factories"]:
-        return named_tuple(walker, arguments)
-    if path.name in known.regions["record_changes"] and arguments and isinstance(arguments[0], Instance):
-        return changed_record(walker, arguments[0], keywords)
+        return named_tuple(walker, call.arguments)
+    if path.name in known.regions["record_changes"] and call.arguments and isinstance(call.arguments[0], Instance):
+        return changed_record(walker, call.arguments[0], call.keywords)
     if path.name in known.regions["tables"]:
-        return BUILTINS["table"](walker, node, arguments, keywords, state)
-    if path.name == "functools.partial" and arguments:
-        return Partial(arguments[0], tuple(arguments[1:]))
-    if path.name in known.regions["launch_wrappers"] and arguments:
-        return arguments[0]
+        return BUILTINS["table"](walker, call)
+    if path.name == "functools.partial" and call.arguments:
+        return Partial(call.arguments[0], tuple(call.arguments[1:]))
+    if path.name in known.regions["launch_wrappers"] and call.arguments:
+        return call.arguments[0]
     if path.name in known.regions["launch_arithmetic"]:
-        return _symbolic(walker, "arithmetic", node, arguments, state)
+        return _symbolic(walker, "arithmetic", call)
     library = path.name.split(".")[0]
     if library != "torch" and path.name not in known.of_others:
         # what NumPy or the standard library gives is no tensor, and is known while tracing
-        return KNOWN if library in known.regions["eager_libraries"] else _elsewhere(walker, node, arguments, keywords)
-    if path.name in known.regions["passes_through"] and arguments:
-        return dispatch(walker, arguments[0], node, arguments[1:], nodes[1:], {}, state)
-    module = _module_object(walker, path, arguments, keywords)
+        return KNOWN if library in known.regions["eager_libraries"] else _elsewhere(walker, path, call)
+    if path.name in known.regions["passes_through"] and call.arguments:
+        return dispatch(walker, call.first, call.without_first())
+    module = _module_object(path, call)
     if module is not None:
         return module
     if name in known.symbolic:
-        return _symbolic(walker, known.symbolic[name], node, arguments, state)
+        return _symbolic(walker, known.symbolic[name], call)
     if path.name not in known.of_others and path.name.rpartition(".")[0] not in known.regions["operator_namespaces"]:
         return UNKNOWN
-    return _operator_function(walker, name, node, arguments, nodes, keywords, state)
+    return _operator_function(walker, name, call)
 
 
-def _elsewhere(walker: Walker, node: ast.Call, arguments: list[Value], keywords: dict[str, Value]) -> Value:
+def _elsewhere(walker: Walker, path: Path, call: Call) -> Value:
     """What a function of another file returns."""
-    index, name = walker.index, dotted_name(node.func)
-    if index.context.elsewhere is None or not name:
+    index, name = walker.index, dotted_name(call.node.func)
+    if index.context.elsewhere is None:
         return UNKNOWN
-    return index.context.elsewhere.returned(index.source.filename, name, arguments, keywords, node)
+    if index.dotted(call.node.func) != path.name:  # it was picked before, or goes by a name of the function's own
+        name = index.name_of(path.name)
+    if not name:
+        return UNKNOWN
+    return index.context.elsewhere.returned(index.source.filename, name, call.arguments, call.keywords, call.node)
 
 
-def _operator_function(
-    walker: Walker,
-    name: str,
-    node: ast.Call,
-    arguments: list[Value],
-    nodes: list[ast.expr],
-    keywords: dict[str, Value],
-    state: State,
-) -> Value:
-    plain = [bare(value) for value in arguments]
+def _operator_function(walker: Walker, name: str, call: Call) -> Value:
+    plain = [bare(value) for value in call.arguments]
     tensor_node: ast.expr | None
     if plain and isinstance(plain[0], Tensor):
-        tensor, tensor_node, rest, rest_nodes = plain[0], nodes[0], arguments[1:], nodes[1:]
-    elif "input" in keywords or "tensor" in keywords:
-        given = bare(keywords.get("input", keywords.get("tensor", UNKNOWN)))
+        tensor, tensor_node, rest, rest_nodes = plain[0], call.nodes[0], call.arguments[1:], call.nodes[1:]
+    elif "input" in call.keywords or "tensor" in call.keywords:
+        given = bare(call.keywords.get("input", call.keywords.get("tensor", UNKNOWN)))
         tensor = given if isinstance(given, Tensor) else Tensor()
-        tensor_node = next((k.value for k in node.keywords if k.arg in ("input", "tensor")), None)
-        rest, rest_nodes = arguments, nodes
+        tensor_node = next((k.value for k in call.node.keywords if k.arg in ("input", "tensor")), None)
+        rest, rest_nodes = call.arguments, call.nodes
     else:
-        tensor, tensor_node = Tensor(), nodes[0] if nodes else None
-        rest, rest_nodes = arguments[1:], nodes[1:]
+        tensor, tensor_node = Tensor(), call.nodes[0] if call.nodes else None
+        rest, rest_nodes = call.arguments[1:], call.nodes[1:]
         numbers = bool(plain) and all(isinstance(value, (Constant, Known)) for value in plain[:2])
         if numbers and operators().returns.get(name, "").startswith(("broadcast", "reduction", "same")):
             return UNKNOWN
     operator = OperatorCall(
-        node,
+        call.node,
         name,
         tensor,
         rest,
         rest_nodes,
-        keywords,
-        state.facts,
+        call.keywords,
+        call.state.facts,
         walker.numbers,
         walker.invariants,
         False,
-        arguments,
-        nodes,
+        call.arguments,
+        call.nodes,
         tensor_node,
     )
-    return _answered(walker, operator, state)
+    return _answered(walker, operator, call.state)
 
 
-def _module_object(walker: Walker, path: Path, arguments: list[Value], keywords: dict[str, Value]) -> Value | None:
+def _module_object(path: Path, call: Call) -> Value | None:
     """An object of one of torch.nn's classes, where the path names one."""
     known = operators().regions
     if path.name in known["parameters"]:
-        given = bare(arguments[0]) if arguments else UNKNOWN
+        given = bare(call.first)
         return replace(given.renewed(), offsets=False) if isinstance(given, Tensor) else Tensor(boolean=False)
     if path.name in known["module_lists"]:
-        given = bare(arguments[0]) if len(arguments) == 1 else series(tuple(arguments))
+        given = bare(call.arguments[0]) if len(call.arguments) == 1 else series(tuple(call.arguments))
         if isinstance(given, Series):
             return replace(given, kind="list", modules=True)
         return Series("list", None, UNKNOWN, KNOWN, True)
     if path.name in known["module_tables"]:
-        given = bare(arguments[0]) if arguments else UNKNOWN
+        given = bare(call.first)
         return given if isinstance(given, Table) else Table()
     if path.name.startswith("torch.nn.") and path.name.rsplit(".", 1)[-1][:1].isupper():
         return Module(path.name)
     return None
 
 
-def _call_module(module: Module, arguments: list[Value]) -> Value:
+def _call_module(module: Module, call: Call) -> Value:
     if module.path.rsplit(".", 1)[-1] not in operators().regions["tensor_modules"]:
         return UNKNOWN
-    given = bare(arguments[0]) if arguments else UNKNOWN
+    given = bare(call.first)
     if isinstance(given, Tensor):
         return Tensor(given.dims[:1] if given.unbacked_dims else (), False, False, trail=given.trail)
     return Tensor(boolean=False)
 
 
-def _call_in_turn(
-    walker: Walker, modules: Series, node: ast.Call, arguments: list[Value], nodes: list[ast.expr], state: State
-) -> Value:
+def _call_in_turn(walker: Walker, modules: Series, call: Call) -> Value:
     """`nn.Sequential`: each module gets what the one before it gave."""
     value: Value = UNKNOWN
     for module in modules.items if modules.items is not None else (modules.element,):
-        value = dispatch(walker, module, node, arguments, nodes, {}, state)
-        arguments = [value]
+        value = dispatch(walker, module, call)
+        call = replace(call, arguments=[value], keywords={})
     return value
 
 
-def _symbolic(walker: Walker, behaviour: str, node: ast.Call, arguments: list[Value], state: State) -> Value:
-    values = [bare(value) for value in arguments]
+def _symbolic(walker: Walker, behaviour: str, call: Call) -> Value:
+    values = [bare(value) for value in call.arguments]
     if len(values) == 1 and isinstance(values[0], Series):
-        values = [bare(values[0].each)]
+        values = [bare(each_of(values[0]))]
     unbacked = [value for value in values if isinstance(value, Unbacked)]
     if behaviour == "never_asks" or not unbacked:
         return KNOWN
@@ -308,7 +294,7 @@ def _symbolic(walker: Walker, behaviour: str, node: ast.Call, arguments: list[Va
         return replace(source, form=None, comparisons=(source.comparisons[0].negated(),))
     if behaviour == "arithmetic":
         forms = tuple(getattr(value, "form", None) for value in values)
-        key = (ast.dump(node.func), forms)
+        key = (ast.dump(call.node.func), forms)
         form = Linear.of(walker.numbers.symbols.setdefault(key, fresh_symbol())) if None not in forms else None
         return replace(source, form=form, comparisons=())
     return replace(source, form=None, comparisons=())
@@ -333,24 +319,22 @@ def _check(walker: Walker, node: ast.Call, state: State) -> Value:
     return NONE
 
 
-def _conversion(walker: Walker, node: ast.Call, arguments: list[Value], state: State) -> Value:
+def _conversion(walker: Walker, call: Call) -> Value:
     """A library function that turns its argument into a float."""
-    for value, argument in zip(map(bare, arguments), node.args):
+    for value, argument in zip(map(bare, call.arguments), call.node.args):
         if isinstance(value, Unbacked) or (isinstance(value, Tensor) and not value.literal):
-            walker.record(node, "integer", value, parts=walker.parts(argument, state), rule="DDE201")
+            walker.record(call.node, "integer", value, parts=walker.parts(argument, call.state), rule="DDE201")
             if isinstance(value, Unbacked):
                 return replace(value, form=None, comparisons=(), topic="number")
-            return Unbacked("number", node, None, trail=Step(node, operators().says["cast"], None))
+            return Unbacked("number", call.node, None, trail=Step(call.node, operators().says["cast"], None))
     return KNOWN
 
 
-def _call_instance(
-    walker: Walker, instance: Instance, node: ast.Call, arguments: list[Value], keywords: dict[str, Value], state: State
-) -> Value:
+def _call_instance(walker: Walker, instance: Instance, call: Call) -> Value:
     for name in ("__call__", *sorted(operators().regions["entry_methods"])):
         found = walker.index.method(instance.cls, name)
         if found is not None:
-            return invoke(walker, Function(found[0], instance, None, found[1]), arguments, keywords, state, node)
+            return dispatch(walker, Function(found[0], instance, None, found[1]), call)
     return UNKNOWN
 
 

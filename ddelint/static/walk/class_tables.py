@@ -10,8 +10,9 @@ from ddelint.operators import operators
 from ddelint.source import descend
 from ddelint.static.domain.definitions import ClassInfo, FunctionNode
 from ddelint.static.domain.eager import concrete
+from ddelint.static.domain.joining import join
 from ddelint.static.domain.state import State
-from ddelint.static.domain.values import KNOWN, UNKNOWN, Instance, Tensor, Value, join
+from ddelint.static.domain.values import KNOWN, UNKNOWN, Instance, Tensor, Value
 from ddelint.static.walk import hints
 from ddelint.static.walk.walker import Walker
 

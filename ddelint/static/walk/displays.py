@@ -4,8 +4,22 @@ from __future__ import annotations
 
 import ast
 
+from ddelint.static.domain.joining import each_of, join, part_known
 from ddelint.static.domain.state import State
-from ddelint.static.domain.values import KNOWN, UNKNOWN, Constant, Series, Table, Unbacked, Value, bare, join, series
+from ddelint.static.domain.values import (
+    KNOWN,
+    UNKNOWN,
+    Constant,
+    Series,
+    Several,
+    Table,
+    Unbacked,
+    Value,
+    bare,
+    ends,
+    series,
+    spread,
+)
 from ddelint.static.transfer.runs import element_of, listed_length
 from ddelint.static.walk.binding import bind, iterated
 from ddelint.static.walk.branching import branch
@@ -18,18 +32,23 @@ MOST_ITEMS = 4
 def display(walker: Walker, node: ast.List | ast.Tuple | ast.Set, state: State) -> Value:
     kind = "tuple" if isinstance(node, ast.Tuple) else "list"
     items: list[Value] = []
+    between: Value | None = None
     for element in node.elts:
         value = walker.evaluate(element, state)
         if isinstance(element, ast.Starred):
-            inner = bare(value)
-            if isinstance(inner, Series) and inner.items is not None:
-                items += inner.items
-                continue
-            return Series(kind, None, element_of(inner), KNOWN)
+            values = spread(value)
+            items += values
+            if any(isinstance(one, Several) for one in values):
+                each = element_of(bare(value))
+                between = each if between is None else join(between, each)
+            continue
         if isinstance(node, ast.Set) and isinstance(bare(value), Unbacked):
             walker.record(element, "failure", bare(value), parts=walker.parts(element, state), rule="DDE208")
         items.append(value)
-    return series(tuple(items), kind)
+    if between is None:
+        return series(tuple(items), kind)
+    head, tail = ends(items)
+    return part_known(head, between, tail or (), kind)
 
 
 def dict_display(walker: Walker, node: ast.Dict, state: State) -> Value:
@@ -100,18 +119,25 @@ def _one_by_one(node: ast.ListComp | ast.SetComp | ast.GeneratorExp, iterable: V
     if len(node.generators) > 1 or node.generators[0].ifs or not isinstance(iterable, Series):
         return None
     items = iterable.items
-    if items is None or not 1 < len(items) <= MOST_ITEMS or UNKNOWN in items or iterable.each != UNKNOWN:
+    if items is None or not 1 < len(items) <= MOST_ITEMS or UNKNOWN in items or each_of(iterable) != UNKNOWN:
         return None
     return items
 
 
 def formatted(walker: Walker, node: ast.JoinedStr, state: State) -> Value:
+    text: str | None = ""
     for part in node.values:
         if isinstance(part, ast.FormattedValue):
             value = bare(walker.evaluate(part.value, state))
             if isinstance(value, Unbacked):
                 walker.record(part.value, "failure", value, parts=walker.parts(part.value, state), rule="DDE208")
-    return KNOWN
+            known = (
+                value.value if isinstance(value, Constant) and part.conversion < 0 and not part.format_spec else None
+            )
+        else:
+            known = part.value if isinstance(part, ast.Constant) else None
+        text = text + known if text is not None and isinstance(known, str) else None
+    return KNOWN if text is None else Constant(text)
 
 
 def named_expression(walker: Walker, node: ast.NamedExpr, state: State) -> Value:

@@ -7,8 +7,10 @@ from typing import Any
 
 from ddelint.operators import operators, terminal_name
 from ddelint.source import descend
+from ddelint.static.domain.call import Call
 from ddelint.static.domain.definitions import ClassInfo, FunctionNode
 from ddelint.static.domain.evidence import Evidence
+from ddelint.static.domain.joining import part_known
 from ddelint.static.domain.linear import fresh_symbol
 from ddelint.static.domain.state import State
 from ddelint.static.domain.summaries import Signature
@@ -26,6 +28,7 @@ from ddelint.static.domain.values import (
     Unbacked,
     Value,
     bare,
+    ends,
     replace,
     series,
 )
@@ -58,7 +61,7 @@ def invoke(
     at_home = bool(walker.frames) and function.home is walker.frames[-1]
     seen = state.names if at_home else function.closure
     names = _parameters_of(walker, function, arguments, keywords, node)
-    own = _is_own(function, node)
+    own = _is_own(function, node, state)
     signature: Signature | None = None
     if seen is None and not (own and state.attributes):
         signature = Signature(definition, names, walker.quiet > 0)
@@ -109,22 +112,19 @@ def constructed(
     walker: Walker,
     found: tuple[FunctionNode, ClassInfo],
     cls: ClassInfo,
-    arguments: list[Value],
-    keywords: dict[str, Value],
-    state: State,
-    node: ast.Call,
+    call: Call,
 ) -> dict[str, Value] | None:
     """What a constructor that runs with these arguments leaves in the object; None where that leads too far."""
     definition = found[0]
     function = Function(definition, Instance(cls), None, found[1])
-    names = _parameters_of(walker, function, arguments, keywords, node)
+    names = _parameters_of(walker, function, call.arguments, call.keywords, call.node)
     if not definition.args.args or not _may_follow(walker, definition, names):
         return None
-    entry = State(names, state.facts)
+    entry = State(names, call.state.facts)
     _, end = walker.execute(definition, function.owner, entry)
     if end is None:
         return None
-    state.facts = end.facts
+    call.state.facts = end.facts
     prefix = definition.args.args[0].arg + "."
     own = {chain.removeprefix(prefix): v for chain, v in end.attributes.items() if chain.startswith(prefix)}
     return {name: value for name, value in own.items() if "." not in name and value != UNKNOWN}
@@ -135,10 +135,12 @@ def _may_follow(walker: Walker, definition: FunctionNode | ast.Lambda, names: di
     return walker.following.may(definition, active, names, walker.quiet > 0)
 
 
-def _is_own(function: Function, node: ast.AST) -> bool:
+def _is_own(function: Function, node: ast.AST, state: State) -> bool:
     """Whether the call is of a method of the object that the calling frame is about."""
     if not isinstance(function.bound, Instance) or not isinstance(node, (ast.Call, ast.Attribute)):
         return False
+    if function.bound is state.names.get("self"):
+        return True
     target = node.func if isinstance(node, ast.Call) else node
     if not isinstance(target, ast.Attribute):
         return False
@@ -189,7 +191,8 @@ def _parameters_of(
     declared = function.node.args
     positional = [*declared.posonlyargs, *declared.args]
     names: dict[str, Value] = {}
-    given = list(arguments)
+    first, last = ends(arguments)
+    given = list(first)
     if function.bound is not None and positional:
         given.insert(0, function.bound)
     elif isinstance(function.node, FunctionNode) and _is_classmethod(function.node) and positional:
@@ -223,8 +226,11 @@ def _parameters_of(
                 value = replace(value, trail=step)
         names[parameter.arg] = value
     if declared.vararg is not None:
-        rest = given[len(positional) :]
-        names[declared.vararg.arg] = series(tuple(rest), "tuple") if rest else Series("tuple")
+        rest = tuple(given[len(positional) :])
+        if last is not None:
+            names[declared.vararg.arg] = part_known(rest, UNKNOWN, last, "tuple")
+        else:
+            names[declared.vararg.arg] = series(rest, "tuple") if rest else Series("tuple")
     if declared.kwarg is not None:
         names[declared.kwarg.arg] = Table({}, UNKNOWN)
     return names

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
+from functools import reduce
 
 from ddelint.operators import dotted_name, operators
 from ddelint.static.domain.definitions import ClassInfo, FunctionNode
+from ddelint.static.domain.joining import join
 from ddelint.static.domain.state import State
 from ddelint.static.domain.values import (
     KNOWN,
     UNKNOWN,
+    Alternatives,
     ClassReference,
     Constant,
     Function,
@@ -48,6 +51,8 @@ def attribute_of(walker: Walker, owner: Value, node: ast.Attribute, state: State
         owner = owner.inner
     if isinstance(owner, Path):
         return Path(f"{owner.name}.{name}")
+    if isinstance(owner, Alternatives):
+        return reduce(join, [attribute_of(walker, option, node, state) for option in owner.options])
     if isinstance(owner, Parent):
         return _inherited(walker, owner, name)
     if isinstance(owner, Tensor):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 
 from ddelint.operators import operators, terminal_name
+from ddelint.static.domain.call import Call
 from ddelint.static.domain.definitions import ClassInfo
-from ddelint.static.domain.state import State
 from ddelint.static.domain.values import (
     UNKNOWN,
     ClassReference,
@@ -62,18 +62,16 @@ def is_tuple(walker: Walker, cls: ClassInfo) -> bool:
     return walker.tuples[cls]
 
 
-def built(
-    walker: Walker, cls: ClassInfo, arguments: list[Value], keywords: dict[str, Value], node: ast.Call, state: State
-) -> Instance:
+def built(walker: Walker, cls: ClassInfo, call: Call) -> Instance:
     """The object that calling the class gives."""
     names = record_fields(walker, cls)
     if names is None:
-        return _constructed(walker, cls, arguments, keywords, node, state)
-    if len(arguments) > len(names) or any(isinstance(a, ast.Starred) for a in node.args):
+        return _constructed(walker, cls, call)
+    if len(call.arguments) > len(names) or any(isinstance(a, ast.Starred) for a in call.node.args):
         return Instance(cls)
-    values = dict(zip(names, arguments))
-    values |= {name: value for name, value in keywords.items() if name in names}
-    spread = any(keyword.arg is None for keyword in node.keywords)
+    values = dict(zip(names, call.arguments))
+    values |= {name: value for name, value in call.keywords.items() if name in names}
+    spread = any(keyword.arg is None for keyword in call.node.keywords)
     for name in names:
         if name not in values and not spread:
             values[name] = _default(walker, cls, name)
@@ -99,14 +97,12 @@ def _default(walker: Walker, cls: ClassInfo, name: str) -> Value:
     return UNKNOWN if node is None else walker.settled(node)
 
 
-def _constructed(
-    walker: Walker, cls: ClassInfo, arguments: list[Value], keywords: dict[str, Value], node: ast.Call, state: State
-) -> Instance:
+def _constructed(walker: Walker, cls: ClassInfo, call: Call) -> Instance:
     """What `__init__` leaves in the object, where the class is not a module (those are built in eager)."""
     found = walker.index.method(cls, "__init__")
     if found is None or walker.quiet or walker.index.is_module(cls):
         return Instance(cls)
-    return Instance(cls, constructed(walker, found, cls, arguments, keywords, state, node))
+    return Instance(cls, constructed(walker, found, cls, call))
 
 
 def named_tuple(walker: Walker, arguments: list[Value]) -> Value:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from ddelint.static.domain.joining import each_of
 from ddelint.static.domain.linear import Linear, fresh_symbol
 from ddelint.static.domain.state import State
 from ddelint.static.domain.values import (
@@ -20,7 +21,7 @@ from ddelint.static.domain.values import (
     replace,
     series,
 )
-from ddelint.static.transfer.runs import element_of, hashable
+from ddelint.static.transfer.runs import element_of, hashable, picked
 from ddelint.static.walk.indexing import index_tensor
 from ddelint.static.walk.records import as_series
 from ddelint.static.walk.walker import Walker
@@ -58,7 +59,7 @@ def subscript(walker: Walker, node: ast.Subscript, owner: Value, state: State) -
             )
         if isinstance(index, Constant) and hashable(index.value) and index.value in owner.entries:
             return owner.entries[index.value]
-        return owner.element
+        return picked(owner)
     if isinstance(owner, Function):
         # kernel[grid]
         return owner
@@ -79,20 +80,45 @@ def _sliced(walker: Walker, node: ast.Slice, owner: Value, bounds: list[Value | 
         values = [b.value if isinstance(b, Constant) else None for b in bounds]
         if all(v is None or isinstance(v, int) for v in values) and values[2] != 0:
             return replace(series(owner.items[slice(*values)], owner.kind), modules=owner.modules)
-    return Series(owner.kind, None, owner.each, KNOWN, owner.modules)
+    return _piece(owner, bounds)
+
+
+def _piece(owner: Series, bounds: list[Value | None]) -> Series:
+    """A piece of a run: what is known of its ends is, where only those of the whole are. None of these is cut away."""
+    head, tail = ((), ()) if owner.items is not None else (owner.head, owner.tail)
+    match bounds:
+        case [None | Constant(value=0), Constant(value=int(end)), None] if 0 < end <= len(head):
+            return series(head[:end], owner.kind)
+        case [Constant(value=int(start)), None, None] if 0 < -start <= len(tail):
+            return series(tail[start:], owner.kind)
+        case [None | Constant(value=0), None, None]:
+            pass
+        case [Constant(value=int(start)), None, None] if start > 0:
+            head = head[start:]
+        case [None | Constant(value=0), Constant(value=int(end)), None] if end < 0:
+            tail = tail[:end]
+        case _:
+            head = tail = ()
+    between = owner.element if owner.items is None else each_of(owner)
+    return Series(owner.kind, None, between, KNOWN, owner.modules, head, tail)
 
 
 def _element(walker: Walker, node: ast.Subscript, owner: Series, index: Value, state: State) -> Value:
     if isinstance(index, (Unbacked, Tensor)):
         walker.record(node, "integer", index, subject=node.slice, parts=walker.parts(node.slice, state), rule="DDE202")
-        return owner.each
+        return each_of(owner)
     if owner.items is not None and isinstance(index, Constant) and type(index.value) is int:
         if -len(owner.items) <= index.value < len(owner.items):
             return owner.items[index.value]
         return UNKNOWN
+    if isinstance(index, Constant) and type(index.value) is int:
+        if 0 <= index.value < len(owner.head):
+            return owner.head[index.value]
+        if 0 < -index.value <= len(owner.tail):
+            return owner.tail[index.value]
     if owner.kind == "shape":
         return _shape_element(walker, node, index, state, owner)
-    return element_of(owner)
+    return owner.element if owner.head or owner.tail else element_of(owner)
 
 
 def _shape_element(walker: Walker, node: ast.Subscript, index: Value, state: State, owner: Series) -> Value:
@@ -101,4 +127,4 @@ def _shape_element(walker: Walker, node: ast.Subscript, index: Value, state: Sta
         tensor = bare(walker.value_of(node.value.value, state))
         if isinstance(tensor, Tensor) and isinstance(index, Constant) and type(index.value) is int:
             return walker.numbers.size_of(tensor, index.value, state.facts)
-    return owner.each if isinstance(owner.each, Unbacked) else KNOWN
+    return each_of(owner) if isinstance(each_of(owner), Unbacked) else KNOWN

@@ -16,9 +16,10 @@ from ddelint.static.domain.demands import Demand, Event, Parts
 from ddelint.static.domain.eager import concrete
 from ddelint.static.domain.evidence import Evidence
 from ddelint.static.domain.invariants import Invariants
+from ddelint.static.domain.joining import join
 from ddelint.static.domain.state import Frame, State, join_states
 from ddelint.static.domain.summaries import Summaries
-from ddelint.static.domain.values import NONE, UNKNOWN, Tensor, Unbacked, Value, bare, join
+from ddelint.static.domain.values import NONE, UNKNOWN, Tensor, Unbacked, Value, bare
 from ddelint.static.program.regions import FileIndex
 from ddelint.static.transfer.numbers import Numbers
 from ddelint.static.walk.following import Following
