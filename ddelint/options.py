@@ -11,7 +11,8 @@ from typing import Protocol
 DEFAULT_TARGETS = ("export", "compile")
 TARGETS = ("export", "strict", "compile")
 FORMATS = (
-    "full", "concise", "json", "json-lines", "sarif", "github", "gitlab", "junit", "markdown", "html",
+    "full", "concise", "json", "json-lines", "sarif", "github", "github-review", "gitlab", "junit", "markdown",
+    "html",
 )  # fmt: skip
 DEVICES = ("auto", "cpu", "cuda")
 SAVED_INPUTS = ".safetensors"

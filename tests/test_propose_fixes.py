@@ -17,6 +17,7 @@ import pytest
 CHECKOUT = Path(__file__).parent.parent
 ACTION = CHECKOUT / "action.yml"
 PROPOSE = CHECKOUT / "propose" / "action.yml"
+SUGGEST = CHECKOUT / "suggest" / "action.yml"
 PROPOSING = ("branch", "base", "token", "folder")
 """Inputs of the second one."""
 
@@ -47,8 +48,11 @@ with open(os.environ["GH_LOG"], "a") as log:
     log.write(json.dumps(words) + "\\n")
 if words[:2] == ["pr", "list"]:
     print(os.environ.get("GH_OPEN", ""))
-if words[:2] == ["pr", "view"]:
+if words[:2] == ["pr", "view"] or words[:2] == ["api", "--paginate"]:
     print(os.environ.get("GH_SAID", ""))
+if words[0] == "api" and "--input" in words:
+    with open(os.environ["GH_LOG"] + ".posted", "w") as posted:
+        posted.write(open(words[words.index("--input") + 1]).read())
 """
 
 
@@ -109,6 +113,7 @@ def run_steps(
     known = {
         **{f"inputs.{name}": str(spec.get("default", "")) for name, spec in action["inputs"].items()},
         "github.token": "secret",
+        "github.event.pull_request.number": "",
         "github.event.pull_request.head.repo.full_name": environment_.get("head", ""),
         **{f"inputs.{name}": value for name, value in inputs.items()},
     }
@@ -147,7 +152,7 @@ def run_steps(
 def filled(text: str, known: Mapping[str, str]) -> str:
     """With the values of `${{ … }}`, also inside of values."""
     while "${{" in text:
-        text = re.sub(r"\$\{\{\s*([\w.]+)\s*\}\}", lambda found: known[found[1]], text)
+        text = re.sub(r"\$\{\{\s*([\w.-]+)\s*\}\}", lambda found: known[found[1]], text)
     return text
 
 
@@ -180,15 +185,17 @@ def test_the_action_proposes_what_it_fixed(repository: Path) -> None:
     git(fresh, "apply", "--index", outputs["patch"])
     assert git(fresh, "write-tree") == git(repository, "rev-parse", f"{proposed}^{{tree}}")
 
-    # the body: what was fixed, what needs a person, how to see it again
+    # the body: what was fixed, what is left, how to see it again
     body = Path(outputs["body"]).read_text()
     title, *_ = body.splitlines()
     assert title == "## ddelint: 2 findings in 1 file, 1 fixed, 1 needs manual changes"
     fixed, left, again = body[body.index("### Fixed") :].split("\n### ")
     assert "`src/model.py:7` | DDE103 validation-branch" in fixed
-    assert "not run: equivalent by the text alone" in fixed
-    assert "```diff\n--- src/model.py" in left
-    assert left.startswith("Needs a person")
+    assert "- Evidence: not run: equivalent by the text alone" in fixed
+    assert "- Risk: safe: " in fixed
+    assert "```diff\n- if scores.min() < 0:" in fixed
+    assert left.startswith("Needs manual changes")
+    assert "```diff\n--- src/model.py" in again
     assert "| `src/model.py:8` | DDE105" in left
     assert "ddelint check src --static\nddelint check src --static --fix\n" in again
     assert (repository.parent / "summary.md").read_text() == body
@@ -225,6 +232,117 @@ def test_nothing_to_fix_proposes_nothing(repository: Path) -> None:
     assert outputs["changed"] == "false"
     assert git(repository, "ls-remote", "origin", "refs/heads/ddelint/fixes") == ""
     assert not (repository.parent / "gh.log").exists()
+
+
+BOTH = """\
+import torch
+from torch import nn
+
+
+class Model(nn.Module):
+    def forward(self, x, mask):
+        if x.min() < 0:
+            raise ValueError("negative")
+        a = torch.ones(mask.sum().item())
+        b = torch.zeros(mask.sum().item())
+        return a, b
+"""
+"""A model with a safe fix and an unsafe one."""
+
+
+def write_both(repository: Path) -> None:
+    (repository / "src" / "model.py").write_text(BOTH)
+    commit(repository, "both")
+
+
+def options_of(call: list[str]) -> dict[str, str]:
+    return dict(zip(call[2::2], call[3::2]))
+
+
+@pytest.mark.parametrize("how", [{"unsafe": "commit"}, {"arguments": "--unsafe-fixes"}], ids=["input", "argument"])
+def test_unsafe_fixes_are_a_commit_of_their_own(repository: Path, how: dict[str, str]) -> None:
+    write_both(repository)
+    outputs = run_action(repository, {"paths": "src", **how})
+    safe, unsafe = (git(repository, "show", f"{outputs['commit']}{back}:src/model.py") for back in ("^", ""))
+    assert "torch._check_value" in safe
+    assert safe.count("mask.sum().item()") == 2
+    assert unsafe.count("mask.sum().item()") == 1
+    assert git(repository, "rev-parse", f"{outputs['commit']}^^") == git(repository, "rev-parse", "HEAD")
+    first, second = git(repository, "log", "-2", "--reverse", "--format=%s", outputs["commit"]).splitlines()
+    assert "unsafe fixes, " not in first
+    assert second.startswith("ddelint: unsafe fixes, ")
+    assert (repository / "src" / "model.py").read_text() == BOTH
+
+    body = Path(outputs["body"]).read_text()
+    headings = [line for line in body.splitlines() if line.startswith("### ")]
+    assert headings == ["### Fixed", "### Unsafe fixes, in a commit of their own", "### How to reproduce"]
+    safe_part, unsafe_part = body.split("### Unsafe fixes")
+    assert "DDE103" in safe_part
+    assert "DDE103" not in unsafe_part
+    assert "DDE205" in unsafe_part
+    assert "- Risk: unsafe: " in unsafe_part
+
+    assert run_action(repository, {"paths": "src", **how}, opened="7")["commit"] == outputs["commit"]
+
+
+@pytest.mark.slow
+def test_unsafe_fixes_are_a_pull_request_of_their_own_on_top_of_the_other(repository: Path) -> None:
+    write_both(repository)
+    run_action(repository, {"paths": "src", "unsafe": "pull-request"})
+    safe, unsafe = tip(repository), tip(repository, "ddelint/fixes-unsafe")
+    assert git(repository, "rev-parse", f"{unsafe}^").strip() == safe
+    created = [options_of(call) for call in calls_of_gh(repository) if call[:2] == ["pr", "create"]]
+    bases = [(options["--head"], options["--base"]) for options in created]
+    assert bases == [("ddelint/fixes", "main"), ("ddelint/fixes-unsafe", "ddelint/fixes")]
+    # what is safe is merged, and the rest goes on from there
+    git(repository, "merge", "-q", "--ff-only", safe)
+    git(repository, "push", "-q", "origin", "main")
+    run_action(repository, {"paths": "src", "unsafe": "pull-request"}, opened="7")
+    assert tip(repository, "ddelint/fixes-unsafe") == unsafe
+    # and then nothing is left of either
+    git(repository, "merge", "-q", "--ff-only", unsafe)
+    git(repository, "push", "-q", "origin", "main")
+    run_action(repository, {"paths": "src", "unsafe": "pull-request"}, opened="7")
+    assert calls_of_gh(repository)[-1][:3] == ["pr", "close", "7"]
+
+
+def test_fixes_on_changed_lines_are_suggested_once(repository: Path) -> None:
+    base = git(repository, "rev-parse", "HEAD").strip()
+    (repository / "src" / "model.py").write_text(f"{MODEL}\n\n{BOTH[BOTH.index('class') :].replace('Model', 'Other')}")
+    commit(repository, "another model")
+    made = run_steps(repository, ACTION, {"paths": "src", "arguments": f"--diff-base {base}"})
+    event = {"folder": made["folder"], "pull-request": "7"}
+    run_steps(repository, SUGGEST, event)
+    assert calls_of_gh(repository)[-1][:4] == ["api", "--method", "POST", "repos/somebody/project/pulls/7/reviews"]
+    posted = repository.parent / "gh.log.posted"
+    review = json.loads(posted.read_text())
+    assert review["commit_id"] == git(repository, "rev-parse", "HEAD").strip()
+    (comment,) = review["comments"]  # the old model's finding is not on a changed line
+    lines = (repository / "src" / "model.py").read_text().splitlines()
+    assert (comment["path"], comment["side"]) == ("src/model.py", "RIGHT")
+    assert lines[comment["start_line"] - 1 : comment["line"]] == [
+        "        if x.min() < 0:",
+        '            raise ValueError("negative")',
+    ]
+    (suggested,) = re.findall(r"```suggestion\n(.*?)\n```", comment["body"], re.DOTALL)
+    assert suggested == '        torch._check_value(torch.sym_not((x.min() < 0).item()), lambda: "negative")'
+
+    posted.unlink()
+    run_steps(repository, SUGGEST, event, GH_SAID=comment["body"])
+    assert not posted.exists()
+    assert "nothing new to suggest" in (repository.parent / "said").read_text()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [({}, "the number of a pull request"), ({"pull-request": "7"}, "with --diff-base first")],
+    ids=["no number", "no review"],
+)
+def test_what_cannot_be_suggested_says_why(repository: Path, given: dict[str, str], said: str) -> None:
+    folder = repository.parent / "empty"
+    folder.mkdir()
+    run_steps(repository, SUGGEST, {"folder": str(folder), **given}, code=2)
+    assert said in (repository.parent / "said").read_text()
 
 
 CLEAN = "import torch\n"

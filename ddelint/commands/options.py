@@ -109,7 +109,8 @@ selection_options = options_of(
     click.option("--force-exclude", is_flag=True, default=None, help="Leave out files given by name, too."),
     click.option("--respect-gitignore/--no-respect-gitignore", default=None,
                  help="Skip what git ignores.  [default: yes]"),
-    click.option("--diff-base", metavar="REV", help="Only findings on lines changed since this git revision."),
+    click.option("--diff-base", metavar="REV",
+                 help="Only findings on lines changed since this git revision; `origin/main...`: since HEAD left it."),
     click.option("--baseline", type=click.Path(dir_okay=False), metavar="FILE",
                  help="Hide findings recorded in FILE; report stale entries."),
     click.option("--write-baseline", type=click.Path(dir_okay=False), metavar="FILE",
@@ -171,6 +172,9 @@ def check_options(paths: Sequence[str], given: dict[str, Any]) -> CheckOptions:
             raise click.UsageError(no_such_path(path))
     if given["python"]:
         _check_interpreter(given["python"])
+    asked = [destination.output_format for destination in given.get("output_format") or ()]
+    if "github-review" in asked and not given.get("diff_base"):
+        raise click.UsageError("github-review suggests changes of changed lines: it needs --diff-base REV")
     if given.get("no_suggest") and (given.get("fix") or given.get("diff") or given.get("patch")):
         raise click.UsageError("--no-suggest works out no fixes: it takes no --fix, --diff or --patch")
     files_of(given)

@@ -35,6 +35,13 @@ def is_new(finding: Diagnostic, run: Run, texts: Mapping[str, str] = _NO_TEXTS) 
     return any(_is_changed(place, run, texts) for place in places)
 
 
+def rows_of(filename: str, run: Run) -> frozenset[int]:
+    """The rows (from 1) of a file, as it was read, that the revision does not have."""
+    source = run.sources[filename]
+    base = _base(source, run)
+    return _changed_rows(base if base is not None else "", source.text)
+
+
 def _is_changed(place: Span, run: Run, texts: Mapping[str, str]) -> bool:
     source = run.sources.get(place.filename)
     if source is None:

@@ -43,6 +43,7 @@ def report(run: Run, *, files: int) -> Report:
         from ddelint.pipeline import changed_lines
 
         findings = changed_lines.only(findings, run)
+    changed_rows: dict[str, frozenset[int]] = {}
     written = dict(run.history.overlay) if run.history is not None else {}
     if findings:
         from ddelint.pipeline import beside_the_search, static_fixing  # a clean file pays for none of it
@@ -57,6 +58,8 @@ def report(run: Run, *, files: int) -> Report:
         if text == before.text:
             continue
         rewritten[filename] = text
+        if options.diff_base is not None:
+            changed_rows[filename] = changed_lines.rows_of(filename, run)
         diffs[filename] = unified_diff(filename, before.text, text)
     writes = options.fix and not options.diff
     if writes:
@@ -76,6 +79,7 @@ def report(run: Run, *, files: int) -> Report:
         diffs=diffs,
         originals={name: run.sources[name].text for name in written_now},
         rewritten=rewritten,
+        changed_rows=changed_rows,
         files_checked=files,
         entries=tuple(run.entries),
         notes=tuple(run.notes),

@@ -33,8 +33,16 @@ def _differs(source: SourceFile, texts: dict[str, str]) -> bool:
 
 
 def at_revision(revision: str, source: SourceFile, option: str = "--against") -> str | None:
-    """The file's text at a git revision; None where it did not exist there. Raises PipelineError naming `option`."""
+    """The file's text at a git revision; None where it did not exist there. Raises PipelineError naming `option`.
+
+    `origin/main...` is where HEAD left it, as git's own diff reads that.
+    """
     folder, name = os.path.split(source.filename)
+    if revision.endswith(_SINCE):
+        start = _git(option, folder, "merge-base", "--end-of-options", revision.removesuffix(_SINCE) or "HEAD", "HEAD")
+        if start is None:
+            raise PipelineError(f"{option} {revision}: no commit in {folder} that both that and HEAD go back to")
+        revision = start.decode().strip()
     arguments = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
     if _git(option, folder, *arguments) is None:
         neither = "neither a file nor" if option == "--against" else "not"
@@ -48,6 +56,7 @@ def at_revision(revision: str, source: SourceFile, option: str = "--against") ->
         raise PipelineError(f"{option} {revision}: {source.filename} does not parse there: {error}") from error
 
 
+_SINCE = "..."
 _CAREFUL = ("-c", "protocol.allow=never", "-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
 """The repository's own configuration, which came with an archive, is to start no program, nor fetch what is missing."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ddelint.catalog import rule
@@ -32,6 +33,37 @@ def trusted_line(diagnostic: Diagnostic) -> str:
     fix, line = diagnostic.fix, verified_line(diagnostic.evidence)
     by_text = fix is not None and fix.applicability is Applicability.SAFE and fix.claim is Claim.EQUIVALENT
     return BY_TEXT if line == NOT_RUN and by_text else line
+
+
+def notes_of_all(found: Sequence[Diagnostic]) -> tuple[str, ...]:
+    """What the evidence of each of several findings notes; it need be said but once."""
+    noted = [d.evidence.notes if d.evidence is not None else () for d in found]
+    if len(noted) < 2:
+        return ()
+    return tuple(n for n in noted[0] if not n.startswith(_DEVICE_NOTE) and all(n in notes for notes in noted))
+
+
+def risk_of(diagnostic: Diagnostic, said_before: Sequence[str] = ()) -> str:
+    """What whoever merges its fix should know: what it may change, what a run did not show, what differed unasked."""
+    fix = diagnostic.fix
+    if fix is None:
+        return ""
+    if fix.applicability is Applicability.UNSAFE:
+        said = [f"unsafe: {reason}" for reason in fix.reasons[:1]] + list(fix.reasons[1:])
+        said = said or ["unsafe: it narrows what the program accepts, needs a promise, or was not run on both sides"]
+    else:
+        said = [f"safe: {_KEEPS[fix.claim]}"]
+    notes = diagnostic.evidence.notes if diagnostic.evidence is not None else ()
+    new = (note for note in notes if note not in said_before and not note.startswith(_DEVICE_NOTE))
+    return "; ".join([*said, *new])
+
+
+_KEEPS = {
+    Claim.EQUIVALENT: "eager does the same as before",
+    Claim.GENERAL_PATH: "eager chooses as before; the compiled program takes one path for all inputs",
+    Claim.RESTRUCTURED: "the same results, computed in another way",
+    Claim.PROMISE: "what it promises follows from where the value comes from",
+}
 
 
 def unfixed(diagnostic: Diagnostic, report: Report) -> str:

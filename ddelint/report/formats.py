@@ -80,6 +80,12 @@ def _github(report: Report, how: Rendering) -> str:
     return joined(map(visible, github.render_report(report)))
 
 
+def _github_review(report: Report, how: Rendering) -> str:
+    from ddelint.report import github_review
+
+    return github_review.render_report(report, how.unsafe_fixes)
+
+
 def _gitlab(report: Report, how: Rendering) -> str:
     from ddelint.report import gitlab
 
@@ -111,6 +117,7 @@ _FORMATS: dict[str, Callable[[Report, Rendering], str]] = {
     "json-lines": _json_lines,
     "sarif": _sarif,
     "github": _github,
+    "github-review": _github_review,
     "gitlab": _gitlab,
     "junit": _junit,
     "markdown": _markdown,

@@ -3,62 +3,52 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ddelint.levels import Applicability
+from ddelint.report.console import changed_lines
 from ddelint.report.diff import shown_path
-from ddelint.report.evidence import name_of, trusted_line, unfixed
+from ddelint.report.evidence import name_of, notes_of_all, risk_of, trusted_line, unfixed
 from ddelint.report.model import Report
+from ddelint.report.sources import Sources
 from ddelint.version import VERSION
 
 if TYPE_CHECKING:
-    from ddelint.diagnostics import Diagnostic
+    from ddelint.diagnostics import Diagnostic, Evidence
 
 _LONGEST = 200
 """Characters of a cell that reports a question."""
-_FENCE = re.compile(r"^`{3,}", re.MULTILINE)
+_FENCE = re.compile(r"^`{3,}")
 
 
 def render_report(report: Report, command: str, unsafe_fixes: bool, arguments: str = "") -> Iterator[str]:
-    """What was found and fixed, the evidence for each fix, what needs a person, and how to see it again.
+    """One sentence, the table, each diff with its evidence and risk, what is left and why, and how to see it again.
 
     `command` and `arguments` are the call that found this; options go between them.
     """
-    fixed = [*report.fixed, *(d for d in report.remaining if _is_ready(d, unsafe_fixes))]
+    fixed = _sorted([*report.fixed, *(d for d in report.remaining if _is_ready(d, unsafe_fixes))])
     offered = [d for d in report.remaining if not _is_ready(d, unsafe_fixes) and _applies(d, Applicability.UNSAFE)]
     left = [d for d in report.remaining if d not in fixed and d not in offered]
+    written = bool(report.fixed)
     yield f"## ddelint: {_headline(report, fixed, offered, left)}"
     yield ""
-    if report.entries:
-        yield f"Ran {', '.join(f'`{_plain(entry)}`' for entry in report.entries)}."
-        yield ""
-    written = bool(report.fixed)
+    yield _sentence(report, fixed, [*offered, *left])
+    yield ""
     if fixed:
         yield "### Fixed" if written else "### Can be fixed"
         yield ""
-        yield from _fixes(fixed)
+        yield from _fixes(fixed, report)
     if offered:
         yield "### Fixed only with `--unsafe-fixes`"
         yield ""
         yield "These narrow what the program accepts, need a promise, or could not be run on both sides."
         yield ""
-        yield from _fixes(offered)
+        yield from _fixes(offered, report)
     if left:
-        yield "### Needs a person"
+        yield "### Needs manual changes"
         yield ""
         yield from _table(("where", "rule", "question", "why it is left"), [_left(found, report) for found in left])
-        yield ""
-    if report.diffs:
-        diff = "".join(report.diffs[name] for name in sorted(report.diffs))
-        fence = "`" * max(3, 1 + max((len(found) for found in _FENCE.findall(diff)), default=0))
-        yield f"<details><summary>The change ({_plural(len(report.diffs), 'file')})</summary>"
-        yield ""
-        yield f"{fence}diff"
-        yield from diff.removesuffix("\n").split("\n")
-        yield fence
-        yield ""
-        yield "</details>"
         yield ""
     yield "### How to reproduce"
     yield ""
@@ -68,6 +58,41 @@ def render_report(report: Report, command: str, unsafe_fixes: bool, arguments: s
         extra = [flags, "--unsafe-fixes"] if unsafe_fixes else [flags]
         yield " ".join(filter(None, (command, *extra, arguments)))
     yield "```"
+    if report.diffs:  # last, as it is what a forge cuts from a long text, and shows itself
+        diff = "".join(report.diffs[name] for name in sorted(report.diffs))
+        yield ""
+        yield f"<details><summary>The whole change ({_plural(len(report.diffs), 'file')})</summary>"
+        yield ""
+        yield from _fenced(diff.removesuffix("\n").split("\n"))
+        yield ""
+        yield "</details>"
+
+
+def _sentence(report: Report, fixed: Sequence[Diagnostic], open_: Sequence[Diagnostic]) -> str:
+    """What was done, and what it rests on."""
+    entries = ", ".join(f"`{_plain(entry)}`" for entry in report.entries)
+    if not fixed:
+        if not open_:
+            said = "Nothing that a trace could not decide was found"
+        else:
+            one = len(open_) == 1
+            said = f"{_plural(len(open_), 'place')} {'needs' if one else 'need'} the data while tracing"
+        return f"{said}; ran {entries}." if entries else f"{said}."
+    verb = ("is" if len(fixed) == 1 else "are") if report.fixed else "can be"
+    said = f"{_plural(len(fixed), 'place')} that needed the data while tracing {verb} rewritten"
+    run = [d.evidence for d in fixed if d.evidence is not None and d.evidence.samples is not None]
+    if not run:
+        return f"{said}; nothing was run: each fix says what it rests on."
+    shown = [words for words, holds in _PROOFS if all(holds(evidence) for evidence in run)]
+    share = "" if len(run) == len(fixed) else f" {len(run)} of them"
+    return f"{said}; verified{share} by running {entries or 'the entry'}: {', '.join(shown) or 'see each fix'}."
+
+
+_PROOFS: Sequence[tuple[str, Callable[[Evidence], bool | None]]] = (
+    ("eager results stay the same", lambda evidence: evidence.eager_equal),
+    ("it exports", lambda evidence: evidence.export),
+    ("it compiles to one graph", lambda evidence: evidence.compile),
+)
 
 
 def _headline(
@@ -96,14 +121,59 @@ def _is_ready(diagnostic: Diagnostic, unsafe_fixes: bool) -> bool:
     return _applies(diagnostic, Applicability.SAFE) or (unsafe_fixes and _applies(diagnostic, Applicability.UNSAFE))
 
 
-def _fixes(found: Sequence[Diagnostic]) -> Iterator[str]:
+def _fixes(found: Sequence[Diagnostic], report: Report) -> Iterator[str]:
+    """The table, then each with what it changes, what was run, and what to know before it is merged."""
     rows = []
-    for diagnostic in sorted(found, key=lambda d: (d.span, d.code)):
+    for diagnostic in found:
         fix = diagnostic.fix
-        sentence = fix.message.splitlines()[0] if fix is not None and fix.message else ""
-        rows.append((_where(diagnostic), _rule(diagnostic), _question(diagnostic), sentence, _evidence(diagnostic)))
-    yield from _table(("where", "rule", "question", "fix", "evidence"), rows)
+        safety = fix.applicability.value if fix is not None else ""
+        rows.append((_where(diagnostic), _rule(diagnostic), _question(diagnostic), safety))
+    yield from _table(("where", "rule", "question", "fix"), rows)
     yield ""
+    shared = notes_of_all(found)
+    for note in shared:
+        yield f"Of all of these: {_one_line(note)}."
+        yield ""
+    before, now = Sources({**report.texts, **report.originals}), Sources(report.texts)
+    for diagnostic in found:
+        yield f"#### {_where(diagnostic)} {_rule(diagnostic)}"
+        yield ""
+        yield f"{_does(diagnostic)}"
+        yield ""
+        changes = list(_changes(diagnostic, before if diagnostic.fixed else now))
+        if changes:
+            yield from _fenced(changes)
+            yield ""
+        yield f"- Evidence: {trusted_line(diagnostic)}"
+        yield f"- Risk: {_one_line(risk_of(diagnostic, shared))}"
+        yield ""
+
+
+def _does(diagnostic: Diagnostic) -> str:
+    fix = diagnostic.fix
+    return fix.message.splitlines()[0] if fix is not None and fix.message else ""
+
+
+def _changes(diagnostic: Diagnostic, sources: Sources) -> Iterator[str]:
+    """The lines that a fix takes away and puts there, file by file."""
+    edits = diagnostic.fix.edits if diagnostic.fix is not None else ()
+    for name in dict.fromkeys((diagnostic.span.filename, *(edit.span.filename for edit in edits))):
+        source = sources.get(name)
+        own = [edit for edit in edits if edit.span.filename == name]
+        if source is None or not own:
+            continue
+        if name != diagnostic.span.filename:
+            yield f"# {shown_path(name)}"
+        yield from changed_lines(source, own)
+
+
+def _fenced(lines: Sequence[str]) -> Iterator[str]:
+    """Lines of a diff as a block of code that nothing in them ends."""
+    longest = max((len(found) for line in lines for found in _FENCE.findall(line.lstrip("+- "))), default=0)
+    fence = "`" * max(3, 1 + longest)
+    yield f"{fence}diff"
+    yield from lines
+    yield fence
 
 
 def _left(diagnostic: Diagnostic, report: Report) -> tuple[str, str, str, str]:
@@ -132,10 +202,6 @@ def _question(diagnostic: Diagnostic) -> str:
     return f"`{_plain(diagnostic.expression)}`" if diagnostic.expression else diagnostic.message
 
 
-def _evidence(diagnostic: Diagnostic) -> str:
-    return trusted_line(diagnostic)
-
-
 def _plain(text: str) -> str:
     """Without what would end a code span."""
     return text.replace("`", "'")
@@ -150,9 +216,17 @@ def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[s
 
 def _cell(text: str) -> str:
     """One line, in which a bar is no border."""
-    line = " ".join(text.split())
+    line = _one_line(text)
     line = line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
     return line.replace("|", "\\|")
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _sorted(found: Sequence[Diagnostic]) -> list[Diagnostic]:
+    return sorted(found, key=lambda d: (d.span, d.code))
 
 
 def _plural(count: int, word: str) -> str:

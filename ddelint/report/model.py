@@ -25,6 +25,8 @@ class Report:
     rewritten: Mapping[str, str] = field(default_factory=dict)
     """Filename → new text, for files that were (or with `--diff` would be) written; standard input's, too."""
     files_checked: int = 0
+    changed_rows: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    """Filename → rows (from 1), before this call wrote it, that differ from `--diff-base`; of files to be rewritten."""
     entries: tuple[str, ...] = ()
     """Which entries were run: `model.py:Model, inputs from make_inputs(seed)`."""
     notes: tuple[str, ...] = ()

@@ -113,8 +113,10 @@ def wrapped(pieces: Sequence[str], width: int, joint: str) -> list[str]:
             line = ""
         line += text
         if joint != " " and width_of(line.rstrip()) > width:
+            end = text[len(text.rstrip()) :]
             *whole, line = words(line, width)
             lines += whole
+            line += end
     return [*lines, line.rstrip()]
 
 

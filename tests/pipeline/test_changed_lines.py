@@ -118,3 +118,29 @@ def test_a_revision_that_is_not_there_is_one_line(model: Path) -> None:
     result = CliRunner().invoke(main, ["check", "model.py", "--static", "--isolated", "--diff-base", "gone"])
     assert result.exit_code == 2
     assert result.stderr.startswith("ddelint: error: --diff-base gone: not a git revision of ")
+
+
+def test_three_dots_mean_where_the_branch_began(model: Path) -> None:
+    """What the other branch has done since is not what this one has changed."""
+    git("branch", "-m", "ours")
+    git("checkout", "-q", "-b", "theirs")
+    model.write_text(OLD.replace("x.min() < 0", "x.max() < 0"))
+    git("commit", "-qam", "theirs")
+    git("checkout", "-q", "ours")
+    model.write_text(OLD + "\n\ndef other(x):\n    return x\n")
+    git("commit", "-qam", "ours")
+
+    def rows(base: str) -> list[int]:
+        command = ["check", "model.py", "--static", "--isolated", "--no-cache", "--output-format", "json", "-q"]
+        told = CliRunner().invoke(main, [*command, "--diff-base", base])
+        return [finding["location"]["row"] for finding in json.loads(told.stdout)]
+
+    assert rows("theirs") == [10]
+    assert rows("theirs...") == rows("ours...") == []
+
+
+def test_three_dots_without_a_common_commit_are_an_error(model: Path) -> None:
+    command = ["check", "model.py", "--static", "--isolated", "--no-cache", "--diff-base", "nowhere..."]
+    told = CliRunner().invoke(main, command)
+    assert told.exit_code == 2
+    assert "--diff-base nowhere...: no commit in" in told.stderr
