@@ -172,7 +172,8 @@ def check_options(paths: Sequence[str], given: dict[str, Any]) -> CheckOptions:
             raise click.UsageError(no_such_path(path))
     if given["python"]:
         _check_interpreter(given["python"])
-    asked = [destination.output_format for destination in given.get("output_format") or ()]
+    formats = given.get("output_format")
+    asked = [destination.output_format for destination in formats] if isinstance(formats, tuple) else []
     if "github-review" in asked and not given.get("diff_base"):
         raise click.UsageError("github-review suggests changes of changed lines: it needs --diff-base REV")
     if given.get("no_suggest") and (given.get("fix") or given.get("diff") or given.get("patch")):

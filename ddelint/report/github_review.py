@@ -1,7 +1,7 @@
 """The `github-review` format: fixes on changed lines as suggestions, as GitHub's API takes a review of a pull request.
 
 The body of `POST /repos/OWNER/REPO/pulls/NUMBER/reviews`. GitHub refuses a review of which one comment stands on a
-line that the pull request does not show, so only fixes on such lines are suggestions; the others are in the review's text.
+line that the pull request does not show, so only fixes on such lines are suggestions; the review's text has the others.
 """
 
 from __future__ import annotations
