@@ -32,6 +32,14 @@ class Flow:
     traced: int = 0
 
     @property
+    def is_one_place(self) -> bool:
+        """Whether there is no way to go: all that is asked about is born within the question."""
+        if self.steps or self.origins:
+            return False
+        asked = self.question.span
+        return all(step.span is not None and asked is not None and asked.contains(step.span) for step in self.births)
+
+    @property
     def places(self) -> tuple[Step, ...]:
         """Everything that stands somewhere, in the order in which it is passed."""
         return tuple(

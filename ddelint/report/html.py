@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from ddelint.catalog import rule
-from ddelint.diagnostics import Diagnostic, Span
+from ddelint.diagnostics import Diagnostic, Severity, Span
 from ddelint.report.console import FRONT_ENDS, changed_lines, evidence_words, rule_name
 from ddelint.report.diff import shown_path
 from ddelint.report.evidence import trusted_line, unfixed
@@ -27,6 +28,7 @@ from ddelint.version import VERSION
 CONTEXT = 8
 """Lines around a finding that are shown; the rest of a file is folded."""
 _TEMPLATES = Path(__file__).parent / "templates"
+_NO_NAME = re.compile(r"[^\w./-]")
 _LABELS = {
     "fixed": "fixed",
     "safe": "safe fix",
@@ -50,7 +52,10 @@ class Card:
     state: str
     """fixed, or the fix's applicability, or none."""
     asks: tuple[str, ...]
-    graph: Graph
+    anchor: str
+    """What a link names it by: rule, file and row, and a number where several share them."""
+    graph: Graph | None
+    """The way of its numbers; None where they are born in the question itself."""
     changes: tuple[tuple[str, tuple[str, ...]], ...]
     """Filename → the lines that the fix takes away and puts there."""
     evidence: tuple[str, ...]
@@ -116,6 +121,7 @@ def render_report(report: Report, command: str, unsafe_fixes: bool, arguments: s
         report=report,
         pages=pages,
         rules=sorted(Counter((card.finding.code, card.name) for card in cards).items()),
+        severities=[(level.value, count) for level in Severity if (count := _of_severity(cards, level))],
         states=[(state, label, count) for state, label in _LABELS.items() if (count := _of_state(cards, state))],
         files={page.filename: page.number for page in pages},
         command=" ".join(filter(None, (command, *flags, arguments))),
@@ -140,6 +146,10 @@ def _ticks(text: str) -> Markup:
     return Markup("").join(parts)
 
 
+def _of_severity(cards: Sequence[Card], severity: Severity) -> int:
+    return sum(card.finding.severity is severity for card in cards)
+
+
 def _of_state(cards: Sequence[Card], state: str) -> int:
     return sum(card.state == state for card in cards)
 
@@ -147,7 +157,10 @@ def _of_state(cards: Sequence[Card], state: str) -> int:
 def _pages(report: Report) -> list[FilePage]:
     new, old = Sources(report.texts), Sources({**report.texts, **report.originals})
     findings = sorted(report.diagnostics, key=lambda d: (d.span, d.code, d.message))
-    cards = [_card(number, finding, report, old if finding.fixed else new) for number, finding in enumerate(findings)]
+    cards = [
+        _card(number, anchor, finding, report, old if finding.fixed else new)
+        for number, (anchor, finding) in enumerate(zip(_anchors(findings), findings, strict=True))
+    ]
     pages: list[FilePage] = []
     for filename in dict.fromkeys(finding.span.filename for finding in findings):
         own = [card for card in cards if card.finding.span.filename == filename]
@@ -159,7 +172,18 @@ def _pages(report: Report) -> list[FilePage]:
     return pages
 
 
-def _card(number: int, finding: Diagnostic, report: Report, sources: Sources) -> Card:
+def _anchors(findings: Sequence[Diagnostic]) -> list[str]:
+    """A name for each finding: `DDE102-model.py-31`, then `DDE102-model.py-31.2`."""
+    taken: Counter[str] = Counter()
+    anchors = []
+    for finding in findings:
+        anchor = _NO_NAME.sub("_", f"{finding.code}-{shown_path(finding.span.filename)}-{finding.span.row}")
+        taken[anchor] += 1
+        anchors.append(anchor if taken[anchor] == 1 else f"{anchor}.{taken[anchor]}")
+    return anchors
+
+
+def _card(number: int, anchor: str, finding: Diagnostic, report: Report, sources: Sources) -> Card:
     fix = finding.fix
     state = "fixed" if finding.fixed else fix.applicability.value if fix is not None else "none"
     try:
@@ -173,8 +197,10 @@ def _card(number: int, finding: Diagnostic, report: Report, sources: Sources) ->
             own = [edit for edit in fix.edits if edit.span.filename == name]
             changes.append((shown_path(name), tuple(changed_lines(source, own))))
     span = finding.span
+    flow = flow_of(finding, lambda span: _text_of(span, sources))
     return Card(
         number=number,
+        anchor=anchor,
         finding=finding,
         name=rule_name(finding.code),
         url=url,
@@ -182,7 +208,7 @@ def _card(number: int, finding: Diagnostic, report: Report, sources: Sources) ->
         row=_row_of(finding, report, sources),
         state=state,
         asks=tuple(FRONT_ENDS.get(name, name) for name in finding.asks),
-        graph=graph_of(flow_of(finding, lambda span: _text_of(span, sources))),
+        graph=None if flow.is_one_place else graph_of(flow),
         changes=tuple(changes),
         evidence=tuple(evidence_words(finding.evidence)) if finding.evidence is not None else (),
         trusted=trusted_line(finding) if fix is not None else unfixed(finding, report),

@@ -58,7 +58,9 @@ def page(
     tab = browser.new_page()
     tab.on("console", lambda message: trouble.append(message.text))
     tab.on("pageerror", lambda error: trouble.append(str(error)))
-    tab.on("request", lambda request: trouble.append(request.url) if request.url[:5] != "file:" else None)
+    tab.on(
+        "request", lambda request: trouble.append(request.url) if request.url[:5] not in ("file:", "about") else None
+    )
     tab.goto((tmp_path / "report.html").as_uri())
     yield tab
     tab.close()
@@ -71,7 +73,7 @@ def test_a_reader_clicks_through_the_report(page: Any) -> None:
     assert cards.count() == 5
 
     # the first card is open: the flow as a drawing, the diff, the evidence
-    first = page.locator("#f0")
+    first = page.locator(".card[data-number='0']")
     assert first.get_attribute("open") is not None
     assert first.locator("svg .box").count() == 2
     assert first.locator("svg .arrow").count() == 1
@@ -120,15 +122,66 @@ def test_filters_by_rule_file_and_fix(page: Any) -> None:
     assert [card.get_attribute("data-rule") for card in cards.all()] == ["DDE102"]
 
 
+def test_the_list_on_top_leads_to_each_finding(page: Any) -> None:
+    rows = page.locator("#list tbody tr:visible")
+    assert rows.count() == 5
+    row = rows.filter(has_text="other.py")
+    assert row.inner_text().split() == [
+        "warning",
+        "DDE201",
+        "integer-cast",
+        "other.py:20",
+        "int(router.max())",
+        "no",
+        "fix",
+    ]
+    row.locator("a").click()
+    assert page.url.endswith("#DDE201-other.py-20")
+    assert page.locator("[id='DDE201-other.py-20']").get_attribute("open") is not None
+    page.locator("nav input[name=severity][value=error]").uncheck()
+    assert [row.inner_text().split()[0] for row in rows.all()] == ["warning", "warning"]
+
+
+def test_search_finds_what_any_finding_says(page: Any) -> None:
+    shown = page.locator("#shown")
+    page.keyboard.press("/")
+    page.keyboard.type("guard_or_false")
+    assert shown.inner_text() == "1 of 5 shown"
+    page.locator("#search").fill("integer-cast OTHER")
+    assert [card.get_attribute("id") for card in page.locator(".card:visible").all()] == ["DDE201-other.py-20"]
+    page.locator("#search").fill("no such thing")
+    assert shown.inner_text() == "0 of 5 shown"
+    page.locator("#all").click()
+    assert (shown.inner_text(), page.locator("#search").input_value()) == ("5 of 5 shown", "")
+
+
+def test_one_finding_alone_and_a_link_to_it(page: Any) -> None:
+    shown = page.locator("#shown")
+    page.locator("[id='DDE102-model.py-16']").get_by_text("only this").click()
+    assert shown.inner_text() == "1 of 5 shown"
+    link = page.url
+    assert link.endswith("#only=DDE102-model.py-16")
+    page.locator("[id='DDE102-model.py-16'] svg a").first.click()  # its lines are still there to be looked at
+    assert (shown.inner_text(), page.url.endswith("#p0L13")) == ("1 of 5 shown", True)
+    page.locator("#all").click()
+    assert shown.inner_text() == "5 of 5 shown"
+    page.goto("about:blank")
+    page.goto(link)
+    assert shown.inner_text() == "1 of 5 shown"
+    page.locator("nav input[name=rule]").first.uncheck()
+    assert shown.inner_text() == "4 of 5 shown"
+    assert "only" not in page.url
+
+
 def test_keys_and_buttons_open_cards(page: Any) -> None:
     opened = page.locator(".card[open]")
     page.locator("#close").click()
     assert opened.count() == 0
     page.keyboard.press("n")
     page.keyboard.press("n")
-    assert [card.get_attribute("id") for card in opened.all()] == ["f0", "f1"]
+    assert [card.get_attribute("data-number") for card in opened.all()] == ["0", "1"]
     page.keyboard.press("p")
-    assert page.evaluate("document.activeElement.closest('.card').id") == "f0"
+    assert page.evaluate("document.activeElement.closest('.card').dataset.number") == "0"
     page.locator("#open").click()
     assert opened.count() == 5
     folded = page.locator(".fold").last

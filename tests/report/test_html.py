@@ -62,7 +62,7 @@ def test_the_page_is_whole_and_loads_nothing(emptiness: Diagnostic, refused: Dia
     assert outline.open == []
     assert outline.loaded == []
     assert len(set(outline.ids)) == len(outline.ids)
-    inside = {link[1:] for link in outline.links if link.startswith("#")}
+    inside = {link[1:].removeprefix("only=") for link in outline.links if link.startswith("#")}
     assert inside <= set(outline.ids)
     assert {link for link in outline.links if not link.startswith("#")} == {
         f"https://ddelint.readthedocs.io/rules/{code}/" for code in ("DDE002", "DDE101", "DDE102")
@@ -106,7 +106,26 @@ def test_lines_far_from_findings_are_folded(emptiness: Diagnostic) -> None:
 
 
 def test_a_finding_without_its_line_is_told_all_the_same(emptiness: Diagnostic) -> None:
-    assert 'id="f0"' in page(emptiness, texts={"model.py": ""})
+    assert '<details class="card error safe" id="DDE102-model.py-16"' in page(emptiness, texts={"model.py": ""})
+
+
+def test_a_link_names_a_finding(emptiness: Diagnostic) -> None:
+    odd = replace(emptiness, span=replace(emptiness.span, filename="a b/<m>.py"))
+    ids = Outline(page(emptiness, replace(emptiness, message="another"), odd)).ids
+    names = [name for name in ids if name.startswith("DDE")]
+    assert names == ["DDE102-a_b/_m_.py-16", "DDE102-model.py-16", "DDE102-model.py-16.2"]
+
+
+def test_nothing_is_drawn_where_a_number_is_born_in_the_question(emptiness: Diagnostic, crumbs: Diagnostic) -> None:
+    (symbol,) = emptiness.symbols
+    inner = span_of("if hit.shape[0] == 0", "hit.shape[0]")
+    assert "From birth to question" in page(emptiness)
+    for span in (emptiness.span, inner):
+        here = replace(emptiness, symbols=(replace(symbol, created=span),))
+        assert "<svg" not in page(here)
+        assert "<svg" in page(replace(here, breadcrumbs=crumbs.breadcrumbs))
+    assert "<svg" in page(replace(emptiness, symbols=(replace(symbol, created=None),)))
+    assert "<svg" not in page(replace(emptiness, symbols=()))
 
 
 def test_nothing_found_says_so() -> None:

@@ -2,17 +2,25 @@
 (() => {
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
   const cards = all(".card");
-  const boxes = all("nav input");
+  const byNumber = new Map(cards.map((card) => [card.dataset.number, card]));
+  const rows = all("#list tbody tr");
+  const boxes = all("nav input[type=checkbox]");
+  const search = document.getElementById("search");
+  const text = new Map(cards.map((card) => [card, card.textContent.toLowerCase()]));
+  let only = "";
   const wanted = (name) => new Set(boxes.filter((box) => box.name === name && box.checked).map((box) => box.value));
 
   function filter() {
-    const rules = wanted("rule"), files = wanted("file"), states = wanted("state");
+    const filters = ["severity", "rule", "file", "state"].map((name) => [name, wanted(name)]);
+    const words = search.value.toLowerCase().split(/\s+/);
     const shown = new Set();
     for (const card of cards) {
-      const { rule, file, state } = card.dataset;
-      card.hidden = !(rules.has(rule) && files.has(file) && states.has(state));
-      if (!card.hidden) shown.add(card.id.slice(1));
+      const kept = filters.every(([name, values]) => values.has(card.dataset[name]));
+      const said = words.every((word) => text.get(card).includes(word));
+      card.hidden = only ? card.id !== only : !(kept && said);
+      if (!card.hidden) shown.add(card.dataset.number);
     }
+    for (const row of rows) row.hidden = !shown.has(row.dataset.number);
     for (const mark of all("[data-findings]")) {
       mark.classList.toggle("dimmed", !mark.dataset.findings.split(" ").some((number) => shown.has(number)));
     }
@@ -32,8 +40,14 @@
   }
 
   function follow() {
-    const target = location.hash && document.getElementById(location.hash.slice(1));
-    if (target) show(target);
+    const hash = decodeURIComponent(location.hash.slice(1));
+    const alone = hash.startsWith("only=") ? hash.slice("only=".length) : "";
+    const target = document.getElementById(alone || hash);
+    if (!target) return;
+    if (alone) only = alone;
+    else if (target.hidden) reset(true);
+    filter();
+    show(target);
   }
 
   let current = -1;
@@ -45,8 +59,22 @@
     visible[current].querySelector("summary").focus({ preventScroll: true });
   }
 
-  for (const box of boxes) box.addEventListener("change", filter);
-  const set = (checked) => { for (const box of boxes) box.checked = checked; filter(); };
+  function reset(checked) {
+    forget();
+    search.value = "";
+    for (const box of boxes) box.checked = checked;
+  }
+
+  function forget() {
+    only = "";
+    const [page, hash] = location.href.split("#");
+    if (hash?.startsWith("only=")) history.replaceState(null, "", page);
+  }
+
+  const narrowed = () => { forget(); filter(); };
+  for (const box of boxes) box.addEventListener("change", narrowed);
+  search.addEventListener("input", narrowed);
+  const set = (checked) => { reset(checked); filter(); };
   const open = (is) => { for (const card of cards) card.open = is; };
   const clicks = {
     all: () => set(true),
@@ -57,16 +85,20 @@
   for (const [id, act] of Object.entries(clicks)) document.getElementById(id).addEventListener("click", act);
   for (const mark of all("[data-findings]")) {
     mark.addEventListener("click", () => {
-      const card = mark.dataset.findings.split(" ").map((n) => document.getElementById(`f${n}`)).find((c) => c && !c.hidden);
+      const card = mark.dataset.findings.split(" ").map((n) => byNumber.get(n)).find((c) => c && !c.hidden);
       if (card) show(card);
     });
   }
   for (const card of cards) {
-    card.addEventListener("mouseenter", () => light(card.id.slice(1), true));
-    card.addEventListener("mouseleave", () => light(card.id.slice(1), false));
+    card.addEventListener("mouseenter", () => light(card.dataset.number, true));
+    card.addEventListener("mouseleave", () => light(card.dataset.number, false));
   }
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === "INPUT") return;
+    if (event.key === "/") {
+      event.preventDefault();
+      search.focus();
+    }
     if (event.key === "n") step(1);
     if (event.key === "p") step(-1);
   });
