@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -11,6 +10,7 @@ from ddelint.catalog import rule
 from ddelint.diagnostics import Diagnostic
 from ddelint.operators import operators
 from ddelint.source import SourceError, SourceFile, TooDeepError
+from ddelint.static.program.handed import compiled_elsewhere
 from ddelint.static.program.named import compiled_by_name
 from ddelint.static.program.outline import OutlinedSource, may_compile, outlined
 from ddelint.static.program.project import Context, Project, Returns
@@ -102,7 +102,7 @@ def read(
                     context = replace(context, roots=roots)
                 index = FileIndex(source, context, prospects)
                 if project is not None and hands:
-                    reached |= _compiled_elsewhere(index, project)
+                    reached |= compiled_elsewhere(index, project)
                 if matters:
                     from ddelint.static.checks import check_index  # what the cache knows needs no interpreter
 
@@ -133,18 +133,6 @@ def _says_more(data: bytes) -> bool:
 def _defines_an_entry(data: bytes) -> bool:
     """Whether the file may have a module's `forward`, whatever it knows of torch."""
     return any(f"def {name}(".encode() in data for name in operators().regions["guessed_methods"])
-
-
-def _compiled_elsewhere(index: FileIndex, project: Project) -> set[tuple[str, str]]:
-    """The functions of other files that are handed to compiling calls in this one."""
-    filename = index.source.filename
-    found: set[tuple[str, str]] = set()
-    for node in index.handed_over:
-        if not isinstance(node, ast.Lambda):
-            place = project.resolve(filename, ast.unparse(node))
-            if isinstance(place, tuple) and place[0] != filename:
-                found.add(place)
-    return found
 
 
 def prepare() -> None:

@@ -204,11 +204,11 @@ class CallGraph:
             elif len(parts) > 1:
                 owner = self._project.resolve(path, ".".join(parts[:-1]))
                 if isinstance(owner, tuple) and self._is_class(owner):
-                    places |= self._method(owner, parts[-1])
+                    places |= self.method_of(owner, parts[-1])
         for cls in built:
             if self._project.is_module(*cls) is not True:
                 for method in methods:
-                    places |= self._method(cls, method)
+                    places |= self.method_of(cls, method)
         return _Calls(frozenset(own), frozenset(_PARENTS.findall(text)), frozenset(held), frozenset(places - {place}))
 
     def _is_ours(self, path: str, name: str) -> bool:
@@ -229,7 +229,7 @@ class CallGraph:
         outline = self._project.outline(place[0])
         return outline is not None and place[1] in outline.classes
 
-    def _method(self, owner: Reached, name: str) -> set[Reached]:
+    def method_of(self, owner: Reached, name: str) -> set[Reached]:
         """A method that is called on a class, or on an object of it; of an autograd function, what `apply` runs."""
         known = operators().regions
         if name in known["autograd_calls"]:
@@ -271,9 +271,9 @@ class CallGraph:
         module = self._project.is_module(*target) is True
         for name, method in calls.held:
             if name == attribute and not (module and method in operators().regions["entry_methods"]):
-                found |= self._method(target, method)
+                found |= self.method_of(target, method)
         if attribute in calls.own and not module:
-            found |= self._method(target, "__call__")
+            found |= self.method_of(target, "__call__")
         return found
 
 

@@ -91,6 +91,10 @@ class Project(Imports):
             return frozenset()
         return frozenset(self.calls.of_functions(path, functions)[1])
 
+    def methods_of(self, cls: Reached, name: str) -> set[Reached]:
+        """The method that is called on an object of a class, wherever it is inherited from."""
+        return self.calls.method_of(cls, name)
+
     def sources(self, path: str) -> tuple[str, ...]:
         """Calls in a file of functions of other files that may return what depends on data, with the parenthesis."""
         outline = self.outline(path)

@@ -1,0 +1,96 @@
+"""What becomes compiled in other files because of what one file compiles or exports: a project's tests and scripts do.
+
+Followed are the names that a compiling call is handed (`torch.compile(ops.keep)`), what such a name was bound to
+(`sampler = Sampler()`, `for fn in (keep, drop)`, `@parametrize("fn", [keep, drop])`), and what the functions call that
+are compiled here.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cached_property
+
+from ddelint.operators import dotted_name, operators
+from ddelint.source import descend
+from ddelint.static.domain.definitions import FunctionNode
+from ddelint.static.program.imports import Reached
+from ddelint.static.program.project import Project
+from ddelint.static.program.regions import FileIndex
+
+_DEEPEST = 4
+"""Names that are bound to names."""
+
+
+def compiled_elsewhere(index: FileIndex, project: Project) -> set[Reached]:
+    """The functions of other files that this one makes compiled."""
+    handed = _Handed(index, project)
+    found = {place for node in index.handed_over if not isinstance(node, ast.Lambda) for place in handed.places(node)}
+    for root in index.roots(False):
+        found |= handed.called(root.node)
+    return {place for place in found if place[0] != index.source.filename}
+
+
+class _Handed:
+    def __init__(self, index: FileIndex, project: Project) -> None:
+        self._index = index
+        self._project = project
+
+    def places(self, node: ast.expr, depth: int = 0) -> Iterator[Reached]:
+        """The functions that a node may stand for."""
+        place = self._resolved(node)
+        if place is not None:
+            yield place
+        elif isinstance(node, ast.Name) and depth < _DEEPEST:
+            for value in self._bound[node.id]:
+                yield from self.places(value, depth + 1)
+        elif isinstance(node, ast.Attribute):
+            for cls in self._classes(node.value, depth):
+                yield from self._project.methods_of(cls, node.attr)
+
+    def called(self, function: FunctionNode | ast.Lambda) -> set[Reached]:
+        """The functions of other files that a function calls by their names."""
+        calls = (node.func for node in descend(function) if isinstance(node, ast.Call))
+        return {place for func in calls if (place := self._resolved(func)) is not None}
+
+    def _classes(self, node: ast.expr, depth: int) -> Iterator[Reached]:
+        """The classes that an object may be of: `Sampler()`, or a name that was bound to that."""
+        if isinstance(node, ast.Call):
+            place = self._resolved(node.func)
+            if place is not None:
+                yield place
+        elif isinstance(node, ast.Name) and depth < _DEEPEST:
+            for value in self._bound[node.id]:
+                yield from self._classes(value, depth + 1)
+
+    def _resolved(self, node: ast.expr) -> Reached | None:
+        name = dotted_name(node)
+        if not name or name.partition(".")[0] not in self._index.imports:
+            return None
+        place = self._project.resolve(self._index.source.filename, name)
+        return place if isinstance(place, tuple) else None
+
+    @cached_property
+    def _bound(self) -> defaultdict[str, list[ast.expr]]:
+        """What each name of the file is bound to somewhere, where that is written out."""
+        found: defaultdict[str, list[ast.expr]] = defaultdict(list)
+        for node in descend(self._index.source.tree, deferred=False):
+            match node:
+                case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                    found[name].append(value)
+                case ast.For(target=ast.Name(id=name), iter=ast.List(elts=values) | ast.Tuple(elts=values)):
+                    found[name] += values
+                case ast.Call(
+                    func=ast.Attribute(attr=attr),
+                    args=[ast.Constant(value=str(names)), ast.List(elts=cases) | ast.Tuple(elts=cases), *_],
+                ) if attr in operators().regions["parametrizing"]:
+                    self._parametrized([name.strip() for name in names.split(",")], cases, found)
+        return found
+
+    @staticmethod
+    def _parametrized(names: list[str], cases: list[ast.expr], found: defaultdict[str, list[ast.expr]]) -> None:
+        for case in cases:
+            values = case.elts if len(names) > 1 and isinstance(case, (ast.Tuple, ast.List)) else [case]
+            for name, value in zip(names, values):
+                found[name].append(value)
