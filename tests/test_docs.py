@@ -34,7 +34,7 @@ def started() -> Iterator[list[Worker]]:
 def shared_worker(started: list[Worker], monkeypatch: pytest.MonkeyPatch) -> None:
     """All commands of this file use one worker: torch is imported once, and only where something is traced."""
 
-    def start_worker(options: object) -> contextlib.nullcontext[Worker]:
+    def start_worker(options: object, **_: object) -> contextlib.nullcontext[Worker]:
         if not started:
             started.append(Worker())
         return contextlib.nullcontext(started[0])

@@ -34,7 +34,7 @@ def run_check(paths: Sequence[str], options: CheckOptions, progress: Progress) -
     if options.mode is not Mode.STATIC:  # reading alone loads none of this
         from ddelint.pipeline import advice
         from ddelint.pipeline.entries import entry_specs
-        from ddelint.pipeline.searching import note_timings, start_worker, trace_entries
+        from ddelint.pipeline.searching import are_known, note_timings, start_worker, trace_entries
 
     static_only = options.mode is Mode.STATIC and options.stdin is None
     if static_only:  # texts are read by whoever checks them
@@ -46,7 +46,9 @@ def run_check(paths: Sequence[str], options: CheckOptions, progress: Progress) -
     if not specs and options.mode is Mode.TRACE:
         raise PipelineError(advice.no_entry(paths, readable))
     progress.debug(f"{len(found)} files, {len(specs)} with an entry")
-    with start_worker(options) if specs else nullcontext() as worker:  # torch is loaded while the static pass runs
+    # torch is loaded while the static pass runs, unless all that it will be asked was asked before
+    starting = start_worker(options, at_once=not are_known(specs, paths, options)) if specs else nullcontext()
+    with starting as worker:
         if options.stdin is not None:
             run.static += static_findings_of_stdin(found[0], run)
         else:

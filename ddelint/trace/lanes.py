@@ -104,6 +104,11 @@ class Lanes:
         return [lane.secret for lane in self._clones]
 
     @property
+    def is_started(self) -> bool:
+        """Whether there is anybody at the other end."""
+        return True
+
+    @property
     def width(self) -> int:
         """How many requests can be answered at a time."""
         return max(1, len(self._clones))
@@ -219,9 +224,14 @@ class Lanes:
         self._queue.insert(0, request)
 
 
+def lane_count(jobs: int) -> int:
+    """How many clones a session has that may keep `jobs` processes busy."""
+    return min(jobs, MOST_LANES) if jobs > 1 else 0
+
+
 def lane_pairs(jobs: int) -> tuple[list[socket.socket], list[socket.socket]]:
     """Channels for the clones of a session that may keep `jobs` processes busy: our ends, and theirs."""
-    pairs = [socket.socketpair() for _ in range(min(jobs, MOST_LANES) if jobs > 1 else 0)]
+    pairs = [socket.socketpair() for _ in range(lane_count(jobs))]
     return [here for here, _ in pairs], [there for _, there in pairs]
 
 

@@ -39,7 +39,9 @@ from ddelint.protocol import (
 )
 from ddelint.size_specs import Declarations, SizeSpec, Trial
 from ddelint.timings import IMPORTING, Timings, step_of
-from ddelint.trace.lanes import Lanes, Request, lane_pairs
+from ddelint.trace.lanes import Lanes, Request, lane_count, lane_pairs
+from ddelint.trace.late_lanes import LateLanes
+from ddelint.trace.verdicts import Verdicts
 from ddelint.wire import from_wire, to_wire
 
 T = TypeVar("T")
@@ -88,14 +90,26 @@ _CLOSING_SECONDS = 5.0
 class Worker:
     """One interpreter with torch loaded. Starts at once; `open` waits until it is ready. A context manager."""
 
-    def __init__(self, python: str | None = None) -> None:
-        """Start the worker under the interpreter `python` (default: this one). Never raises: `open` reports."""
+    def __init__(self, python: str | None = None, *, at_once: bool = True) -> None:
+        """Start the worker under the interpreter `python` (default: this one). Never raises: `open` reports.
+
+        `at_once`: False where it may turn out that nothing needs it; the first that does starts it.
+        """
         self.timings = Timings()
         self._python = python or sys.executable
         self._lock = threading.Lock()
         self._hello: dict[str, Any] | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._sessions: list[Session] = []
+        self._is_started = False
+        if at_once:
+            self.begin()
+
+    def begin(self) -> None:
+        """Start the process, where it was not started yet. Never raises: `open` reports."""
+        if self._is_started:
+            return
+        self._is_started = True
         if not hasattr(os, "fork"):
             self._hello = _failed("no-torch", "tracing needs a system with fork (Linux or macOS); use --static here")
             return
@@ -140,11 +154,18 @@ class Worker:
         """The version of the worker's torch (empty where there is none). Waits until torch is loaded."""
         return str(self._ready().get("torch", ""))
 
-    def open(self, options: SessionOptions) -> Session | EntryFailure:
-        """Load an entry and run it once in eager. The failure says why there is no session (DDE002)."""
-        if self.failure is not None:
+    def open(self, options: SessionOptions, verdicts: Verdicts | None = None) -> Session | EntryFailure:
+        """Load an entry and run it once in eager. The failure says why there is no session (DDE002).
+
+        What is known by `verdicts` is not asked; where that is all, nothing is loaded.
+        """
+        if verdicts is not None and verdicts.holds_entry:
+            late = LateLanes(lane_count(options.jobs) or 1, lambda: self._late(options, verdicts))
+            session: Session | EntryFailure = Session(late, options, self.timings, verdicts)
+        elif self.failure is not None:
             return self.failure
-        session = self._session(options)
+        else:
+            session = self._session(options, verdicts)
         if isinstance(session, EntryFailure):
             return session
         self._sessions.append(session)  # whoever interrupts the next line closes it, too
@@ -185,8 +206,31 @@ class Worker:
             process.wait()
         self._errors.close()
 
-    def _session(self, options: SessionOptions) -> Session | EntryFailure:
+    def _session(self, options: SessionOptions, verdicts: Verdicts | None = None) -> Session | EntryFailure:
         """A session that has not been started."""
+        lanes = self._lanes(options)
+        return lanes if isinstance(lanes, EntryFailure) else Session(lanes, options, self.timings, verdicts)
+
+    def _late(self, options: SessionOptions, verdicts: Verdicts) -> Lanes | EntryFailure:
+        """Lanes to processes that hold the entry, for a session that began without."""
+        if self.failure is not None:
+            return self.failure
+        lanes = self._lanes(options)
+        if isinstance(lanes, EntryFailure):
+            return lanes
+        line = _line("open", _opening(options, lanes))
+        with self.timings.step(step_of("open", {})):
+            reply = lanes.wait(lanes.begin(line, anywhere=False)) or _failed("signal", "the session's process is gone")
+        known = verdicts.known("open", line)
+        if known is not None and "failure" not in reply and reply["result"] != known.get("result"):
+            verdicts.forget()  # an entry that is another one each time
+        verdicts.learn("open", line, reply)
+        if "failure" in reply:
+            lanes.close()
+            return from_wire(EntryFailure, reply["failure"])
+        return lanes
+
+    def _lanes(self, options: SessionOptions) -> Lanes | EntryFailure:
         here, there = socket.socketpair()
         ours, theirs = lane_pairs(options.jobs)
         try:
@@ -199,9 +243,10 @@ class Worker:
         finally:
             for channel in (there, *theirs):
                 channel.close()
-        return Session(Lanes(here, ours, options.request_seconds + SLACK_SECONDS), options, self.timings)
+        return Lanes(here, ours, options.request_seconds + SLACK_SECONDS)
 
     def _ready(self) -> dict[str, Any]:
+        self.begin()
         with self._lock:
             if self._hello is None:
                 with self.timings.step(IMPORTING):
@@ -224,8 +269,14 @@ class Worker:
 class Session:
     """One loaded entry. Each request runs in a fresh process; results say in `failure` why one could not."""
 
-    def __init__(self, lanes: Lanes, options: SessionOptions, timings: Timings) -> None:
+    _verdicts: Verdicts | None = None
+    """What is known of earlier calls, and is learned in this one."""
+
+    def __init__(
+        self, lanes: Lanes | LateLanes, options: SessionOptions, timings: Timings, verdicts: Verdicts | None = None
+    ) -> None:
         self.options = options
+        self._verdicts = verdicts
         self._timings = timings
         self._lanes = lanes
         self.began = monotonic()
@@ -262,7 +313,7 @@ class Session:
 
     def load(self) -> dict[str, Any]:
         """The answer to the session's first request: what was found in the entry's files, or by running the script."""
-        return self.ask("open", {"options": to_wire(self.options), "lanes": self._lanes.secrets})
+        return self.ask("open", _opening(self.options, self._lanes))
 
     def _entered(self, reply: Mapping[str, Any]) -> EntryFailure | None:
         found = _read(EntryInfo, reply)
@@ -389,13 +440,23 @@ class Session:
         return _result(Types, self.ask("types", {"functions": sorted(functions)}), Types())
 
     def close(self) -> None:
-        """End the session's processes. Calling it twice changes nothing."""
+        """End the session's processes, and keep what they said. Calling it twice changes nothing."""
         self._lanes.close()
+        if self._verdicts is not None:
+            self._verdicts.save()
+
+    def known(self, method: str, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The answer to a request where an earlier call had it."""
+        known = self._verdicts.known(method, _line(method, arguments)) if self._verdicts is not None else None
+        return dict(known) if known is not None else None
 
     def ask(self, method: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """One request as it crosses the wire: a dict with `result` or `failure`."""
         if self.is_over:
             return _failed("timeout", TIME_IS_OVER)
+        known = self.known(method, arguments)
+        if known is not None:
+            return known
         with self._lock:
             line = _line(method, arguments)
             request = self._expected.pop(line, None) or self._begin(line, method, arguments)
@@ -411,6 +472,7 @@ class Session:
             reply = self._lanes.wait(request)
         if request.then is None:
             self._timings.spent(step, (reply or {}).get("cpu", 0.0))
+            self._learn(request, method, reply)
         if reply and self.is_over and reply.get("failure", {}).get("kind") == "timeout":
             return _failed("timeout", TIME_IS_OVER)
         return reply or _failed("signal", "the session's process is gone")
@@ -422,9 +484,17 @@ class Session:
 
         def answered(reply: Mapping[str, Any]) -> None:
             self._timings.spent(step_of(method, arguments), reply.get("cpu", 0.0))
+            self._learn(request, method, reply)
             then(reply)
 
-        return self._lanes.begin(_line(method, arguments), anywhere=_is_for_any_lane(method, arguments), then=answered)
+        request = self._lanes.begin(
+            _line(method, arguments), anywhere=_is_for_any_lane(method, arguments), then=answered
+        )
+        return request
+
+    def _learn(self, request: Request, method: str, reply: Mapping[str, Any] | None) -> None:
+        if self._verdicts is not None and reply is not None:
+            self._verdicts.learn(method, request.line, reply)
 
     @property
     def width(self) -> int:
@@ -438,6 +508,8 @@ class Session:
 
     def begin(self, method: str, arguments: Mapping[str, Any]) -> None:
         """Have a request that is expected answered meanwhile; nothing where one is answered at a time."""
+        if not self._lanes.is_started or self.known(method, arguments) is not None:
+            return
         with self._lock:
             line = _line(method, arguments)
             if self.width > 1 and line not in self._expected:
@@ -487,9 +559,12 @@ class Following(Generic[T]):
 
     def _go_on(self, reply: Mapping[str, Any] | None) -> None:
         compilation = _result(Compilation, reply, Compilation(results=())) if reply is not None else None
-        arguments = self._next(compilation)
-        if arguments is not None:
-            self._request = self._session.begin_behind("compile", _compiling(**arguments), self._go_on)
+        while (arguments := self._next(compilation)) is not None:
+            known = self._session.known("compile", _compiling(**arguments))
+            if known is None:
+                self._request = self._session.begin_behind("compile", _compiling(**arguments), self._go_on)
+                return
+            compilation = _result(Compilation, known, Compilation(results=()))
 
     def _next(self, compilation: Compilation | None) -> Mapping[str, Any] | None:
         try:
@@ -611,6 +686,11 @@ def _compiling(
         "fakes": {operator: list(body) for operator, body in fakes.items()},
         "original": dict(original or {}),
     }
+
+
+def _opening(options: SessionOptions, lanes: Lanes | LateLanes) -> dict[str, Any]:
+    """The arguments of a session's first request."""
+    return {"options": to_wire(options), "lanes": lanes.secrets}
 
 
 def _line(method: str, arguments: Mapping[str, Any]) -> bytes:
