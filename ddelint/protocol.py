@@ -223,6 +223,8 @@ class Mismatch:
     """The original raised by its own `raise` or `assert`."""
     stopped: bool = False
     """The original returned, and the rewritten program raised by a `raise` or `assert` of its own."""
+    base: str = ""
+    """The input set that this one was made from, where running that alone shows the difference again."""
 
     @property
     def in_a_row(self) -> bool:

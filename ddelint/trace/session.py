@@ -334,11 +334,13 @@ class Session:
         samples: int,
         quick: bool,
         *,
+        only: Collection[str] = (),
         fresh: bool | None = None,
         original: Overlay | None = None,
     ) -> Comparison:
         """The original against the program under `overlay`, in eager.
 
+        `only`: on these input sets (see `Mismatch.base`) and what is made of them, instead of on all.
         `original` is the text that counts as such (None: what is on disk). `fresh` loads the rewritten files by
         importing them anew instead of swapping functions in place; by default the full comparison does and the quick
         one doesn't.
@@ -350,6 +352,7 @@ class Session:
                 "decisions": to_wire(decisions),
                 "samples": samples,
                 "quick": quick,
+                "only": sorted(only),
                 "fresh": not quick if fresh is None else fresh,
                 "original": dict(original or {}),
             },

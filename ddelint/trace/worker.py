@@ -742,6 +742,7 @@ def _compare(options: SessionOptions, request: Mapping[str, Any]) -> object:
             options,
             request["samples"],
             request["quick"],
+            only=frozenset(request["only"]),
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from time import perf_counter, process_time
 
@@ -39,12 +39,14 @@ def compare(
     options: SessionOptions,
     samples: int,
     quick: bool,
+    only: frozenset[str] = frozenset(),
 ) -> Comparison:
     """Run the original, then what `rewritten()` gives, on the same inputs, and list the differences.
 
-    `rewritten` is called once, after all runs of the original. `equal`: no difference on declared inputs, and none in
-    results on ours where both returned. A difference in exceptions on inputs of our own making is only listed.
-    What the programs raise is caught; what `rewritten` raises goes through.
+    `rewritten` is called once, after all runs of the original. `only`: on the input sets of these labels and what is
+    made of them, if there are any. `equal`: no difference on declared inputs, and none in results on ours where both
+    returned. A difference in exceptions on inputs of our own making is only listed. What the programs raise is caught;
+    what `rewritten` raises goes through.
     """
     started, busy = perf_counter(), process_time()
     rewinding = Rewinding(original)
@@ -54,7 +56,7 @@ def compare(
     extra = 0 if quick or not decisions else _EXTRA
     with recording(decisions) as recorder, traced_path.watched() as consultation:
         runs = Runs(original, decisions, options, recorder, consultation, until=started + limit)
-        runs.vary(count, extra)
+        runs.vary(count, extra, only)
         if not quick:
             runs.guide()
         runs.differentiate()
@@ -120,7 +122,7 @@ def _worst(mismatches: Sequence[Mismatch]) -> list[Mismatch]:
     kept: list[Mismatch] = []
     counts: dict[Mismatch, int] = {}
     for mismatch in ranked:
-        kind = replace(mismatch, sample="", expected="", got="")
+        kind = replace(mismatch, sample="", expected="", got="", base="")
         counts[kind] = counts.get(kind, 0) + 1
         if counts[kind] <= 2:
             kept.append(mismatch)
@@ -169,7 +171,7 @@ def _eager_mismatches(
                     continue
                 consulted = consultation.take()
                 differing = list(mismatches(reference, outcomes, "eager"))
-                yield from differing
+                yield from _of(reference, differing)
                 if any(map(_settles, differing)):
                     return
                 if consulted and outcomes[0].returned:
@@ -180,9 +182,15 @@ def _eager_mismatches(
                     if traced is None:
                         yield _overdone(sample, TRACED_PATH)
                     else:
-                        yield from _traced_path_mismatches(reference, traced)
+                        yield from _of(reference, _traced_path_mismatches(reference, traced))
     for reference in itertools.chain.from_iterable(wanted.values()):
         yield Mismatch(reference.sample.label, reference.sample.declared, "eager", "type", "this input", "another one")
+
+
+def _of(reference: Reference, found: Iterable[Mismatch]) -> Iterator[Mismatch]:
+    """The mismatches, with the input set that alone shows them: none where others were run before it."""
+    alone = not reference.sequel
+    return (replace(mismatch, base=reference.base) if alone else mismatch for mismatch in found)
 
 
 def _settles(mismatch: Mismatch) -> bool:

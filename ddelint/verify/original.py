@@ -5,7 +5,7 @@ gradients, in other modes; and what its decisions' sides leave where they meet.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 
@@ -83,15 +83,21 @@ class Runs:
         self._has_gradients = True
         """Whether a backward pass goes through on all sides that were tried."""
 
-    def vary(self, count: int, extra: int) -> None:
-        """Declared inputs and variations: `count`, and `extra` more as long as some side was not taken."""
+    def vary(self, count: int, extra: int, only: Collection[str] = ()) -> None:
+        """Declared inputs and variations: `count`, and `extra` more as long as some side was not taken.
+
+        `only`: no others than these of them.
+        """
         before: Sample | None = None
         for number, sample in enumerate(variations(self._original, count, self._options.seed, extra=extra)):
+            if only and {reference.base for reference in self.references} >= set(only):
+                return
             if number >= count and not _unreached(self._decisions, self.references):
                 return
             if self.references and self._is_over():
                 return
-            self._add(sample, before=before)
+            if not only or sample.label in only:
+                self._add(sample, before=before)
             before = sample
 
     def guide(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection
 
 import pytest
 
@@ -70,7 +71,15 @@ class Silent:
     def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
         return TraceResult((), runs=1)
 
-    def compare(self, overlay: Overlay, decisions: tuple[Decision, ...], samples: int, quick: bool) -> Comparison:
+    def compare(
+        self,
+        overlay: Overlay,
+        decisions: tuple[Decision, ...],
+        samples: int,
+        quick: bool,
+        *,
+        only: Collection[str] = (),
+    ) -> Comparison:
         raise AssertionError("nothing is compared")
 
     def compile(self, overlay: Overlay, targets: tuple[str, ...], samples: int, backend: str) -> Compilation:

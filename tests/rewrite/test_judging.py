@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ddelint.diagnostics import Applicability, Claim, Diagnostic, Edit, Span
-from ddelint.protocol import UNFINISHED, Compilation, Mismatch, TargetResult
+from ddelint.protocol import UNFINISHED, Comparison, Compilation, Mismatch, TargetResult
 from ddelint.rewrite.candidate import Candidate
 from ddelint.rewrite.search.history import History
 from ddelint.rewrite.search.judging import Judging
@@ -49,3 +49,43 @@ def test_nothing_is_doubted_for_what_has_other_reasons() -> None:
 def test_what_is_traced_is_doubted_for_later_calls() -> None:
     found = reason_of("where_merge", TargetResult("export", "cpu", ok=False, mismatches=(LATER,)))
     assert found.startswith("what is traced sees the first call alone: export, call 4 in a row, seed 3: value differs")
+
+
+def test_who_is_responsible_is_looked_for_on_the_input_that_shows_it() -> None:
+    asked: list[tuple[str, frozenset[str]]] = []
+    wrong = Mismatch("seed 3, in eval()", True, "eager", "value", "1", "2", base="seed 3")
+
+    class AskingStub:
+        samples = 64
+
+        def expect_compared(self, *ignored: object, **options: object) -> None:
+            pass
+
+        def compare(
+            self, history: History, decisions: object, samples: int, *, quick: bool, only: frozenset[str]
+        ) -> Any:
+            text = history.current("m.py").text
+            asked.append((text, only))
+            found = (wrong,) if "z" in text else ()
+            return Comparison(2, 1, not found, mismatches=found)
+
+    source = SourceFile("m.py", "x\ny\n")
+    history, steps = History({"m.py": source}), []
+    for number, new in ((1, "a"), (2, "z")):
+        span = Span("m.py", number, 1, number, 2)
+        candidate = Candidate("where_merge", Claim.RESTRUCTURED, new, (Edit(span, new),))
+        history = history.add(candidate.edits, number)
+        key = Key("m.py", number, 1, new, "truth")
+        diagnostic = Diagnostic("DDE105", span, "asks")
+        steps.append(Step(number, key, diagnostic, candidate, (), Applicability.SAFE, (), None))
+    judging = Judging(AskingStub())  # type: ignore[arg-type]
+    state = State(history, steps)
+    guilty = judging.guilty(state, judging.compare_whole(state))
+
+    assert guilty is not None
+    assert guilty[0].candidate.message == "z"
+    assert asked == [
+        ("a\nz\n", frozenset()),
+        ("a\nz\n", frozenset(("seed 3",))),
+        ("a\ny\n", frozenset(("seed 3",))),
+    ]

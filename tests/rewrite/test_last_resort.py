@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 import pytest
@@ -181,7 +181,15 @@ def test_regions_have_their_share_of_the_time(moves: pytest.MonkeyPatch) -> None
     class Slow(Prover):
         """Each comparison takes a tenth of all the time that there is."""
 
-        def compare(self, overlay: Overlay, decisions: tuple[Decision, ...], samples: int, quick: bool) -> Comparison:
+        def compare(
+            self,
+            overlay: Overlay,
+            decisions: tuple[Decision, ...],
+            samples: int,
+            quick: bool,
+            *,
+            only: Collection[str] = (),
+        ) -> Comparison:
             clock[0] -= 100.0 if "WRONG" in overlay.get(NAME, TEXT) else 0.0
             return super().compare(overlay, decisions, samples, quick)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 import pytest
@@ -65,7 +65,15 @@ class Prover:
                 questions.append(Question(span, "truth", stripped[3:-1], "u0 > 4", asks=("export",)))
         return TraceResult(tuple(questions), runs=1)
 
-    def compare(self, overlay: Overlay, decisions: tuple[Decision, ...], samples: int, quick: bool) -> Comparison:
+    def compare(
+        self,
+        overlay: Overlay,
+        decisions: tuple[Decision, ...],
+        samples: int,
+        quick: bool,
+        *,
+        only: Collection[str] = (),
+    ) -> Comparison:
         text = overlay.get(NAME, TEXT)
         sides = {decision.key: (3, 0 if self.one_sided else 2) for decision in decisions}
         if "WRONG" in text:
@@ -249,7 +257,15 @@ def test_a_proof_stands_in_the_evidence(moves: pytest.MonkeyPatch) -> None:
 
 def test_what_only_all_samples_show_makes_it_unsafe(moves: pytest.MonkeyPatch) -> None:
     class Later(Prover):
-        def compare(self, overlay: Overlay, decisions: tuple[Decision, ...], samples: int, quick: bool) -> Comparison:
+        def compare(
+            self,
+            overlay: Overlay,
+            decisions: tuple[Decision, ...],
+            samples: int,
+            quick: bool,
+            *,
+            only: Collection[str] = (),
+        ) -> Comparison:
             found = super().compare(overlay, decisions, samples, quick)
             return replace(found, mismatches=()) if quick else found
 
@@ -318,7 +334,15 @@ def test_what_spreads_an_infinity_is_unsafe_and_judged_on_finite_inputs(moves: p
     class Leaks(Prover):
         aspect = "seed 3, then x one inf"
 
-        def compare(self, overlay: Overlay, decisions: tuple[Decision, ...], samples: int, quick: bool) -> Comparison:
+        def compare(
+            self,
+            overlay: Overlay,
+            decisions: tuple[Decision, ...],
+            samples: int,
+            quick: bool,
+            *,
+            only: Collection[str] = (),
+        ) -> Comparison:
             if not overlay:
                 return super().compare(overlay, decisions, samples, quick)
             found = Mismatch(self.aspect, False, "traced path", "value", "1.0", "nan")
@@ -347,7 +371,15 @@ def test_all_questions_of_a_trace_are_judged_as_one_program(moves: pytest.Monkey
     compared: list[tuple[int, bool]] = []
 
     class Counting(Prover):
-        def compare(self, overlay: Overlay, decisions: tuple[Decision, ...], samples: int, quick: bool) -> Comparison:
+        def compare(
+            self,
+            overlay: Overlay,
+            decisions: tuple[Decision, ...],
+            samples: int,
+            quick: bool,
+            *,
+            only: Collection[str] = (),
+        ) -> Comparison:
             compared.append((len(decisions), quick))
             return super().compare(overlay, decisions, samples, quick)
 
@@ -458,7 +490,15 @@ def test_a_question_takes_its_share_of_the_time_and_leaves_the_others_theirs(mov
     clock = [100.0]
 
     class Slow(Prover):
-        def compare(self, overlay: Overlay, decisions: tuple[Decision, ...], samples: int, quick: bool) -> Comparison:
+        def compare(
+            self,
+            overlay: Overlay,
+            decisions: tuple[Decision, ...],
+            samples: int,
+            quick: bool,
+            *,
+            only: Collection[str] = (),
+        ) -> Comparison:
             clock[0] -= 20.0
             return super().compare(overlay, decisions, samples, quick)
 
@@ -596,7 +636,15 @@ class Begun:
         self.texts.append(overlay.get(NAME, TEXT))
         return TraceResult((), runs=0, failure=EntryFailure("ahead", "has only been begun"))
 
-    def compare(self, overlay: Overlay, decisions: tuple[Decision, ...], samples: int, quick: bool) -> Comparison:
+    def compare(
+        self,
+        overlay: Overlay,
+        decisions: tuple[Decision, ...],
+        samples: int,
+        quick: bool,
+        *,
+        only: Collection[str] = (),
+    ) -> Comparison:
         return Comparison(0, 0, False, failure=EntryFailure("ahead", "has only been begun"))
 
     def compile(self, overlay: Overlay, targets: tuple[str, ...], samples: int, backend: str) -> Compilation:
@@ -686,7 +734,15 @@ def test_what_was_kept_back_for_the_end_is_used_where_the_end_takes_less(moves: 
     left, kept_back = [50.0], [30.0]
 
     class Slow(Prover):
-        def compare(self, overlay: Overlay, decisions: tuple[Decision, ...], samples: int, quick: bool) -> Comparison:
+        def compare(
+            self,
+            overlay: Overlay,
+            decisions: tuple[Decision, ...],
+            samples: int,
+            quick: bool,
+            *,
+            only: Collection[str] = (),
+        ) -> Comparison:
             left[0] -= 5.0
             if samples == 8 and "WRONG" not in overlay[NAME]:
                 kept_back[0] = 1.0
@@ -700,7 +756,15 @@ def test_nothing_is_safe_that_could_not_be_run_on_all_samples(moves: pytest.Monk
     moves.setitem(MOVES, SHORTCUT, replacing(SHORTCUT, Claim.GENERAL_PATH, "not compiling and {test}"))
 
     class OutOfTime(Prover):
-        def compare(self, overlay: Overlay, decisions: tuple[Decision, ...], samples: int, quick: bool) -> Comparison:
+        def compare(
+            self,
+            overlay: Overlay,
+            decisions: tuple[Decision, ...],
+            samples: int,
+            quick: bool,
+            *,
+            only: Collection[str] = (),
+        ) -> Comparison:
             if not quick and "not compiling and m" in overlay[NAME] and "not compiling and n" in overlay[NAME]:
                 return Comparison(0, 0, False, failure=EntryFailure("timeout", TIME_IS_OVER))
             return super().compare(overlay, decisions, samples, quick)

@@ -58,6 +58,18 @@ def test_an_equivalent_rewrite_is_equal(program: Program, options: SessionOption
     assert found.mismatches == ()
 
 
+def test_the_input_set_that_shows_a_difference_shows_it_alone(program: Program, options: SessionOptions) -> None:
+    wrong = "def fn(x, keep):\n    return x[keep].sum(0) * (x[0, 0] < 1)\n"
+    everything = judged(program, options, ORIGINAL, wrong)
+    shown = everything.mismatches[-1]
+    first, second = (program(text + INPUTS) for text in (ORIGINAL, wrong))
+    alone = compare(first, lambda: second, (), options, 32, False, only=frozenset((shown.base,)))
+
+    assert alone.samples < everything.samples
+    assert {mismatch.base for mismatch in alone.mismatches} == {shown.base}
+    assert (shown.aspect, shown.expected, shown.got) in {(m.aspect, m.expected, m.got) for m in alone.mismatches}
+
+
 @pytest.mark.parametrize(
     ("rewritten", "asked"),
     [("x[keep].sum(0) + 1e5 - 1e5", True), ("x[keep].mean(0) * keep.sum()", False), ("keep.sum()", False)],

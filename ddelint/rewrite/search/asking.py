@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -37,7 +37,15 @@ class Prover(Protocol):
 
     def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult: ...
 
-    def compare(self, overlay: Overlay, decisions: tuple[Decision, ...], samples: int, quick: bool) -> Comparison: ...
+    def compare(
+        self,
+        overlay: Overlay,
+        decisions: tuple[Decision, ...],
+        samples: int,
+        quick: bool,
+        *,
+        only: Collection[str] = (),
+    ) -> Comparison: ...
 
     def compile(self, overlay: Overlay, targets: tuple[str, ...], samples: int, backend: str) -> Compilation: ...
 
@@ -139,12 +147,20 @@ class Asking:
             else:
                 self._ahead.trace(history.overlay)
 
-    def expect_compared(self, history: History, decisions: Sequence[Decision], samples: int, *, quick: bool) -> None:
+    def expect_compared(
+        self,
+        history: History,
+        decisions: Sequence[Decision],
+        samples: int,
+        *,
+        quick: bool,
+        only: frozenset[str] = frozenset(),
+    ) -> None:
         """That a program will be compared with the original."""
         unique = tuple(dict.fromkeys(decisions))
-        key = (tuple(sorted(history.overlay.items())), frozenset(unique), samples, quick)
+        key = (tuple(sorted(history.overlay.items())), frozenset(unique), samples, quick, only)
         if self._ahead is not None and key not in self._comparisons:
-            self._ahead.compare(history.overlay, unique, samples, quick)
+            self._ahead.compare(history.overlay, unique, samples, quick, only=only)
 
     def expect_verified(self, history: History) -> None:
         """That a program will be verified; what Inductor compiles takes longest, and comes first."""
@@ -180,13 +196,21 @@ class Asking:
             )
         return self._lowered[key]
 
-    def compare(self, history: History, decisions: tuple[Decision, ...], samples: int, *, quick: bool) -> Comparison:
-        """A program against the original, in eager and on the path that tracing takes."""
+    def compare(
+        self,
+        history: History,
+        decisions: tuple[Decision, ...],
+        samples: int,
+        *,
+        quick: bool,
+        only: frozenset[str] = frozenset(),
+    ) -> Comparison:
+        """A program against the original, in eager and on the path that tracing takes; `only` on some input sets."""
         unique = tuple(dict.fromkeys(decisions))
         overlay = history.overlay
-        key = (tuple(sorted(overlay.items())), frozenset(unique), samples, quick)
+        key = (tuple(sorted(overlay.items())), frozenset(unique), samples, quick, only)
         if key not in self._comparisons:
-            self._comparisons[key] = self.prover.compare(overlay, unique, samples, quick)
+            self._comparisons[key] = self.prover.compare(overlay, unique, samples, quick, only=only)
         return self._comparisons[key]
 
     def still_validates(self, history: History) -> bool:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
 
 from ddelint.diagnostics import Claim
-from ddelint.protocol import UNFINISHED, Comparison, Compilation, Decision
+from ddelint.protocol import UNFINISHED, Comparison, Compilation, Decision, Mismatch
 from ddelint.rewrite.candidate import Candidate
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.search import verdict
@@ -102,17 +102,32 @@ class Judging:
             return (self._asking.samples,)
         return (PROBES, QUICK_SAMPLES) if self._is_slow else (QUICK_SAMPLES,)
 
-    def expect_whole(self, *states: State) -> None:
+    def expect_whole(self, *states: State, only: frozenset[str] = frozenset()) -> None:
         """That programs will be compared on all samples."""
         for state in states:
             decisions = tuple(decision for step in state.steps for decision in step.decisions)
-            self._asking.expect_compared(state.history, decisions, self._asking.samples, quick=False)
+            self._asking.expect_compared(state.history, decisions, self._asking.samples, quick=False, only=only)
 
-    def compare_whole(self, state: State) -> Comparison:
-        """The program of a state on all samples."""
+    def compare_whole(self, state: State, only: frozenset[str] = frozenset()) -> Comparison:
+        """The program of a state on all samples; `only`: on those that are made of some."""
         decisions = tuple(decision for step in state.steps for decision in step.decisions)
-        comparison = self._asking.compare(state.history, decisions, self._asking.samples, quick=False)
+        comparison = self._asking.compare(state.history, decisions, self._asking.samples, quick=False, only=only)
         return self._judged([step.candidate for step in state.steps], comparison)
+
+    def _responsible(self, state: State, shown: Mismatch | None, speaks: Callable[[Comparison], str]) -> Step:
+        """The step without which nothing `speaks` against the program; the last one where they only differ together.
+
+        `shown` is what does: the input set that shows it is enough to tell, where it shows it alone.
+        """
+        only = frozenset((shown.base,)) if shown is not None and shown.base else frozenset()
+        if only and not speaks(self.compare_whole(state, only)):
+            only = frozenset()
+        rests = _without_each(state)
+        self.expect_whole(*(rest for _, rest in rests if rest.steps), only=only)
+        for step, rest in rests:
+            if not rest.steps or not speaks(self.compare_whole(rest, only)):
+                return step
+        return state.steps[-1]
 
     def _judged(self, candidates: Sequence[Candidate], comparison: Comparison) -> Comparison:
         """What counts of a comparison for these candidates together."""
@@ -126,12 +141,8 @@ class Judging:
         reason = verdict.refutation(comparison, strictest)
         if not reason:
             return None
-        rests = _without_each(state)
-        self.expect_whole(*(rest for _, rest in rests))
-        for step, rest in rests:
-            if not verdict.refutation(self.compare_whole(rest), strictest):
-                return step, reason
-        return state.steps[-1], reason
+        shown = verdict.refuting(comparison, strictest)
+        return self._responsible(state, shown, lambda found: verdict.refutation(found, strictest)), reason
 
     def doubtful(self, safe: State) -> list[tuple[Step, str]]:
         """The safe steps that all samples show to be less than safe, where the few that they were tried on did not."""
@@ -150,12 +161,7 @@ class Judging:
         reason = verdict.doubt(comparison)
         if not reason:
             return []
-        rests = _without_each(safe)
-        self.expect_whole(*(rest for _, rest in rests if rest.steps))
-        for step, rest in rests:
-            if not rest.steps or not verdict.doubt(self.compare_whole(rest)):
-                return [(step, reason)]
-        return [(safe.steps[-1], reason)]
+        return [(self._responsible(safe, verdict.doubting(comparison), verdict.doubt), reason)]
 
     def guilty_in_compiled(self, state: State, compilation: Compilation) -> tuple[Step, str] | None:
         """Where compiled code differs from eager, the fix that most likely chose the wrong path."""

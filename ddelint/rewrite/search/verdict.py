@@ -22,11 +22,16 @@ def refutation(comparison: Comparison, claim: Claim) -> str:
     on purpose is a result like any other, unless a promise says that such inputs do not occur. A claim by which eager
     stays as it is leaves no room for new exceptions; others may narrow what the program accepts (see `doubt`).
     """
-    for mismatch in comparison.mismatches:
-        if not _is_lenient(mismatch, claim):
-            broken = claim is Claim.PROMISE and mismatch.aspect == "exception"
-            return f"the promise is refuted by {mismatch.sample}" if broken else described(mismatch)
+    mismatch = refuting(comparison, claim)
+    if mismatch is not None:
+        broken = claim is Claim.PROMISE and mismatch.aspect == "exception"
+        return f"the promise is refuted by {mismatch.sample}" if broken else described(mismatch)
     return "" if comparison.equal else "eager results differ"
+
+
+def refuting(comparison: Comparison, claim: Claim) -> Mismatch | None:
+    """The first mismatch that refutes a rewrite with this claim."""
+    return next((m for m in comparison.mismatches if not _is_lenient(m, claim)), None)
 
 
 def _is_lenient(mismatch: Mismatch, claim: Claim) -> bool:
@@ -43,13 +48,17 @@ def _is_lenient(mismatch: Mismatch, claim: Claim) -> bool:
 
 def doubt(comparison: Comparison) -> str:
     """What keeps a rewrite that isn't refuted from being safe: it raises elsewhere, or takes too long."""
-    for mismatch in comparison.mismatches:
-        if _is_only_noted(mismatch):
-            continue
-        if mismatch.narrower or mismatch.aspect in (*_RAISED, *_TOLD):
-            whose = "a declared input" if mismatch.declared else "an input of our own making"
-            return f"on {whose} ({mismatch.sample}): {described(mismatch)}"
-    return ""
+    mismatch = doubting(comparison)
+    if mismatch is None:
+        return ""
+    whose = "a declared input" if mismatch.declared else "an input of our own making"
+    return f"on {whose} ({mismatch.sample}): {described(mismatch)}"
+
+
+def doubting(comparison: Comparison) -> Mismatch | None:
+    """The first mismatch that keeps a rewrite from being safe."""
+    told = (mismatch for mismatch in comparison.mismatches if not _is_only_noted(mismatch))
+    return next((m for m in told if m.narrower or m.aspect in (*_RAISED, *_TOLD)), None)
 
 
 def remarks(comparison: Comparison) -> list[str]:
