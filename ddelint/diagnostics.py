@@ -59,6 +59,8 @@ class GpuCounts:
     """What one forward call costs a GPU, read off the code that Inductor writes for it. None: not counted."""
 
     graphs: int | None = None
+    kernels: int | None = None
+    """As in GpuEvidence."""
     launches: int | None = None
     """Kernels of Inductor's own that are launched."""
     library_calls: int | None = None
@@ -86,6 +88,7 @@ class GpuEvidence:
     run: bool | None = None
     """Whether it gave what eager gives on a GPU itself."""
     kernels: int | None = None
+    """That Inductor wrote, those of backward graphs among them."""
     launches: int | None = None
     """Of Inductor's own kernels, in one forward call."""
     library_calls: int | None = None

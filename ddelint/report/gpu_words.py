@@ -103,6 +103,7 @@ def _before(before: GpuCounts | None) -> dict[str, Any] | None:
         return None
     return {
         "graphs": before.graphs,
+        "kernels": before.kernels,
         "launches": before.launches,
         "library_calls": before.library_calls,
         "host_reads": before.host_reads,

@@ -136,14 +136,22 @@ class _Look:
                 self._compiling(program, collector, options, captured=False) as compile_anew,
             ):
                 compiled = compile_anew()
-                if run(compiled, compiled.prepared(reference)).error is not None:
+                gradients = _differentiates(reference)
+                if run(compiled, compiled.prepared(reference), module=compiled.module, gradients=gradients).error:
                     return
                 collector.reset()
                 reads = _host_reads(compiled, reference)
         except (Exception, TooMuch):
             return
         graphs = sum(not backward for _, backward in collector.codes)
-        counts = GpuCounts(graphs, collector.launches, collector.library_calls, reads, _microseconds(collector.bound))
+        counts = GpuCounts(
+            graphs,
+            len(collector.assembled),
+            collector.launches,
+            collector.library_calls,
+            reads,
+            _microseconds(collector.bound),
+        )
         self.evidence = replace(self.evidence, before=counts)
 
     @contextlib.contextmanager
