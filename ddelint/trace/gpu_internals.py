@@ -23,6 +23,16 @@ from ddelint.gpus import Gpu
 from ddelint.trace.torch_internals import TorchInternalsMissing, private
 
 WARP = 32
+_WITHOUT_DEVICE = {
+    # a graph that is kept would be found again where there is a device
+    "fx_graph_cache": False,
+    "compile_threads": 1,
+    # what is decided by timing is decided as where nothing is timed
+    "benchmark_epilogue_fusion": False,
+    "benchmark_fusion": False,
+    "benchmark_combo_kernel": False,
+}
+"""Inductor's settings while code is written."""
 _LOAD = "_compile_to_module_lines"
 
 
@@ -238,7 +248,8 @@ class Backend:
     gpu: Gpu
     kernels: Kernels
     runs: bool
-    _depth: int = field(default=0, init=False)
+    untimed: list[str] = field(default_factory=list, init=False)
+    """Operations whose code Inductor would choose by timing; the first Triton template was taken."""
 
     def __call__(self, graph: Any, example_inputs: Any) -> Any:
         compile_fx = private("torch._inductor.compile_fx", "compile_fx")
@@ -250,17 +261,34 @@ class Backend:
         backward = bool(settings.get("is_backward"))
         eager = torch.fx.GraphModule(module, _copied(module.graph))
         with contextlib.ExitStack() as stack:
+            stack.enter_context(self._untimed_templates())
             constants = _lifted(module)
             fakes = [_fake(constant, inputs) for constant in constants]
             inputs = [*inputs, *fakes]
             stack.enter_context(_on_gpu(module, inputs))
             stack.enter_context(pretended(self.gpu))
-            # a graph that is kept would be found again where there is a device
-            config = import_module("torch._inductor.config")
-            stack.enter_context(config.patch({"fx_graph_cache": False, "compile_threads": 1}))
+            stack.enter_context(import_module("torch._inductor.config").patch(_WITHOUT_DEVICE))
             stack.enter_context(mock.patch.object(lowering, _LOAD, self._loader(eager, constants, backward)))
             compiled = inner(module, inputs, **settings)
         return compiled if not constants else _with_more(compiled, constants)
+
+    @contextlib.contextmanager
+    def _untimed_templates(self) -> Iterator[None]:
+        """Choices between templates and libraries made without running any."""
+        selection = private("torch._inductor.select_algorithm", "AlgorithmSelectorCache")
+        template = private("torch._inductor.select_algorithm", "TritonTemplateCaller")
+
+        def chosen(choices: Sequence[Any]) -> dict[Any, float]:
+            first = next((choice for choice in choices if isinstance(choice, template)), choices[0])
+            self.untimed.append(str(getattr(first, "name", first)))
+            return {choice: 1.0 if choice is first else 2.0 for choice in choices}
+
+        with (
+            mock.patch.object(selection, "make_benchmark_fn", return_value=chosen),
+            mock.patch.object(selection, "make_precompile_fn", return_value=dict),
+            mock.patch.object(selection, "log_results"),
+        ):
+            yield
 
     def _loader(self, eager: Any, constants: Sequence[Any], backward: bool) -> Callable[..., Any]:
         def load(lowering: Any, code: Any, *_: Any) -> Any:

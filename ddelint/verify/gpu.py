@@ -35,7 +35,7 @@ from ddelint.verify.references import Reference, witnessed
 
 MOST_INPUTS = 12
 """Interpretation is slow: more inputs say little more."""
-_SECONDS, _SHARE = 60.0, 0.3
+_SECONDS, _SHARE = 300.0, 0.3
 """What it may take, and of the entry's own time."""
 _LITTLE = 15.0
 """What it may take where nobody has asked for it."""
@@ -163,6 +163,8 @@ class _Look:
         settings = torch_internals.compile_settings(recompiles=RECOMPILES, captured=captured)
         with settings:
             yield lambda: _Compiled(compiling, backend)
+        if backend.untimed:
+            self.notes.append("nothing was timed: of templates and library calls, the first template was taken")
 
     def _judge(
         self, compiled: _Compiled, program: Program, reference: Reference, collector: Collector, *, first: bool

@@ -11,9 +11,10 @@ import torch
 
 from ddelint.gpus import Gpu
 from ddelint.trace import gpu_internals, torch_internals
-from ddelint.verify import triton_code
+from ddelint.verify import triton_code, triton_interpreter
 from ddelint.verify.generated_code import knowledge
-from ddelint.verify.triton_code import Assembled, Launched
+from ddelint.verify.triton_code import Assembled
+from ddelint.verify.triton_interpreter import Launched
 
 
 @dataclass
@@ -38,7 +39,7 @@ class Collector:
     """What the interpreter could not do."""
     wrong: list[str] = field(default_factory=list)
     """Kernels that reached outside of their buffers."""
-    _interpreter: triton_code.Interpreter = field(default_factory=triton_code.Interpreter)
+    _interpreter: triton_interpreter.Interpreter = field(default_factory=triton_interpreter.Interpreter)
     _backward: bool = False
 
     def kernel(self, name: str, autotuner: Any, code: str) -> Any:
@@ -62,7 +63,7 @@ class Collector:
             cause: BaseException = error
             while cause.__cause__ is not None:
                 cause = cause.__cause__
-            if isinstance(cause, triton_code.OutOfBounds):
+            if isinstance(cause, triton_interpreter.OutOfBounds):
                 self.wrong.append(f"{name} {cause}")
             elif not isinstance(cause, AssertionError):
                 self.limits.append(

@@ -17,13 +17,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from importlib.metadata import packages_distributions
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from measuring import ENVIRONMENT, ROOT
 
-sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "end_to_end")]
+sys.path.insert(0, str(ROOT / "tests" / "end_to_end"))
+sys.path.insert(0, str(ROOT))
 
 from issues_table import check
 
@@ -31,7 +33,7 @@ from ddelint.protocol import EntryFailure, EntrySpec, SessionOptions
 from ddelint.trace.session import Worker
 
 HEADINGS = ("program", "assembled", "interpreted", "inputs", "kernels", "graphs before", "launches", "host reads", "s")
-_PACKAGE = re.compile(r'^package = "(\w+)"$', re.MULTILINE | re.IGNORECASE)
+_PACKAGE = re.compile(r'^package = "([\w-]+)"$', re.MULTILINE | re.IGNORECASE)
 
 
 def paths_and_entry(program: Path, worker: Worker) -> tuple[list[str], list[str]]:
@@ -39,7 +41,7 @@ def paths_and_entry(program: Path, worker: Worker) -> tuple[list[str], list[str]
     named = _PACKAGE.search(program.read_text("utf-8"))
     if named is None:
         return [str(program)], []
-    spec = find_spec(named[1])
+    spec = find_spec(module_of(named[1]))
     if spec is None or spec.origin is None:
         raise ModuleNotFoundError(f"{named[1]} is not installed")
     session = worker.open(SessionOptions(EntrySpec(str(program), "model"), (str(Path(spec.origin).parent),)))
@@ -51,6 +53,12 @@ def paths_and_entry(program: Path, worker: Worker) -> tuple[list[str], list[str]
         session.close()
     folders = dict.fromkeys(str(Path(question.span.filename).parent) for question in asked)
     return list(folders), ["--entry", f"{program}:model"]
+
+
+def module_of(package: str) -> str:
+    """What is imported of a package, given its own name or its distribution's."""
+    imported = (name for name, known in packages_distributions().items() if package in known)
+    return next(imported, package)
 
 
 def examined(program: Path, worker: Worker, options: list[str], timeout: float) -> dict[str, Any]:
@@ -75,11 +83,11 @@ def as_it_is(program: Path, options: list[str], timeout: float) -> dict[str, Any
     """The same of a program in which nothing is to be fixed."""
     command = [sys.executable, "-P", "-m", "ddelint", "verify", str(program), *options, "--target", "compile"]
     done = subprocess.run(
-        [*command, "--output-format", "json"],
+        [*command, "--timeout", str(timeout), "--output-format", "json"],
         capture_output=True,
         text=True,
         env=ENVIRONMENT,
-        timeout=timeout,
+        timeout=2 * timeout,
         check=False,
     )
     (found,) = json.loads(done.stdout)

@@ -105,7 +105,12 @@ def test_verify_prints_and_stores_them() -> None:
 
 def test_what_gpu_code_says_stands_beside_its_arm() -> None:
     gpu = GpuEvidence(
-        "sm_90", launches=3, library_calls=2, host_reads=0, before=GpuCounts(2, 5, 4, 1, 7, 1.5), bound_microseconds=0.25
+        "sm_90",
+        launches=3,
+        library_calls=2,
+        host_reads=0,
+        before=GpuCounts(2, 5, 4, 1, 7, 1.5),
+        bound_microseconds=0.25,
     )
     arms = (
         Arm("original", "eager", milliseconds=4.0),

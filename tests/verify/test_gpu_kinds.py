@@ -1,0 +1,230 @@
+"""Each kind of kernel that Inductor writes: it is of that kind, assembles, and gives what eager gives."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+from ddelint.gpus import gpu_of
+from ddelint.trace import torch_internals
+from ddelint.trace.gpu_internals import Backend
+from ddelint.verify.gpu_calls import Collector
+from tests.verify.triton_needed import needs_triton
+
+pytestmark = [pytest.mark.slow, needs_triton]
+
+COOPERATIVE = {"triton.force_cooperative_reductions": True}
+TUNED = {"max_autotune_gemm": True, "max_autotune_conv_backends": "TRITON"}
+KINDS: dict[str, tuple[Callable[..., Any], list[torch.Tensor], dict[str, Any], list[str], str]] = {
+    "pointwise": (
+        lambda x: x.sin() + 1,
+        [torch.randn(70)],
+        {},
+        ["pointwise"],
+        r"'grid_type': 'Grid1D'",
+    ),
+    "two-dimensional tiles": (
+        lambda x, y: x + y.t(),
+        [torch.randn(50, 70), torch.randn(70, 50)],
+        {},
+        ["pointwise"],
+        r"'grid_type': 'Grid2D'",
+    ),
+    "persistent reduction": (
+        lambda x: x.sum(1),
+        [torch.randn(5, 100)],
+        {},
+        ["persistent_reduction"],
+        r"R0_BLOCK: tl\.constexpr = 128",
+    ),
+    "looped reduction": (
+        lambda x: x.sum(1),
+        [torch.randn(3, 1100)],
+        {},
+        ["reduction"],
+        r"for r0_offset in",
+    ),
+    "split reduction": (
+        lambda x: x.sum(),
+        [torch.randn(40000)],
+        {},
+        ["persistent_reduction", "reduction"],
+        r"r0_numel = ",
+    ),
+    "cooperative reduction": (
+        lambda x: x.sum(1),
+        [torch.randn(2, 3000)],
+        COOPERATIVE,
+        ["cooperative_reduction"],
+        r"x_grid_barrier",
+    ),
+    "cooperative softmax": (
+        lambda x: (x.amax(1), torch.softmax(x, 1)),
+        [torch.randn(3, 300)],
+        COOPERATIVE,
+        ["cooperative_reduction"],
+        r"x_grid_barrier",
+    ),
+    "scan": (
+        lambda x: x.cumsum(1),
+        [torch.randn(5, 300)],
+        {},
+        ["persistent_reduction"],
+        r"tl\.associative_scan",
+    ),
+    "split scan": (
+        lambda x: x.cumsum(0),
+        [torch.randn(100_000)],
+        {},
+        ["split_scan"],
+        r"exclusive_scan_decoupled_lookback",
+    ),
+    "sort": (
+        lambda x: torch.sort(x, 1),
+        [torch.randn(5, 16)],
+        {},
+        ["persistent_reduction"],
+        r"sort_with_index",
+    ),
+    "template of a product": (
+        lambda x: (x @ x.t()).relu(),
+        [torch.randn(64, 64)],
+        TUNED,
+        ["template"],
+        r"'grid_type': 'FixedGrid'",
+    ),
+    "template of a convolution": (
+        lambda x, w: torch.nn.functional.conv2d(x, w),
+        [torch.randn(2, 16, 6, 6), torch.randn(16, 16, 3, 3)],
+        TUNED,
+        ["pointwise", "pointwise", "template"],
+        r"triton_helpers\.set_driver_to_gpu",
+    ),
+    "several in one": (
+        lambda x, y: torch._foreach_add([x, y], 1.0),
+        [torch.randn(500), torch.randn(77)],
+        {},
+        ["foreach"],
+        r"'grid_type': 'SequentialComboKernelGrid'",
+    ),
+    "indirect load": (
+        lambda x: x[x[:, 0].long().abs() % 6],
+        [torch.randn(6, 9)],
+        {},
+        ["pointwise"],
+        r"tl\.device_assert\(.*index out of bounds",
+    ),
+    "atomic": (
+        lambda x: x.new_zeros(9).index_add(0, x[:, 0].long().abs() % 9, x[:, 1]),
+        [torch.randn(20, 2)],
+        {},
+        ["pointwise", "pointwise"],
+        r"tl\.atomic_add",
+    ),
+    "search": (
+        lambda x: torch.bucketize(x, torch.arange(10.0)),
+        [torch.randn(50) * 10],
+        {},
+        ["pointwise", "pointwise"],
+        r"bucketize_binary_search",
+    ),
+    "half": (lambda x: x.half() * 2, [torch.randn(70)], {}, ["pointwise"], r"'out_ptr0': '\*fp16'"),
+    "bfloat16": (lambda x: x.bfloat16(), [torch.randn(70)], {}, ["pointwise"], r"'out_ptr0': '\*bf16'"),
+    "integers to bfloat16": (
+        lambda x: x.bfloat16(),
+        [torch.arange(500)],
+        {},
+        ["pointwise"],
+        r"'in_ptr0': '\*i64', 'out_ptr0': '\*bf16'",
+    ),
+    "8 bits": (
+        lambda x: x.to(torch.float8_e4m3fn).float(),
+        [torch.randn(500)],
+        {},
+        ["pointwise"],
+        r"tl\.float8e4nv",
+    ),
+    "double": (lambda x: x.double().sin() / 3, [torch.randn(70)], {}, ["pointwise"], r"'out_ptr0': '\*fp64'"),
+    "long": (lambda x: (x * 100).long() // 7, [torch.randn(70)], {}, ["pointwise"], r"'out_ptr0': '\*i64'"),
+    "libdevice": (lambda x: x.erf(), [torch.randn(70)], {}, ["pointwise"], r"libdevice\.erf"),
+    "mutated": (
+        lambda x: x.mul_(2),
+        [torch.randn(70)],
+        {},
+        ["pointwise"],
+        r"'mutated_arg_names': \['\w",
+    ),
+}
+"""The kind → a program, its inputs, Inductor's settings, the heuristics of its kernels, what shows in one of them."""
+
+
+def cloned(inputs: list[torch.Tensor]) -> list[torch.Tensor]:
+    return [tensor.clone() for tensor in inputs]
+
+
+def compiled(function: Callable[..., Any], collector: Collector, **settings: Any) -> Callable[..., Any]:
+    backend = Backend(collector.gpu, collector, runs=True)
+    return torch.compile(function, backend=backend, **settings)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_is_assembled_and_interpreted(kind: str) -> None:
+    import torch._inductor.config as inductor
+
+    function, inputs, settings, heuristics, shows = KINDS[kind]
+    collector = Collector(gpu_of("sm_90"), True)
+    expected = function(*cloned(inputs))
+    with torch_internals.compile_settings(recompiles=8), inductor.patch(settings):
+        found = compiled(function, collector)(*cloned(inputs))
+    written = Counter(name for code in collector.assembled for name in re.findall(r"triton_heuristics\.(\w+)\(", code))
+    assert written == Counter(heuristics)
+    assert any(re.search(shows, code) for code in collector.assembled)
+    assert [kernel.error for kernel in collector.assembled.values() if kernel.error] == []
+    assert set(collector.launched) == set(collector.assembled)
+    assert (collector.limits, collector.wrong) == ([], [])
+    torch.testing.assert_close(found, expected)
+
+
+def test_one_code_serves_several_sizes() -> None:
+    collector = Collector(gpu_of("sm_90"), True)
+    with torch_internals.compile_settings(recompiles=8):
+        softmax = compiled(lambda x: torch.softmax(x, 1).sum(0), collector, dynamic=True)
+        for rows, columns in ((3, 5), (8, 40), (70, 2)):
+            x = torch.randn(rows, columns)
+            torch.testing.assert_close(softmax(x), torch.softmax(x, 1).sum(0))
+    assert len(collector.codes) == 1
+    assert all(done.launches == 3 for done in collector.launched.values())
+
+
+def test_the_same_kernel_is_run_with_several_block_sizes() -> None:
+    collector = Collector(gpu_of("sm_90"), True)
+    with torch_internals.compile_settings(recompiles=8):
+        plus = compiled(lambda x: x + 1, collector)
+        for _ in range(3):
+            plus(torch.randn(70))
+    (done,) = collector.launched.values()
+    assert {"XBLOCK=128", "XBLOCK=4"} <= done.configurations, "one that covers everything, one that divides nothing"
+    assert len(done.configurations) >= 2
+
+
+def test_a_block_that_fails_ends_those_that_wait_for_it() -> None:
+    import torch._inductor.config as inductor
+
+    collector = Collector(gpu_of("sm_90"), True)
+    with (
+        torch_internals.compile_settings(recompiles=8),
+        inductor.patch(COOPERATIVE),
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        from torch._inductor.codecache import PyCodeCache
+
+        load = PyCodeCache.load
+        patch.setattr(PyCodeCache, "load", lambda code: load(code.replace("out_ptr0 + (x0)", "out_ptr0 + (x0 + 900)")))
+        with pytest.raises(Exception, match="outside of every buffer"):
+            compiled(lambda x: x.sum(1), collector)(torch.randn(2, 3000))
+    assert any("writes" in wrong for wrong in collector.wrong)
