@@ -13,6 +13,7 @@ from ddelint import streams
 from ddelint.commands.completion import VARIABLE, completion, rule_codes
 from ddelint.commands.endings import ended_by_signals
 from ddelint.commands.help import SectionedCommand
+from ddelint.commands.init import init
 from ddelint.commands.mistakes import line_of, no_such_path, refused
 from ddelint.commands.options import (
     STDIN,
@@ -306,6 +307,7 @@ def clean(path: str, config_file: str | None, isolated: bool) -> None:
         click.echo(f"removed {folder}" if cleaned.removed else f"no cache at {folder}", err=True)
 
 
+main.add_command(init)
 main.add_command(verify)
 main.add_command(shapes)
 main.add_command(server)

@@ -90,6 +90,8 @@ class SessionOptions:
     """Bytes of resident memory that one request may add."""
     jobs: int = 1
     """Requests that may be answered at a time."""
+    has_entry: bool = True
+    """Whether the files offer the entry; else each request brings one of its own (`attempt`)."""
 
     @property
     def request_seconds(self) -> float:
@@ -299,4 +301,48 @@ class Types:
     """Keyed by `filename::qualname`."""
     rows: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """Filename → rows that ran, of files under the given PATHs."""
+    failure: EntryFailure | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigText:
+    """A class that holds settings, and an argument of a constructor that seems to be one."""
+
+    parameter: str
+    name: str
+    """As the file itself may call it; else where it can be imported from: `module:Name`."""
+    fields: Mapping[str, str]
+    """Name → default, as Python would write it; empty where there is none. Only plain defaults."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramText:
+    """A module class or a function that a file defines, as text: what says how to call it.
+
+    Texts are whole definitions (`def forward(self, x): …`), without the indentation that they stand in.
+    """
+
+    name: str
+    is_class: bool
+    row: int
+    call: str
+    """`forward`, or the function."""
+    init: str = ""
+    doc: str = ""
+    configs: tuple[ConfigText, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramTexts:
+    """What a file defines."""
+
+    programs: tuple[ProgramText, ...] = ()
+    failure: EntryFailure | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """How an entry that nobody has written yet was run once in eager; `gives`: what it returned, in a few words."""
+
+    gives: str = ""
     failure: EntryFailure | None = None

@@ -11,6 +11,8 @@ IMPORTING = "importing torch"
 _STEPS = {
     "open": "loading and running the entry",
     "enter": "loading and running the entry",
+    "programs": "loading and running the entry",
+    "attempt": "loading and running the entry",
     "types": "loading and running the entry",
     "trace": "tracing",
     "measure": "measuring",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ddelint.pipeline.checking import run_check as run_check
     from ddelint.pipeline.gathering import PipelineError as PipelineError
+    from ddelint.pipeline.initializing import run_init as run_init
     from ddelint.pipeline.scripts import run_script as run_script
     from ddelint.pipeline.shaping import run_shapes as run_shapes
     from ddelint.pipeline.verifying import run_verify as run_verify
@@ -15,11 +16,12 @@ if TYPE_CHECKING:
 _HOMES = {
     "PipelineError": "gathering",
     "run_check": "checking",
+    "run_init": "initializing",
     "run_script": "scripts",
     "run_shapes": "shaping",
     "run_verify": "verifying",
 }
-__all__ = ["PipelineError", "run_check", "run_script", "run_shapes", "run_verify"]
+__all__ = ["PipelineError", "run_check", "run_init", "run_script", "run_shapes", "run_verify"]
 
 
 def __getattr__(name: str) -> object:

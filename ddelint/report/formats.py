@@ -134,6 +134,11 @@ def render_diff(report: Report, style: Style, unsafe_fixes: bool = False) -> str
     text = "".join(
         _explanations(report, name, style, unsafe_fixes) + report.diffs[name] for name in sorted(report.diffs)
     )
+    return painted(text, style)
+
+
+def painted(text: str, style: Style) -> str:
+    """A diff in colours, where there are any."""
     paints = {"-": "removed", "+": "added", "@": "info", "#": "dim"}
     if not style.color:
         return text

@@ -22,6 +22,7 @@ from ddelint.measurements import Measured, Parity
 from ddelint.protocol import (
     SLACK_SECONDS,
     TIME_IS_OVER,
+    Attempt,
     CaptureInfo,
     Comparison,
     Compilation,
@@ -30,6 +31,7 @@ from ddelint.protocol import (
     EntryInfo,
     GpuCode,
     Overlay,
+    ProgramTexts,
     SavedInputs,
     ScriptRun,
     SessionOptions,
@@ -437,6 +439,22 @@ class Session:
         """The program compiled under a spec with inputs of sizes `first`, then called with each of `cases`."""
         arguments = {"overlay": {}, "spec": to_wire(spec), "first": dict(first), "cases": [dict(c) for c in cases]}
         return _result(Trial, self.ask("try_spec", arguments), Trial(False))
+
+    def programs(self, settings: Mapping[str, Sequence[str]]) -> ProgramTexts:
+        """The module classes and functions of the entry's file.
+
+        `settings`: by what a class of settings is known (`base_names` of parameters, `class_ends` of names).
+        """
+        arguments = {"settings": {key: list(names) for key, names in settings.items()}}
+        return _result(ProgramTexts, self.ask("programs", arguments), ProgramTexts())
+
+    def attempt(self, entry: str, *, block: str = "", overlay: Overlay = MappingProxyType({})) -> Attempt:
+        """Run an entry once in eager: that of `ddelint_entries()` in `block`, or of the text under `overlay`.
+
+        `block` is executed as if it stood at the end of the file, which is not loaded again; `entry` is its name.
+        """
+        arguments = {"entry": entry, "block": block, "overlay": dict(overlay)}
+        return _result(Attempt, self.ask("attempt", arguments), Attempt())
 
     def types(self, functions: Collection[str] = ()) -> Types:
         """Types seen in eager runs of the original, of `functions` (`filename::qualname`; empty: of all)."""

@@ -267,7 +267,7 @@ class _Keeper:
         if not _failed_to_reload(reply) or not request.get("overlay"):
             return reply
         # some packages cannot be imported twice in a process: use one that has never seen the old text
-        if request["method"] == "trace":
+        if request["method"] in ("trace", "attempt"):
             return self._cold_answer(request)
         if not request.get("fresh"):
             return reply
@@ -674,6 +674,8 @@ def _open(options: SessionOptions, request: Mapping[str, Any]) -> EntryInfo:
 
     from ddelint.trace import entries, overlay
 
+    if not options.has_entry:
+        return EntryInfo("", (), False, False, str(torch.__version__), ())
     loader = _loader(options)
     if request.get("overlay"):
         overlay.install(request["overlay"])
@@ -827,6 +829,18 @@ def _try_spec(options: SessionOptions, request: Mapping[str, Any]) -> object:
         return try_spec(entry, options.seed, spec, request["first"], request["cases"])
 
 
+def _programs(options: SessionOptions, request: Mapping[str, Any]) -> object:
+    from ddelint.trace import program_texts
+
+    return program_texts.program_texts(options, request["settings"])
+
+
+def _attempt(options: SessionOptions, request: Mapping[str, Any]) -> object:
+    from ddelint.trace import attempts
+
+    return attempts.attempt(options, request["block"], request["entry"], request["overlay"])
+
+
 _METHODS: dict[str, Callable[[SessionOptions, Mapping[str, Any]], object]] = {
     "captures": _captures,
     "save": _save,
@@ -842,6 +856,8 @@ _METHODS: dict[str, Callable[[SessionOptions, Mapping[str, Any]], object]] = {
     "contract": _contract,
     "declared": _declared,
     "try_spec": _try_spec,
+    "programs": _programs,
+    "attempt": _attempt,
 }
 
 

@@ -1,0 +1,227 @@
+"""Other guesses, where one did not run: what the error says is wrong, and what else is usual."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from ddelint.guessing.knowledge import Knowledge
+from ddelint.guessing.nouns import Argument, Code, Guess, Named, Several, Sizes, Tensor, Value
+
+_MULTIPLES = (2, 4, 8)
+
+
+def corrections(guess: Guess, message: str, facts: Knowledge) -> Iterator[Guess]:
+    """Other guesses, the likeliest first. `message`: the error as Python prints it, with its type."""
+    for error in facts.errors:
+        match = error.pattern.search(message)
+        if match is not None:
+            yield from _ACTIONS[error.action](guess, match, message, facts)
+    yield from _missed(guess, message)
+    yield from _shapes(guess, None, message, facts)
+
+
+def _replaced(guess: Guess, index: int, value: Value, why: str) -> Guess:
+    inputs = list(guess.inputs)
+    argument = inputs[index]
+    reason = argument.reason.split("; then")[0]
+    inputs[index] = replace(argument, value=value, reason=f"{reason}; then {why}")
+    return replace(guess, inputs=tuple(inputs))
+
+
+def _tensors(guess: Guess) -> Iterator[tuple[int, Tensor, Callable[[Value], Value]]]:
+    """Each tensor that is passed, with its argument's index and what puts another one in its place."""
+    for index, argument in enumerate(guess.inputs):
+        if argument.is_given:
+            for tensor, put in _inside(argument.value):
+                yield index, tensor, put
+
+
+def _inside(value: Value) -> Iterator[tuple[Tensor, Callable[[Value], Value]]]:
+    match value:
+        case Tensor():
+            yield value, lambda new: new
+        case Several(values=values, is_tuple=False) if values and isinstance(values[0], Tensor):
+            yield values[0], lambda new: replace(value, values=(new,) * len(values))
+        case Several(values=values):
+            for number, each in enumerate(values):
+                for tensor, put in _inside(each):
+                    yield (
+                        tensor,
+                        lambda new, n=number, p=put: replace(value, values=(*values[:n], p(new), *values[n + 1 :])),
+                    )
+        case Named(values=named):
+            for key, each in named.items():
+                for tensor, put in _inside(each):
+                    yield tensor, lambda new, k=key, p=put: Named({**named, k: p(new)})
+
+
+def _said(match: re.Match[str] | None, name: str) -> int | None:
+    text = match.groupdict().get(name) if match is not None else None
+    return int(text) if text else None
+
+
+def _sizes(guess: Guess, match: re.Match[str], message: str, facts: Knowledge) -> Iterator[Guess]:
+    """Where a size of the error is one of a tensor's, the other number takes its place; in either direction."""
+    one, other = _said(match, "bad"), _said(match, "good")
+    if not one or not other or one == other:
+        return
+    for bad, good in ((one, other), (other, one)):
+        changed = guess
+        for index, tensor, put in _tensors(guess):
+            if bad in tensor.sizes:
+                sizes = tuple(good if size == bad else size for size in tensor.sizes)
+                new = _replaced(guess, index, put(replace(tensor, sizes=sizes)), f"{bad} → {good}, as running it asked")
+                yield new
+                changed = _replaced(changed, index, new.inputs[index].value, f"{bad} → {good}, as running it asked")
+        if changed is not guess:
+            yield changed
+        for index, tensor, put in _tensors(guess):
+            for dimension, size in enumerate(tensor.sizes):
+                if bad != size and bad % size == 0 and (good * size) % bad == 0 and good * size // bad:
+                    sizes = _with(tensor.sizes, dimension, good * size // bad)
+                    yield _replaced(guess, index, put(replace(tensor, sizes=sizes)), f"{size} → {good * size // bad}, as running it asked")
+            if tensor.sizes[-1] > 1 and one not in tensor.sizes and other not in tensor.sizes:
+                sizes = _with(tensor.sizes, -1, good)
+                yield _replaced(guess, index, put(replace(tensor, sizes=sizes)), f"its last size {good}, as running it asked")
+    for number, argument in enumerate(guess.init):
+        if isinstance(argument.value, Code) and argument.value.text in (str(one), str(other)):
+            text = str(other if argument.value.text == str(one) else one)
+            new_init = replace(argument, value=Code(text), reason=f"{argument.reason}; then as running it asked")
+            yield replace(guess, init=(*guess.init[:number], new_init, *guess.init[number + 1 :]))
+
+
+def _ranks(guess: Guess, match: re.Match[str], message: str, facts: Knowledge) -> Iterator[Guess]:
+    want, have = _said(match, "want"), _said(match, "have")
+    shape = match.groupdict().get("shape")
+    met = tuple(int(part) for part in shape.split(",") if part.strip()) if shape else None
+    if want is None:
+        return
+    for index, tensor, put in _tensors(guess):
+        rank = len(tensor.sizes)
+        if rank == want or (have is not None and rank != have) or (met is not None and tensor.sizes != met and rank != len(met)):
+            continue
+        for sizes in _of_rank(tensor, want, facts):
+            yield _replaced(guess, index, put(replace(tensor, sizes=sizes)), f"{want} dimensions, as running it asked")
+
+
+def _of_rank(tensor: Tensor, want: int, facts: Knowledge) -> Iterator[Sizes]:
+    """Usual shapes of that many dimensions which keep the last size, where it was said, or the first."""
+    yield from (sizes for sizes in tensor.others if len(sizes) == want)
+    size = facts.sizes
+    last, channels = tensor.sizes[-1], (tensor.sizes[1] if len(tensor.sizes) > 2 else size["channels"])
+    batch = size["batch"]
+    match want:
+        case 1:
+            yield (batch,)
+            yield (size["sequence"],)
+        case 2:
+            yield (batch, last)
+            yield (size["nodes"], last)
+        case 3:
+            yield (batch, size["sequence"], last)
+            yield (batch, last, size["sequence"])
+            yield (channels, size["height"], size["width"])
+        case 4:
+            yield (batch, channels, size["height"], size["width"])
+            yield (batch, last, size["height"], size["width"])
+            yield (batch, size["heads"], size["sequence"], size["eight"])
+        case 5:
+            yield (batch, channels, size["depth"], size["height"], size["width"])
+            yield (batch, size["frames"], channels, size["height"], size["width"])
+
+
+def _kinds(kind: str, from_kinds: tuple[str, ...]) -> Callable[..., Iterator[Guess]]:
+    def changed(guess: Guess, match: re.Match[str], message: str, facts: Knowledge) -> Iterator[Guess]:
+        found = [(i, t, p) for i, t, p in _tensors(guess) if t.kind in from_kinds]
+        for index, tensor, put in sorted(found, key=lambda one: one[1].has_kind):
+            new = replace(tensor, kind=kind)
+            yield _replaced(guess, index, put(new), f"{kind}, as running it asked")
+            if kind == "int" and len(tensor.sizes) > 1 and not tensor.has_shape:
+                shorter = replace(new, sizes=tensor.sizes[:-1])
+                yield _replaced(guess, index, put(shorter), f"{kind}, as running it asked")
+
+    return changed
+
+
+def _limits(guess: Guess, match: re.Match[str], message: str, facts: Knowledge) -> Iterator[Guess]:
+    for index, tensor, put in _tensors(guess):
+        if tensor.kind == "int" and tensor.high > 2:
+            for high in (tensor.high // 2, 2):
+                yield _replaced(guess, index, put(replace(tensor, high=max(2, high))), "smaller, as running it asked")
+        elif tensor.kind == "int" and tensor.high == 2:
+            yield _replaced(guess, index, put(replace(tensor, high=1)), "zeros, as running it asked")
+
+
+def _larger(guess: Guess, match: re.Match[str], message: str, facts: Knowledge) -> Iterator[Guess]:
+    for factor in _MULTIPLES:
+        changed = guess
+        for index, tensor, put in _tensors(guess):
+            least = 3 if len(tensor.sizes) > 3 else 2 if len(tensor.sizes) == 3 else 1
+            start = max(2, least - 1) if len(tensor.sizes) > 3 else least
+            sizes = tuple(s * factor if d >= start else s for d, s in enumerate(tensor.sizes))
+            changed = _replaced(changed, index, put(replace(tensor, sizes=sizes)), "larger, as running it asked")
+        if changed is not guess:
+            yield changed
+
+
+def _shapes(guess: Guess, match: re.Match[str] | None, message: str, facts: Knowledge) -> Iterator[Guess]:
+    """Usual shapes of each tensor of which the text does not say one, then of those of which it does."""
+    found = list(_tensors(guess))
+    for index, tensor, put in sorted(found, key=lambda one: one[1].has_shape):
+        last = tensor.sizes[-1]
+        size = facts.sizes
+        tried: list[Sizes] = [*tensor.others]
+        if tensor.kind in ("float", "unit", "bool", "int", "ones"):
+            tried += [
+                (size["batch"], size["sequence"], last),
+                (size["batch"], last),
+                (size["batch"], size["channels"], size["height"], size["width"]),
+                (size["batch"], last, size["height"], size["width"]),
+                (size["batch"], size["sequence"]),
+                (size["batch"],),
+                (size["sequence"], last),
+            ]
+        for sizes in dict.fromkeys(tried):
+            if sizes != tensor.sizes:
+                yield _replaced(guess, index, put(replace(tensor, sizes=sizes)), "another shape, by trying")
+
+
+def _given(guess: Guess, match: re.Match[str], message: str, facts: Knowledge) -> Iterator[Guess]:
+    """Pass arguments that have a default: the first tensors, one after the other."""
+    for index, argument in enumerate(guess.inputs):
+        if not argument.is_given and not isinstance(argument.value, Code):
+            yield _passed(guess, index)
+
+
+def _missed(guess: Guess, message: str) -> Iterator[Guess]:
+    """Pass arguments with a default that the error names."""
+    for index, argument in enumerate(guess.inputs):
+        if not argument.is_given and re.search(rf"\b{re.escape(argument.name)}\b", message):
+            yield _passed(guess, index)
+
+
+def _passed(guess: Guess, index: int) -> Guess:
+    argument: Argument = guess.inputs[index]
+    given = replace(argument, is_given=True, by_keyword=True, reason=f"running it asked for it; {argument.reason}")
+    return replace(guess, inputs=(*guess.inputs[:index], given, *guess.inputs[index + 1 :]))
+
+
+def _with(sizes: Sizes, dimension: int, size: int) -> Sizes:
+    changed = list(sizes)
+    changed[dimension] = size
+    return tuple(changed)
+
+
+_ACTIONS: dict[str, Callable[..., Iterator[Guess]]] = {
+    "size": _sizes,
+    "rank": _ranks,
+    "integers": _kinds("int", ("float", "unit")),
+    "booleans": _kinds("bool", ("float", "unit", "int", "ones")),
+    "floats": _kinds("float", ("int", "bool", "ones", "double")),
+    "limit": _limits,
+    "larger": _larger,
+    "shape": _shapes,
+    "give": _given,
+}
