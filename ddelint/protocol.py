@@ -346,3 +346,5 @@ class Attempt:
 
     gives: str = ""
     failure: EntryFailure | None = None
+    steps: int = 0
+    """Calls of torch until it ended, or failed."""

@@ -17,6 +17,8 @@ from ddelint.protocol import ConfigText, ProgramText
 
 FILL_IN = "nothing says what it is: fill it in"
 BY_NAME = "by its name"
+_VAGUE = frozenset(("width", "height", "w", "h", "c", "d", "e", "f", "hidden"))
+"""Arguments of constructors that are seldom the size of an input."""
 _TRUTHS = ("bool", "boolean")
 _WHOLE = ("longtensor", "inttensor", "int64", "indices", "integers")
 
@@ -204,7 +206,8 @@ class _Scene:
         facts, name = self.facts, parameter.name
         by_name = facts.tensor(name)
         sizes, reason, has_shape = self._shape(parameter, said, use, text, by_name)
-        kind, has_kind = _kind_of(said, use, text, by_name)
+        ranks = {len(by_name.dims), *map(len, by_name.others)} if by_name is not None else {len(sizes)}
+        kind, has_kind = _kind_of(said, use, text, by_name if not has_shape or len(sizes) in ranks else None)
         high = 10
         if by_name is not None and by_name.kind == kind:
             high = by_name.high
@@ -247,8 +250,9 @@ class _Scene:
         found = []
         for dim in dims:
             size = int(dim) if dim.isdecimal() else self.facts.sizes[dim]
+            stands_for = {"width": "height"}.get(dim, dim if dim in ("features", "channels", "height") else "")
             for name, number in self.owner.numbers.items():
-                if self.facts.dimensions.get(name.lower()) == dim and dim in ("features", "channels", "height", "width"):
+                if name.lower() not in _VAGUE and self.facts.dimensions.get(name.lower()) == stands_for:
                     size = number
                     break
             found.append(size)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -10,6 +11,10 @@ from ddelint.guessing.knowledge import Knowledge
 from ddelint.guessing.nouns import Argument, Code, Guess, Named, Several, Sizes, Tensor, Value
 
 _MULTIPLES = (2, 4, 8)
+"""By how much images and sequences grow that are too small."""
+_OF_FEATURES = ("float", "unit", "bool", "double")
+_LARGEST = 1024
+"""Rows of an image."""
 
 
 def corrections(guess: Guess, message: str, facts: Knowledge) -> Iterator[Guess]:
@@ -78,11 +83,16 @@ def _sizes(guess: Guess, match: re.Match[str], message: str, facts: Knowledge) -
         if changed is not guess:
             yield changed
         for index, tensor, put in _tensors(guess):
-            for dimension, size in enumerate(tensor.sizes):
+            yield from _wider(guess, index, tensor, put, bad, good)
+            for dimension, size in list(enumerate(tensor.sizes))[1:] if len(tensor.sizes) > 1 else ():
                 if bad != size and bad % size == 0 and (good * size) % bad == 0 and good * size // bad:
                     sizes = _with(tensor.sizes, dimension, good * size // bad)
                     yield _replaced(guess, index, put(replace(tensor, sizes=sizes)), f"{size} → {good * size // bad}, as running it asked")
-            if tensor.sizes[-1] > 1 and one not in tensor.sizes and other not in tensor.sizes:
+            if tensor.kind in _OF_FEATURES and tensor.sizes[-1] + good - bad > 0:
+                sizes = _with(tensor.sizes, -1, tensor.sizes[-1] + good - bad)
+                why = f"{tensor.sizes[-1]} → {sizes[-1]}, as running it asked"
+                yield _replaced(guess, index, put(replace(tensor, sizes=sizes)), why)
+            if tensor.kind in _OF_FEATURES and one not in tensor.sizes and other not in tensor.sizes:
                 sizes = _with(tensor.sizes, -1, good)
                 yield _replaced(guess, index, put(replace(tensor, sizes=sizes)), f"its last size {good}, as running it asked")
     for number, argument in enumerate(guess.init):
@@ -90,6 +100,19 @@ def _sizes(guess: Guess, match: re.Match[str], message: str, facts: Knowledge) -
             text = str(other if argument.value.text == str(one) else one)
             new_init = replace(argument, value=Code(text), reason=f"{argument.reason}; then as running it asked")
             yield replace(guess, init=(*guess.init[:number], new_init, *guess.init[number + 1 :]))
+
+
+def _wider(
+    guess: Guess, index: int, tensor: Tensor, put: Callable[[Value], Value], bad: int, good: int
+) -> Iterator[Guess]:
+    """An image with another area: what is flattened behind it has the size that is wanted."""
+    if len(tensor.sizes) < 4:
+        return
+    *front, height, width = tensor.sizes
+    ratio = math.sqrt(good / bad)
+    sizes = (*front, round(height * ratio), round(width * ratio))
+    if sizes != tensor.sizes and all(sizes) and max(sizes) <= _LARGEST:
+        yield _replaced(guess, index, put(replace(tensor, sizes=sizes)), "another size, as running it asked")
 
 
 def _ranks(guess: Guess, match: re.Match[str], message: str, facts: Knowledge) -> Iterator[Guess]:
@@ -173,19 +196,28 @@ def _shapes(guess: Guess, match: re.Match[str] | None, message: str, facts: Know
         last = tensor.sizes[-1]
         size = facts.sizes
         tried: list[Sizes] = [*tensor.others]
-        if tensor.kind in ("float", "unit", "bool", "int", "ones"):
+        if tensor.kind in ("float", "unit"):
             tried += [
                 (size["batch"], size["sequence"], last),
                 (size["batch"], last),
                 (size["batch"], size["channels"], size["height"], size["width"]),
                 (size["batch"], last, size["height"], size["width"]),
-                (size["batch"], size["sequence"]),
                 (size["batch"],),
                 (size["sequence"], last),
             ]
+        elif tensor.kind in ("bool", "int", "ones"):
+            batch, sequence = size["batch"], size["sequence"]
+            tried += [(batch,), (batch, sequence), (sequence,), (batch, sequence, sequence), (size["nodes"],)]
+        alike = [(i, t, p) for i, t, p in found if t.sizes == tensor.sizes and i != index]
         for sizes in dict.fromkeys(tried):
-            if sizes != tensor.sizes:
-                yield _replaced(guess, index, put(replace(tensor, sizes=sizes)), "another shape, by trying")
+            if sizes == tensor.sizes:
+                continue
+            if alike:
+                changed = _replaced(guess, index, put(replace(tensor, sizes=sizes)), "another shape, by trying")
+                for i, other, p in alike:
+                    changed = _replaced(changed, i, p(replace(other, sizes=sizes)), "another shape, by trying")
+                yield changed
+            yield _replaced(guess, index, put(replace(tensor, sizes=sizes)), "another shape, by trying")
 
 
 def _given(guess: Guess, match: re.Match[str], message: str, facts: Knowledge) -> Iterator[Guess]:

@@ -39,10 +39,12 @@ def sizes_of(
 ) -> Sizes:
     """A number for each dimension. `known`: the constructor's numbers; `agreed`: names that have one by now (changed)."""
     sizes: list[int] = []
-    for dimension in dimensions:
+    for position, dimension in enumerate(dimensions):
         name = dimension.strip().lstrip("#?").split("=")[-1]
         if name in ("...", "*") or name.startswith("*"):
             continue
+        if position and name.lower() == "n" and facts.dimensions.get(dimensions[0].lower()) == "batch":
+            agreed.setdefault(name, facts.sizes["sequence"])  # (B, N, …): the batch stands first
         sizes.append(_size(name, known, facts, agreed))
     return tuple(sizes) or (facts.sizes["batch"],)
 

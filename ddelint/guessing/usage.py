@@ -130,9 +130,13 @@ def _called(
         layer = facts.layer(class_name)
         if layer is not None:
             size = number_of(_argument(built, layer), owner.numbers)
-            text = f"fed to `{ast.unparse(node.func)}`, a {class_name}"
+            text = f"fed to `{ast.unparse(node.func)}`, {_article(class_name)} {class_name}"
             return replace(use, layer=layer, size=size, kind=use.kind or layer.kind, reason=use.reason or text)
     return use
+
+
+def _article(word: str) -> str:
+    return "an" if word[:1] in "AEIO" else "a"
 
 
 def _patterned(use: Use, node: ast.Call, callee: str, position: int) -> Use:

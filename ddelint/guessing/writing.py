@@ -106,7 +106,7 @@ def block_of(recipes: Sequence[Recipe], command: str) -> str:
         "    from ddelint import Entry",
         "",
     ]
-    entries: list[str] = []
+    entries: list[list[str]] = []
     for recipe in recipes:
         stem = _snake(recipe.program)
         lines += _function(f"{stem}_inputs", recipe.input_lines, recipe.inputs)
@@ -116,21 +116,19 @@ def block_of(recipes: Sequence[Recipe], command: str) -> str:
             words.append(f"init={stem}_init")
         elif recipe.init:
             words.append(f"init={recipe.init}")
-        entries.append(f"Entry({', '.join(words)})")
-    listed = f"    return [{', '.join(entries)}]"
+        entries.append(words)
+    listed = f"    return [Entry({', '.join(entries[0])})]"
     if len(listed) <= _LONGEST and len(entries) == 1:
         return "\n".join([*lines, listed, ""])
-    return "\n".join([*lines, "    return [", *(f"        {entry}," for entry in map(_broken, entries)), "    ]", ""])
+    return "\n".join([*lines, "    return [", *(f"        {_entry(words)}," for words in entries), "    ]", ""])
 
 
-def _broken(entry: str) -> str:
-    """An entry that is too long for a line, an argument a line."""
+def _entry(words: Sequence[str]) -> str:
+    """An entry, an argument a line where it is too long for one."""
+    entry = f"Entry({', '.join(words)})"
     if len(entry) + 9 <= _LONGEST:
         return entry
-    call = ast.parse(entry, mode="eval").body
-    assert isinstance(call, ast.Call)
-    parts = [ast.unparse(a) for a in call.args] + [f"{k.arg}={ast.unparse(k.value)}" for k in call.keywords]
-    return "Entry(\n" + "".join(f"            {part},\n" for part in parts) + "        )"
+    return "Entry(\n" + "".join(f"            {word},\n" for word in words) + "        )"
 
 
 def _function(name: str, lines: Sequence[tuple[str, str]], returned: str) -> list[str]:

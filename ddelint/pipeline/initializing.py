@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -228,23 +229,20 @@ class _Search:
         if recipe.missing:
             missing = EntryFailure("missing", f"nothing says what {', '.join(recipe.missing)} should be")
             return Proposal(recipe, Attempt(failure=missing), self.attempts)
-        waiting: list[Guess] = [first]
+        waiting: list[tuple[int, int, int, Guess]] = [(0, 0, 0, first)]
         failed: Attempt | None = None
         while waiting and self.attempts < MOST_ATTEMPTS and monotonic() < self.ends_at:
-            guess = waiting.pop(0)
+            _, depth, _, guess = heapq.heappop(waiting)
             candidate = recipe_of(guess, facts)
-            if candidate.missing:
-                continue
             found = self._run(candidate)
             if found is None:
                 continue
             if found.failure is None:
                 return Proposal(candidate, found, self.attempts)
             self.progress.debug(f"{self.program.name}: {candidate.input_lines}: {found.failure.message}")
-            is_news = failed is None or found.failure.message != failed.failure.message  # type: ignore[union-attr]
             failed = failed or found
-            if is_news:
-                waiting = list(corrections(guess, found.failure.message, facts)) + waiting
+            for number, other in enumerate(corrections(guess, found.failure.message, facts)):
+                heapq.heappush(waiting, (-found.steps, depth + 1, self.attempts * 1000 + number, other))
         assert failed is not None
         return Proposal(recipe, failed, self.attempts)
 

@@ -7,10 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 import torch
+from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
 
 from ddelint.protocol import Attempt, SessionOptions
-from ddelint.trace import entries, overlay
+from ddelint.trace import entries, failures, overlay
+from ddelint.trace.entry import Entry
 
 SEEDS = 2
 """Inputs that an attempt may draw until one does not raise."""
@@ -18,7 +20,7 @@ _MOST_SHOWN = 3
 
 
 def attempt(options: SessionOptions, block: str, name: str, texts: Mapping[str, str]) -> Attempt:
-    """Build the entry of that name and call it. Raises what the user's code raises.
+    """Build the entry of that name and call it. Raises what the user's code raises while it is loaded.
 
     `block` defines `ddelint_entries()` as if it stood in the file; `texts` (absolute filename → text) takes the place of
     files.
@@ -29,14 +31,40 @@ def attempt(options: SessionOptions, block: str, name: str, texts: Mapping[str, 
     if block:
         exec(compile(block, "<ddelint init>", "exec"), vars(module))
     entry = entries.Loader(options).load()
-    entries.run_eagerly(entry, options.seed, SEEDS)
-    args, kwargs = entry.inputs(options.seed)
+    counter = _Counter()
     try:
-        with torch.no_grad():
-            gives = described(entry.build()(*args, **kwargs))
-    except Exception:  # it ran with another seed
-        gives = ""
-    return Attempt(gives)
+        with counter:
+            gives = _run(entry, options.seed)
+    except (Exception, SystemExit) as error:
+        failure = failures.from_exception(error, options.paths, options.entry.filename)
+        return Attempt(failure=failure, steps=counter.steps)
+    return Attempt(gives, steps=counter.steps)
+
+
+class _Counter(TorchFunctionMode):
+    """Counts the calls of torch: how far a program came."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.steps = 0
+
+    def __torch_function__(self, function: Any, kinds: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.steps += 1
+        return function(*args, **(kwargs or {}))
+
+
+def _run(entry: Entry, seed: int) -> str:
+    """What the program returns, in a few words; where the first inputs raise, others are drawn."""
+    for number in range(seed, seed + SEEDS):
+        args, kwargs = entry.inputs(number)
+        program = entry.build()
+        try:
+            with entry.surroundings(), torch.compiler.set_stance("force_eager"):
+                return described(program(*args, **kwargs))
+        except Exception:
+            if number == seed + SEEDS - 1 or not entry.seeded:
+                raise
+    return ""
 
 
 def described(value: Any) -> str:
