@@ -19,14 +19,19 @@ if TYPE_CHECKING:
 @click.command(cls=SectionedCommand, short_help="Write an entry for a file: what to run, and with which inputs.")
 @click.argument("path", metavar="FILE.py", type=click.Path())
 @click.option(
-    "--entry", "names", multiple=True, metavar="NAME",
+    "--entry",
+    "names",
+    multiple=True,
+    metavar="NAME",
     help="The module class or function; may be given several times.  [default: those that no other one uses]",
 )
 @click.option("--write", is_flag=True, help="Write it; without, it is only shown.")
 @click.option("--python", metavar="PATH", help="The interpreter whose torch runs the guesses.  [default: this one]")
 @click.option("--seed", type=click.IntRange(min=0), metavar="N", help="Where random numbers start from.  [default: 0]")
 @click.option(
-    "--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
     help="For the guesses of one program, 60 at most; each run has as much.  [default: 300]",
 )
 @config_options

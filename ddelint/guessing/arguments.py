@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ddelint.guessing.annotations import Said, said_by
 from ddelint.guessing.docstrings import commented, said_of
 from ddelint.guessing.knowledge import Knowledge, TensorName
-from ddelint.guessing.nouns import Argument, Code, Guess, Named, Several, Sizes, Tensor, Unknown, Value
+from ddelint.guessing.nouns import NAMESPACE, Argument, Code, Guess, Named, Several, Sizes, Tensor, Unknown, Value
 from ddelint.guessing.shapes_in_text import number_of, shape_in, sizes_of
 from ddelint.guessing.signatures import Definition, Parameter, definition_of
 from ddelint.guessing.usage import Owner, Use, use_of
@@ -23,17 +24,25 @@ _TRUTHS = ("bool", "boolean")
 _WHOLE = ("longtensor", "inttensor", "int64", "indices", "integers")
 
 
-def guess_for(program: ProgramText, facts: Knowledge) -> Guess:
-    """A first guess: every argument without a default, and those by which the program seems to be called."""
+def guess_for(program: ProgramText, facts: Knowledge, others: Sequence[ProgramText] = ()) -> Guess:
+    """A first guess: every argument without a default, and those by which the program seems to be called.
+
+    `others`: what else the file defines, which a constructor may take.
+    """
     init = definition_of(program.init, is_method=True)
     call = definition_of(program.call, is_method=program.is_class)
-    built, imports = _constructor(init, program, facts)
+    built, imports = _constructor(init, program, facts, {other.name: other for other in others})
     numbers = _numbers(init, built, program)
     scene = _Scene(call, Owner(init, numbers), program.doc, facts)
     arguments = tuple(scene.argument(parameter) for parameter in call.parameters)
     if not any(argument.is_given for argument in arguments):
         arguments = _first_given(arguments)
     return Guess(program.name, arguments, built, imports)
+
+
+def built_by(guess: Guess, factory: str) -> Guess:
+    """The same call of what a function of the file builds, which takes nothing."""
+    return replace(guess, init=(), imports=(), builder=f"{factory}()")
 
 
 def _first_given(arguments: tuple[Argument, ...]) -> tuple[Argument, ...]:
@@ -49,7 +58,7 @@ def _first_given(arguments: tuple[Argument, ...]) -> tuple[Argument, ...]:
 
 
 def _constructor(
-    init: Definition, program: ProgramText, facts: Knowledge
+    init: Definition, program: ProgramText, facts: Knowledge, others: Mapping[str, ProgramText]
 ) -> tuple[tuple[Argument, ...], tuple[str, ...]]:
     configs = {config.parameter: config for config in program.configs}
     arguments: list[Argument] = []
@@ -61,27 +70,51 @@ def _constructor(
             if colon:
                 imports.append(f"from {module} import {name}")
             if parameter.default is None:
-                arguments.append(Argument(parameter.name, _configuration(config, name, facts), "a tiny configuration", True))
+                arguments.append(
+                    Argument(parameter.name, _configuration(config, name, facts), "a tiny configuration", True)
+                )
         elif parameter.default is None:
-            value, reason = _setting(parameter, init, program.doc, facts)
+            inner = _built(parameter, program, facts, others)
+            value, reason = inner or _setting(parameter, init, facts)
             arguments.append(Argument(parameter.name, value, reason, True))
     return tuple(arguments), tuple(imports)
 
 
+def _built(
+    parameter: Parameter, program: ProgramText, facts: Knowledge, others: Mapping[str, ProgramText]
+) -> tuple[Value, str] | None:
+    """An object of another class of the file, where the annotation names it."""
+    words = re.findall(r"\w+", ast.unparse(parameter.annotation)) if parameter.annotation is not None else []
+    named = next((word for word in words if word in others and word != program.name), None)
+    if named is None or not others[named].is_class:
+        return None
+    rest = {name: other for name, other in others.items() if name not in (named, program.name)}
+    init = definition_of(others[named].init, is_method=True)
+    arguments, _ = _constructor(init, others[named], facts, rest)
+    if not all(isinstance(argument.value, Code) for argument in arguments):
+        return None
+    given = ", ".join(f"{a.name}={a.value.text}" for a in arguments if isinstance(a.value, Code))
+    return Code(f"{named}({given})"), "its annotation"
+
+
 def _configuration(config: ConfigText, name: str, facts: Knowledge) -> Code:
-    small = {key: facts.tiny[key] for key, default in config.fields.items() if key in facts.tiny and _is_larger(default, facts.tiny[key])}
+    small = {
+        key: facts.tiny[key]
+        for key, default in config.fields.items()
+        if key in facts.tiny and _is_larger(default, facts.tiny[key])
+    }
     for key, default in config.fields.items():
         if not default and key not in small:
             small[key] = facts.tiny.get(key) or facts.number(key) or "None"
     given = ", ".join(f"{key}={value}" for key, value in small.items())
-    return Code(f"{name or 'types.SimpleNamespace'}({given})")
+    return Code(f"{name or NAMESPACE}({given})")
 
 
 def _is_larger(default: str, small: str) -> bool:
     return not default.isdecimal() or int(default) > int(small)
 
 
-def _setting(parameter: Parameter, init: Definition, doc: str, facts: Knowledge) -> tuple[Value, str]:
+def _setting(parameter: Parameter, init: Definition, facts: Knowledge) -> tuple[Value, str]:
     """A value for an argument of a constructor."""
     said = said_by(parameter.annotation, facts)
     value, reason = _plain(parameter.name, said, facts)
@@ -89,7 +122,24 @@ def _setting(parameter: Parameter, init: Definition, doc: str, facts: Knowledge)
         by_name = facts.number(parameter.name)
         if by_name is not None:
             return Code(by_name), BY_NAME
+        by_use = _by_use(parameter.name, init)
+        if by_use:
+            return Code(by_use), "by what the constructor does with it"
     return value, reason
+
+
+def _by_use(name: str, init: Definition) -> str:
+    """A value for an argument of a constructor by what is done with it; empty: nothing says so."""
+    word = re.escape(name)
+    if re.search(rf"\b{word}\[|\bin {word}\b|\blen\({word}\)|enumerate\({word}\)|zip\([^)]*\b{word}\b", init.text):
+        return "[8, 8]"
+    if re.search(rf"range\({word}\)", init.text):
+        return "2"
+    if re.search(
+        rf"\b{word}\s*(?:\*\*|//|\*|\+|-|/|%)|(?:\*\*|//|\*|\+|/|%)\s*{word}\b|nn\.\w+\([^)]*\b{word}\b", init.text
+    ):
+        return "8"
+    return "False" if re.search(rf"\bif (?:not )?{word}\b", init.text) else ""
 
 
 def _plain(name: str, said: Said, facts: Knowledge) -> tuple[Value, str]:
@@ -114,7 +164,7 @@ def _plain(name: str, said: Said, facts: Knowledge) -> tuple[Value, str]:
 
 def _of_type(kind: str, by_name: str | None) -> str:
     """The value that the name says, where it is of the type; else any of the type."""
-    fits = {
+    fits: dict[str, Callable[[str], bool]] = {
         "int": lambda text: text.isdecimal(),
         "float": lambda text: text.replace(".", "").replace("e-", "").isdecimal(),
         "bool": lambda text: text in ("True", "False"),
@@ -185,13 +235,19 @@ class _Scene:
         if said.form in ("number", "literal", "callable") or (use.is_number and not said.form):
             value, reason = _plain(name, said if said.form else Said("number", text="int"), facts)
             return value, use.reason or reason
-        if isinstance(parameter.default, ast.Constant) and parameter.default.value is not None and said.form != "tensor":
+        if (
+            isinstance(parameter.default, ast.Constant)
+            and parameter.default.value is not None
+            and said.form != "tensor"
+        ):
             return Code(ast.unparse(parameter.default)), "its default"
         if said.form == "tuple" and said.inner and said.inner[0].form == "number":
             return _plain(name, said, facts)
         if use.keys:
             return Named({key: self._tensor(Parameter(key), Said(), Use(), "")[0] for key in use.keys}), use.reason
-        if said.form in ("list", "tuple") or (use.is_list and not said.form and name.endswith("s") and not use.at_least):
+        if said.form in ("list", "tuple") or (
+            use.is_list and not said.form and name.endswith("s") and not use.at_least
+        ):
             inner = said.inner or (Said("tensor"),) * 2
             several = inner if said.form == "tuple" else (inner[0],) * 2
             each = [self._tensor(Parameter(name), one, Use(), text) for one in several]
@@ -226,7 +282,11 @@ class _Scene:
     ) -> tuple[Sizes, str, bool]:
         numbers, facts = self.owner.numbers, self.facts
         if said.dims is not None:
-            return sizes_of(said.dims, numbers, facts, self.agreed), f"annotated `{ast.unparse(parameter.annotation)}`" if parameter.annotation else "its annotation", True
+            return (
+                sizes_of(said.dims, numbers, facts, self.agreed),
+                f"annotated `{ast.unparse(parameter.annotation)}`" if parameter.annotation else "its annotation",
+                True,
+            )
         for words, why in (
             (text, "the docstring says"),
             (parameter.comment, "the comment beside it says"),
@@ -243,7 +303,11 @@ class _Scene:
                 usual = by_name.dims
             return self._usual(usual), use.reason, False
         if by_name is not None:
-            return self._ranked(self._usual(by_name.dims), [self._usual(o) for o in by_name.others], use), _by(use), False
+            return (
+                self._ranked(self._usual(by_name.dims), [self._usual(o) for o in by_name.others], use),
+                _by(use),
+                False,
+            )
         return self._ranked(self._usual(("batch", "features")), [], use), "a guess", False
 
     def _usual(self, dims: tuple[str, ...]) -> Sizes:
@@ -260,7 +324,12 @@ class _Scene:
 
     def _ranked(self, sizes: Sizes, others: list[Sizes], use: Use) -> Sizes:
         """The first shape with as many dimensions as the code reads."""
-        for shape in (sizes, *others, self._usual(("batch", "sequence", "features")), self._usual(("batch", "channels", "height", "width"))):
+        for shape in (
+            sizes,
+            *others,
+            self._usual(("batch", "sequence", "features")),
+            self._usual(("batch", "channels", "height", "width")),
+        ):
             if len(shape) >= use.at_least:
                 return shape
         return sizes
@@ -275,7 +344,9 @@ def _kind_of(said: Said, use: Use, text: str, by_name: TensorName | None) -> tup
         return said.kind, True
     if use.kind and use.kind != "float":
         return use.kind, True
-    words = text.lower().replace(".", " ").replace("(", " ").replace(")", " ").replace("`", " ").replace(",", " ").split()
+    words = (
+        text.lower().replace(".", " ").replace("(", " ").replace(")", " ").replace("`", " ").replace(",", " ").split()
+    )
     if any(word in _TRUTHS for word in words):
         return "bool", True
     if by_name is not None and by_name.kind not in ("float", "unit"):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from ddelint.guessing.knowledge import Knowledge
-from ddelint.guessing.nouns import Argument, Code, Guess, Named, Several, Sizes, Tensor, Value
+from ddelint.guessing.nouns import NAMESPACE, Argument, Code, Guess, Named, Several, Sizes, Tensor, Value
 
 _MULTIPLES = (2, 4, 8)
 """By how much images and sequences grow that are too small."""
@@ -43,6 +43,14 @@ def _tensors(guess: Guess) -> Iterator[tuple[int, Tensor, Callable[[Value], Valu
                 yield index, tensor, put
 
 
+def _in_list(value: Several, number: int, put: Callable[[Value], Value]) -> Callable[[Value], Value]:
+    return lambda new: replace(value, values=(*value.values[:number], put(new), *value.values[number + 1 :]))
+
+
+def _in_dict(value: Named, key: str, put: Callable[[Value], Value]) -> Callable[[Value], Value]:
+    return lambda new: Named({**value.values, key: put(new)})
+
+
 def _inside(value: Value) -> Iterator[tuple[Tensor, Callable[[Value], Value]]]:
     match value:
         case Tensor():
@@ -52,14 +60,11 @@ def _inside(value: Value) -> Iterator[tuple[Tensor, Callable[[Value], Value]]]:
         case Several(values=values):
             for number, each in enumerate(values):
                 for tensor, put in _inside(each):
-                    yield (
-                        tensor,
-                        lambda new, n=number, p=put: replace(value, values=(*values[:n], p(new), *values[n + 1 :])),
-                    )
+                    yield tensor, _in_list(value, number, put)
         case Named(values=named):
             for key, each in named.items():
                 for tensor, put in _inside(each):
-                    yield tensor, lambda new, k=key, p=put: Named({**named, k: p(new)})
+                    yield tensor, _in_dict(value, key, put)
 
 
 def _said(match: re.Match[str] | None, name: str) -> int | None:
@@ -87,14 +92,21 @@ def _sizes(guess: Guess, match: re.Match[str], message: str, facts: Knowledge) -
             for dimension, size in list(enumerate(tensor.sizes))[1:] if len(tensor.sizes) > 1 else ():
                 if bad != size and bad % size == 0 and (good * size) % bad == 0 and good * size // bad:
                     sizes = _with(tensor.sizes, dimension, good * size // bad)
-                    yield _replaced(guess, index, put(replace(tensor, sizes=sizes)), f"{size} → {good * size // bad}, as running it asked")
+                    yield _replaced(
+                        guess,
+                        index,
+                        put(replace(tensor, sizes=sizes)),
+                        f"{size} → {good * size // bad}, as running it asked",
+                    )
             if tensor.kind in _OF_FEATURES and tensor.sizes[-1] + good - bad > 0:
                 sizes = _with(tensor.sizes, -1, tensor.sizes[-1] + good - bad)
                 why = f"{tensor.sizes[-1]} → {sizes[-1]}, as running it asked"
                 yield _replaced(guess, index, put(replace(tensor, sizes=sizes)), why)
             if tensor.kind in _OF_FEATURES and one not in tensor.sizes and other not in tensor.sizes:
                 sizes = _with(tensor.sizes, -1, good)
-                yield _replaced(guess, index, put(replace(tensor, sizes=sizes)), f"its last size {good}, as running it asked")
+                yield _replaced(
+                    guess, index, put(replace(tensor, sizes=sizes)), f"its last size {good}, as running it asked"
+                )
     for number, argument in enumerate(guess.init):
         if isinstance(argument.value, Code) and argument.value.text in (str(one), str(other)):
             text = str(other if argument.value.text == str(one) else one)
@@ -123,7 +135,11 @@ def _ranks(guess: Guess, match: re.Match[str], message: str, facts: Knowledge) -
         return
     for index, tensor, put in _tensors(guess):
         rank = len(tensor.sizes)
-        if rank == want or (have is not None and rank != have) or (met is not None and tensor.sizes != met and rank != len(met)):
+        if (
+            rank == want
+            or (have is not None and rank != have)
+            or (met is not None and tensor.sizes != met and rank != len(met))
+        ):
             continue
         for sizes in _of_rank(tensor, want, facts):
             yield _replaced(guess, index, put(replace(tensor, sizes=sizes)), f"{want} dimensions, as running it asked")
@@ -227,6 +243,25 @@ def _given(guess: Guess, match: re.Match[str], message: str, facts: Knowledge) -
             yield _passed(guess, index)
 
 
+def _settings(guess: Guess, match: re.Match[str], message: str, facts: Knowledge) -> Iterator[Guess]:
+    """Pass the constructor an argument that it misses, or give its settings a field."""
+    name = match["name"] or match["required"] or match["field"]
+    value = facts.number(name)
+    if value is None or guess.builder:
+        return
+    if not match["field"]:
+        if all(argument.name != name for argument in guess.init):
+            added = Argument(name, Code(value), "running it asked for it", True)
+            yield replace(guess, init=(*guess.init, added))
+        return
+    for index, argument in enumerate(guess.init):
+        if isinstance(argument.value, Code) and argument.value.text.startswith(NAMESPACE):
+            inner = argument.value.text.removeprefix(f"{NAMESPACE}(").removesuffix(")")
+            fields = ", ".join(filter(None, (inner, f"{name}={value}")))
+            new = replace(argument, value=Code(f"{NAMESPACE}({fields})"))
+            yield replace(guess, init=(*guess.init[:index], new, *guess.init[index + 1 :]))
+
+
 def _missed(guess: Guess, message: str) -> Iterator[Guess]:
     """Pass arguments with a default that the error names."""
     for index, argument in enumerate(guess.inputs):
@@ -256,4 +291,5 @@ _ACTIONS: dict[str, Callable[..., Iterator[Guess]]] = {
     "larger": _larger,
     "shape": _shapes,
     "give": _given,
+    "setting": _settings,
 }

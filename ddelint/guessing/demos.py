@@ -1,6 +1,6 @@
 """Calls that somebody has written: demos under `__main__`, tests, scripts, README, examples in docstrings.
 
-A call is taken over where the statements that it needs are plain: assignments above it, up to the program's constructor.
+A call is taken over where the statements that it needs are plain: assignments above it, the program's constructor.
 """
 
 from __future__ import annotations
@@ -66,10 +66,25 @@ def demos_in_markdown(text: str, shown: str) -> Iterator[Demo]:
         yield Demo(match[1], shown, text[: match.start(1)].count("\n") + 1)
 
 
-def recipes_in(demos: Iterable[Demo], program: str, is_class: bool, known: frozenset[str]) -> Iterator[Recipe]:
+@dataclass(frozen=True, slots=True)
+class Called:
+    """What is looked for: a program, and functions of its file that build one."""
+
+    name: str
+    is_class: bool
+    factories: frozenset[str] = frozenset()
+
+    def is_built_by(self, node: ast.expr) -> bool:
+        """Whether an expression is a call that builds the program."""
+        if not isinstance(node, ast.Call) or not self.is_class:
+            return False
+        return _last(node.func) in {self.name, *self.factories}
+
+
+def recipes_in(demos: Iterable[Demo], program: Called, known: frozenset[str]) -> Iterator[Recipe]:
     """Calls of a program, as entries. `known`: names that the program's own file has."""
     for demo in demos:
-        if program not in demo.code:
+        if not any(name in demo.code for name in (program.name, *program.factories)):
             continue
         try:
             tree = ast.parse(demo.code)
@@ -77,7 +92,7 @@ def recipes_in(demos: Iterable[Demo], program: str, is_class: bool, known: froze
             continue
         imported = _imports(tree)
         for body in _bodies(tree):
-            yield from _in_body(body, demo, program, is_class, known, imported)
+            yield from _in_body(body, demo, program, known, imported)
 
 
 def _imports(tree: ast.AST) -> dict[str, str]:
@@ -100,9 +115,9 @@ def _bodies(tree: ast.AST) -> Iterator[Sequence[ast.stmt]]:
 
 def _flat(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
     for statement in body:
-        if isinstance(statement, ast.With):
-            yield from _flat(statement.body)
-        elif isinstance(statement, ast.If) and "__name__" in ast.unparse(statement.test):
+        if isinstance(statement, ast.With) or (
+            isinstance(statement, ast.If) and "__name__" in ast.unparse(statement.test)
+        ):
             yield from _flat(statement.body)
         else:
             yield statement
@@ -111,8 +126,7 @@ def _flat(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
 def _in_body(
     body: Sequence[ast.stmt],
     demo: Demo,
-    program: str,
-    is_class: bool,
+    program: Called,
     known: frozenset[str],
     imported: dict[str, str],
 ) -> Iterator[Recipe]:
@@ -122,7 +136,7 @@ def _in_body(
         for node in ast.walk(statement):
             if not isinstance(node, ast.Call):
                 continue
-            found = _call_of(node, program, is_class, instances, compiled)
+            found = _call_of(node, program, instances, compiled)
             if found is not None:
                 constructed, args, keywords = found
                 recipe = _recipe(body[:number], demo, program, constructed, args, keywords, known, imported, node)
@@ -131,7 +145,7 @@ def _in_body(
         match statement:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 inner = _bare(value)
-                if isinstance(inner, ast.Call) and _last(inner.func) == program:
+                if isinstance(inner, ast.Call) and program.is_built_by(inner):
                     instances[name] = inner
                 elif isinstance(inner, ast.Call) and _last(inner.func) == "compile" and inner.args:
                     first = inner.args[0]
@@ -140,36 +154,36 @@ def _in_body(
 
 
 def _call_of(
-    node: ast.Call, program: str, is_class: bool, instances: dict[str, ast.Call], compiled: dict[str, str]
+    node: ast.Call, program: Called, instances: dict[str, ast.Call], compiled: dict[str, str]
 ) -> tuple[ast.Call | None, list[ast.expr], list[ast.keyword]] | None:
     """The constructor's call and the arguments, where `node` calls (or exports) the program."""
     if _last(node.func) in _EXPORTS and len(node.args) >= 2:
         model, inputs = _bare(node.args[0]), node.args[1]
-        constructed = _constructed(model, program, is_class, instances, compiled)
-        if constructed is False:
+        constructed = _constructed(model, program, instances, compiled)
+        if isinstance(constructed, bool):
             return None
-        args = list(inputs.elts) if isinstance(inputs, ast.Tuple) else [ast.Starred(inputs, ast.Load())]
-        return constructed or None, args, []
-    constructed = _constructed(_bare(node.func), program, is_class, instances, compiled)
-    if constructed is False or (is_class and constructed is None):
+        args: list[ast.expr] = [ast.Starred(inputs, ast.Load())]
+        if isinstance(inputs, ast.Tuple):
+            args = list(inputs.elts)
+        return constructed, args, []
+    constructed = _constructed(_bare(node.func), program, instances, compiled)
+    if isinstance(constructed, bool) or (program.is_class and constructed is None):
         return None
-    return constructed or None, list(node.args), list(node.keywords)
+    return constructed, list(node.args), list(node.keywords)
 
 
 def _constructed(
-    model: ast.expr, program: str, is_class: bool, instances: dict[str, ast.Call], compiled: dict[str, str]
-) -> ast.Call | None | bool:
+    model: ast.expr, program: Called, instances: dict[str, ast.Call], compiled: dict[str, str]
+) -> ast.Call | bool | None:
     """The call that builds the model; None for a function, which is not built; False: it is something else."""
     if isinstance(model, ast.Name):
         name = compiled.get(model.id, model.id)
         if name in instances:
             return instances[name]
-        return None if not is_class and name == program else False
-    if not is_class and _last(model) == program:
+        return None if not program.is_class and name == program.name else False
+    if not program.is_class and _last(model) == program.name:
         return None
-    if is_class and isinstance(model, ast.Call) and _last(model.func) == program:
-        return model
-    return False
+    return model if isinstance(model, ast.Call) and program.is_built_by(model) else False
 
 
 def _bare(node: ast.expr) -> ast.expr:
@@ -186,7 +200,7 @@ def _last(node: ast.expr) -> str:
 def _recipe(
     before: Sequence[ast.stmt],
     demo: Demo,
-    program: str,
+    program: Called,
     constructed: ast.Call | None,
     args: list[ast.expr],
     keywords: list[ast.keyword],
@@ -203,7 +217,14 @@ def _recipe(
     lines, imports = taken
     init_lines: list[str] = []
     init = ""
-    if constructed is not None and (constructed.args or constructed.keywords):
+    builder = ""
+    if constructed is not None and _last(constructed.func) != program.name:
+        if _slice(before, [constructed], usable, imported) != ([], set()):
+            return None
+        builder = (
+            f"{_last(constructed.func)}({', '.join(map(ast.unparse, (*constructed.args, *constructed.keywords)))})"
+        )
+    elif constructed is not None and (constructed.args or constructed.keywords):
         needed = _slice(before, [*constructed.args, *(k.value for k in constructed.keywords)], usable, imported)
         if needed is None:
             return None
@@ -215,13 +236,14 @@ def _recipe(
     packed = _packed(args, keywords, always_both=bool(keywords))
     rows = [(f"# {comment}", ""), *((line, "") for line in lines)]
     return Recipe(
-        program,
+        program.name,
         tuple(rows),
         packed,
         tuple((line, "") for line in init_lines),
         init,
         tuple(sorted(imports)),
         (("all", comment),),
+        builder=builder,
     )
 
 
@@ -238,7 +260,7 @@ def _packed(args: Sequence[ast.expr], keywords: Sequence[ast.keyword], *, always
 
 
 def _slice(
-    before: Sequence[ast.stmt], wanted: Sequence[ast.expr], usable: set[str], imported: dict[str, str]
+    before: Sequence[ast.stmt], wanted: Sequence[ast.expr], usable: frozenset[str], imported: dict[str, str]
 ) -> tuple[list[str], set[str]] | None:
     """The assignments that the expressions need, in order, and imports; None where they need anything else."""
     needed = {name for node in wanted for name in _read(node)}

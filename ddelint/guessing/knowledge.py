@@ -11,9 +11,7 @@ from typing import Any
 
 from ddelint.catalog import CatalogError, rules_folder
 
-ACTIONS = frozenset(
-    ("size", "rank", "integers", "booleans", "floats", "limit", "shape", "give", "larger")
-)  # fmt: skip
+ACTIONS = frozenset(("size", "rank", "integers", "booleans", "floats", "limit", "shape", "give", "setting", "larger"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+NAMESPACE = "types.SimpleNamespace"
+"""What settings are where no class of them is known."""
 Sizes = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """A tensor to draw: its sizes, one of the kinds of rules/inputs.toml, the limit of its whole numbers (exclusive)."""
+    """A tensor to draw: its sizes, one of the kinds of rules/inputs.toml, the limit of whole numbers (exclusive)."""
 
     sizes: Sizes
     kind: str = "float"
@@ -74,6 +76,8 @@ class Guess:
     init: tuple[Argument, ...] = ()
     imports: tuple[str, ...] = ()
     """Statements that names in the values need."""
+    builder: str = ""
+    """An expression that builds the program (`resnet18()`); empty: its class does, or it is a function."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,3 +96,5 @@ class Recipe:
     """Argument → where its guess comes from."""
     missing: tuple[str, ...] = ()
     """Arguments that nobody could guess."""
+    builder: str = ""
+    """As a guess has it."""

@@ -31,12 +31,23 @@ def _used(tree: ast.Module) -> frozenset[str]:
     """Names that the bodies of other classes and functions of the file mention, base classes included."""
     found: set[str] = set()
     for statement in tree.body:
+        if isinstance(statement, ast.Assign) and not isinstance(statement.value, (ast.List, ast.Tuple, ast.Dict)):
+            found |= _names_in(statement.value)
         if isinstance(statement, (ast.ClassDef, ast.FunctionDef)):
-            mentioned = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name)}
-            mentioned -= {a.id for n in ast.walk(statement) if isinstance(n, ast.arg) and n.annotation for a in ast.walk(n.annotation) if isinstance(a, ast.Name)}
+            mentioned = _names_in(statement) - _annotating(statement)
             is_part = isinstance(statement, ast.ClassDef) or not _builds(statement)
             found |= mentioned - {statement.name} if is_part else set()
     return frozenset(found)
+
+
+def _names_in(node: ast.AST) -> set[str]:
+    return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
+
+
+def _annotating(node: ast.AST) -> set[str]:
+    """Names in the annotations of parameters: what is passed is no part."""
+    annotated = [inner.annotation for inner in ast.walk(node) if isinstance(inner, ast.arg)]
+    return {name for annotation in annotated if annotation is not None for name in _names_in(annotation)}
 
 
 def _builds(function: ast.FunctionDef) -> bool:
@@ -58,3 +69,30 @@ def _is_of_tensors(program: ProgramText) -> bool:
     if any(isinstance(node, (ast.Yield, ast.YieldFrom)) for node in ast.walk(definition)):
         return False
     return any(word in program.call for word in ("torch.", "Tensor", "F.", ".shape", ".size("))
+
+
+def factories_of(name: str, tree: ast.Module) -> tuple[str, ...]:
+    """Functions of the file without required arguments that return an object of that class."""
+    found = []
+    for statement in tree.body:
+        if not isinstance(statement, ast.FunctionDef):
+            continue
+        signature = statement.args
+        required = len(signature.posonlyargs) + len(signature.args) - len(signature.defaults)
+        if required or any(default is None for default in signature.kw_defaults):
+            continue
+        built = {
+            target.id
+            for node in ast.walk(statement)
+            if isinstance(node, ast.Assign) and _calls(node.value, name)
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        }
+        returned = [n.value for n in ast.walk(statement) if isinstance(n, ast.Return) and n.value is not None]
+        if any(_calls(value, name) or getattr(value, "id", None) in built for value in returned):
+            found.append(statement.name)
+    return tuple(found)
+
+
+def _calls(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name

@@ -12,8 +12,9 @@ from ddelint.guessing.nouns import Sizes
 _BRACKETS = re.compile(r"[(\[]\s*([^()\[\]]{1,80}?)\s*[)\]]")
 _DIMENSION = re.compile(r"(?:\\?[A-Za-z_|\\{}][\w|\\{}]*|\d+|\*|\.\.\.)(?:\s*[*/+-]\s*[\w]+)*")
 _NOT_SHAPES = frozenset(
-    "optional default required str int float bool tensor torch.tensor torch.floattensor torch.longtensor none".split()
-)
+    ("optional", "default", "required", "str", "int", "float", "bool", "tensor", "torch.tensor", "torch.floattensor",
+     "torch.longtensor", "none")
+)  # fmt: skip
 
 
 def shape_in(text: str) -> tuple[str, ...] | None:
@@ -34,10 +35,11 @@ def shape_in(text: str) -> tuple[str, ...] | None:
     return None
 
 
-def sizes_of(
-    dimensions: tuple[str, ...], known: Mapping[str, int], facts: Knowledge, agreed: dict[str, int]
-) -> Sizes:
-    """A number for each dimension. `known`: the constructor's numbers; `agreed`: names that have one by now (changed)."""
+def sizes_of(dimensions: tuple[str, ...], known: Mapping[str, int], facts: Knowledge, agreed: dict[str, int]) -> Sizes:
+    """A number for each dimension.
+
+    `known`: the constructor's numbers; `agreed`: names that have one by now, to which others are added.
+    """
     sizes: list[int] = []
     for position, dimension in enumerate(dimensions):
         name = dimension.strip().lstrip("#?").split("=")[-1]

@@ -12,6 +12,8 @@ from ddelint.guessing.signatures import Definition
 
 _PATTERNED = frozenset(("rearrange", "reduce", "repeat", "einsum", "pack", "unpack"))
 _OF_TRUTH = frozenset(("masked_fill", "masked_select", "logical_not", "masked_fill_", "masked_scatter", "where"))
+_GRID = frozenset(("h", "w", "t", "n"))
+"""Letters that count patches where they stand first in a group: `(h p)` is a height."""
 _OF_INDICES = frozenset(("one_hot", "embedding"))
 _INDEXED_BY = frozenset(("gather", "scatter", "scatter_add", "index_select", "index_add", "scatter_add_", "index_add_"))
 
@@ -56,9 +58,7 @@ def _in_order(definition: Definition) -> list[ast.AST]:
     return sorted(nodes, key=lambda node: getattr(node, "lineno", 0))
 
 
-def _seen(
-    use: Use, node: ast.AST, name: str, layers: Mapping[str, ast.Call], facts: Knowledge, owner: Owner
-) -> Use:
+def _seen(use: Use, node: ast.AST, name: str, layers: Mapping[str, ast.Call], facts: Knowledge, owner: Owner) -> Use:
     match node:
         case ast.Assign(targets=[ast.Tuple(elts=elements)], value=value) if _is_shape_of(value, name):
             if any(isinstance(element, ast.Starred) for element in elements):
@@ -110,9 +110,7 @@ def _is_shape_of(node: ast.expr, name: str) -> bool:
     return False
 
 
-def _called(
-    use: Use, node: ast.Call, name: str, layers: Mapping[str, ast.Call], facts: Knowledge, owner: Owner
-) -> Use:
+def _called(use: Use, node: ast.Call, name: str, layers: Mapping[str, ast.Call], facts: Knowledge, owner: Owner) -> Use:
     callee = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
     position = next((i for i, a in enumerate(node.args) if isinstance(a, ast.Name) and a.id == name), None)
     if position is None:
@@ -121,9 +119,10 @@ def _called(
         return _patterned(use, node, callee, position)
     if callee in _OF_TRUTH and position == 0:
         return _kind(use, "bool", f"`{definition_line(node)}`")
-    if (callee in _OF_INDICES and position == 0) or (callee in _INDEXED_BY and position >= 1 and position < 3):
-        if callee in _OF_INDICES or position == (2 if callee in _INDEXED_BY and len(node.args) > 2 else 1):
-            return _kind(use, "int", f"`{definition_line(node)}`")
+    if callee in _OF_INDICES and position == 0:
+        return _kind(use, "int", f"`{definition_line(node)}`")
+    if callee in _INDEXED_BY and position == (2 if len(node.args) > 2 else 1):
+        return _kind(use, "int", f"`{definition_line(node)}`")
     built = layers.get(ast.unparse(node.func).split("[")[0])
     if built is not None and position == 0 and use.layer is None:
         class_name = ast.unparse(built.func).rpartition(".")[2]
@@ -165,7 +164,8 @@ def _einops_words(text: str) -> list[str]:
         if part == "(":
             group = []
         elif part == ")":
-            words.append((group or ["_"])[0] if group and len(group) > 1 and group[0] in "hwtn" else "*".join(group or ["_"]))
+            is_grid = bool(group) and len(group or ()) > 1 and (group or [""])[0] in _GRID
+            words.append((group or ["_"])[0] if is_grid else "*".join(group or ["_"]))
             group = None
         elif group is not None:
             group.append(part)

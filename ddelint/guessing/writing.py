@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from ddelint.guessing.knowledge import Knowledge
-from ddelint.guessing.nouns import Argument, Code, Guess, Named, Recipe, Several, Tensor, Unknown, Value
+from ddelint.guessing.nouns import NAMESPACE, Argument, Code, Guess, Named, Recipe, Several, Tensor, Unknown, Value
 
 ENTRIES = "ddelint_entries"
 PLACEHOLDER = "..."
@@ -24,9 +24,10 @@ def recipe_of(guess: Guess, facts: Knowledge) -> Recipe:
         lines,
         _returned(guess.inputs),
         init=_mapping(init, facts),
-        imports=guess.imports + (("import types",) if any("types.Simple" in code_of(a.value, facts) for a in init) else ()),
+        imports=guess.imports + (("import types",) if any(NAMESPACE in code_of(a.value, facts) for a in init) else ()),
         reasons=tuple((argument.name, argument.reason) for argument in (*init, *given)),
         missing=tuple(a.name for a in (*init, *given) if is_unknown(a.value)),
+        builder=guess.builder,
     )
 
 
@@ -110,12 +111,14 @@ def block_of(recipes: Sequence[Recipe], command: str) -> str:
     for recipe in recipes:
         stem = _snake(recipe.program)
         lines += _function(f"{stem}_inputs", recipe.input_lines, recipe.inputs)
-        words = [recipe.program, f"{stem}_inputs"]
+        words = [recipe.builder or recipe.program, f"{stem}_inputs"]
         if recipe.init_lines:
             lines += _function(f"{stem}_init", recipe.init_lines, recipe.init)
             words.append(f"init={stem}_init")
         elif recipe.init:
             words.append(f"init={recipe.init}")
+        if recipe.builder:
+            words.append(f'name="{recipe.program}"')
         entries.append(words)
     listed = f"    return [Entry({', '.join(entries[0])})]"
     if len(listed) <= _LONGEST and len(entries) == 1:

@@ -36,8 +36,10 @@ def read_only(paths: Sequence[str], readable: Sequence[SourceFile], findings: Se
     where = "no file here says" if several else f"{shown(readable[0].filename)} does not say"
     whom = "its models" if program is None or several else f"`{program.name}`"
     call = program.options(several) if program is not None else "--entry FILE.py:NAME --inputs FILE.py:NAME"
+    guessed = "FILE.py" if several else shown(readable[0].filename)
     rows = (
-        ("define in the file", f"{MAKE_INPUTS}(seed), beside a class {MODEL_CLASS} or a function {FUNCTION}"),
+        ("have it guessed", f"ddelint init {guessed}"),
+        ("or define in the file", f"{MAKE_INPUTS}(seed), beside a class {MODEL_CLASS} or a function {FUNCTION}"),
         ("or name what to run", f"ddelint {' '.join(paths)} {call}"),
         ("or let a script do it", "ddelint run SCRIPT"),
     )
@@ -56,7 +58,7 @@ def no_entry(paths: Sequence[str], readable: Sequence[SourceFile]) -> str:
     call = program.options(len(readable) != 1) if program is not None else "--entry FILE.py:NAME --inputs FILE.py:NAME"
     return (
         f"no entry in {', '.join(paths)}: define {MAKE_INPUTS}(seed) beside a class {MODEL_CLASS} or a function "
-        f"{FUNCTION}, or name one with {call}"
+        f"{FUNCTION}, or name one with {call}; `ddelint init FILE.py` guesses one"
     )
 
 

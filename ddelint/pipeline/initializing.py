@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import heapq
 import os
 from collections.abc import Iterator, Sequence
@@ -12,12 +13,12 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from ddelint.files import LARGE, read_regular, repository_of
-from ddelint.guessing.arguments import guess_for
+from ddelint.guessing.arguments import built_by, guess_for
 from ddelint.guessing.corrections import corrections
-from ddelint.guessing.demos import Demo, demos_in_docstring, demos_in_markdown, demos_in_source, recipes_in
+from ddelint.guessing.demos import Called, Demo, demos_in_docstring, demos_in_markdown, demos_in_source, recipes_in
 from ddelint.guessing.knowledge import knowledge
-from ddelint.guessing.nouns import Guess, Recipe
-from ddelint.guessing.programs import chosen
+from ddelint.guessing.nouns import Recipe
+from ddelint.guessing.programs import chosen, factories_of
 from ddelint.guessing.writing import block_of, recipe_of, with_block
 from ddelint.options import CheckOptions
 from ddelint.pipeline import advice
@@ -40,8 +41,12 @@ SECONDS_FOR_ATTEMPTS = 60.0
 """Of one program; --timeout where that is less."""
 MOST_DEMOS = 4
 """Calls that somebody has written which are tried, of one program."""
+MOST_FACTORIES = 2
+"""Functions that build the program which are tried."""
 MOST_FILES = 300
 """Files of the project that are looked through for calls."""
+_NOT_INSTALLED = ("ImportError", "ModuleNotFoundError")
+"""Errors that no other inputs help against."""
 _ELSEWHERE = ("tests", "test", "scripts", "examples", "example", "benchmarks", "tools", "demo", "demos")
 
 
@@ -99,7 +104,7 @@ def run_init(path: str, names: Sequence[str], options: CheckOptions, progress: P
             proposals = []
             for program in programs:
                 progress.stage(f"guessing how to call {program.name}")
-                proposals.append(_Search(session, program, demos, progress, options).best())
+                proposals.append(_Search(session, program, texts.programs, demos, progress, options).best())
             text = with_block(source.text, source.tree, _block([p.recipe for p in proposals], source))
             progress.stage("running what would be written")
             proposals = [_as_written(session, proposal, source, text) for proposal in proposals]
@@ -157,17 +162,18 @@ class _Demos:
     """Calls in the project: the file's own, its docstrings', those of tests, scripts and README; read once."""
 
     def __init__(self, source: SourceFile) -> None:
-        self._source = source
+        self.source = source
         self._found: list[Demo] | None = None
 
-    def of(self, program: ProgramText) -> Iterator[Demo]:
+    def of(self, program: ProgramText, called: Called) -> Iterator[Demo]:
         """The pieces of code that may call the program, the nearest first."""
-        name = os.path.basename(self._source.filename)
-        yield from demos_in_source(self._source.text, name, True)
+        name = os.path.basename(self.source.filename)
+        yield from demos_in_source(self.source.text, name, True)
         yield from demos_in_docstring(program.doc, f"the docstring of {program.name}")
         if self._found is None:
-            self._found = list(self._elsewhere(Path(self._source.filename)))
-        yield from (demo for demo in self._found if program.name in demo.code)
+            self._found = list(self._elsewhere(Path(self.source.filename)))
+        names = (called.name, *called.factories)
+        yield from (demo for demo in self._found if any(name in demo.code for name in names))
 
     def _elsewhere(self, path: Path) -> Iterator[Demo]:
         root = repository_of(path.parent) or _project_of(path)
@@ -203,6 +209,7 @@ class _Search:
 
     session: Session
     program: ProgramText
+    others: Sequence[ProgramText]
     demos: _Demos
     progress: Progress
     options: CheckOptions
@@ -213,8 +220,9 @@ class _Search:
     def best(self) -> Proposal:
         """The first recipe that runs: a call that somebody wrote, else a guess; else the first guess."""
         self.ends_at = monotonic() + min(SECONDS_FOR_ATTEMPTS, self.options.timeout)
-        known = frozenset(_names_of(self.demos))
-        for number, recipe in enumerate(recipes_in(self.demos.of(self.program), self.program.name, self.program.is_class, known)):
+        known = frozenset(_names_of(self.demos.source))
+        called = Called(self.program.name, self.program.is_class, frozenset(self._factories))
+        for number, recipe in enumerate(recipes_in(self.demos.of(self.program, called), called, known)):
             if number >= MOST_DEMOS:
                 break
             found = self._run(recipe)
@@ -222,18 +230,26 @@ class _Search:
                 return Proposal(recipe, found, self.attempts)
         return self._guessed()
 
+    @property
+    def _factories(self) -> tuple[str, ...]:
+        return factories_of(self.program.name, self.demos.source.tree) if self.program.is_class else ()
+
     def _guessed(self) -> Proposal:
         facts = knowledge()
-        first = guess_for(self.program, facts)
-        recipe = recipe_of(first, facts)
+        first = guess_for(self.program, facts, self.others)
+        guesses = [*(built_by(first, name) for name in self._factories[:MOST_FACTORIES]), first]
+        recipe = recipe_of(guesses[0], facts)
         if recipe.missing:
             missing = EntryFailure("missing", f"nothing says what {', '.join(recipe.missing)} should be")
             return Proposal(recipe, Attempt(failure=missing), self.attempts)
-        waiting: list[tuple[int, int, int, Guess]] = [(0, 0, 0, first)]
+        waiting = [(0, 0, -number, guess) for number, guess in enumerate(reversed(guesses))]
+        heapq.heapify(waiting)
         failed: Attempt | None = None
         while waiting and self.attempts < MOST_ATTEMPTS and monotonic() < self.ends_at:
             _, depth, _, guess = heapq.heappop(waiting)
             candidate = recipe_of(guess, facts)
+            if candidate.missing:
+                continue
             found = self._run(candidate)
             if found is None:
                 continue
@@ -241,6 +257,8 @@ class _Search:
                 return Proposal(candidate, found, self.attempts)
             self.progress.debug(f"{self.program.name}: {candidate.input_lines}: {found.failure.message}")
             failed = failed or found
+            if found.failure.message.startswith(_NOT_INSTALLED):
+                break
             for number, other in enumerate(corrections(guess, found.failure.message, facts)):
                 heapq.heappush(waiting, (-found.steps, depth + 1, self.attempts * 1000 + number, other))
         assert failed is not None
@@ -256,11 +274,9 @@ class _Search:
         return self.session.attempt(recipe.program, block=block)
 
 
-def _names_of(demos: _Demos) -> Iterator[str]:
+def _names_of(source: SourceFile) -> Iterator[str]:
     """What the program's own file calls by name."""
-    import ast
-
-    for statement in demos._source.tree.body:
+    for statement in source.tree.body:
         match statement:
             case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
                 yield name

@@ -22,8 +22,8 @@ _MOST_SHOWN = 3
 def attempt(options: SessionOptions, block: str, name: str, texts: Mapping[str, str]) -> Attempt:
     """Build the entry of that name and call it. Raises what the user's code raises while it is loaded.
 
-    `block` defines `ddelint_entries()` as if it stood in the file; `texts` (absolute filename → text) takes the place of
-    files.
+    `block` defines `ddelint_entries()` as if it stood in the file; `texts` (absolute filename → text) takes
+    the place of files.
     """
     options = replace(options, entry=replace(options.entry, entry=name or None))
     how = overlay.install(texts)
@@ -41,7 +41,7 @@ def attempt(options: SessionOptions, block: str, name: str, texts: Mapping[str, 
     return Attempt(gives, steps=counter.steps)
 
 
-class _Counter(TorchFunctionMode):
+class _Counter(TorchFunctionMode):  # type: ignore[misc]
     """Counts the calls of torch: how far a program came."""
 
     def __init__(self) -> None:

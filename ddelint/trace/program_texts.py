@@ -32,7 +32,7 @@ def program_texts(options: SessionOptions, settings: Mapping[str, Sequence[str]]
         if getattr(value, "__module__", None) != module.__name__ or getattr(value, "__qualname__", "") != name:
             continue
         if inspect.isclass(value) and issubclass(value, torch.nn.Module):
-            if value.forward is not torch.nn.Module.forward:
+            if getattr(value, "forward", None) is not torch.nn.Module.forward:
                 found.append(_class_text(name, value, module, settings))
         elif inspect.isfunction(value):
             found.append(ProgramText(name, False, _row(value), _text(value), doc=inspect.getdoc(value) or ""))
@@ -97,7 +97,7 @@ def _configs(
                 continue
             declared = getattr(found, "config_class", None)
             kind = declared if inspect.isclass(declared) else _by_fields(read, module, settings)
-        if kind is None:
+        if kind is None or not inspect.isclass(kind):
             if read:
                 texts.append(ConfigText(name, "", dict.fromkeys(sorted(read), "")))
             continue
@@ -120,7 +120,8 @@ def _holds_settings(kind: Any, settings: Mapping[str, Sequence[str]]) -> bool:
 
 def _by_fields(read: set[str], module: types.ModuleType, settings: Mapping[str, Sequence[str]]) -> Any:
     """The class that the module knows with most of the attributes that are read."""
-    best, most = None, 0
+    best: Any = None
+    most = 0
     for value in vars(module).values():
         if _holds_settings(value, settings):
             known = len(read & set(_fields(value)))
@@ -129,10 +130,9 @@ def _by_fields(read: set[str], module: types.ModuleType, settings: Mapping[str, 
     return best
 
 
-def _reference(kind: Any, module: types.ModuleType) -> str:
-    if vars(module).get(kind.__name__) is kind:
-        return str(kind.__name__)
-    return f"{kind.__module__}:{kind.__name__}"
+def _reference(kind: type, module: types.ModuleType) -> str:
+    name: str = kind.__name__
+    return name if vars(module).get(name) is kind else f"{kind.__module__}:{name}"
 
 
 def _fields(kind: Any) -> dict[str, str]:
