@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from ddelint.guessing.knowledge import Knowledge
-from ddelint.guessing.nouns import NAMESPACE, Argument, Code, Guess, Named, Several, Sizes, Tensor, Value
+from ddelint.guessing.nouns import Argument, Code, Guess, Named, Several, Sizes, Tensor, Value
 
 _MULTIPLES = (2, 4, 8)
 """By how much images and sequences grow that are too small."""
+_SETTINGS = re.compile(r"[\w.]*(?:Namespace|Config|Args)\(.*\)", re.DOTALL)
 _OF_FEATURES = ("float", "unit", "bool", "double")
 _LARGEST = 1024
 """Rows of an image."""
@@ -255,10 +256,10 @@ def _settings(guess: Guess, match: re.Match[str], message: str, facts: Knowledge
             yield replace(guess, init=(*guess.init, added))
         return
     for index, argument in enumerate(guess.init):
-        if isinstance(argument.value, Code) and argument.value.text.startswith(NAMESPACE):
-            inner = argument.value.text.removeprefix(f"{NAMESPACE}(").removesuffix(")")
+        if isinstance(argument.value, Code) and _SETTINGS.fullmatch(argument.value.text):
+            head, _, inner = argument.value.text.removesuffix(")").partition("(")
             fields = ", ".join(filter(None, (inner, f"{name}={value}")))
-            new = replace(argument, value=Code(f"{NAMESPACE}({fields})"))
+            new = replace(argument, value=Code(f"{head}({fields})"))
             yield replace(guess, init=(*guess.init[:index], new, *guess.init[index + 1 :]))
 
 
