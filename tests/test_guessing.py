@@ -300,6 +300,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_an_entry_is_shown_then_written_then_left_alone(folder: Path) -> None:
     shutil.copy(MODELS / "transformer.py", folder / "model.py")
     before = (folder / "model.py").read_text()
