@@ -15,6 +15,7 @@ from ddelint.errors import DdelintError
 from ddelint.options import CheckOptions, EntryOption, Mode, Reference
 from ddelint.pipeline import run_check
 from ddelint.report.model import Report, Silence
+from ddelint.server.entry_points import EntryPoint, entry_points
 from ddelint.source import SourceError, SourceFile
 from ddelint.trace.offers import static_offer
 
@@ -94,6 +95,11 @@ class _Progress(Silence):
             self._handed_on = len(self._findings)
             self._known(self._findings.values())
         self._show(text)
+
+
+def entries_in(path: Path, text: str) -> list[EntryPoint]:
+    """What the file has that can be traced. Raises DdelintError where the configuration cannot be read."""
+    return entry_points(path, text, _options(path).entries)
 
 
 def _options(path: Path) -> CheckOptions:

@@ -22,13 +22,14 @@ from pygls import uris
 from pygls.lsp.server import LanguageServer
 
 from ddelint.errors import DdelintError
-from ddelint.server.checks import Cancelled, Checked, check_text, trace_file
-from ddelint.server.messages import FIX_ALL, Document
+from ddelint.server.checks import Cancelled, Checked, check_text, entries_in, trace_file
+from ddelint.server.entry_points import TRACE, EntryPoint, actions, lenses
+from ddelint.server.messages import FIX_ALL, Document, wants
 from ddelint.server.positions import UTF16
 from ddelint.source import SourceError, SourceFile
 from ddelint.version import VERSION
 
-TRACE = "ddelint.trace"
+PREVIEW = "ddelint.fixed"
 PAUSE = 0.25
 """Seconds without a key stroke before a changed text is checked."""
 Result = TypeVar("Result")
@@ -69,7 +70,7 @@ class Server(LanguageServer):
 
     def publish(self, uri: str, checked: Checked, version: int | None) -> None:
         """Report what was found."""
-        document = self.documents[uri] = Document(uri, checked, self.encoding)
+        document = self.documents[uri] = Document(uri, checked, self.encoding, confirms=self.confirms)
         self.text_document_publish_diagnostics(
             types.PublishDiagnosticsParams(uri, document.diagnostics(), version=version)
         )
@@ -88,6 +89,20 @@ class Server(LanguageServer):
         """Nobody waits for what is being traced."""
         for cancelled in self._traces.values():
             cancelled.set()
+
+    def entry_points(self, uri: str) -> list[EntryPoint]:
+        """What of a document can be traced; nothing where the configuration is wrong, which a check reports."""
+        try:
+            return entries_in(path_of(uri), self.workspace.get_text_document(uri).source)
+        except DdelintError:
+            return []
+
+    @property
+    def confirms(self) -> bool:
+        """Whether the editor shows an edit before it is made, where asked to."""
+        workspace = self.client_capabilities.workspace
+        edits = workspace.workspace_edit if workspace is not None else None
+        return bool(edits is not None and edits.document_changes and edits.change_annotation_support)
 
     @property
     def encoding(self) -> str:
@@ -239,15 +254,29 @@ def make_server(pause: float = PAUSE) -> Server:
         types.TEXT_DOCUMENT_CODE_ACTION,
         types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix, FIX_ALL]),
     )
-    def actions(params: types.CodeActionParams) -> list[types.CodeAction]:
-        document = _current(server, params.text_document.uri)
+    def code_actions(params: types.CodeActionParams) -> list[types.CodeAction]:
+        uri = params.text_document.uri
+        document = _current(server, uri)
         only = [str(getattr(kind, "value", kind)) for kind in params.context.only or ()]
-        return document.actions(params.range, only) if document is not None else []
+        found = document.actions(params.range, only) if document is not None else []
+        if wants(only, types.CodeActionKind.QuickFix.value):
+            found += actions(uri, server.entry_points(uri), params.range)
+        return found
+
+    @server.feature(types.TEXT_DOCUMENT_CODE_LENS)
+    def code_lenses(params: types.CodeLensParams) -> list[types.CodeLens]:
+        return lenses(params.text_document.uri, server.entry_points(params.text_document.uri))
 
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     def hover(params: types.HoverParams) -> types.Hover | None:
         document = _current(server, params.text_document.uri)
         return document.hover(params.position) if document is not None else None
+
+    @server.command(PREVIEW)
+    def fixed(uri: str) -> str | None:
+        """The text after all safe fixes, for a preview; None where there is nothing to fix."""
+        document = _current(server, uri)
+        return document.checked.fixed if document is not None else None
 
     @server.command(TRACE)
     async def trace(uri: str, line: int = 0) -> int | None:

@@ -10,7 +10,8 @@ from lsprotocol import types
 from pygls import uris
 
 from ddelint import catalog
-from ddelint.diagnostics import Applicability, Diagnostic, Edit, Severity, Span
+from ddelint.diagnostics import Applicability, Diagnostic, Edit, Fix, Severity, Span
+from ddelint.report.console import changed_lines
 from ddelint.report.evidence import explained
 from ddelint.report.rules import markdown
 from ddelint.rewrite.writing.edits import minimal_edits
@@ -20,6 +21,10 @@ from ddelint.source import SourceError, SourceFile
 from ddelint.suppressions import suppressions
 
 SOURCE = "ddelint"
+_UNSAFE = "unsafe"
+_IMPORTS = ("import ", "from ")
+_LONGEST = 100
+"""Characters of code in the title of a quick fix."""
 FIX_ALL = f"{types.CodeActionKind.SourceFixAll.value}.ddelint"
 _SEVERITIES = {
     Severity.ERROR: types.DiagnosticSeverity.Error,
@@ -32,8 +37,10 @@ _CODE = re.compile(r"[A-Z]{2,12}\d{1,4}")
 class Document:
     """One text of a file, with what was found in it, in the editor's units."""
 
-    def __init__(self, uri: str, checked: Checked, encoding: str) -> None:
+    def __init__(self, uri: str, checked: Checked, encoding: str, *, confirms: bool = False) -> None:
+        """`confirms`: whether the editor can show an edit, and have it confirmed, before it is made."""
         self.uri = uri
+        self._confirms = confirms
         self.checked = checked
         self._encoding = encoding
         filename = next((found.span.filename for found in checked.diagnostics), uri)
@@ -81,11 +88,11 @@ class Document:
     def actions(self, where: types.Range, only: Sequence[str] | None) -> list[types.CodeAction]:
         """What can be done about the findings in a range, and about the file as a whole."""
         actions: list[types.CodeAction] = []
-        if _wants(only, types.CodeActionKind.QuickFix.value):
+        if wants(only, types.CodeActionKind.QuickFix.value):
             for found in self.checked.diagnostics:
                 if overlap(self._range(found), where):
                     actions += self._quick_fixes(found)
-        if _wants(only, FIX_ALL) and self.checked.fixed not in (None, self.checked.text):
+        if wants(only, FIX_ALL) and self.checked.fixed not in (None, self.checked.text):
             assert self.checked.fixed is not None
             edits = minimal_edits(self.source, self.checked.fixed)
             changes = self._changes(edits)
@@ -103,11 +110,11 @@ class Document:
         if fix is not None and changes is not None and fix.applicability is not Applicability.DISPLAY:
             safe = fix.applicability is Applicability.SAFE
             yield types.CodeAction(
-                f"{found.code}: {fix.message}" + ("" if safe else " (unsafe)"),
+                f"{found.code}: {self._does(fix)}" + ("" if safe else " (unsafe)"),
                 kind=types.CodeActionKind.QuickFix,
                 diagnostics=[self._diagnostic(found)],
                 is_preferred=safe,
-                edit=types.WorkspaceEdit(changes=changes),
+                edit=types.WorkspaceEdit(changes=changes) if safe else self._shown_first(changes, fix),
             )
         line = self.source.lines[found.span.row - 1].rstrip("\r\n")
         comment = f"  # ddelint: ignore[{found.code}]"
@@ -120,6 +127,30 @@ class Document:
             diagnostics=[self._diagnostic(found)],
             edit=types.WorkspaceEdit(changes={self.uri: [types.TextEdit(types.Range(end, end), comment)]}),
         )
+
+    def _does(self, fix: Fix) -> str:
+        """What a fix does: the line that it writes, where it is one and short; else its own words."""
+        own = [edit for edit in fix.edits if edit.span.filename == self.source.filename]
+        written = [line.removeprefix("+ ") for line in changed_lines(self.source, own) if line.startswith("+ ")]
+        written = [line for line in written if not line.startswith(_IMPORTS)]
+        if len(written) == 1 and len(written[0]) <= _LONGEST:
+            return f"replace with `{written[0]}`"
+        return (fix.message.splitlines() or [fix.move])[0]
+
+    def _shown_first(self, changes: Mapping[str, list[types.TextEdit]], fix: Fix) -> types.WorkspaceEdit:
+        """Edits that the editor shows before it makes them, where it can: somebody is to look at what is not safe."""
+        if not self._confirms:
+            return types.WorkspaceEdit(changes=changes)
+        why = "; ".join(fix.reasons) or "it may change what the program accepts, or was not run on both sides"
+        note = types.ChangeAnnotation("unsafe fix", needs_confirmation=True, description=why)
+        edits = [
+            types.TextDocumentEdit(
+                types.OptionalVersionedTextDocumentIdentifier(uri),
+                [types.AnnotatedTextEdit(_UNSAFE, edit.range, edit.new_text) for edit in own],
+            )
+            for uri, own in changes.items()
+        ]
+        return types.WorkspaceEdit(document_changes=edits, change_annotations={_UNSAFE: note})
 
     def _may_end_with(self, comment: str, row: int, column: int) -> bool:
         """Whether text at the end of a line is a comment there: not behind a backslash, nor in a string."""
@@ -186,7 +217,7 @@ def _url(code: str) -> str:
     return rule.url if rule is not None else ""
 
 
-def _wants(only: Sequence[str] | None, kind: str) -> bool:
+def wants(only: Sequence[str] | None, kind: str) -> bool:
     """Whether an editor that asks for certain kinds wants this one; a kind stands for those below it."""
     return not only or any(kind == wanted or kind.startswith(f"{wanted}.") for wanted in only)
 
