@@ -72,6 +72,11 @@ def join(first: Value, second: Value) -> Value:
     for one, other in ((first, second), (second, first)):
         if isinstance(one, Unbacked) and not isinstance(other, Tensor):
             return replace(one, form=None, comparisons=())
+    for one, other in ((first, second), (second, first)):
+        if isinstance(one, Series) and other == UNKNOWN and any(map(_depends, one.items or (one.element,))):
+            # `return a, b` on one path, on the other what was passed: it is used as the same thing
+            items = None if one.items is None else tuple(join(item, UNKNOWN) for item in one.items)
+            return replace(one, items=items, element=join(one.element, UNKNOWN))
     if isinstance(first, Series) or isinstance(second, Series):
         return UNKNOWN  # a tensor or a list of them: what comes next distinguishes them
     for one in (first, second):
@@ -81,6 +86,11 @@ def join(first: Value, second: Value) -> Value:
     if isinstance(first, (Constant, Known)) and isinstance(second, (Constant, Known)):
         return UNKNOWN if NONE in (first, second) else KNOWN
     return alternatives((first, second))
+
+
+def _depends(value: Value) -> bool:
+    """Whether a value, or one of its sizes, depends on data."""
+    return isinstance(value, Unbacked) or (isinstance(value, Tensor) and bool(value.unbacked_dims))
 
 
 def alternatives(values: Iterable[Value]) -> Value:
