@@ -158,3 +158,24 @@ def test_what_a_base_class_calls_for_its_heirs(tree: Tree) -> None:
     for call in ("self.step(x)", "super().step(x)", "self.matcher.match(x)"):
         tree.write("pkg/heir.py", heir.format(call=call))
         assert tree.check() == [f"helpers.py:{MATCH}"]
+
+
+@pytest.mark.parametrize(
+    ("imports", "header", "line"),
+    [
+        ("import matplotlib.pyplot as plt", "shown(x)", "plt.imshow(x)"),
+        ("from PIL import Image", "shown(x)", "Image.fromarray(x)"),
+        ("import cv2", "shown(x)", "cv2.imwrite('x.png', x)"),
+        ("from torch.utils.data import DataLoader", "shown(x, loader: DataLoader = None)", "x = x + 1"),
+        ("import torch.utils.data", "shown(x, loader: torch.utils.data.DataLoader = None)", "x = x + 1"),
+    ],
+)
+def test_what_draws_or_loads_is_compiled_by_nobody(tmp_path: Path, imports: str, header: str, line: str) -> None:
+    tree = Tree(tmp_path)
+    body = "    if x.sum() > 0:\n        return x\n    return -x\n"
+    net = "import torch\nfrom .helper import shown\n\n\nclass Net(torch.nn.Module):\n    def forward(self, x):\n"
+    tree.write("pkg/net.py", f"{net}        return shown(x)\n")
+    tree.write("pkg/helper.py", f"import torch\n{imports}\n\n\ndef {header}:\n    {line}\n{body}")
+    assert tree.check() == []
+    tree.write("pkg/helper.py", f"import torch\n{imports}\n\n\ndef shown(x):\n    x = x + 1\n{body}")
+    assert tree.check() == ["helper.py:7 DDE105"]

@@ -13,13 +13,16 @@ from dataclasses import dataclass
 
 from ddelint.operators import operators
 from ddelint.static.program import scan
-from ddelint.static.program.declared import ClassOutline
+from ddelint.static.program.declared import ClassOutline, Imported
 from ddelint.static.program.imports import Imports, Reached
 
 _CALLED = re.compile(r"(?<![\w.])([A-Za-z_][\w.]*+)\(")
 _METHOD_OF_RESULT = re.compile(r"[\])]\.(\w++)\(")
 _PARENTS = re.compile(r"\bsuper\(\)\.(\w++)\(")
+_WORD = re.compile(r"\w++")
 _SELF = ("self", "cls")
+LONGEST_HEADER = 2_000
+"""Characters of a function's parameters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,10 +163,24 @@ class CallGraph:
         name, _, method = place[1].partition(".")
         if outline is None:
             return False
+        if self._draws(place):
+            return False
         if not method:
             return outline.asks(name)
         cls = outline.classes.get(name)
         return cls is not None and method in cls.methods and cls.asks(method)
+
+    def _draws(self, place: Reached) -> bool:
+        """Whether nobody compiles the function: it draws, or is given a whole set of data."""
+        outline = self._project.outline(place[0])
+        if outline is None:
+            return False
+        known = operators().regions
+        text = self._text(place)
+        if any(word in known["eager_arguments"] for word in _WORD.findall(text.partition("):")[0][:LONGEST_HEADER])):
+            return True
+        named = (name for name, way in outline.imports.items() if _library(way) in known["drawing_libraries"])
+        return any(re.search(rf"(?<![\w.]){re.escape(name)}\b", text) for name in named)
 
     def _calls_of(self, place: Reached) -> _Calls:
         outline = self._project.outline(place[0])
@@ -180,7 +197,7 @@ class CallGraph:
         text = scan.without_prose(self._text(place).partition(":")[2])
         path = place[0]
         outline = self._project.outline(path)
-        if outline is None:
+        if outline is None or self._draws(place):
             return _Calls()
         own: set[str] = set()
         held: set[tuple[str, str]] = set()
@@ -275,6 +292,11 @@ class CallGraph:
         if attribute in calls.own and not module:
             found |= self.method_of(target, "__call__")
         return found
+
+
+def _library(way: Imported) -> str:
+    """What an import comes from, unless that lies beside the file."""
+    return "" if way.level else (way.module or way.name).partition(".")[0]
 
 
 def _spot(path: str, function: str) -> _Spot:
