@@ -23,7 +23,11 @@ from ddelint.wire import from_wire, to_wire
 Name = tuple[str, int | str]
 """A number among the arguments: ("x", 0) is a size of `x`, ("x", "elements") their product, ("n", "value") an int."""
 Signature = tuple[tuple[str, int, str], ...]
-"""Name, rank and dtype of each tensor argument: calls that differ in it may return other things."""
+"""Name, rank and dtype of each tensor argument: calls that differ in it may return other things.
+
+A truth value among the arguments stands there with the rank `FLAG` and its value for a dtype.
+"""
+FLAG = -1
 _MOST_CALLS = 32
 """Calls of one operator with one signature that are kept."""
 _MOST_ELEMENTS = 2**20
@@ -70,8 +74,22 @@ class Calls:
 
 def signature_of(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Signature:
     """What distinguishes calls whose results must not be compared."""
-    tensors = _tensors(_named(func, args, kwargs))
-    return tuple((name, tensor.dim(), str(tensor.dtype)) for name, tensor in tensors)
+    named = _named(func, args, kwargs)
+    flags = [(name, FLAG, str(value)) for name, value in _flat(named) if isinstance(value, bool)]
+    return (*((name, tensor.dim(), str(tensor.dtype)) for name, tensor in _tensors(named)), *flags)
+
+
+def flipped(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Iterator[tuple[Any, Any]]:
+    """The arguments with one truth value turned round, for each of them that is an argument by itself."""
+    names = torch_internals.argument_names(func)
+    given = {**dict(zip(names, args)), **kwargs}
+    for name, value in {**torch_internals.default_flags(func), **given}.items():
+        number = names.index(name)
+        if isinstance(value, bool):
+            if number < len(args):
+                yield (*args[:number], not value, *args[number + 1 :]), kwargs
+            else:
+                yield args, {**kwargs, name: not value}
 
 
 def numbers_of(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[Name, Any]:
@@ -145,6 +163,11 @@ def tried(operator: Any, arguments: Sequence[Callable[[], tuple[Any, Any]]]) -> 
     finally:
         child.kill()
     return calls
+
+
+def tried_anew(operator: Any, arguments: tuple[Any, Any]) -> list[Call]:
+    """What `operator` returns for arguments that no run has seen, and for their variations."""
+    return tried(operator, [lambda: arguments, *variations(arguments)])
 
 
 def variations(arguments: tuple[Any, Any]) -> list[Callable[[], tuple[Any, Any]]]:

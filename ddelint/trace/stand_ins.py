@@ -15,7 +15,7 @@ import torch
 
 from ddelint.trace import kernel_calls, torch_internals
 from ddelint.trace.entry import Entry
-from ddelint.trace.kernel_calls import Call, Name, Returned, Signature
+from ddelint.trace.kernel_calls import FLAG, Call, Name, Returned, Signature
 
 SEEDS = 6
 """Inputs on which the real kernels are watched."""
@@ -86,9 +86,14 @@ class StandIns:
             error = error.__cause__ or error.__context__
         if error is None:
             return False  # the program itself went on without the operator
-        calls = self._calls(missing)
-        rule = _rule([call.returned for call in calls], calls) if calls else None
+        calls, arguments = self._calls(missing)
+        rule = _rule_of(calls)
         self._rules[missing.operator, missing.signature] = rule
+        for other in kernel_calls.flipped(missing.operator, *arguments) if arguments and rule else ():
+            key = (missing.operator, kernel_calls.signature_of(missing.operator, *other))
+            flipped = None if key in self._rules else _rule_of(kernel_calls.tried_anew(missing.operator, other))
+            if flipped is not None:
+                self._rules[key] = flipped
         return rule is not None
 
     @property
@@ -103,21 +108,22 @@ class StandIns:
             for (operator, signature), rule in self._rules.items()
             if str(operator) == operator_name or str(operator).rpartition(".")[0] == operator_name
         ]
-        if len(found) != 1 or found[0][2] is None:
+        if len({_tensors_of(signature) for _, signature, _ in found}) != 1:
             return ()
         try:
-            return tuple(_Body(found[0][1]).lines(found[0][2], torch_internals.returns_several(found[0][0])))
+            return tuple(_branches(found))
         except _NoBody:
             return ()
 
-    def _calls(self, missing: _Missing) -> list[Call]:
+    def _calls(self, missing: _Missing) -> tuple[list[Call], tuple[Any, Any] | None]:
+        """What the real kernel returned for such arguments, and arguments for further tries."""
         seen = kernel_calls.seen_in_eager(self._entry, missing.operator, self._seeds).get(missing.signature)
         if seen is None:
             made = kernel_calls.invented(missing.args, missing.kwargs, _invented_size)
-            return kernel_calls.tried(missing.operator, made)
+            return kernel_calls.tried(missing.operator, made), None
         if seen.arguments is not None:
             seen.calls += kernel_calls.tried(missing.operator, kernel_calls.variations(seen.arguments))
-        return seen.calls
+        return seen.calls, seen.arguments
 
 
 def register(operator_name: str, body: Sequence[str]) -> None:
@@ -135,6 +141,28 @@ def register(operator_name: str, body: Sequence[str]) -> None:
 
 class _NoBody(Exception):
     """A fake kernel cannot say this."""
+
+
+def _tensors_of(signature: Signature) -> Signature:
+    return tuple(part for part in signature if part[1] != FLAG)
+
+
+def _branches(found: Sequence[tuple[Any, Signature, _Result | None]]) -> Iterator[str]:
+    """The lines of a fake kernel: a branch for each truth value among the arguments that makes another result."""
+    operator, usual, rule = found[0]
+    if rule is None:
+        raise _NoBody
+    several = torch_internals.returns_several(operator)
+    lines = list(_Body(_tensors_of(usual)).lines(rule, several))
+    for _, signature, other in found[1:]:
+        if other is None:
+            raise _NoBody
+        branch = list(_Body(_tensors_of(signature)).lines(other, several))
+        if branch != lines:
+            flags = [(name, value) for name, _, value in sorted(set(signature) - set(usual))]
+            yield f"if {' and '.join(name if value == 'True' else f'not {name}' for name, value in flags)}:"
+            yield from (f"    {line}" for line in branch)
+    yield from lines
 
 
 class _Body:
@@ -201,6 +229,10 @@ def _invented_size(size: torch.SymInt, number: int) -> int:
     symbols = sorted(expression.free_symbols, key=str)
     chosen = {symbol: _SIZES[(i + number) % len(_SIZES)] for i, symbol in enumerate(symbols)}
     return max(0, int(expression.subs(chosen)))
+
+
+def _rule_of(calls: Sequence[Call]) -> _Result | None:
+    return _rule([call.returned for call in calls], calls) if calls else None
 
 
 def _rule(returned: Sequence[Returned], calls: Sequence[Call]) -> _Result | None:

@@ -397,6 +397,12 @@ def argument_names(operator: Any) -> list[str]:
     return [argument.name for argument in operator._schema.arguments]
 
 
+def default_flags(operator: Any) -> dict[str, bool]:
+    """The truth values that an OpOverload's arguments have where a call leaves them out."""
+    arguments = operator._schema.arguments
+    return {argument.name: argument.default_value for argument in arguments if type(argument.default_value) is bool}
+
+
 def returns_several(operator: Any) -> bool:
     """Whether an OpOverload gives a tuple of results (not one result, which may be a list)."""
     return len(operator._schema.returns) != 1

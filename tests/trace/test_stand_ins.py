@@ -200,6 +200,69 @@ def test_the_body_of_a_fake_kernel_says_the_same(
     assert bodies(lambda x: operator(x)) == [body]
 
 
+def turned(x: torch.Tensor, over: bool = False) -> torch.Tensor:
+    return x.t().contiguous() if over else x.clone()
+
+
+@pytest.mark.parametrize(
+    ("schema", "kernel", "program", "body"),
+    [
+        (
+            "turned(Tensor x, bool over) -> Tensor",
+            turned,
+            lambda operator, x: operator(x, False),
+            (
+                "if over:",
+                "    return x.new_empty((x.shape[1], x.shape[0]))",
+                "return x.new_empty((x.shape[0], x.shape[1]))",
+            ),
+        ),
+        (
+            "turned(Tensor x, bool over=False) -> Tensor",
+            turned,
+            lambda operator, x: operator(x),
+            (
+                "if over:",
+                "    return x.new_empty((x.shape[1], x.shape[0]))",
+                "return x.new_empty((x.shape[0], x.shape[1]))",
+            ),
+        ),
+        (
+            "turned(Tensor x, *, bool over) -> Tensor",
+            turned,
+            lambda operator, x: operator(operator(x, over=True), over=True),
+            (
+                "if not over:",
+                "    return x.new_empty((x.shape[0], x.shape[1]))",
+                "return x.new_empty((x.shape[1], x.shape[0]))",
+            ),
+        ),
+        (
+            "chosen(Tensor x, bool rows) -> Tensor",
+            lambda x, rows: x[x.sum(1) > 0] if rows else x.clone(),
+            lambda operator, x: operator(x, False),
+            (
+                "if rows:",
+                "    size = torch.library.get_ctx().new_dynamic_size()",
+                "    return x.new_empty((size, x.shape[1]))",
+                "return x.new_empty((x.shape[0], x.shape[1]))",
+            ),
+        ),
+        (
+            "doubled(Tensor x, bool twice) -> Tensor",  # whatever the flag
+            lambda x, twice: x * (4 if twice else 2),
+            lambda operator, x: operator(x, True),
+            ("return x.new_empty((x.shape[0], x.shape[1]))",),
+        ),
+    ],
+)
+def test_a_fake_kernel_holds_for_the_other_value_of_a_flag(
+    define: Any, schema: str, kernel: Callable[..., Any], program: Callable[..., Any], body: tuple[str, ...]
+) -> None:
+    operator = define(schema, kernel)
+    assert bodies(lambda x: program(operator, x)) == [body]
+
+
 @torch.library.custom_op("ddelint_stand_ins_own::chosen", mutates_args=())
 def chosen(x: torch.Tensor) -> torch.Tensor:
     return x[x > 0].clone()

@@ -241,6 +241,7 @@ def test_an_operator_without_a_fake_kernel_may_get_a_stand_in() -> None:
         with mode:
             assert str(torch_internals.expression_of(operator(x, y=x))) == "u0"
         assert torch_internals.argument_names(operator.default) == ["x", "y"]
+        assert torch_internals.default_flags(torch.ops.aten.sum.dim_IntList) == {"keepdim": False}
         assert not torch_internals.returns_several(operator.default)
     assert asked == [("ddelint_internals.count.default", 2, {})] * 2
     assert not torch_internals.lacks_fake_kernel(RuntimeError("sizes do not fit"))
