@@ -193,6 +193,14 @@ class Interpreter:
                 return cast(self, source, kind)
             return interpreter.TensorHandle(triton_numbers.cast(source.data, *names), kind.scalar)
 
+        language = interpreter._patch_lang_tensor
+
+        def numbers_of_tensors(tensor: Any, *scopes: Any) -> None:
+            language(tensor, *scopes)
+            for scope in scopes:
+                # Triton 3.6 makes a number of an array of one element as numpy no longer does
+                scope.set_attr(tensor, "__index__", lambda self: int(self.handle.data.item()))
+
         def called(function: Any, *args: Any, **kwargs: Any) -> Any:
             # the launch has put the interpreter's words in place; a call that did so again would leave them there
             return self._function(function).rewrite()(*args, **kwargs)
@@ -212,6 +220,7 @@ class Interpreter:
             ):
                 put(builder, name, value)
             put(interpreter, "_convert_float", converted)
+            put(interpreter, "_patch_lang_tensor", numbers_of_tensors)
             put(jit.JITFunction, "__call__", called)
             helpers = import_module("torch._inductor.runtime.triton_helpers")
             put(helpers, "constexpr_next_power_of_2", lambda n: 1 << (int(n) - 1).bit_length())

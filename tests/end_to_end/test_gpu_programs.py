@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -89,6 +90,16 @@ def test_programs(path: Path) -> None:
     if path.parent.name != "puzzles":
         wait_for_time()
     assert_equal_to_eager(gpu_of_check(path))
+
+
+def test_the_body_of_a_pull_request_carries_it_beside_the_fix(tmp_path: Path) -> None:
+    body = tmp_path / "body.md"
+    path = FIXTURES / "programs" / "small_batch_sum.py"
+    asked = ("--gpu", "sm_90", "--samples", "12", "--unsafe-fixes", "--output-format", f"markdown:{body}")
+    checked = check(path, *asked, timeout=1200)
+    assert checked.error == ""
+    told = body.read_text("utf-8")
+    assert re.search(r"GPU code for sm_90: assembled, interpreted on \d+ inputs, equal, not run", told), told
 
 
 @pytest.mark.realworld

@@ -10,11 +10,14 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from ddelint.diagnostics import Applicability, Claim, Diagnostic, Evidence, Fix, GpuCounts, GpuEvidence, Span
+from ddelint.diagnostics import Applicability, Claim, Diagnostic, Edit, Evidence, Fix, GpuCounts, GpuEvidence, Span
+from ddelint.report import formats
 from ddelint.report.console import evidence_words
 from ddelint.report.evidence import verified_line
 from ddelint.report.gpu_words import counts, details, level, plain
-from ddelint.report.json_ import finding
+from ddelint.report.json_ import finding as as_json
+from ddelint.report.model import Report
+from ddelint.report.style import Style
 
 ASSEMBLED = GpuEvidence("sm_90", "H100", assembled=True, kernels=2, registers=30, spilled=0, shared=0)
 INTERPRETED = replace(
@@ -67,6 +70,15 @@ def test_the_line_of_a_pull_request_carries_them() -> None:
     assert "cuda n/a" in verified_line(evidence(GpuEvidence("sm_90", notes=("not assembled: no triton",))))
 
 
+@pytest.mark.parametrize("name", ["markdown", "sarif", "junit"])
+def test_every_format_that_goes_to_a_forge_carries_that_line(name: str) -> None:
+    edit = Edit(Span("m.py", 1, 1, 1, 2), "b")
+    fix = Fix(Applicability.SAFE, "do", (edit,), "check", Claim.EQUIVALENT)
+    finding = Diagnostic("DDE102", "asks", edit.span, fix=fix, evidence=evidence(INTERPRETED))
+    told = formats.render(Report((finding,)), formats.Rendering(Style(), name, "ddelint check m.py"))
+    assert "GPU code for sm_90: assembled, interpreted on 12 inputs, equal, not run" in told
+
+
 def test_counts_stand_beside_those_of_the_original() -> None:
     assert counts(INTERPRETED) == "3 launches (before 4), 2 library calls (before 1), 1 host read (before 2)"
     assert counts(ASSEMBLED) == ""
@@ -77,7 +89,7 @@ def test_counts_stand_beside_those_of_the_original() -> None:
 def test_the_json_obeys_the_schema(gpu: GpuEvidence | None) -> None:
     span = Span("m.py", 1, 1, 1, 2)
     fix = Fix(Applicability.SAFE, "do", (), "check", Claim.EQUIVALENT)
-    told = finding(Diagnostic("DDE102", "asks", span, fix=fix, evidence=evidence(gpu)))
+    told = as_json(Diagnostic("DDE102", "asks", span, fix=fix, evidence=evidence(gpu)))
     jsonschema.validate([told], SCHEMA)
     assert told["evidence"]["gpu"] == plain(gpu)
     if gpu is not None and gpu.run is None:
