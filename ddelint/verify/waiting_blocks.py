@@ -62,7 +62,7 @@ class _Block(threading.Thread):
         super().__init__(daemon=True)
         self.place = place
         self.ended = False
-        self._call = lambda: function(**arguments)
+        self._call: Callable[[], Any] = lambda: function(**arguments)
         self._turn, self._handed_over = threading.Semaphore(0), threading.Semaphore(0)
         self._given_up = False
         self._error: Exception | None = None
