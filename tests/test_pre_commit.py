@@ -10,9 +10,10 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,6 @@ CHECKOUT = Path(__file__).parent.parent
 SHIPPED = ("ddelint", "rules", "pyproject.toml", "README.md", "LICENSE", ".pre-commit-hooks.yaml")
 
 pytestmark = [
-    pytest.mark.slow,
     pytest.mark.skipif(shutil.which("git") is None, reason="no git here"),
     pytest.mark.skipif(find_spec("pre_commit") is None, reason="pre-commit is not installed"),
     pytest.mark.skipif(not (CHECKOUT / ".pre-commit-hooks.yaml").is_file(), reason="needs the checkout"),
@@ -84,7 +84,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run_hook(hooks: Path, home: Path, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     """Run one hook on a repository that holds one staged file."""
 
-    def run(hook: str, text: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def run(hook: str, text: str, *arguments: str, stage: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
         git(tmp_path, "init", "-q")
         (tmp_path / "model.py").write_text(text)
         (tmp_path / ".pre-commit-config.yaml").write_text(
@@ -93,7 +93,7 @@ def run_hook(hooks: Path, home: Path, tmp_path: Path) -> Callable[..., subproces
         git(tmp_path, "add", "-A")
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "PYTEST", "PYTHON"))}
         return subprocess.run(
-            [sys.executable, "-m", "pre_commit", "run", hook, "--color", "never", "--verbose"],
+            [sys.executable, "-m", "pre_commit", "run", hook, "--color", "never", "--verbose", *stage],
             cwd=tmp_path,
             capture_output=True,
             text=True,
@@ -104,6 +104,18 @@ def run_hook(hooks: Path, home: Path, tmp_path: Path) -> Callable[..., subproces
     return run
 
 
+def test_no_two_hooks_report_the_same_at_one_time() -> None:
+    """Each stage of git has either the static hooks or the trace, which reports what the static pass finds, too."""
+    yaml: Any = pytest.importorskip("yaml")
+    stages = {
+        hook["id"]: set(hook["stages"]) for hook in yaml.safe_load((CHECKOUT / ".pre-commit-hooks.yaml").read_text())
+    }
+    assert stages["ddelint"] == stages["ddelint-fix"] >= {"pre-commit"}
+    assert stages["ddelint-trace"] >= {"pre-push"}
+    assert not stages["ddelint"] & stages["ddelint-trace"]
+
+
+@pytest.mark.slow
 def test_each_hook_does_what_it_says(run_hook: Commit, home: Path, tmp_path: Path) -> None:
     model = tmp_path / "model.py"
 
@@ -129,7 +141,8 @@ def test_each_hook_does_what_it_says(run_hook: Commit, home: Path, tmp_path: Pat
     assert model.read_text() == fixed
 
     if find_spec("torch") is not None:
-        traced = run_hook("ddelint-trace", OFFERED, "--python", sys.executable, "--samples", "4")
+        pushed = ("--hook-stage", "pre-push", "--all-files")
+        traced = run_hook("ddelint-trace", OFFERED, "--python", sys.executable, "--samples", "4", stage=pushed)
         assert traced.returncode == 1, traced.stdout + traced.stderr
         assert "running model.py:Model" in traced.stdout
         assert "export ok" in traced.stdout
