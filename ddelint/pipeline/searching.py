@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
@@ -106,12 +105,12 @@ def search(session: Session, run: Run) -> set[str]:
     """Trace, propose and verify for one entry; gives the files under PATHs that it runs."""
     session.ends_at = session.began + run.options.timeout
     try:
-        return _searched(session, run, session.ends_at)
+        return _searched(session, run)
     finally:
         session.ends_at = None
 
 
-def _searched(session: Session, run: Run, ends_at: float) -> set[str]:
+def _searched(session: Session, run: Run) -> set[str]:
     from ddelint.rewrite.search.asking import Asking
     from ddelint.rewrite.search.last_resort import ran_out_of_time
     from ddelint.rewrite.search.phases import Listener
@@ -147,7 +146,7 @@ def _searched(session: Session, run: Run, ends_at: float) -> set[str]:
         ),
         hears=Listener(run.progress.stage, run.progress.share, run.progress.finding),
         start=run.history,
-        seconds_left=lambda: ends_at - time.monotonic(),
+        seconds_left=lambda: session.seconds_left,
         # what is found late could not be verified any more
         reserved=lambda: min(MOST_RESERVED * options.timeout, asking.seconds_at_the_end()),
         graph_breaks=session.options.graph_breaks,

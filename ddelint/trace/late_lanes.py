@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from time import monotonic
 
 from ddelint.protocol import EntryFailure
 from ddelint.trace.lanes import Lanes, Reply, Request
@@ -48,8 +49,10 @@ class LateLanes:
     def begin(self, line: bytes, *, anywhere: bool, then: Callable[[Reply], None] | None = None) -> Request:
         """As Lanes.begin. Where the processes cannot be started, the answer says so."""
         if self._lanes is None:
+            began = monotonic()
             self._lanes = self._start()
-            self.ends_at = self._ends_at
+            if self._ends_at is not None:  # loading torch never counts, whenever it happens
+                self.ends_at = self._ends_at + monotonic() - began
         if isinstance(self._lanes, Lanes):
             return self._lanes.begin(line, anywhere=anywhere, then=then)
         request = Request(line, anywhere=anywhere, then=then)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import socket
 import subprocess
@@ -302,6 +303,11 @@ class Session:
     def is_over(self) -> bool:
         """Whether the entry's time is over."""
         return self.ends_at is not None and monotonic() >= self.ends_at
+
+    @property
+    def seconds_left(self) -> float:
+        """How much of the entry's time there is."""
+        return math.inf if self.ends_at is None else self.ends_at - monotonic()
 
     @property
     def info(self) -> EntryInfo:

@@ -1,0 +1,59 @@
+"""A session that begins without its processes starts them when something is asked, and not at its own expense."""
+
+from __future__ import annotations
+
+import json
+import socket
+
+import pytest
+
+from ddelint.protocol import EntryFailure
+from ddelint.trace import late_lanes
+from ddelint.trace.lanes import Lanes
+from ddelint.trace.late_lanes import LateLanes
+
+LINE = b'{"method": "trace"}\n'
+
+
+def test_nothing_is_started_before_something_is_asked() -> None:
+    started = []
+    late = LateLanes(2, lambda: started.append(1) or EntryFailure("signal", "gone"))
+    late.ends_at = 5.0
+    late.close()
+
+    assert (late.width, late.ends_at, late.is_started, started) == (2, 5.0, False, [])
+
+
+def test_starting_takes_none_of_the_entrys_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [100.0]
+    monkeypatch.setattr(late_lanes, "monotonic", lambda: clock[0])
+    here, there = socket.socketpair()
+
+    def start() -> Lanes:
+        clock[0] += 7.0
+        return Lanes(here, [], 60.0)
+
+    late = LateLanes(1, start)
+    late.ends_at = 140.0
+    request = late.begin(LINE, anywhere=False)
+    sent = json.loads(there.makefile("rb").readline())
+    there.sendall(b'{"result": 3}\n')
+
+    assert sent["method"] == "trace"
+    assert late.wait(request) == {"result": 3}
+    assert late.ends_at == 147.0
+    assert late.is_started
+    late.close()
+    there.close()
+
+
+def test_processes_that_cannot_be_started_are_an_answer() -> None:
+    heard = []
+    late = LateLanes(1, lambda: EntryFailure("no-torch", "no torch any more"))
+    request = late.begin(LINE, anywhere=False, then=heard.append)
+
+    reply = late.wait(request)
+    assert reply is not None
+    assert reply["failure"]["kind"] == "no-torch"
+    assert heard == [reply]
+    assert late.is_started
