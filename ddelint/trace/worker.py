@@ -74,7 +74,7 @@ CLOSING_SECONDS = 3.0
 _CAPTURE = ("capture", "calls", "filename")
 """What a request says of the captured program that it is about: fields of EntrySpec."""
 _LEAST_SHARE = 0.1
-_UNHURRIED = {"trace": 0.5, "compare": 0.18}
+_UNHURRIED = {"trace": 0.5, "compile": 0.5, "compare": 0.18}
 """What a request may take of the time that is left before it stops by itself with less than it could say."""
 _EAGER_SEEDS = 8
 """Seeds tried before an entry counts as failing in eager: some inputs are meant to raise."""
