@@ -17,7 +17,7 @@ from ddelint.verify.modes import TRACED_ANEW
 from ddelint.verify.original import ALWAYS_TWICE, Parting, Runs, count_sides
 from ddelint.verify.reach import Rewinding
 from ddelint.verify.recording import recording
-from ddelint.verify.references import Reference, patience_of, witnessed
+from ddelint.verify.references import Reference, is_informative, patience_of, witnessed
 from ddelint.verify.running import run_sample
 from ddelint.verify.sameness import EXACT, REORDERED
 from ddelint.verify.samples import NOT_FINITE, Sample
@@ -174,7 +174,7 @@ def _eager_mismatches(
                 yield from _of(reference, differing)
                 if any(map(_settles, differing)):
                     return
-                if consulted and outcomes[0].returned:
+                if consulted and is_informative(outcomes[0]):
                     with traced_path.assumed(options.targets):
                         traced = run_sample(
                             program, sample, twice=twice, patience=patience, before=before, sequel=sequel

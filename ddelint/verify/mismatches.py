@@ -89,7 +89,7 @@ def _call_mismatches(
     if expected.error is None and got.error is not None:
         yield mismatch("exception", "a result", str(got.error), narrower=not declared)
     elif expected.error is not None and got.error is None:
-        if where == "eager" or declared:
+        if where == "eager" or declared or deliberate:
             yield mismatch("exception", str(expected.error), "a result")
     elif expected.error is not None and got.error is not None:
         yield from _error_mismatches(expected.error, got.error, mismatch, where == "eager", declared)

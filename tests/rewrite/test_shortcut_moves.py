@@ -33,6 +33,37 @@ def test_what_is_known_stays_in_front() -> None:
     assert found[0] == text.replace("mask.any():", "(torch.compiler.is_compiling() or mask.any()):")
 
 
+OPTIONAL = """class M:
+    n: int | None
+
+    def fn(self, x):
+"""
+NUMBER = {**TYPES, "self.n": COUNT}
+
+
+def test_where_a_number_may_be_missing_only_a_number_is_taken_for_the_general_path() -> None:
+    text = OPTIONAL + "        if self.n:\n            x[:, : self.n] = 0\n        return x\n"
+    always, never = rewritten("shortcut_in_eager", context_of(text, "self.n", NUMBER, "DDE101"))
+    assert always == text.replace("if self.n:", "if self.n is not None and (torch.compiler.is_compiling() or self.n):")
+    assert never == text.replace("if self.n:", "if not torch.compiler.is_compiling() and self.n:")
+
+    text = OPTIONAL + "        if not self.n:\n            return x\n        return x[:, self.n :]\n"
+    found = rewritten("shortcut_in_eager", context_of(text, "self.n", NUMBER, "DDE101"))
+    never = "if self.n is None or not torch.compiler.is_compiling() and not self.n:"
+    assert text.replace("if not self.n:", never) in found
+    assert text.replace("if not self.n:", "if torch.compiler.is_compiling() or not self.n:") in found
+
+
+@pytest.mark.parametrize("move", ["where_merge", "guard_on_size", "torch_cond"])
+def test_nothing_compares_with_0_what_may_be_missing(move: str) -> None:
+    text = (
+        OPTIONAL + "        if self.n:\n            y = x * 2\n        else:\n            y = x * 3\n        return y\n"
+    )
+    there = text.replace("int | None", "int")
+    assert rewritten(move, context_of(text, "self.n", NUMBER, "DDE101")) == []
+    assert rewritten(move, context_of(there, "self.n", NUMBER, "DDE101"))
+
+
 @pytest.mark.parametrize(
     ("test", "first"),
     [

@@ -1046,6 +1046,16 @@ WRONG = (
 
 DOUBTFUL = (
     Row(
+        "reason_to_refuse",
+        "the check is left out of what is compiled",
+        GENERAL_PATH,
+        f"""
+        if not {COMPILING} and not torch.allclose(x, x.t()):
+            return "not symmetric"
+        """,
+        "exception differs (expected ValueError: not symmetric, got a result)",
+    ),
+    Row(
         "choose_arm",
         "both arms in eager, too: the layer that is not chosen has a gradient of zeros where it had none",
         RESTRUCTURED,

@@ -9,6 +9,7 @@ from ddelint.diagnostics import Claim
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.kinds import Kind, Kinds
 from ddelint.rewrite.reading.names import called
+from ddelint.rewrite.reading.optional import may_be_none
 from ddelint.rewrite.reading.polarity import general_side, side_of
 from ddelint.rewrite.writing.rewrites import Expr, Rewrite, rewriting
 from ddelint.sites import Block, Role
@@ -74,5 +75,5 @@ def _symbolic(context: Context, test: ast.expr) -> Expr | None:
     if isinstance(test, ast.Compare):
         return asked if len(test.ops) == 1 else None
     if kind is Kind.NUMBER:
-        return write.expr("{} != 0", asked)
+        return write.expr("{} != 0", asked) if not may_be_none(context.site.source, test) else None
     return asked if kind in (Kind.BOOL, Kind.UNKNOWN) else None

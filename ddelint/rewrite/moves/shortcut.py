@@ -14,6 +14,7 @@ from ddelint.rewrite.reading.kinds import Kind, Kinds
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.loops import appended, grown_tensor, is_read_behind
 from ddelint.rewrite.reading.names import asks_compiling, called
+from ddelint.rewrite.reading.optional import may_be_none
 from ddelint.rewrite.reading.polarity import side_of
 from ddelint.rewrite.writing.rewrites import Rewrite, rewriting
 from ddelint.sites import Block, Role, classify
@@ -110,6 +111,13 @@ def _variant(context: Context, test: ast.expr, take_true: bool) -> Rewrite:
         new, place = write.expr(template, asking[0]), asking[0]
     else:
         new, place = write.joined(ast.And(), [*known, write.expr(template, write.joined(ast.And(), asking))]), test
+    bare = asking[0].operand if isinstance(asking[0], ast.UnaryOp) else asking[0]
+    if may_be_none(context.site.source, bare):  # where there is nothing, there is no other side
+        is_bare = bare is asking[0]
+        if take_true and is_bare:
+            new = write.joined(ast.And(), [write.expr("{} is not None", bare), new])
+        elif not take_true and not is_bare:
+            new = write.joined(ast.Or(), [write.expr("{} is None", bare), new])
     return Rewrite(message, {place: new}, Claim.GENERAL_PATH, decisions=(test,))
 
 

@@ -15,6 +15,7 @@ from ddelint.rewrite.reading.around import number_kind
 from ddelint.rewrite.reading.kinds import Kind, Kinds, is_integer
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import asks_rank, called, cannot_raise, is_pure, opposite
+from ddelint.rewrite.reading.optional import may_be_none
 from ddelint.rewrite.reading.regions import live_behind
 from ddelint.rewrite.writing.rewrites import Expr, Part, Statements
 
@@ -278,6 +279,8 @@ class Checks:
                 not dtype and isinstance(node, ast.Call) and called(node) in knowledge().boolean
             )
             return self._item(node if is_bool else self.write.expr("({} != 0)", node), want)
+        if may_be_none(self.context.site.source, node):
+            raise Inexpressible("None at times")
         if kind is Kind.NUMBER:
             return self.write.expr("{} != 0" if want else "{} == 0", node)
         if want:

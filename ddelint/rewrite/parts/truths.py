@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.kinds import Kind, Kinds
 from ddelint.rewrite.reading.names import called, is_pure
+from ddelint.rewrite.reading.optional import may_be_none
 from ddelint.rewrite.writing.rewrites import Expr, Part
 
 
@@ -69,6 +70,8 @@ class Truths:
         kind = self.kinds.of(node)
         if kind is Kind.STATIC:
             raise NotAPredicate("known while tracing")
+        if may_be_none(self.context.site.source, node):
+            raise NotAPredicate("None at times, whose truth is no number's")
         leaf = self._leaf(node)
         if kind is Kind.TENSOR or (kind is Kind.UNKNOWN and self.assume_tensor):
             return self._flat(node, leaf if self.kinds.dtype(node) in ("bool", "") else self._nonzero(leaf))

@@ -1,0 +1,58 @@
+"""Whether a name is None at times, as far as the text says."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+
+import pytest
+
+from ddelint.rewrite.reading.optional import may_be_none
+from ddelint.source import SourceFile
+
+
+def asked(text: str) -> bool:
+    """What is said of the test of the last `if` in a text."""
+    source = SourceFile("m.py", textwrap.dedent(text))
+    test = [node for node in ast.walk(source.tree) if isinstance(node, ast.If)][-1].test
+    return may_be_none(source, test)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def f(n: int | None):\n    if n: pass",
+        "def f(n: 'int | None' = 3):\n    if n: pass",
+        "def f(n: Optional[int]):\n    if n: pass",
+        "def f(n: typing.Union[int, None]):\n    if n: pass",
+        "def f(n=None):\n    if n: pass",
+        "def f(*, n=None):\n    if n: pass",
+        "def f(x, p):\n    n = None\n    if p:\n        n = int(x.max())\n    use(n)\n    if n: pass",
+        "def f(x, p):\n    n = int(x.max()) if p else None\n    if n: pass",
+        "def f(options):\n    n = options.get('n')\n    if n: pass",
+        "def f(self):\n    n: int | None = getattr(self, 'n', None)\n    if n: pass",
+        "class M:\n    n: int | None\n    def f(self):\n        if self.n: pass",
+        "class M:\n    def __init__(self, n=None):\n        self.n = n\n    def f(self):\n        if self.n: pass",
+        "class M:\n    def g(self):\n        self.n = None\n    def f(self):\n        if self.n: pass",
+    ],
+)
+def test_it_may_be(text: str) -> None:
+    assert asked(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def f(n: int):\n    if n: pass",
+        "def f(n=3):\n    if n: pass",
+        "def f(x):\n    n = int(x.max())\n    if n: pass",
+        "def f(options):\n    n = options.get('n', 0)\n    if n: pass",
+        "def f(n=None):\n    if n is None:\n        n = 3\n    while n:\n        if n: pass",
+        "def f(n=None, m=3):\n    if m: pass",
+        "class M:\n    def __init__(self, n=3):\n        self.n = n\n    def f(self):\n        if self.n: pass",
+        "def f(x=None):\n    if x.any(): pass",
+        "n = None\nif n: pass",
+    ],
+)
+def test_nothing_says_that_it_is(text: str) -> None:
+    assert not asked(text)
