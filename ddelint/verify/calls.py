@@ -75,6 +75,8 @@ class Outcome:
     """What the call warned of, without the numbers in it."""
     training: bool = False
     """Whether the module was in training mode."""
+    reached: frozenset[str] = frozenset()
+    """What the program reaches beside its module, whether the call changed it or not (see `reach`)."""
 
     @property
     def returned(self) -> bool:
@@ -141,6 +143,7 @@ def run(
         seconds,
         frozenset(map(_warning, warned)),
         module is not None and module.training,
+        reached.names,
     )
 
 

@@ -275,6 +275,11 @@ class Watch:
         self._bindings = Reached(program, module).bindings
         self._before = [binding.remembered() for binding in self._bindings]
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of all places that are watched."""
+        return frozenset(binding.name for binding in self._bindings)
+
     def changes(self) -> dict[str, Frozen]:
         """Name of the place → what it holds now."""
         found = {}

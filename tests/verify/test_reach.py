@@ -122,6 +122,15 @@ def test_what_is_stored_alike_is_the_same(
     assert found.mismatches == ()
 
 
+def test_what_the_rewritten_program_alone_keeps_is_no_effect(program: Program, options: SessionOptions) -> None:
+    number = "import itertools\n_number = itertools.count()"
+
+    found = compared(program, options, text("", "pass"), text(number, "next(_number)"))
+
+    assert found.equal, found.mismatches
+    assert found.mismatches == ()
+
+
 def test_a_run_does_not_see_what_another_left(program: Program, options: SessionOptions) -> None:
     before = "SEEN = []"
     block = "SEEN.append(1); x = x + len(SEEN)"
