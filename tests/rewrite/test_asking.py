@@ -13,6 +13,7 @@ from ddelint.rewrite.reading.names import qualified_name
 from ddelint.rewrite.reading.returned import returned_types
 from ddelint.rewrite.search.asking import Asking
 from ddelint.rewrite.search.history import History
+from ddelint.rewrite.search.steps import State, key_of
 from ddelint.sites import locate
 from ddelint.source import SourceFile
 from ddelint.trace.diagnose import diagnose
@@ -84,6 +85,20 @@ class Silent:
 
     def compile(self, overlay: Overlay, targets: tuple[str, ...], samples: int, backend: str) -> Compilation:
         raise AssertionError("nothing is compiled")
+
+
+class StopsOutside(Silent):
+    """A prover of a program that stops in a file that is not part of the search, for a reason that is not its data."""
+
+    def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
+        return TraceResult((Question(Span("entry.py", 1, 1, 1, 2), "other", "", "", asks=("export",)),), runs=1)
+
+
+def test_a_failure_in_another_file_is_none_of_the_failure_that_was_fixed() -> None:
+    sources = {NAME: SourceFile(NAME, TEXT)}
+    asking = Asking(StopsOutside(), sources, ("export",), samples=8, diagnose=diagnose, types=TYPES)
+    history, question = History(sources), Question(TESTS[3], "other", "", "", asks=("export",))
+    assert asking.still_asks(State(history, []), history, question, key_of(history, question), 0) == ""
 
 
 def types_at(row: int) -> dict[str, str]:
