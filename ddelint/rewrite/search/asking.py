@@ -300,7 +300,8 @@ class Asking:
         asking = [q for q in self.asked(history) if q.kind != "other"]
         known = [key_of(state.history, q) for q in self.asked(state.history) if q.kind != "other"]
         now = [key_of(history, q) for q in asking]
-        if question.kind == "other" and any(key_of(history, q) == key for q in self.asked(history) if q.kind == "other"):
+        stopping = (q for q in self.asked(history) if q.kind == "other")
+        if question.kind == "other" and any(key_of(history, q) == key for q in stopping):
             return f"tracing still stops here: {question.detail}"
         if key in now:
             return f"the compiler still asks `{question.expression}`"
