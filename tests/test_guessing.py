@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -257,6 +258,12 @@ def test_the_block_stands_before_the_main_guard(text: str, before_the_end: str) 
     assert written.startswith("import torch\n\n\ndef ddelint_entries():\n")
     assert written.endswith(f"    return [Entry(f, f_inputs)]\n{before_the_end and chr(10) * 2}{before_the_end}")
     ast.parse(written)
+
+
+def test_an_entry_that_cannot_be_built_does_not_keep_others_from_running() -> None:
+    plain = replace(recipe_of(Guess("f"), FACTS), init='{"width": 4}')
+    assert "Entry(f, f_inputs, init={" in block_of([plain], "")
+    assert "Entry(f, f_inputs, init=lambda: {" in block_of([replace(plain, init='{"inner": Inner(3)}')], "")
 
 
 def test_line_ends_stay_those_of_the_file() -> None:

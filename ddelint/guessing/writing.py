@@ -116,7 +116,7 @@ def block_of(recipes: Sequence[Recipe], command: str) -> str:
             lines += _function(f"{stem}_init", recipe.init_lines, recipe.init)
             words.append(f"init={stem}_init")
         elif recipe.init:
-            words.append(f"init={recipe.init}")
+            words.append(f"init={_when_asked(recipe.init)}")
         if recipe.builder:
             words.append(f'name="{recipe.program}"')
         entries.append(words)
@@ -124,6 +124,12 @@ def block_of(recipes: Sequence[Recipe], command: str) -> str:
     if len(listed) <= _LONGEST and len(entries) == 1:
         return "\n".join([*lines, listed, ""])
     return "\n".join([*lines, "    return [", *(f"        {_entry(words)}," for words in entries), "    ]", ""])
+
+
+def _when_asked(init: str) -> str:
+    """What an expression builds is built with its entry: where that fails, the other entries run all the same."""
+    builds = any(isinstance(node, ast.Call) for node in ast.walk(ast.parse(init, mode="eval")))
+    return f"lambda: {init}" if builds else init
 
 
 def _entry(words: Sequence[str]) -> str:
