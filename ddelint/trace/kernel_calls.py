@@ -21,7 +21,8 @@ from ddelint.trace.isolation import Child, Death, Limits, Supervisor
 from ddelint.wire import from_wire, to_wire
 
 Name = tuple[str, int | str]
-"""A number among the arguments: ("x", 0) is a size of `x`, ("x", "elements") their product, ("n", "value") an int."""
+"""A number among the arguments: ("x", 0) is a size of `x`, ("x", "elements") their product, ("n", "value") an int,
+("rows", "length") how many a list holds."""
 Signature = tuple[tuple[str, int, str], ...]
 """Name, rank and dtype of each tensor argument: calls that differ in it may return other things.
 
@@ -99,6 +100,9 @@ def numbers_of(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dic
     for name, tensor in _tensors(named):
         for dimension, size in enumerate(tensor.shape):
             found[name, dimension] = size
+    for name, value in sorted(named.items()):
+        if isinstance(value, (list, tuple)):
+            found[name, "length"] = len(value)
     for name, value in _flat(named):
         if isinstance(value, (int, torch.SymInt)) and not isinstance(value, bool):
             found[name, "value"] = value
@@ -226,6 +230,20 @@ def _shorter(arguments: tuple[Any, Any], dimension: int) -> tuple[Any, Any]:
     return torch_internals.map_tensors(one, arguments)  # type: ignore[no-any-return]
 
 
+def with_fewer(arguments: tuple[Any, Any]) -> tuple[Any, Any]:
+    """One tensor less in each list that is as long as the first one. Raises IndexError where none has two."""
+    args, kwargs = torch_internals.map_tensors(torch.clone, arguments)
+    lists = [value for value in (*args, *kwargs.values()) if isinstance(value, (list, tuple)) and _all_tensors(value)]
+    length = len(lists[0])
+    if length < 2:
+        raise IndexError(length)
+
+    def one(value: Any) -> Any:
+        return value[:-1] if any(value is known for known in lists) and len(value) == length else value
+
+    return tuple(map(one, args)), {name: one(value) for name, value in kwargs.items()}
+
+
 def invented(args: Any, kwargs: Any, size: Callable[[torch.SymInt, int], int]) -> list[Callable[[], tuple[Any, Any]]]:
     """Real arguments of the shapes of fake ones; `size(symbolic, number of the try)` chooses for unknown sizes."""
 
@@ -288,6 +306,12 @@ def _returned(value: Any) -> Returned | None:
     strides = value.stride()
     order = sorted(range(value.dim()), key=lambda d: -strides[d]) if 0 not in value.shape else range(value.dim())
     return Returned("tensor", tuple(value.shape), str(value.dtype), value.device.type, tuple(order))
+
+
+def is_alike(one: Returned, other: Returned) -> bool:
+    """Whether two results have the same structure: as many parts, of the same kinds."""
+    parts = zip(one.parts, other.parts)
+    return one.kind == other.kind and len(one.parts) == len(other.parts) and all(is_alike(a, b) for a, b in parts)
 
 
 def _from_wire(reported: Mapping[str, Any]) -> Returned:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -123,6 +124,9 @@ class StandIns:
             return kernel_calls.tried(missing.operator, made), None
         if seen.arguments is not None:
             seen.calls += kernel_calls.tried(missing.operator, kernel_calls.variations(seen.arguments))
+            fewer = kernel_calls.tried(missing.operator, [partial(kernel_calls.with_fewer, seen.arguments)])
+            # one result for each tensor of a list is no structure that hangs on data: the list is as long as it is
+            seen.calls += [call for call in fewer if kernel_calls.is_alike(call.returned, seen.calls[0].returned)]
         return seen.calls, seen.arguments
 
 
@@ -210,7 +214,8 @@ class _Body:
             return self._unknown[of.unknown]
         assert of.name is not None
         name, what = of.name
-        return {"value": name, "elements": f"{name}.numel()"}.get(str(what), f"{name}.shape[{what}]")
+        said = {"value": name, "elements": f"{name}.numel()", "length": f"len({name})"}
+        return said.get(str(what), f"{name}.shape[{what}]")
 
 
 def _unknowns(rule: _Result) -> Iterator[tuple[float, ...]]:

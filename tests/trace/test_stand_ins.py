@@ -249,6 +249,30 @@ def turned(x: torch.Tensor, over: bool = False) -> torch.Tensor:
             ),
         ),
         (
+            "padded(Tensor[] rows) -> Tensor",
+            lambda rows: torch.nn.utils.rnn.pad_sequence([row[row[:, 0] > 0] for row in rows], batch_first=True),
+            lambda operator, x: operator([x, -x]),
+            (
+                "size = torch.library.get_ctx().new_dynamic_size()",
+                "return rows[0].new_empty((len(rows), size, rows[0].shape[1]))",
+            ),
+        ),
+        (
+            "pairs(Tensor[] rows) -> Tensor",  # two columns, whatever the number of tensors
+            lambda rows: torch.stack([sum(rows), rows[0]], 1),
+            lambda operator, x: operator([x[:, 0], x[:, 1]]),
+            ("return rows[0].new_empty((rows[0].shape[0], 2))",),
+        ),
+        (
+            "chosen_of_each(Tensor[] rows) -> Tensor[]",
+            lambda rows: [row.clone() for row in rows],
+            lambda operator, x: operator([x, -x])[0],
+            (
+                "return [rows[0].new_empty((rows[0].shape[0], rows[0].shape[1])), "
+                "rows[0].new_empty((rows[0].shape[0], rows[0].shape[1]))]",
+            ),
+        ),
+        (
             "doubled(Tensor x, bool twice) -> Tensor",  # whatever the flag
             lambda x, twice: x * (4 if twice else 2),
             lambda operator, x: operator(x, True),
@@ -256,7 +280,7 @@ def turned(x: torch.Tensor, over: bool = False) -> torch.Tensor:
         ),
     ],
 )
-def test_a_fake_kernel_holds_for_the_other_value_of_a_flag(
+def test_a_fake_kernel_holds_for_other_flags_and_lists(
     define: Any, schema: str, kernel: Callable[..., Any], program: Callable[..., Any], body: tuple[str, ...]
 ) -> None:
     operator = define(schema, kernel)
