@@ -107,7 +107,7 @@ def test_a_file_may_have_a_name_that_is_not_utf_8(model: Path) -> None:
     except OSError:
         pytest.skip("this file system takes no such name")
     model.unlink()
-    for name in FORMATS:
+    for name in [name for name in FORMATS if name != "github-review"]:  # that one needs a revision
         result = CliRunner().invoke(
             main, ["check", "--static", "--output-format", f"concise,{name}:report", "--patch", "p.diff", "."]
         )

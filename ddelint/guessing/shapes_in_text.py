@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from ddelint.guessing.knowledge import Knowledge
 from ddelint.guessing.nouns import Sizes
 
-_BRACKETS = re.compile(r"[(\[]\s*([^()\[\]]{1,80}?)\s*[)\]]")
+_BRACKETS = re.compile(r"[(\[]([^()\[\]]{1,100})[)\]]")
 _DIMENSION = re.compile(r"(?:\\?[A-Za-z_|\\{}][\w|\\{}]*|\d+|\*|\.\.\.)(?:\s*[*/+-]\s*[\w]+)*")
 _NOT_SHAPES = frozenset(
     ("optional", "default", "required", "str", "int", "float", "bool", "tensor", "torch.tensor", "torch.floattensor",

@@ -10,13 +10,13 @@ not kept. Texts of programs are kept as digests only; answers hold what a report
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import stat
 import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from json import dumps
 from pathlib import Path
 from typing import Any
 
@@ -173,7 +173,7 @@ def _key(options: SessionOptions, python: str) -> str:
     with suppress(OSError):
         devices = sorted(name for name in os.listdir(_DEVICES) if name.startswith(("nvidia", "kfd", "dri")))
     system = [*os.uname(), os.cpu_count(), devices, driver.decode(errors="replace")]
-    return _digest(json.dumps([settings, os.path.abspath(python), environment, os.getcwd(), system]).encode())
+    return _digest(dumps([settings, os.path.abspath(python), environment, os.getcwd(), system]).encode())
 
 
 def _state_of(reads: Mapping[str, list[str]]) -> str:
@@ -197,11 +197,11 @@ def _part_of(part: str, name: str) -> bytes:
             case "installed" | "packages":
                 return _stamp(name).encode()
             case "sources":
-                return json.dumps(sorted(_importable(name))).encode()
+                return dumps(sorted(_importable(name))).encode()
             case "folders":
-                return json.dumps(sorted(os.listdir(name))).encode()
+                return dumps(sorted(os.listdir(name))).encode()
             case "beside":
-                return json.dumps(sorted(_data_in(name))).encode()
+                return dumps(sorted(_data_in(name))).encode()
     except OSError as error:
         return str(error.errno).encode()
     return b""
@@ -232,4 +232,4 @@ def _code() -> str:
     """Changes when ddelint's own code does, in a checkout without a new version, too."""
     package = Path(__file__).parents[1]
     stamps = sorted((str(path.relative_to(package)), _stamp(str(path))) for path in package.rglob("*.py"))
-    return _digest(json.dumps(stamps).encode())
+    return _digest(dumps(stamps).encode())

@@ -82,12 +82,13 @@ def repository(tmp_path: Path) -> Path:
 
 
 def test_no_format_hands_on_what_is_hidden(repository: Path, tmp_path: Path) -> None:
-    formats = [word for name in FORMATS for word in ("--output-format", f"{name}:{tmp_path / name}")]
+    names = [name for name in FORMATS if name != "github-review"]  # that one needs a revision
+    formats = [word for name in names for word in ("--output-format", f"{name}:{tmp_path / name}")]
     done = ddelint(("check", ".", "--static", "-v", *formats), repository, "names")
     assert done.returncode == 1, done.stderr
-    for text in (done.stdout, done.stderr, *((tmp_path / name).read_text() for name in FORMATS)):
+    for text in (done.stdout, done.stderr, *((tmp_path / name).read_text() for name in names)):
         assert hidden(text) == []
-    for name in set(FORMATS) - {"html", "json", "sarif", "gitlab"}:
+    for name in set(names) - {"html", "json", "sarif", "gitlab"}:
         lines = (tmp_path / name).read_text().splitlines()
         assert not any(line.lstrip().startswith(("::error::owned", "##[error]")) for line in lines), name
     commands = (tmp_path / "github").read_text().splitlines()
