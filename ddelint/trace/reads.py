@@ -11,7 +11,11 @@ import os
 import sys
 import sysconfig
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
+
+from ddelint.catalog import rules_folder
+from ddelint.files import read_toml
 
 _OUTSIDE = ("socket.connect", "subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn")
 _LISTED = ("os.listdir", "os.scandir")
@@ -20,11 +24,6 @@ _HEARD = frozenset(("open", *_LISTED, *_LOADED, *_OUTSIDE))
 _IMPORTS = "<frozen importlib._bootstrap_external>"
 _NO_FILES = ("/dev/", "/proc/", "/sys/")
 _COMPILED = (".pyc", ".pyo")
-_NATIVE = (
-    "av", "cv2", "decord", "h5py", "lmdb", "netCDF4", "onnx", "pyarrow", "safetensors", "sentencepiece", "tokenizers",
-    "torchaudio", "torchcodec", "zarr",
-)  # fmt: skip
-"""Packages that open files where Python does not hear of it: what lies beside the files that are known counts then."""
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__))) + os.sep
 
 _files: set[str] = set()
@@ -54,7 +53,7 @@ def found() -> dict[str, Any]:
         "sources": sorted(folder for folder in folders if not _is_installed(folder, installed)),
         "packages": sorted(folder for folder in folders if _is_installed(folder, installed)),
         "folders": sorted(_folders),
-        "beside": sorted({os.path.dirname(path) for path in own}) if set(_NATIVE) & set(sys.modules) else [],
+        "beside": sorted({os.path.dirname(path) for path in own}) if _native() & set(sys.modules) else [],
         "outside": sorted(_outside),
     }
 
@@ -74,6 +73,12 @@ def news(before: Mapping[str, Any]) -> dict[str, Any]:
 def mark() -> dict[str, set[str]]:
     """What was read until now, for `news`."""
     return {"files": set(_files), "folders": set(_folders), "outside": set(_outside)}
+
+
+@cache
+def _native() -> frozenset[str]:
+    """Packages that open files where Python does not hear of it: what lies beside the known files counts then."""
+    return frozenset(read_toml(rules_folder() / "reads.toml")["unheard"])
 
 
 def _heard(event: str, arguments: tuple[Any, ...]) -> None:

@@ -158,10 +158,10 @@ def _load_torch() -> EntryFailure | None:
         )
     torch.set_num_threads(1)
     _load(PRELOADED)
-    from ddelint.trace import rehearsal, torch_internals
+    from ddelint.trace import torch_internals, warm_up
 
     torch_internals.seed_without_stacks()
-    rehearsal.rehearse()
+    warm_up.front_ends()
     return None
 
 
@@ -173,10 +173,10 @@ def _load(names: Sequence[str]) -> None:
 
 @cache
 def _load_inductor() -> None:
-    from ddelint.trace import rehearsal
+    from ddelint.trace import warm_up
 
     _load(INDUCTOR)
-    rehearsal.rehearse_lowering()
+    warm_up.lowering()
 
 
 # ---------------------------------------------------------------------------- keeper

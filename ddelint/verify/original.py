@@ -19,8 +19,9 @@ from ddelint.verify.inputs import TIES, variations
 from ddelint.verify.meeting import difference, is_untouched
 from ddelint.verify.mismatches import MEETING, TRACED_PATH
 from ddelint.verify.modes import OTHER_SIZES, changes_of, other_modes, requiring_grad
-from ddelint.verify.recording import Recorder, meetings_of_rewritten
+from ddelint.verify.recording import Recorder
 from ddelint.verify.references import Reference, is_informative, patience_of
+from ddelint.verify.rewritten_meetings import meetings_of_rewritten
 from ddelint.verify.running import run_sample
 from ddelint.verify.samples import BEHIND, CALLS_IN_A_ROW, NOT_FINITE, REQUIRING_GRAD, Sample
 

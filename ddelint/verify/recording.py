@@ -6,7 +6,7 @@ import ast
 import builtins
 import contextlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
@@ -92,92 +92,38 @@ def recording(decisions: Sequence[Decision]) -> Iterator[Recorder]:
     function is not alive, are named in the recorder's `missing`.
     """
     recorder = Recorder()
-    by_file: dict[str, list[Decision]] = {}
-    for decision in decisions:
-        by_file.setdefault(decision.span.filename, []).append(decision)
-    swapped: list[tuple[FunctionType, CodeType]] = []
     missing: list[str] = []
-    setattr(builtins, _RECORD, recorder)
-    try:
-        for filename, group in by_file.items():
+    with reports_to(recorder) as replace:
+        for filename, group in by_file(decisions).items():
             codes, lost = _instrumented(filename, group, recorder)
             missing += lost
-            swapped += _swap(filename, codes)
+            replace(filename, codes)
         recorder.missing = tuple(missing)
         yield recorder
-    finally:
-        for function, code in swapped:
-            function.__code__ = code
-        delattr(builtins, _RECORD)
 
 
 @contextlib.contextmanager
-def meetings_of_rewritten(decisions: Sequence[Decision], recorder: Recorder) -> Iterator[set[str]]:
-    """Within, the recorder's meetings are those of the rewritten program, which is loaded in the original's place.
+def reports_to(recorder: Recorder) -> Iterator[Callable[[str, dict[CodeType, CodeType]], None]]:
+    """Within, instrumented code reports to `recorder`. Gives what puts such code into a file's live functions.
 
-    Gives the keys of the decisions whose statement stands in the new text, too: it asks the same inside its test, or is
-    in a function with as many `if` as before.
+    At the end all functions have the code again that they had.
     """
-    by_file: dict[str, list[Decision]] = {}
-    for decision in decisions:
-        if decision.key in recorder.blocks:
-            by_file.setdefault(decision.span.filename, []).append(decision)
     swapped: list[tuple[FunctionType, CodeType]] = []
-    found: set[str] = set()
     setattr(builtins, _RECORD, recorder)
     try:
-        for filename, group in by_file.items():
-            text = overlay.text_of(filename)
-            with contextlib.suppress(OSError, SourceError, SyntaxError, ValueError):
-                tree = ast.parse(text, filename)
-                places = _places_in(tree, SourceFile.read(Path(filename)), group)
-                _Meeting(places).visit(tree)
-                plain = compile(text, filename, "exec", dont_inherit=True)
-                swapped += _swap(filename, dict(_pairs(plain, compile(tree, filename, "exec", dont_inherit=True))))
-                found |= set(places.values())
-        yield found
+        yield lambda filename, codes: swapped.extend(_swap(filename, codes))
     finally:
         for function, code in swapped:
             function.__code__ = code
         delattr(builtins, _RECORD)
 
 
-def _places_in(tree: ast.Module, before: SourceFile, decisions: Sequence[Decision]) -> dict[_Position, str]:
-    """Where the tests of decisions of a text stand in a tree of the new one → their keys."""
-    old, new = _tests_by_function(before.tree), _tests_by_function(tree)
-    places: dict[_Position, str] = {}
+def by_file(decisions: Iterable[Decision]) -> dict[str, list[Decision]]:
+    """The decisions of each file."""
+    found: dict[str, list[Decision]] = {}
     for decision in decisions:
-        site = locate(before, decision.span)
-        node = site.node if site is not None else None
-        test = node.test if isinstance(node, ast.If) else node
-        name = next((name for name, tests in old.items() if test in tests), None)
-        if test is None or name is None:
-            continue
-        wanted, now = ast.dump(test), new.get(name, [])
-        alike = [other for other in now if any(ast.dump(part) == wanted for part in ast.walk(other))]
-        if len(alike) != 1 and len(now) == len(old[name]):
-            alike = [now[old[name].index(test)]]  # type: ignore[arg-type]
-        if len(alike) == 1:
-            places[_position(alike[0])] = decision.key
-    return places
-
-
-def _tests_by_function(tree: ast.Module) -> dict[str, list[ast.expr]]:
-    """Qualified name of a function → the tests of its own `if` statements, in the order of the text."""
-    found: dict[str, list[ast.expr]] = {}
-
-    def visit(node: ast.AST, name: str) -> None:
-        for child in ast.iter_child_nodes(node):
-            inner = f"{name}.{child.name}" if isinstance(child, _NAMED) else name
-            if isinstance(child, ast.If):
-                found.setdefault(inner, []).append(child.test)
-            visit(child, inner)
-
-    visit(tree, "")
+        found.setdefault(decision.span.filename, []).append(decision)
     return found
-
-
-_NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def _instrumented(
@@ -190,10 +136,10 @@ def _instrumented(
         tree = ast.parse(source.text, filename)
     except (OSError, SourceError, SyntaxError, ValueError):
         return {}, [decision.key for decision in decisions]
-    wanted: dict[_Position, list[str]] = {}
-    compared: dict[_Position, tuple[str, int, str]] = {}
+    wanted: dict[Position, list[str]] = {}
+    compared: dict[Position, tuple[str, int, str]] = {}
     missing = []
-    meeting: dict[_Position, str] = {}
+    meeting: dict[Position, str] = {}
     for decision in decisions:
         site = locate(source, decision.span)
         node = site.node if site is not None else None
@@ -202,37 +148,39 @@ def _instrumented(
         if not isinstance(node, ast.expr):
             missing.append(decision.key)
             continue
-        wanted.setdefault(_position(node), []).append(decision.key)
+        wanted.setdefault(position_of(node), []).append(decision.key)
         statement = site.statement if site is not None else None
         if decision.compiled is not None and isinstance(statement, ast.If) and statement.test is node:
             function = site.function if site is not None else None
             loops = any(isinstance(parent, (ast.For, ast.While)) for parent in source.ancestors(statement))
             recorder.blocks[decision.key] = block_of(statement, function or source.tree, loops)
-            meeting[_position(node)] = decision.key
+            meeting[position_of(node)] = decision.key
         shape, parts = parts_of(node)
-        if shape is not None and not any(_position(part.node) in compared for part in parts):
+        if shape is not None and not any(position_of(part.node) in compared for part in parts):
             recorder.shapes[decision.key] = shape
-            compared |= {_position(p.node): (decision.key, number, p.sign) for number, p in enumerate(parts)}
-    _Meeting(meeting).visit(tree)
+            compared |= {position_of(p.node): (decision.key, number, p.sign) for number, p in enumerate(parts)}
+    Meeting(meeting).visit(tree)
     wrapped: ast.Module = _Wrapper(wanted, compared).visit(tree)  # type: ignore[assignment]
     try:
         recording_code = compile(wrapped, filename, "exec", dont_inherit=True)
     except (SyntaxError, ValueError):
         return {}, [decision.key for decision in decisions]
-    return dict(_pairs(plain, recording_code)), missing
+    return dict(pairs_of(plain, recording_code)), missing
 
 
-_Position = tuple[int, int, int, int]
+Position = tuple[int, int, int, int]
+"""Where an expression stands: first and last row and column, as `ast` counts them."""
 
 
-def _position(node: ast.expr) -> _Position:
+def position_of(node: ast.expr) -> Position:
+    """Where `node` stands."""
     return node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0
 
 
-class _Meeting(ast.NodeTransformer):
+class Meeting(ast.NodeTransformer):
     """`record.meet(key, locals())` behind an `if`; where an arm returns, each `return E` of its function notes E."""
 
-    def __init__(self, wanted: dict[_Position, str]) -> None:
+    def __init__(self, wanted: dict[Position, str]) -> None:
         self._wanted = wanted
         self._returning: list[list[str]] = []
 
@@ -240,10 +188,10 @@ class _Meeting(ast.NodeTransformer):
         """A function: its decisions with an arm that returns."""
         self._returning.append(
             [
-                self._wanted[_position(inner.test)]
+                self._wanted[position_of(inner.test)]
                 for inner in _own_nodes(node)
                 if isinstance(inner, ast.If)
-                and _position(inner.test) in self._wanted
+                and position_of(inner.test) in self._wanted
                 and any(isinstance(part, ast.Return) for part in ast.walk(inner))
             ]
         )
@@ -262,7 +210,7 @@ class _Meeting(ast.NodeTransformer):
 
     def visit_If(self, node: ast.If) -> Any:
         """The statement, and its meeting place behind it."""
-        key = self._wanted.get(_position(node.test))
+        key = self._wanted.get(position_of(node.test))
         self.generic_visit(node)
         if key is None or (self._returning and key in self._returning[-1]):
             return node
@@ -290,15 +238,15 @@ class _Wrapper(ast.NodeTransformer):
     `a < b` inside it becomes `record.part(key, number, "<", a, b)`.
     """
 
-    def __init__(self, wanted: dict[_Position, list[str]], compared: dict[_Position, tuple[str, int, str]]) -> None:
+    def __init__(self, wanted: dict[Position, list[str]], compared: dict[Position, tuple[str, int, str]]) -> None:
         self._wanted = wanted
         self._compared = compared
 
     def visit(self, node: ast.AST) -> ast.AST:
         keys: list[str] = []
         if isinstance(node, ast.expr) and isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
-            keys = self._wanted.pop(_position(node), [])
-        compared = self._compared.pop(_position(node), None) if isinstance(node, ast.Compare) else None
+            keys = self._wanted.pop(position_of(node), [])
+        compared = self._compared.pop(position_of(node), None) if isinstance(node, ast.Compare) else None
         visited: ast.AST = self.generic_visit(node)
         if compared is not None:
             assert isinstance(visited, ast.Compare)
@@ -313,13 +261,13 @@ class _Wrapper(ast.NodeTransformer):
         return visited
 
 
-def _pairs(plain: CodeType, other: CodeType) -> Iterator[tuple[CodeType, CodeType]]:
+def pairs_of(plain: CodeType, other: CodeType) -> Iterator[tuple[CodeType, CodeType]]:
     """Code objects nested alike, in two compilations of one text."""
     inner = [constant for constant in plain.co_consts if isinstance(constant, CodeType)]
     twins = [constant for constant in other.co_consts if isinstance(constant, CodeType)]
     for one, two in zip(inner, twins):
         yield one, two
-        yield from _pairs(one, two)
+        yield from pairs_of(one, two)
 
 
 def _swap(filename: str, codes: dict[CodeType, CodeType]) -> list[tuple[FunctionType, CodeType]]:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trace_pass import MODELS, PROGRAMS, ROOT, in_fork, rehearse
+from trace_pass import MODELS, PROGRAMS, ROOT, in_fork, warm_up_process
 
 from ddelint.diagnostics import Question
 from ddelint.protocol import EntrySpec, SessionOptions
@@ -113,7 +113,7 @@ def compared(name: str, path: Path, blamed: str) -> None:
 
 def main() -> None:
     """Print one line a program."""
-    rehearse()
+    warm_up_process()
     print("Milliseconds, medians of three.\n")
     print("| program | again: wall | CPU | runs | questions | forking: wall | CPU | runs | questions |")
     print("|---|" + "---:|" * 8)

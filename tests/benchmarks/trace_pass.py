@@ -2,7 +2,7 @@
 
     python tests/benchmarks/trace_pass.py [--fix]
 
-Every arm is measured alike: torch is imported, the small rehearsal of ddelint's worker and a small draft export are
+Every arm is measured alike: torch is imported, the small program through ddelint's worker and a small draft export are
 done, the program's file is imported; then each turn runs in a fork of that process, as a trace of ddelint
 always does. So each arm pays for what it sets up for this program, and none for what any program needs. `draft_export,
 again` is a second draft export in the same fork, which finds torch's caches filled by the first. export stops at its
@@ -170,11 +170,11 @@ def in_fork(function: Callable[[], Any]) -> Any:
     return pickle.loads(text)
 
 
-def rehearse() -> None:
+def warm_up_process() -> None:
     """What ddelint's worker does before it serves, and a draft export besides."""
     import torch
 
-    from ddelint.trace import rehearsal
+    from ddelint.trace import warm_up
 
     class Counting(torch.nn.Module):  # type: ignore[misc]
         def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
@@ -183,7 +183,7 @@ def rehearse() -> None:
     torch.set_num_threads(1)
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
-    rehearsal.rehearse()
+    warm_up.front_ends()
     mask = torch.tensor([True, False, True, True])
     torch.export.draft_export(Counting(), (torch.zeros(4, 4), mask))
     gc.collect()
@@ -222,7 +222,7 @@ def report(name: str, path: Path, blamed: str, turns: int, check: bool) -> tuple
 def main() -> None:
     """Print one line a program."""
     os.environ["OMP_NUM_THREADS"] = "1"
-    rehearse()
+    warm_up_process()
     print(f"CPU time in ms, medians of {TURNS} ({MODEL_TURNS} of the models).\n")
     print(
         "| program | export | draft_export | draft_export, again | runs | all paths | with gradients "

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from test_search import MERGE, NAME, SHORTCUT, TEXT, Prover, by_row, moves, replacing, search
 
 from ddelint.diagnostics import Applicability, Claim, Diagnostic, Edit, Question, Refusal, Span
-from ddelint.protocol import Comparison, Compilation, Decision, Overlay, TargetResult, TraceResult
+from ddelint.protocol import Comparison, Compilation, Overlay, TargetResult, TraceResult
 from ddelint.rewrite.candidate import MOVES, Candidate, Context, NotOffered
 from ddelint.rewrite.search import last_resort
 from ddelint.rewrite.search.asking import Asking
@@ -181,17 +182,9 @@ def test_regions_have_their_share_of_the_time(moves: pytest.MonkeyPatch) -> None
     class Slow(Prover):
         """Each comparison takes a tenth of all the time that there is."""
 
-        def compare(
-            self,
-            overlay: Overlay,
-            decisions: tuple[Decision, ...],
-            samples: int,
-            quick: bool,
-            *,
-            only: Collection[str] = (),
-        ) -> Comparison:
+        def compare(self, overlay: Overlay, *asked: Any, **options: Any) -> Comparison:
             clock[0] -= 100.0 if "WRONG" in overlay.get(NAME, TEXT) else 0.0
-            return super().compare(overlay, decisions, samples, quick)
+            return super().compare(overlay, *asked, **options)
 
     def attempts(context: Context) -> Iterator[Candidate]:
         for number in range(40):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -257,16 +258,9 @@ def test_a_proof_stands_in_the_evidence(moves: pytest.MonkeyPatch) -> None:
 
 def test_what_only_all_samples_show_makes_it_unsafe(moves: pytest.MonkeyPatch) -> None:
     class Later(Prover):
-        def compare(
-            self,
-            overlay: Overlay,
-            decisions: tuple[Decision, ...],
-            samples: int,
-            quick: bool,
-            *,
-            only: Collection[str] = (),
-        ) -> Comparison:
-            found = super().compare(overlay, decisions, samples, quick)
+        def compare(self, *asked: Any, **options: Any) -> Comparison:
+            _, _, _, quick = asked
+            found = super().compare(*asked, **options)
             return replace(found, mismatches=()) if quick else found
 
     moves.setitem(MOVES, MERGE, replacing(MERGE, Claim.RESTRUCTURED, "RAISES({test})"))
@@ -334,17 +328,10 @@ def test_what_spreads_an_infinity_is_unsafe_and_judged_on_finite_inputs(moves: p
     class Leaks(Prover):
         aspect = "seed 3, then x one inf"
 
-        def compare(
-            self,
-            overlay: Overlay,
-            decisions: tuple[Decision, ...],
-            samples: int,
-            quick: bool,
-            *,
-            only: Collection[str] = (),
-        ) -> Comparison:
+        def compare(self, *asked: Any, **options: Any) -> Comparison:
+            overlay, decisions, samples, _ = asked
             if not overlay:
-                return super().compare(overlay, decisions, samples, quick)
+                return super().compare(*asked, **options)
             found = Mismatch(self.aspect, False, "traced path", "value", "1.0", "nan")
             return Comparison(samples, samples, False, {d.key: (3, 2) for d in decisions}, (found,))
 
@@ -371,17 +358,10 @@ def test_all_questions_of_a_trace_are_judged_as_one_program(moves: pytest.Monkey
     compared: list[tuple[int, bool]] = []
 
     class Counting(Prover):
-        def compare(
-            self,
-            overlay: Overlay,
-            decisions: tuple[Decision, ...],
-            samples: int,
-            quick: bool,
-            *,
-            only: Collection[str] = (),
-        ) -> Comparison:
+        def compare(self, *asked: Any, **options: Any) -> Comparison:
+            _, decisions, _, quick = asked
             compared.append((len(decisions), quick))
-            return super().compare(overlay, decisions, samples, quick)
+            return super().compare(*asked, **options)
 
     prover = Counting()
     outcome = search(prover)
@@ -490,17 +470,9 @@ def test_a_question_takes_its_share_of_the_time_and_leaves_the_others_theirs(mov
     clock = [100.0]
 
     class Slow(Prover):
-        def compare(
-            self,
-            overlay: Overlay,
-            decisions: tuple[Decision, ...],
-            samples: int,
-            quick: bool,
-            *,
-            only: Collection[str] = (),
-        ) -> Comparison:
+        def compare(self, *asked: Any, **options: Any) -> Comparison:
             clock[0] -= 20.0
-            return super().compare(overlay, decisions, samples, quick)
+            return super().compare(*asked, **options)
 
     def propose(context: Context) -> Iterator[Candidate]:
         span = context.site.span
@@ -636,15 +608,7 @@ class Begun:
         self.texts.append(overlay.get(NAME, TEXT))
         return TraceResult((), runs=0, failure=EntryFailure("ahead", "has only been begun"))
 
-    def compare(
-        self,
-        overlay: Overlay,
-        decisions: tuple[Decision, ...],
-        samples: int,
-        quick: bool,
-        *,
-        only: Collection[str] = (),
-    ) -> Comparison:
+    def compare(self, *asked: Any, **options: Any) -> Comparison:
         return Comparison(0, 0, False, failure=EntryFailure("ahead", "has only been begun"))
 
     def compile(self, overlay: Overlay, targets: tuple[str, ...], samples: int, backend: str) -> Compilation:
@@ -734,19 +698,12 @@ def test_what_was_kept_back_for_the_end_is_used_where_the_end_takes_less(moves: 
     left, kept_back = [50.0], [30.0]
 
     class Slow(Prover):
-        def compare(
-            self,
-            overlay: Overlay,
-            decisions: tuple[Decision, ...],
-            samples: int,
-            quick: bool,
-            *,
-            only: Collection[str] = (),
-        ) -> Comparison:
+        def compare(self, *asked: Any, **options: Any) -> Comparison:
+            overlay, _, samples, _ = asked
             left[0] -= 5.0
             if samples == 8 and "WRONG" not in overlay[NAME]:
                 kept_back[0] = 1.0
-            return super().compare(overlay, decisions, samples, quick)
+            return super().compare(*asked, **options)
 
     outcome = search(Slow(), seconds_left=lambda: left[0], reserved=lambda: kept_back[0])
     assert outcome.everything.current(NAME).text.count("not compiling") == 2
@@ -756,18 +713,11 @@ def test_nothing_is_safe_that_could_not_be_run_on_all_samples(moves: pytest.Monk
     moves.setitem(MOVES, SHORTCUT, replacing(SHORTCUT, Claim.GENERAL_PATH, "not compiling and {test}"))
 
     class OutOfTime(Prover):
-        def compare(
-            self,
-            overlay: Overlay,
-            decisions: tuple[Decision, ...],
-            samples: int,
-            quick: bool,
-            *,
-            only: Collection[str] = (),
-        ) -> Comparison:
+        def compare(self, *asked: Any, **options: Any) -> Comparison:
+            overlay, _, _, quick = asked
             if not quick and "not compiling and m" in overlay[NAME] and "not compiling and n" in overlay[NAME]:
                 return Comparison(0, 0, False, failure=EntryFailure("timeout", TIME_IS_OVER))
-            return super().compare(overlay, decisions, samples, quick)
+            return super().compare(*asked, **options)
 
         def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
             found = super().trace(overlay, first=first)

@@ -35,8 +35,8 @@ def make_inputs(seed):
 
 
 def names(text: str, *configured: str) -> list[tuple[str, int]]:
-    entries = [EntryOption(entry=f"/work/{name}") for name in configured]
-    return [(point.name, point.row) for point in entry_points(Path("/work/model.py"), text, entries)]
+    entries = [EntryOption(entry=f"/project/{name}") for name in configured]
+    return [(point.name, point.row) for point in entry_points(Path("/project/model.py"), text, entries)]
 
 
 @pytest.mark.parametrize(
@@ -63,28 +63,28 @@ def test_what_the_configuration_names_comes_first() -> None:
 
 
 def test_the_entry_around_the_cursor_is_offered_as_an_action() -> None:
-    points = entry_points(Path("/work/model.py"), MODEL, ())
+    points = entry_points(Path("/project/model.py"), MODEL, ())
 
     def offered(row: int) -> list[str]:
         at = types.Position(row, 0)
-        return [action.title for action in actions("file:///work/model.py", points, types.Range(at, at))]
+        return [action.title for action in actions("file:///project/model.py", points, types.Range(at, at))]
 
     assert offered(4) == ["Trace this entry: Model"]
     assert offered(9) == []
-    (lens,) = lenses("file:///work/model.py", points)
+    (lens,) = lenses("file:///project/model.py", points)
     assert lens.command is not None
-    assert lens.command.arguments == ["file:///work/model.py", 3]
+    assert lens.command.arguments == ["file:///project/model.py", 3]
 
 
 @pytest.mark.parametrize("applicability", [Applicability.SAFE, Applicability.UNSAFE])
 def test_an_unsafe_fix_is_shown_before_it_is_made_where_the_editor_can(applicability: Applicability) -> None:
-    place = Span("/work/model.py", 6, 16, 6, 17)
+    place = Span("/project/model.py", 6, 16, 6, 17)
     fix = Fix(applicability, "do it", (Edit(place, "y"),), "none", Claim.PROMISE, ("a promise",))
     checked = Checked(MODEL, (Diagnostic("DDE101", "m", place, fix=fix),))
     where = types.Range(types.Position(5, 15), types.Position(5, 15))
 
     def edit(confirms: bool) -> types.WorkspaceEdit:
-        document = Document("file:///work/model.py", checked, "utf-16", confirms=confirms)
+        document = Document("file:///project/model.py", checked, "utf-16", confirms=confirms)
         made = document.actions(where, ["quickfix"])[0].edit
         assert made is not None
         return made

@@ -38,7 +38,7 @@ def activate(*run: str, fixed: str | None = "new\n", **settings: Any) -> list[di
     given = {**defaults(), **settings, "run": run}
     assert NODE is not None
     done = subprocess.run(
-        [NODE, str(STAND_IN), *map(json.dumps, ("/work place", given, fixed))],
+        [NODE, str(STAND_IN), *map(json.dumps, ("/project place", given, fixed))],
         cwd=EXTENSION,
         capture_output=True,
         text=True,
@@ -72,7 +72,7 @@ def test_the_server_is_started_as_the_settings_say() -> None:
     assert ended == {"stopped": True}
     words = {"ddelint.command": ["${workspaceFolder}/.venv/bin/ddelint", "server"], "ddelint.onType": False}
     client, *_ = activate(**words)
-    assert client["server"]["command"] == "/work place/.venv/bin/ddelint"
+    assert client["server"]["command"] == "/project place/.venv/bin/ddelint"
     assert client["initializationOptions"] == {"onType": False}
 
 
@@ -91,7 +91,7 @@ def test_the_entry_around_the_cursor_is_traced_once_it_is_saved() -> None:
     request = {
         "method": "workspace/executeCommand",
         "command": "ddelint.trace",
-        "given": ["file:///work place/model.py", 7],
+        "given": ["file:///project place/model.py", 7],
     }
     assert said.index({"saved": True}) < said.index(request)
     assert {"status": "ddelint: traced, 2 findings"} in said
@@ -101,7 +101,7 @@ def test_the_entry_around_the_cursor_is_traced_once_it_is_saved() -> None:
 def test_all_fixes_are_shown_before_they_are_made() -> None:
     said = activate("ddelint.previewFixes")
     (shown,) = [event for event in said if event.get("ran") == "vscode.diff"]
-    assert (shown["before"], shown["after"]) == ("file:///work place/model.py", "new\n")
+    assert (shown["before"], shown["after"]) == ("file:///project place/model.py", "new\n")
     assert said.index(shown) < said.index({"applied": "new\n"})
     for nothing in (None, "old\n"):
         assert not [event for event in activate("ddelint.previewFixes", fixed=nothing) if "applied" in event]

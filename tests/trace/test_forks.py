@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from ddelint.trace import rehearsal
+from ddelint.trace import warm_up
 from ddelint.trace.isolation import Child, Limits, Supervisor
 
 
@@ -27,7 +27,7 @@ def test_a_fork_asks_for_its_threads_before_anything_else(monkeypatch: pytest.Mo
     assert asked == []
 
 
-def test_no_gradients_are_rehearsed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_gradients_are_taken_while_warming_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where there is a device, a process that has run a backward pass has no forks that could run one."""
     with_gradients: list[bool] = []
 
@@ -35,5 +35,5 @@ def test_no_gradients_are_rehearsed(monkeypatch: pytest.MonkeyPatch) -> None:
         return lambda *_: with_gradients.append(torch.is_grad_enabled())
 
     monkeypatch.setattr(torch, "compile", compiled)
-    rehearsal.rehearse_lowering()
+    warm_up.lowering()
     assert with_gradients == [False]

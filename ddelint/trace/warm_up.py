@@ -33,7 +33,7 @@ class _Traceable(_Program):
         return rows.sum(0)
 
 
-def rehearse() -> None:
+def front_ends() -> None:
     """Trace, export and compile the program. What fails here fails again where it matters, and is reported there."""
     for step in (_trace, _export, _compile):
         with contextlib.suppress(Exception):
@@ -41,8 +41,8 @@ def rehearse() -> None:
     torch.manual_seed(0)
 
 
-def rehearse_lowering() -> None:
-    """As `rehearse`, for Inductor: its patterns and what it asks of the machine are set up on first use, too.
+def lowering() -> None:
+    """As `front_ends`, for Inductor: its patterns and what it asks of the machine are set up on first use, too.
 
     Without gradients: where there is a device (to a CUDA build, a fake one is enough), the first backward pass starts
     threads, and no fork of this process could run one again.
@@ -61,7 +61,7 @@ def _arguments(seed: int) -> Arguments:
 def _trace() -> None:
     from ddelint.trace.explorer import trace_entry
 
-    entry = Entry("rehearsal", __file__, _Program, _arguments, False, ("x", "mask"))
+    entry = Entry("warm_up", __file__, _Program, _arguments, False, ("x", "mask"))
     trace_entry(entry, (__file__,), SessionOptions(EntrySpec(__file__), (__file__,)))
 
 

@@ -1,0 +1,72 @@
+"""What the rewritten program keeps where the sides of a decision meet, its `if` found again in the new text."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from ddelint.protocol import Decision
+from ddelint.sites import locate
+from ddelint.source import SourceError, SourceFile
+from ddelint.trace import overlay
+from ddelint.verify.recording import Meeting, Position, Recorder, by_file, pairs_of, position_of, reports_to
+
+_NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+@contextlib.contextmanager
+def meetings_of_rewritten(decisions: Sequence[Decision], recorder: Recorder) -> Iterator[set[str]]:
+    """Within, the recorder's meetings are those of the rewritten program, which is loaded in the original's place.
+
+    Gives the keys of the decisions whose statement stands in the new text, too: it asks the same inside its test, or is
+    in a function with as many `if` as before.
+    """
+    found: set[str] = set()
+    with reports_to(recorder) as replace:
+        for filename, group in by_file(known for known in decisions if known.key in recorder.blocks).items():
+            text = overlay.text_of(filename)
+            with contextlib.suppress(OSError, SourceError, SyntaxError, ValueError):
+                tree = ast.parse(text, filename)
+                places = _places_in(tree, SourceFile.read(Path(filename)), group)
+                Meeting(places).visit(tree)
+                plain = compile(text, filename, "exec", dont_inherit=True)
+                replace(filename, dict(pairs_of(plain, compile(tree, filename, "exec", dont_inherit=True))))
+                found |= set(places.values())
+        yield found
+
+
+def _places_in(tree: ast.Module, before: SourceFile, decisions: Sequence[Decision]) -> dict[Position, str]:
+    """Where the tests of decisions of a text stand in a tree of the new one → their keys."""
+    old, new = _tests_by_function(before.tree), _tests_by_function(tree)
+    places: dict[Position, str] = {}
+    for decision in decisions:
+        site = locate(before, decision.span)
+        node = site.node if site is not None else None
+        test = node.test if isinstance(node, ast.If) else node
+        name = next((name for name, tests in old.items() if test in tests), None)
+        if test is None or name is None:
+            continue
+        wanted, now = ast.dump(test), new.get(name, [])
+        alike = [other for other in now if any(ast.dump(part) == wanted for part in ast.walk(other))]
+        if len(alike) != 1 and len(now) == len(old[name]):
+            alike = [now[old[name].index(test)]]  # type: ignore[arg-type]
+        if len(alike) == 1:
+            places[position_of(alike[0])] = decision.key
+    return places
+
+
+def _tests_by_function(tree: ast.Module) -> dict[str, list[ast.expr]]:
+    """Qualified name of a function → the tests of its own `if` statements, in the order of the text."""
+    found: dict[str, list[ast.expr]] = {}
+
+    def visit(node: ast.AST, name: str) -> None:
+        for child in ast.iter_child_nodes(node):
+            inner = f"{name}.{child.name}" if isinstance(child, _NAMED) else name
+            if isinstance(child, ast.If):
+                found.setdefault(inner, []).append(child.test)
+            visit(child, inner)
+
+    visit(tree, "")
+    return found
