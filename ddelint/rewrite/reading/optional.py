@@ -16,7 +16,7 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 def may_be_none(source: SourceFile, node: ast.expr) -> bool:
     """Whether None is among what the text gives a name of a function, or an attribute of its object.
 
-    False where the function tests it against None before.
+    False where a test has excluded it on the way there.
     """
     scopes = list(source.ancestors(node))
     function = next((scope for scope in scopes if isinstance(scope, _Function)), None)
@@ -28,7 +28,7 @@ def may_be_none(source: SourceFile, node: ast.expr) -> bool:
             given = owner is not None and any(_is_of_none(part) for part in _given_to_attribute(owner, attribute))
         case _:
             return False
-    return given and not (function is not None and _is_tested(function, node))
+    return given and not _is_told_apart(source, node)
 
 
 def _given_to_name(function: _Function, name: str) -> Iterator[ast.expr]:
@@ -100,12 +100,70 @@ def _is_of_none(node: ast.expr) -> bool:
     return False
 
 
-def _is_tested(function: _Function, node: ast.expr) -> bool:
-    """Whether a function tests against None before a place."""
+def _is_told_apart(source: SourceFile, node: ast.expr) -> bool:
+    """Whether a place is only reached where a test has said that `node` is not None."""
     wanted = ast.dump(node)
-    for inner in ast.walk(function):
-        match inner:
-            case ast.Compare(left=left, ops=[ast.Is() | ast.IsNot()], comparators=[ast.Constant(value=None)]):
-                if (inner.lineno, inner.col_offset) < (node.lineno, node.col_offset) and ast.dump(left) == wanted:
+    child: ast.AST = node
+    for parent in source.ancestors(node):
+        match parent:
+            case ast.BoolOp(op=ast.And(), values=values):
+                if any(_says(value, wanted, True) for value in values[: _index(values, child)]):
                     return True
+            case ast.BoolOp(op=ast.Or(), values=values):
+                if any(_says(value, wanted, False) for value in values[: _index(values, child)]):
+                    return True
+            case ast.If(test=test, body=body) | ast.While(test=test, body=body):
+                if child is not test and _says(test, wanted, child in body):
+                    return True
+            case ast.IfExp(test=test, body=body):
+                if child is not test and _says(test, wanted, child is body):
+                    return True
+        if isinstance(child, ast.stmt) and any(_excludes(before, wanted) for before in _siblings(parent, child)):
+            return True
+        if isinstance(parent, _Function):
+            return False
+        child = parent
     return False
+
+
+def _index(values: list[ast.expr], child: ast.AST) -> int:
+    return next(number for number, value in enumerate(values) if value is child)
+
+
+def _siblings(parent: ast.AST, statement: ast.stmt) -> list[ast.stmt]:
+    """The statements in front of one, in its block."""
+    blocks = (getattr(parent, name, None) for name in ("body", "orelse", "finalbody"))
+    block = next((found for found in blocks if isinstance(found, list) and statement in found), [])
+    return block[: block.index(statement)] if block else []
+
+
+def _excludes(statement: ast.stmt, wanted: str) -> bool:
+    """Whether None does not get past a statement."""
+    match statement:
+        case ast.Assert(test=test):
+            return _says(test, wanted, True)
+        case ast.If(test=test, body=[*_, last] as body) if _says(test, wanted, False):
+            stores = (inner.targets for part in body for inner in ast.walk(part) if isinstance(inner, ast.Assign))
+            is_given = any(_is_place(target, wanted) for targets in stores for target in targets)
+            return is_given or isinstance(last, (ast.Return, ast.Raise, ast.Continue, ast.Break))
+    return False
+
+
+def _is_place(target: ast.expr, wanted: str) -> bool:
+    return ast.dump(target).replace("Store()", "Load()") == wanted
+
+
+def _says(test: ast.expr, wanted: str, outcome: bool) -> bool:
+    """Whether a test with this outcome means that a value is not None."""
+    match test:
+        case ast.Compare(left=left, ops=[ast.IsNot()], comparators=[ast.Constant(value=None)]):
+            return outcome and ast.dump(left) == wanted
+        case ast.Compare(left=left, ops=[ast.Is()], comparators=[ast.Constant(value=None)]):
+            return not outcome and ast.dump(left) == wanted
+        case ast.BoolOp(op=ast.And(), values=values):
+            return outcome and any(_says(value, wanted, True) for value in values)
+        case ast.BoolOp(op=ast.Or(), values=values):
+            return not outcome and any(_says(value, wanted, False) for value in values)
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return _says(operand, wanted, not outcome)
+    return outcome and ast.dump(test) == wanted

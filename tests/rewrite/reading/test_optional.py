@@ -34,6 +34,10 @@ def asked(text: str) -> bool:
         "class M:\n    n: int | None\n    def f(self):\n        if self.n: pass",
         "class M:\n    def __init__(self, n=None):\n        self.n = n\n    def f(self):\n        if self.n: pass",
         "class M:\n    def g(self):\n        self.n = None\n    def f(self):\n        if self.n: pass",
+        "def f(n=None):\n    if n is not None:\n        use(n)\n    if n: pass",
+        "def f(n=None):\n    if n is None:\n        log()\n    if n: pass",
+        "def f(n=None):\n    if n is None or n: pass\n    if n: pass",
+        "def f(n=None, m=None):\n    if n is None:\n        return\n    if m: pass",
     ],
 )
 def test_it_may_be(text: str) -> None:
@@ -52,7 +56,18 @@ def test_it_may_be(text: str) -> None:
         "class M:\n    def __init__(self, n=3):\n        self.n = n\n    def f(self):\n        if self.n: pass",
         "def f(x=None):\n    if x.any(): pass",
         "n = None\nif n: pass",
+        "def f(n=None):\n    if n is None:\n        return\n    for _ in range(3):\n        if n: pass",
+        "def f(n=None):\n    if not (n is None):\n        if n: pass",
+        "def f(n=None):\n    if n is None:\n        use()\n    else:\n        if n: pass",
+        "def f(n=None, m=3):\n    assert m and n is not None\n    if n: pass",
+        "class M:\n    def f(self, n=None):\n        self.n = n\n        assert self.n is not None\n        if self.n: pass",
     ],
 )
 def test_nothing_says_that_it_is(text: str) -> None:
     assert not asked(text)
+
+
+def test_an_operand_behind_the_question_is_a_number() -> None:
+    source = SourceFile("m.py", "def f(n=None):\n    return n is not None and n > 2 and n")
+    numbers = [node for node in ast.walk(source.tree) if isinstance(node, ast.Name)]
+    assert [may_be_none(source, node) for node in numbers].count(True) == 1
