@@ -60,7 +60,7 @@ def test_it_may_be(text: str) -> None:
         "def f(n=None):\n    if not (n is None):\n        if n: pass",
         "def f(n=None):\n    if n is None:\n        use()\n    else:\n        if n: pass",
         "def f(n=None, m=3):\n    assert m and n is not None\n    if n: pass",
-        "class M:\n    def f(self, n=None):\n        self.n = n\n        assert self.n is not None\n        if self.n: pass",
+        "class M:\n  def f(self, n=None):\n    self.n = n\n    assert self.n is not None\n    if self.n: pass",
     ],
 )
 def test_nothing_says_that_it_is(text: str) -> None:
