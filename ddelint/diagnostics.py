@@ -71,6 +71,27 @@ class GpuCounts:
 
 
 @dataclass(frozen=True, slots=True)
+class KernelCost:
+    """One kernel of the code for a GPU, or one library function that it calls. What is not known is None."""
+
+    name: str
+    library: bool = False
+    calls: int = 0
+    """In one forward call; none of a backward graph's."""
+    registers: int | None = None
+    """Of each thread, as the assembler says."""
+    spilled: int | None = None
+    shared: int | None = None
+    """Bytes, as the assembler says."""
+    bytes_moved: int | None = None
+    """By all of these calls, each byte once a call."""
+    operations: int | None = None
+    """On floating-point numbers, by all of these calls."""
+    bound_microseconds: float | None = None
+    """What all of these calls take at least."""
+
+
+@dataclass(frozen=True, slots=True)
 class GpuEvidence:
     """The code that Inductor writes for a GPU. None: not done, with the reason in `notes`. Nothing here is ever true
     without having been done, and assembled or interpreted is not run."""
@@ -104,12 +125,14 @@ class GpuEvidence:
     bytes_moved: int | None = None
     """Read and written by one forward call, each byte once a kernel."""
     operations: int | None = None
-    """Multiplications and additions in the library calls of one forward call."""
+    """On floating-point numbers, in one forward call: those of library calls, and of kernels where they are known."""
     bound_microseconds: float | None = None
     """A bound, not a time: what one forward call takes at least, each kernel as long as its memory traffic or its
     operations take at the full rate, whichever is longer."""
     cuda_graphs: str = ""
     """`safe`, or `not safe: …`, as far as the code says."""
+    per_kernel: tuple[KernelCost, ...] = ()
+    """Inductor's kernels, in the order in which they were written, then the library functions."""
     notes: tuple[str, ...] = ()
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ddelint.diagnostics import GpuCounts, GpuEvidence
+    from ddelint.diagnostics import GpuCounts, GpuEvidence, KernelCost
 
 
 def is_reported(gpu: GpuEvidence) -> bool:
@@ -63,13 +63,39 @@ def details(gpu: GpuEvidence) -> Iterator[str]:
         kernels = "1 kernel" if gpu.kernels == 1 else f"{gpu.kernels} kernels"
         yield f"{kernels}, at most {gpu.registers} registers, {gpu.spilled} bytes spilled, {gpu.shared} bytes shared"
     if gpu.bound_microseconds is not None:
-        operations = f" and {gpu.operations} operations of library calls" if gpu.operations else ""
+        operations = f", {gpu.operations} operations" if gpu.operations else ""
         yield (
             f"{gpu.bytes_moved} bytes moved{operations}: a bound of {bound(gpu.bound_microseconds)} on {gpu.name} "
             "(each kernel at the full rate of memory or arithmetic; not measured)"
         )
     if gpu.cuda_graphs:
         yield f"CUDA graphs: {gpu.cuda_graphs}"
+
+
+def per_kernel(gpu: GpuEvidence) -> Iterator[str]:
+    """A table: what each kernel needs, as the assembler says, and what one forward call costs of it at least."""
+    called = [cost for cost in gpu.per_kernel if cost.calls]
+    if not called:
+        return
+    yield f"GPU code for {gpu.target}, one forward call, kernel by kernel; bounds on {gpu.name}, not measured:"
+    rows = [_COLUMNS, *map(_cells, called)]
+    widths = [max(len(row[at]) for row in rows) for at in range(len(_COLUMNS) - 1)]
+    for *cells, name in rows:
+        yield "  ".join([*(f"{cell:>{width}}" for cell, width in zip(cells, widths)), name])
+    if more := len(gpu.per_kernel) - len(called):
+        kernels = "1 more kernel is" if more == 1 else f"{more} more kernels are"
+        yield f"{kernels} for gradients, or for other sizes"
+
+
+_COLUMNS = ("calls", "registers", "spilled", "shared", "bytes moved", "operations", "bound", "kernel")
+
+
+def _cells(cost: KernelCost) -> tuple[str, ...]:
+    """What is not known is left empty."""
+    known = (cost.calls, cost.registers, cost.spilled, cost.shared, cost.bytes_moved, cost.operations)
+    least = "" if cost.bound_microseconds is None else bound(cost.bound_microseconds)
+    name = f"{cost.name} (library)" if cost.library else cost.name
+    return (*("" if number is None else str(number) for number in known), least, name)
 
 
 def plain(gpu: GpuEvidence | None) -> dict[str, Any] | None:
@@ -95,6 +121,21 @@ def plain(gpu: GpuEvidence | None) -> dict[str, Any] | None:
         "operations": gpu.operations,
         "bound_microseconds": gpu.bound_microseconds,
         "cuda_graphs": gpu.cuda_graphs or None,
+        "per_kernel": [_plain_cost(cost) for cost in gpu.per_kernel],
+    }
+
+
+def _plain_cost(cost: KernelCost) -> dict[str, Any]:
+    return {
+        "name": cost.name,
+        "library": cost.library,
+        "calls": cost.calls,
+        "registers": cost.registers,
+        "spilled": cost.spilled,
+        "shared": cost.shared,
+        "bytes_moved": cost.bytes_moved,
+        "operations": cost.operations,
+        "bound_microseconds": cost.bound_microseconds,
     }
 
 

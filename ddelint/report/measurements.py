@@ -19,7 +19,7 @@ from ddelint.measurements import (
     Parity,
     Remedy,
 )
-from ddelint.report.gpu_words import bound
+from ddelint.report.gpu_words import bound, per_kernel
 from ddelint.report.style import Style, width_of, words
 from ddelint.wire import to_wire
 
@@ -43,6 +43,8 @@ def render_benchmark(benchmark: Benchmark, style: Style, gpu: GpuEvidence | None
     if first.batch:
         yield f"  batch of {first.sample}: {', '.join(first.batch)}"
     yield from _table(benchmark.arms, style, gpu if gpu is not None and gpu.launches is not None else None)
+    if gpu is not None:
+        yield from (f"  {line}" for line in per_kernel(gpu))
     for line in dict.fromkeys(_remarks(benchmark)):
         yield from (f"  {part}" for part in words(line, style.width - 2))
 

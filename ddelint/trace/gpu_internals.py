@@ -28,11 +28,12 @@ _WITHOUT_DEVICE = {
     "fx_graph_cache": False,
     "compile_threads": 1,
     # what is decided by timing is decided as where nothing is timed
-    "benchmark_epilogue_fusion": False,
     "benchmark_fusion": False,
     "benchmark_combo_kernel": False,
 }
 """Inductor's settings while code is written."""
+_RENAMED = ("benchmark_template_fusion", "benchmark_epilogue_fusion")
+"""One more of these, under its present name and the one that it had until torch 2.13."""
 _LOAD = "_compile_to_module_lines"
 
 
@@ -220,6 +221,12 @@ def _forget_devices() -> None:
         create.cache_clear()
 
 
+def _settings_without_device() -> Any:
+    config = import_module("torch._inductor.config")
+    renamed = next((name for name in _RENAMED if hasattr(config, name)), None)
+    return config.patch({**_WITHOUT_DEVICE, **({renamed: False} if renamed else {})})
+
+
 def writing_settings(*, fallback_random: bool) -> Any:
     """Settings under which code is written: with `fallback_random`, random numbers come from eager's own generator."""
     return import_module("torch._inductor.config").patch({"fallback_random": fallback_random})
@@ -267,7 +274,7 @@ class Backend:
             inputs = [*inputs, *fakes]
             stack.enter_context(_on_gpu(module, inputs))
             stack.enter_context(pretended(self.gpu))
-            stack.enter_context(import_module("torch._inductor.config").patch(_WITHOUT_DEVICE))
+            stack.enter_context(_settings_without_device())
             stack.enter_context(mock.patch.object(lowering, _LOAD, self._loader(eager, constants, backward)))
             compiled = inner(module, inputs, **settings)
         return compiled if not constants else _with_more(compiled, constants)

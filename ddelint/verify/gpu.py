@@ -13,7 +13,7 @@ from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
-from ddelint.diagnostics import GpuCounts, GpuEvidence
+from ddelint.diagnostics import GpuCounts, GpuEvidence, KernelCost
 from ddelint.gpus import DEFAULT, Gpu, UnknownGpu, gpu_of
 from ddelint.protocol import GpuCode, Mismatch, SessionOptions
 from ddelint.trace import gpu_internals, torch_internals
@@ -25,7 +25,7 @@ from ddelint.verify.compiled import eager_references
 from ddelint.verify.compiling import Compiling
 from ddelint.verify.device import ON_GPU
 from ddelint.verify.generated_code import knowledge
-from ddelint.verify.gpu_calls import Collector
+from ddelint.verify.gpu_calls import Collector, Spent
 from ddelint.verify.limits import TooMuch, limited
 from ddelint.verify.mismatches import mismatches
 from ddelint.verify.profiles import profiled
@@ -94,6 +94,8 @@ class _Look:
         self.evidence = GpuEvidence(gpu.target, gpu.name)
         self.notes: list[str] = []
         self.mismatches: list[Mismatch] = []
+        self._costs: dict[str, KernelCost] = {}
+        self._libraries: tuple[KernelCost, ...] = ()
         self._explained = 0
         """Inputs on which it differs from eager as eager's own decompositions do: not counted as equal."""
 
@@ -150,7 +152,7 @@ class _Look:
             collector.launches,
             collector.library_calls,
             reads,
-            _microseconds(collector.bound),
+            _microseconds(sum(spent.bound for spent in collector.costs)),
         )
         self.evidence = replace(self.evidence, before=counts)
 
@@ -229,14 +231,16 @@ class _Look:
         return not any(True for _ in mismatches(replace(reference, calls=calls), outcomes, "GPU code", ON_GPU))
 
     def _count(self, collector: Collector, reads: int) -> None:
+        self._costs = {code: _cost(spent) for code, spent in collector.kernels.items()}
+        self._libraries = tuple(replace(_cost(spent), library=True) for spent in collector.libraries.values())
         self.evidence = replace(
             self.evidence,
             launches=collector.launches,
             library_calls=collector.library_calls,
             host_reads=reads,
-            bytes_moved=collector.bytes_moved,
-            operations=collector.operations,
-            bound_microseconds=_microseconds(collector.bound),
+            bytes_moved=sum(spent.moved for spent in collector.costs),
+            operations=sum(spent.operations or 0 for spent in collector.costs),
+            bound_microseconds=_microseconds(sum(spent.bound for spent in collector.costs)),
             cuda_graphs=_cuda_graphs([code for code, backward in collector.codes if not backward], reads),
         )
 
@@ -256,6 +260,7 @@ class _Look:
                 registers=max((kernel.registers for kernel in made), default=None),
                 spilled=max((kernel.spilled for kernel in made), default=None),
                 shared=max((kernel.shared for kernel in made), default=None),
+                per_kernel=self._per_kernel(collector),
             )
         elif collector.codes:
             self.evidence = replace(self.evidence, kernels=0)
@@ -278,6 +283,30 @@ class _Look:
             self.evidence = replace(self.evidence, interpreted=False, inputs=inputs)
         elif equal and collector.launched and not collector.limits:
             self.evidence = replace(self.evidence, interpreted=True, inputs=equal)
+
+    def _per_kernel(self, collector: Collector) -> tuple[KernelCost, ...]:
+        """What the assembler says of each kernel, and what one forward call costs of it."""
+        costs = [
+            replace(
+                self._costs.get(code, KernelCost(kernel.name)),
+                registers=kernel.registers,
+                spilled=kernel.spilled,
+                shared=kernel.shared,
+            )
+            for code, kernel in collector.assembled.items()
+            if not kernel.error
+        ]
+        return (*costs, *self._libraries)
+
+
+def _cost(spent: Spent) -> KernelCost:
+    return KernelCost(
+        spent.name,
+        calls=spent.calls,
+        bytes_moved=spent.moved,
+        operations=spent.operations,
+        bound_microseconds=_microseconds(spent.bound),
+    )
 
 
 class _Compiled:
@@ -313,7 +342,7 @@ def _complete(collector: Collector, differentiated: bool) -> bool:
 
 
 def _microseconds(seconds: float) -> float:
-    return round(seconds * 1e6, 4)
+    return round(seconds * 1e6, 6)
 
 
 def _draws(reference: Reference) -> bool:

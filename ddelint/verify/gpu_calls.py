@@ -18,6 +18,27 @@ from ddelint.verify.triton_interpreter import Launched
 
 
 @dataclass
+class Spent:
+    """What one kernel's launches cost, or the calls of one library function, in one call of the program."""
+
+    name: str
+    calls: int = 0
+    moved: int = 0
+    operations: int | None = None
+    """None where they are not known."""
+    bound: float = 0.0
+    """Seconds that this takes at least."""
+
+    def add(self, moved: int, operations: int | None, seconds: float) -> None:
+        """One more call."""
+        self.calls += 1
+        self.moved += moved
+        if operations is not None:
+            self.operations = (self.operations or 0) + operations
+        self.bound += seconds
+
+
+@dataclass
 class Collector:
     """Takes the kernels of all graphs: assembles each once, and runs it when its wrapper does."""
 
@@ -28,13 +49,10 @@ class Collector:
     launched: dict[str, Launched] = field(default_factory=dict)
     codes: list[tuple[str, bool]] = field(default_factory=list)
     """Each wrapper's code, and whether it is a backward graph's."""
-    launches: int = 0
-    library_calls: int = 0
-    bytes_moved: int = 0
-    operations: int = 0
-    """Of library calls."""
-    bound: float = 0.0
-    """Seconds that all this takes at least: the sum over kernels, which run one after the other."""
+    kernels: dict[str, Spent] = field(default_factory=dict)
+    """What the kernels that were launched cost since the last `reset`, by their source."""
+    libraries: dict[str, Spent] = field(default_factory=dict)
+    """The same of library functions, by their names."""
     limits: list[str] = field(default_factory=list)
     """What the interpreter could not do."""
     wrong: list[str] = field(default_factory=list)
@@ -55,10 +73,9 @@ class Collector:
     def launch(self, name: str, autotuner: Any, code: str, args: tuple[Any, ...]) -> None:
         """One launch of a kernel, interpreted. Raises what the program itself raises there."""
         done = self.launched.setdefault(code, Launched())
-        before = done.read + done.written
         try:
             with gpu_internals.without_modes():
-                self._interpreter.launch(autotuner, args, done.launches, done)
+                work = self._interpreter.launch(autotuner, args, done)
         except Exception as error:
             cause: BaseException = error
             while cause.__cause__ is not None:
@@ -71,8 +88,9 @@ class Collector:
                 )
             raise
         if not self._backward:
-            self.launches += 1
-            self._spent(done.read + done.written - before)
+            seconds = self._seconds(work.moved, work.arithmetic or 0, work.products or 0)
+            known = [count for count in (work.arithmetic, work.products) if count is not None]
+            self.kernels.setdefault(code, Spent(name)).add(work.moved, sum(known) if known else None, seconds)
 
     @contextlib.contextmanager
     def calling(self, backward: bool) -> Iterator[None]:
@@ -81,22 +99,35 @@ class Collector:
         with contextlib.nullcontext() if backward else _Library(self):
             yield
 
-    def library_call(self, moved: int, operations: int, dtype: torch.dtype) -> None:
+    def library_call(self, name: str, moved: int, operations: int, dtype: torch.dtype) -> None:
         """One operator that the wrapper leaves to a library."""
-        self.library_calls += 1
-        self._spent(moved, operations, dtype)
-
-    def _spent(self, moved: int, operations: int = 0, dtype: torch.dtype = torch.float32) -> None:
         exact = dtype == torch.float32 and torch.get_float32_matmul_precision() == "highest"
-        rate = self.gpu.float32_rate if exact else self.gpu.tensor_rate
-        self.bytes_moved += moved
-        self.operations += operations
-        self.bound += max(moved / self.gpu.memory_rate, operations / rate)
+        seconds = self._seconds(moved, *((operations, 0) if exact else (0, operations)))
+        self.libraries.setdefault(name, Spent(name)).add(moved, operations, seconds)
+
+    @property
+    def launches(self) -> int:
+        """Of Inductor's own kernels."""
+        return sum(spent.calls for spent in self.kernels.values())
+
+    @property
+    def library_calls(self) -> int:
+        """Of eager's operators."""
+        return sum(spent.calls for spent in self.libraries.values())
+
+    @property
+    def costs(self) -> tuple[Spent, ...]:
+        """Of all that was called: kernels and library functions run one after the other."""
+        return (*self.kernels.values(), *self.libraries.values())
 
     def reset(self) -> None:
         """Count from here."""
-        self.launches = self.library_calls = self.bytes_moved = self.operations = 0
-        self.bound = 0.0
+        self.kernels, self.libraries = {}, {}
+
+    def _seconds(self, moved: int, arithmetic: int, products: int) -> float:
+        """What this takes at least: its traffic or its operations, at the full rate of whichever takes longer."""
+        gpu = self.gpu
+        return max(moved / gpu.memory_rate, arithmetic / gpu.float32_rate, products / gpu.tensor_rate)
 
 
 class _Kernel:
@@ -124,5 +155,5 @@ class _Library(torch_internals.dispatch_mode()):  # type: ignore[misc]
             distinct = {(v.untyped_storage().data_ptr(), v.storage_offset()): v.nbytes for v in tensors}
             operations = torch_internals.operations_of(function, args, kwargs or {}, found)
             dtype = next((v.dtype for v in tensors if v.dtype.is_floating_point), torch.float32)
-            self._collector.library_call(sum(distinct.values()), operations, dtype)
+            self._collector.library_call(name, sum(distinct.values()), operations, dtype)
         return found

@@ -20,7 +20,7 @@ import numpy
 import torch
 
 from ddelint.trace import gpu_internals
-from ddelint.verify import triton_numbers
+from ddelint.verify import triton_numbers, triton_operations
 from ddelint.verify.waiting_blocks import WaitingBlocks
 
 _BLOCKS = ("XBLOCK", "YBLOCK", "ZBLOCK", "R0_BLOCK", "R1_BLOCK")
@@ -46,9 +46,16 @@ class Launched:
     """What the launches of one kernel did."""
 
     launches: int = 0
-    read: int = 0
-    written: int = 0
     configurations: set[str] = field(default_factory=set)
+
+
+@dataclass(frozen=True)
+class Work:
+    """What one launch did: bytes that it touched, and what it computed, None where that is not known."""
+
+    moved: int
+    arithmetic: int | None
+    products: int | None
 
 
 class Memory:
@@ -98,8 +105,8 @@ class Interpreter:
         self._functions: dict[int, Any] = {}
         self._memory = Memory([])
 
-    def launch(self, autotuner: Any, args: tuple[Any, ...], number: int, done: Launched) -> None:
-        """One launch; `number` of them have been before, which decides on the block sizes."""
+    def launch(self, autotuner: Any, args: tuple[Any, ...], done: Launched) -> Work:
+        """One launch; how many have been `done` decides on the block sizes."""
         function = autotuner.fn
         configuration = autotuner.configs[0]
         names = arguments_of(autotuner, configuration, len(args))
@@ -110,8 +117,9 @@ class Interpreter:
         }
         scalars = {name: value for name, value in given.items() if isinstance(value, (int, float))}
         meta = autotuner.inductor_meta
-        unmasked = frozenset(f"{name.upper()}BLOCK" for name in _UNMASKED.findall(str(getattr(function, "src", ""))))
-        blocks, grid = _fitting(meta, blocks, {**constants, **scalars}, unmasked, number)
+        source = str(getattr(function, "src", ""))
+        unmasked = frozenset(f"{name.upper()}BLOCK" for name in _UNMASKED.findall(source))
+        blocks, grid = _fitting(meta, blocks, {**constants, **scalars}, unmasked, done.launches)
         tensors = [value for value in given.values() if isinstance(value, torch.Tensor)]
         self._memory = Memory(tensors)
         extra = set(meta.get("extra_launcher_args", ()))
@@ -119,19 +127,24 @@ class Interpreter:
         for name in ("num_warps", "num_stages"):
             if name in function.arg_names and name not in passed:
                 passed[name] = getattr(configuration, name)
-        with self._patched(), numpy.errstate(all="ignore"), warnings.catch_warnings():
+        with (
+            self._patched(),
+            triton_operations.counted() as operations,
+            numpy.errstate(all="ignore"),
+            warnings.catch_warnings(),
+        ):
             warnings.simplefilter("ignore")
             if meta.get("grid_type") in _WAITING_GRIDS:
                 self._together(function, grid, passed)
             else:
                 self._function(function)[grid](**passed)
-        read, written = self._memory.bytes(
-            {tensor.untyped_storage().data_ptr(): tensor.element_size() for tensor in tensors}
-        )
+        moved = self._memory.bytes({tensor.untyped_storage().data_ptr(): tensor.element_size() for tensor in tensors})
         done.launches += 1
-        done.read += read
-        done.written += written
         done.configurations.add(", ".join(f"{name}={value}" for name, value in sorted(blocks.items())))
+        share = triton_operations.share(meta, source, blocks, grid, {**constants, **scalars})
+        if share is None:
+            return Work(sum(moved), None, None)
+        return Work(sum(moved), round(operations.arithmetic * share), round(operations.products * share))
 
     def _together(self, function: Any, grid: tuple[int, int, int], passed: dict[str, Any]) -> None:
         """A launch whose blocks wait for each other."""

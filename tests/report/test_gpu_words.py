@@ -10,11 +10,22 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from ddelint.diagnostics import Applicability, Claim, Diagnostic, Edit, Evidence, Fix, GpuCounts, GpuEvidence, Span
+from ddelint.diagnostics import (
+    Applicability,
+    Claim,
+    Diagnostic,
+    Edit,
+    Evidence,
+    Fix,
+    GpuCounts,
+    GpuEvidence,
+    KernelCost,
+    Span,
+)
 from ddelint.report import formats
 from ddelint.report.console import evidence_words
 from ddelint.report.evidence import verified_line
-from ddelint.report.gpu_words import counts, details, level, plain
+from ddelint.report.gpu_words import counts, details, level, per_kernel, plain
 from ddelint.report.json_ import finding as as_json
 from ddelint.report.model import Report
 from ddelint.report.style import Style
@@ -31,6 +42,11 @@ INTERPRETED = replace(
     bytes_moved=335,
     bound_microseconds=0.0001,
     cuda_graphs="not safe: 1 host read",
+    per_kernel=(
+        KernelCost("triton_poi_fused_add_0", False, 2, 30, 0, 0, 223, 56, 0.00006),
+        KernelCost("triton_red_fused_sum_1", False, 0, 12, 0, 64),
+        KernelCost("aten::addmm", True, 1, bytes_moved=112, operations=2048, bound_microseconds=0.00004),
+    ),
 )
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "findings.schema.json").read_text("utf-8"))
 
@@ -83,6 +99,16 @@ def test_counts_stand_beside_those_of_the_original() -> None:
     assert counts(INTERPRETED) == "3 launches (before 4), 2 library calls (before 1), 1 host read (before 2)"
     assert counts(ASSEMBLED) == ""
     assert any("a bound of 0.0001 us on H100" in line and "not measured" in line for line in details(INTERPRETED))
+
+
+def test_each_kernel_has_a_row_and_each_bound_is_called_one() -> None:
+    heading, columns, added, product, more = per_kernel(INTERPRETED)
+    assert "bounds on H100, not measured" in heading
+    assert " ".join(columns.split()) == "calls registers spilled shared bytes moved operations bound kernel"
+    assert " ".join(added.split()) == "2 30 0 0 223 56 6e-05 us triton_poi_fused_add_0"
+    assert " ".join(product.split()) == "1 112 2048 4e-05 us aten::addmm (library)"
+    assert more == "1 more kernel is for gradients, or for other sizes"
+    assert list(per_kernel(ASSEMBLED)) == [], "nothing was launched"
 
 
 @pytest.mark.parametrize("gpu", [None, ASSEMBLED, INTERPRETED, GpuEvidence("sm_80")])

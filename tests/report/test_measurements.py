@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 
-from ddelint.diagnostics import GpuCounts, GpuEvidence
+from ddelint.diagnostics import GpuCounts, GpuEvidence, KernelCost
 from ddelint.measurements import Arm, Benchmark, Divergence, Measured, Parity, Remedy
 from ddelint.protocol import Comparison, Compilation, TargetResult
 from ddelint.report import measurements, verification
@@ -111,6 +111,7 @@ def test_what_gpu_code_says_stands_beside_its_arm() -> None:
         host_reads=0,
         before=GpuCounts(2, 5, 4, 1, 7, 1.5),
         bound_microseconds=0.25,
+        per_kernel=(KernelCost("triton_poi_fused_add_0", calls=3, registers=30),),
     )
     arms = (
         Arm("original", "eager", milliseconds=4.0),
@@ -118,11 +119,10 @@ def test_what_gpu_code_says_stands_beside_its_arm() -> None:
         Arm("fixed", "fullgraph", milliseconds=2.0),
     )
     benchmark = Benchmark("m", "", (replace(ORIGINAL, arms=arms),))
-    heading, eager, compiled, fullgraph = [
-        line.split()
-        for line in measurements.render_benchmark(benchmark, Style(), gpu)
-        if "," in line or "sm_90" in line
-    ][-4:]
+    lines = list(measurements.render_benchmark(benchmark, Style(), gpu))
+    at = next(number for number, line in enumerate(lines) if "sm_90 launches" in line)
+    heading, eager, compiled, fullgraph = [line.split() for line in lines[at : at + 4]]
+    assert any(line.endswith("triton_poi_fused_add_0") for line in lines[at + 4 :]), "and kernel by kernel"
     assert " ".join(heading).endswith("sm_90 launches sm_90 library calls sm_90 host reads sm_90 bound")
     assert compiled[-5:] == ["4", "1", "7", "1.5", "us"]
     assert fullgraph[-5:] == ["3", "2", "0", "0.25", "us"]
