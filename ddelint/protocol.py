@@ -15,7 +15,7 @@ from ddelint.diagnostics import GpuEvidence, Question, Span, TypeFact
 LOWERING = "lowering"
 """A backend of our own: Inductor up to the code that it writes. What is called then is the graph itself."""
 INDUCTOR_BACKENDS = ("inductor", LOWERING)
-MEASURING = ("measure", "parity", "gpu")
+MEASURING = ("measure", "parity", "gpu", "graph_costs")
 """Requests that always need Inductor."""
 UNFINISHED = "did not finish"
 """How the error of a target begins that took more time than there was."""

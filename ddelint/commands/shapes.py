@@ -37,16 +37,36 @@ from ddelint.commands.output import (
     help="Ranges of a size, a graph for each: prove that they take each size once, and try each graph at its ends.",
 )
 @click.option("--write", is_flag=True, help="Write it beside the entry, as specs, dims and marks: FILE_shapes.py.")
+@click.option(
+    "--dispatch",
+    is_flag=True,
+    help="Write a graph for each range, or each side of a branch, and the guards in front: FILE_dispatch.py.",
+)
+@click.option(
+    "--most-graphs", type=click.IntRange(1), metavar="N", help="With --dispatch: no more graphs; merge ranges."
+)
+@click.option("--measure", is_flag=True, help="With --dispatch: compile each graph, and time it against one for all.")
 @click.option("--output-format", type=click.Choice(["full", "json", "markdown"]), default="full", show_default=True)
 @output_options
 def shapes(
-    paths: tuple[str, ...], is_checked: bool, spec: str, ranges: tuple[str, ...], write: bool, **given: Any
+    paths: tuple[str, ...],
+    is_checked: bool,
+    spec: str,
+    ranges: tuple[str, ...],
+    write: bool,
+    dispatch: bool,
+    most_graphs: int | None,
+    measure: bool,
+    **given: Any,
 ) -> int:
     """Derive the contract on input sizes: which may be anything, which not, and which lines say so."""
     if not paths:
         raise click.UsageError("no path given: ddelint shapes PATH")
     options = check_options(paths, {**given, "trace": True})
+    if (most_graphs is not None or measure) and not dispatch:
+        raise click.UsageError("--most-graphs and --measure are about the graphs of --dispatch: add it")
     from ddelint.pipeline import run_shapes
+    from ddelint.pipeline.dispatching import Graphs
     from ddelint.pipeline.shaping import Wanted
     from ddelint.report import contracts
     from ddelint.report.diff import shown_path
@@ -58,13 +78,14 @@ def shapes(
     except UnreadableRanges as problem:
         raise click.UsageError(f"--ranges: {problem}") from None
     with progress_of(options) as progress:
-        report = run_shapes(paths, options, progress, Wanted(is_checked or bool(spec), spec, read, write))
+        graphs = Graphs(read, most_graphs, measure) if dispatch else None
+        report = run_shapes(paths, options, progress, Wanted(is_checked or bool(spec), spec, read, write, graphs))
     if given["output_format"] == "json":
-        text = contracts.render_json(report.contracts, report.checked)
+        text = contracts.render_json(report.contracts, report.checked, report.dispatches)
     elif given["output_format"] == "markdown":
-        text = joined(contracts.render_markdown(report.contracts, report.checked))
+        text = joined(contracts.render_markdown(report.contracts, report.checked, report.dispatches))
     else:
-        text = joined(contracts.render_text(report.contracts, style_of(given), report.checked))
+        text = joined(contracts.render_text(report.contracts, style_of(given), report.checked, report.dispatches))
     emit(text, given["output_file"])
     for name in report.written:
         click.echo(f"ddelint: wrote {shown_path(name)}", err=True)
@@ -76,4 +97,5 @@ def shapes(
     if failed:
         return COULD_NOT_WORK
     found = any(one.findings for checked in report.checked for one in checked)
+    found = found or any(one.problems for one in report.dispatches)
     return FOUND_SOMETHING if found and not given["exit_zero"] else FOUND_NOTHING

@@ -9,15 +9,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ddelint.contracts import Contract
+from ddelint.dispatches import Dispatch
 from ddelint.options import CheckOptions
 from ddelint.pipeline import advice
+from ddelint.pipeline.beside import write_beside
+from ddelint.pipeline.dispatching import Graphs, dispatch
 from ddelint.pipeline.entries import entry_specs, label, others, session_options
 from ddelint.pipeline.gathering import PipelineError, Run, Sources, discover, read_files
 from ddelint.pipeline.range_checking import check_given
 from ddelint.pipeline.searching import start_worker
 from ddelint.pipeline.spec_checking import check_specs
 from ddelint.protocol import EntryFailure
-from ddelint.replacing import write_atomically
 from ddelint.report.model import Progress
 from ddelint.shapes.facts import as_true, read
 from ddelint.shapes.names import names_of
@@ -41,6 +43,8 @@ class Wanted:
     """Ranges that are to take each size once."""
     write: bool = False
     """Write it beside the entry, as what torch takes."""
+    graphs: Graphs | None = None
+    """Write a dispatcher beside the entry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,8 @@ class ShapesReport:
     contracts: tuple[Contract, ...]
     checked: tuple[tuple[CheckedSpec, ...], ...] = ()
     written: tuple[str, ...] = ()
+    dispatches: tuple[Dispatch, ...] = ()
+    """For each contract its dispatcher, where one was asked for."""
     warnings: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
 
@@ -64,6 +70,7 @@ def run_shapes(paths: Sequence[str], options: CheckOptions, progress: Progress, 
     contracts: list[Contract] = []
     checked: list[tuple[CheckedSpec, ...]] = []
     written: list[str] = []
+    dispatches: list[Dispatch] = []
     waiting = deque(specs)
     with start_worker(options) as worker:
         while waiting:
@@ -76,6 +83,7 @@ def run_shapes(paths: Sequence[str], options: CheckOptions, progress: Progress, 
                     raise PipelineError(opened.message)
                 contracts.append(Contract(label(spec), failure=opened))
                 checked.append(())
+                dispatches += [Dispatch()] if wanted.graphs is not None else []
                 continue
             with closing(opened) as session:
                 waiting.extendleft(reversed(others(spec, session.info.names)))
@@ -89,12 +97,24 @@ def run_shapes(paths: Sequence[str], options: CheckOptions, progress: Progress, 
                 found = check_specs(session, contract, wanted.spec) if wanted.check and derived else []
                 found += [check_given(session, contract, one) for one in wanted.ranges if derived]
                 checked.append(tuple(found))
-                if wanted.write and contract.failure is None:
-                    try:
+                try:
+                    if wanted.write and derived:
                         written.append(_write(contract))
-                    except (PipelineError, OSError) as error:
-                        run.errors.append(str(error))
-    return ShapesReport(tuple(contracts), tuple(checked), tuple(written), tuple(run.warnings), tuple(run.errors))
+                    if wanted.graphs is not None and derived:
+                        progress.stage("compiling a graph for each range")
+                        dispatches.append(dispatch(session, contract, wanted.graphs))
+                except (PipelineError, OSError) as error:
+                    run.errors.append(str(error))
+            if wanted.graphs is not None and len(dispatches) < len(contracts):
+                dispatches.append(Dispatch())
+    return ShapesReport(
+        tuple(contracts),
+        tuple(checked),
+        (*written, *(one.filename for one in dispatches if one.filename)),
+        tuple(dispatches),
+        tuple(run.warnings),
+        tuple(run.errors),
+    )
 
 
 def _write(contract: Contract) -> str:
@@ -104,8 +124,5 @@ def _write(contract: Contract) -> str:
     """
     sides = [plain(as_true(b.text, bool(read(b.text).holds(contract.example)))) for b in contract.branches]
     path = Path(contract.filename).with_name(f"{Path(contract.filename).stem}{BESIDE}")
-    if path.is_symlink() or (path.exists() and MARK not in path.read_text("utf-8", errors="replace")):
-        raise PipelineError(f"{path} is there already, and not from `shapes --write`: it is left as it is")
     text = spec_text(contract, spec_of(contract, names_of(contract), sides))
-    write_atomically(path, text.encode("utf-8"))
-    return str(path)
+    return write_beside(path, text, MARK, "shapes --write")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from itertools import zip_longest
 
 from ddelint.catalog import rule
 from ddelint.contracts import (
@@ -21,6 +20,8 @@ from ddelint.contracts import (
     Contract,
     Requirement,
 )
+from ddelint.dispatches import Dispatch
+from ddelint.report import dispatching
 from ddelint.report.diff import shown_path
 from ddelint.report.style import Style
 from ddelint.size_specs import CheckedSpec, SpecFinding
@@ -45,27 +46,45 @@ Checked = Sequence[Sequence[CheckedSpec]]
 """For each contract the specs that are declared."""
 
 
-def render_text(contracts: Sequence[Contract], style: Style, checked: Checked = ()) -> Iterator[str]:
+def render_text(
+    contracts: Sequence[Contract], style: Style, checked: Checked = (), dispatches: Sequence[Dispatch] = ()
+) -> Iterator[str]:
     """A heading for each entry, a line for each dimension, requirement and branch; what is wrong with each spec."""
-    for contract, specs in zip_longest(contracts, checked, fillvalue=()):
-        assert isinstance(contract, Contract)
-        for line in (*_contract(contract, style), *_checked(specs, style)):
+    for contract, specs, dispatch in _together(contracts, checked, dispatches):
+        lines = dispatching.text(dispatch, style) if dispatch is not None else ()
+        for line in (*_contract(contract, style), *_checked(specs, style), *lines):
             yield style.line(line)
 
 
-def render_json(contracts: Sequence[Contract], checked: Checked = ()) -> str:
-    """An array with one object for each entry: the fields of `Contract`, and `declared`: what is wrong with specs."""
+def _together(
+    contracts: Sequence[Contract], checked: Checked, dispatches: Sequence[Dispatch]
+) -> Iterator[tuple[Contract, Sequence[CheckedSpec], Dispatch | None]]:
+    for at, contract in enumerate(contracts):
+        dispatch = dispatches[at] if at < len(dispatches) and contract.failure is None else None
+        yield contract, checked[at] if at < len(checked) else (), dispatch
+
+
+def render_json(contracts: Sequence[Contract], checked: Checked = (), dispatches: Sequence[Dispatch] = ()) -> str:
+    """An array with one object for each entry: the fields of `Contract`, `declared` and `dispatch`.
+
+    `declared`: what is wrong with specs; `dispatch`: null where none was asked for.
+    """
     found = [
-        {**to_wire(contract), "declared": to_wire(tuple(specs))}
-        for contract, specs in zip_longest(contracts, checked, fillvalue=())
+        {
+            **to_wire(contract),
+            "declared": to_wire(tuple(specs)),
+            "dispatch": dispatching.plain(dispatch) if dispatch is not None else None,
+        }
+        for contract, specs, dispatch in _together(contracts, checked, dispatches)
     ]
     return json.dumps(found, indent=2) + "\n"
 
 
-def render_markdown(contracts: Sequence[Contract], checked: Checked = ()) -> Iterator[str]:
+def render_markdown(
+    contracts: Sequence[Contract], checked: Checked = (), dispatches: Sequence[Dispatch] = ()
+) -> Iterator[str]:
     """A section for each entry, with tables."""
-    for contract, specs in zip_longest(contracts, checked, fillvalue=()):
-        assert isinstance(contract, Contract)
+    for contract, specs, dispatch in _together(contracts, checked, dispatches):
         yield f"## {contract.label}"
         yield ""
         if contract.failure is not None:
@@ -89,6 +108,8 @@ def render_markdown(contracts: Sequence[Contract], checked: Checked = ()) -> Ite
         if contract.undecided or contract.notes:
             yield ""
         yield from _markdown_checked(specs)
+        if dispatch is not None:
+            yield from dispatching.markdown(dispatch)
 
 
 def summary(contract: Contract) -> str:

@@ -12,9 +12,9 @@ from ddelint.source import SourceError, SourceFile
 
 def names_of(contract: Contract) -> dict[str, str]:
     """The name of a dimension → the first name that the program's function gives it."""
-    function = _function(contract)
+    function = function_of(contract)
     found: dict[str, str] = {}
-    for node in ast.walk(function) if function is not None else ():
+    for node in ast.walk(function[0]) if function is not None else ():
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             for name, dimension in _named(node.targets[0], node.value, contract):
                 if dimension in contract.example:
@@ -22,7 +22,8 @@ def names_of(contract: Contract) -> dict[str, str]:
     return found
 
 
-def _function(contract: Contract) -> ast.AST | None:
+def function_of(contract: Contract) -> tuple[ast.FunctionDef | ast.AsyncFunctionDef, bool] | None:
+    """The definition of the program's function, and whether it stands in a class; None where its text is not there."""
     where = contract.function
     if where is None:
         return None
@@ -30,11 +31,12 @@ def _function(contract: Contract) -> ast.AST | None:
         tree = SourceFile.read(Path(where.filename)).tree
     except (OSError, SourceError):
         return None
+    methods = {id(one) for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for one in node.body}
     for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
             if where.row in (first, node.lineno):
-                return node
+                return node, id(node) in methods
     return None
 
 

@@ -73,9 +73,14 @@ class Divided:
     """Of the first of the sizes that are always equal to the one that was named."""
 
 
+def needed_by_all(contract: Contract) -> tuple[str, ...]:
+    """What holds of all sizes that one graph or another takes."""
+    return tuple(requirement_text(one) for one in contract.requirements if one.source != SPECIALIZED)
+
+
 def divided(contract: Contract, ranges: Ranges) -> Divided:
     """Ranges as a contract sees them."""
-    needed = tuple(requirement_text(one) for one in contract.requirements if one.source != SPECIALIZED)
+    needed = needed_by_all(contract)
     same = representatives(contract.requirements, list(contract.example))
     return Divided(needed, Ranges(same.get(ranges.name, ranges.name), ranges.bounds))
 

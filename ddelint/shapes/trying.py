@@ -7,6 +7,7 @@ import copy
 import os
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -34,17 +35,17 @@ def try_spec(entry: Entry, seed: int, spec: SizeSpec, first: Sizes, cases: Seque
         torch.manual_seed(0)
         ranks = {name: tensor.dim() for name, tensor in tensors_of(entry, seed).items()}
         program = entry.build()
-        compiled = torch_internals.compiled_under(program, _shapes_spec(on_inputs(spec), ranks))
+        compiled = torch_internals.compiled_under(program, shapes_spec_of(on_inputs(spec), ranks))
         try:
             args, kwargs = sized(entry, seed, first)
             with entry.surroundings():
                 compiled(*args, **kwargs)
         except Exception as error:
-            return Trial(False, _first_line(error))
+            return Trial(False, first_line(error))
         outcomes = []
         with torch.compiler.set_stance("fail_on_recompile"):
             for sizes in cases:
-                outcomes.append(_call(entry, program, compiled, seed, sizes))
+                outcomes.append(call(entry, program, compiled, seed, sizes))
     return Trial(True, outcomes=tuple(outcomes))
 
 
@@ -69,7 +70,7 @@ class Eager:
                 torch.manual_seed(self._seed)
                 self.program(*args, **kwargs)
             except Exception as error:
-                text = _first_line(error)
+                text = first_line(error)
                 self._note(text, error)
                 return text
         return ""
@@ -120,7 +121,8 @@ def _resized(value: Any, sizes: Mapping[int, int]) -> Any:
     return value
 
 
-def _call(entry: Entry, program: Callable[..., Any], compiled: Callable[..., Any], seed: int, sizes: Sizes) -> Outcome:
+def call(entry: Entry, program: Callable[..., Any], compiled: Callable[..., Any], seed: int, sizes: Sizes) -> Outcome:
+    """What calling the compiled program with inputs of such sizes comes to, held against eager."""
     expected, eager = _run(entry, program, seed, sizes)
     try:
         args, kwargs = sized(entry, seed, sizes)
@@ -128,7 +130,7 @@ def _call(entry: Entry, program: Callable[..., Any], compiled: Callable[..., Any
             torch.manual_seed(seed)
             got = compiled(*args, **kwargs)
     except Exception as error:
-        text = _first_line(error)
+        text = first_line(error)
         if torch_internals.is_refusal(error):
             return Outcome(sizes, "refused", text, eager)
         return Outcome(sizes, "raised" if eager else "broke", text, eager)
@@ -145,21 +147,28 @@ def _run(entry: Entry, program: Callable[..., Any], seed: int, sizes: Sizes) -> 
             torch.manual_seed(seed)
             return copy.deepcopy(program(*args, **kwargs)), ""
     except Exception as error:
-        return None, _first_line(error)
+        return None, first_line(error)
 
 
 def _frozen(value: Any) -> Any:
     return Freezer().freeze(value)
 
 
-def _first_line(error: BaseException) -> str:
+def first_line(error: BaseException) -> str:
+    """An error as one line."""
     return f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')}"
 
 
-def _shapes_spec(spec: SizeSpec, ranks: Mapping[str, int]) -> Any:
-    """The spec as torch's own objects: an entry for each dimension of each tensor that it speaks of."""
+def shapes_spec_of(spec: SizeSpec, ranks: Mapping[str, int], hints: Mapping[str, int] = MappingProxyType({})) -> Any:
+    """The spec as torch's own objects: an entry for each dimension of each tensor that it speaks of.
+
+    `hints`: variable → the size that is tuned for.
+    """
     kinds = torch_internals.spec_kinds()
-    variables = {name: kinds.ShapeVar(name, min=low, max=high) for name, (low, high) in spec.variables.items()}
+    variables = {
+        name: kinds.ShapeVar(name, min=low, max=high, optimization_hint=hints.get(name))
+        for name, (low, high) in spec.variables.items()
+    }
     tensors: dict[str, dict[int, Any]] = {}
     for name, text in spec.dimensions.items():
         parameter, dimension = dimension_of(name)

@@ -32,22 +32,22 @@ def _lines(contract: Contract, spec: SizeSpec) -> Iterator[str]:
     yield "from torch.fx.experimental.dynamic_spec import ShapesSpec, ShapeVar, TensorSpec"
     yield ""
     for one in contract.requirements:
-        yield from _because(one)
+        yield from because(one)
     for branch in contract.branches:
         side = branch.text if read(branch.text).holds(contract.example) else f"not ({branch.text})"
         yield f"# {side}: {_place(branch.span.filename, branch.span.row)} decides by it; this is the example's side"
     for name, bounds in spec.variables.items():
-        yield f"{name} = ShapeVar({_quoted(name)}{_limits(bounds)})"
+        yield f"{name} = ShapeVar({_quoted(name)}{limits(bounds)})"
     yield ""
     yield "# torch.compile(model, fullgraph=True, shapes_spec=SHAPES)"
     yield "SHAPES = ShapesSpec("
     yield "    {"
-    for parameter, dims in _tensors(contract, spec).items():
+    for parameter, dims in tensors(contract, spec).items():
         yield f"        {_quoted(parameter)}: TensorSpec([{', '.join(dims)}]),"
     yield "    },"
     if spec.assumptions:
         yield "    assumptions=["
-        yield from (f"        {_symbolic(text)}," for text in spec.assumptions)
+        yield from (f"        {symbolic(text)}," for text in spec.assumptions)
         yield "    ],"
     yield ")"
     yield ""
@@ -57,7 +57,8 @@ def _lines(contract: Contract, spec: SizeSpec) -> Iterator[str]:
     yield from _marks(contract, spec)
 
 
-def _because(one: Requirement) -> Iterator[str]:
+def because(one: Requirement) -> Iterator[str]:
+    """A comment: the condition, and the line that needs it."""
     where = _place(one.span.filename, one.span.row) if one.span is not None else ""
     line = f"# {requirement_text(one)}: {where} `{' '.join(one.code.split())}`"
     yield line if len(line) <= _WIDTH else line[: _WIDTH - 1] + "…"
@@ -71,12 +72,13 @@ def _quoted(text: str) -> str:
     return f'"{text}"'
 
 
-def _limits(bounds: Bounds) -> str:
+def limits(bounds: Bounds) -> str:
+    """Bounds as arguments of a variable: `, min=1, max=128`."""
     low, high = bounds
     return (f", min={low}" if low else "") + (f", max={high}" if high is not None else "")
 
 
-def _tensors(contract: Contract, spec: SizeSpec) -> dict[str, list[str]]:
+def tensors(contract: Contract, spec: SizeSpec) -> dict[str, list[str]]:
     """Parameter → what stands for each of its dimensions."""
     found: dict[str, list[str]] = {}
     for parameter, rank in contract.ranks.items():
@@ -86,13 +88,13 @@ def _tensors(contract: Contract, spec: SizeSpec) -> dict[str, list[str]]:
     return found
 
 
-def _symbolic(text: str) -> str:
+def symbolic(text: str) -> str:
     """A condition as an expression over torch's symbols: `|` for `or`, `&` for `and`."""
     node = ast.parse(text, mode="eval").body
     if not isinstance(node, ast.BoolOp):
         return text
     sign = " | " if isinstance(node.op, ast.Or) else " & "
-    return sign.join(f"({_symbolic(ast.unparse(part))})" for part in node.values)
+    return sign.join(f"({symbolic(ast.unparse(part))})" for part in node.values)
 
 
 # -------------------------------------------------------------------------------------------------------- for export
@@ -105,8 +107,8 @@ def _exported(contract: Contract, spec: SizeSpec) -> Iterator[str]:
     for name, (low, high) in spec.variables.items():
         factor = multiples.get(name, 1)
         dim = f"{name}_dim"
-        limits = _limits((-(-low // factor), None if high is None else high // factor))
-        yield f"{dim} = Dim({_quoted(name if factor == 1 else f'{name}_by_{factor}')}{limits})"
+        within = limits((-(-low // factor), None if high is None else high // factor))
+        yield f"{dim} = Dim({_quoted(name if factor == 1 else f'{name}_by_{factor}')}{within})"
         words[name] = dim if factor == 1 else f"{factor} * {dim}"
     unsaid = [text for text in spec.assumptions if not _is_multiple(text)]
     yield ""
@@ -151,7 +153,7 @@ def _marks(contract: Contract, spec: SizeSpec) -> Iterator[str]:
     for name, variable in marked.items():
         parameter, dimension = dimension_of(name)
         group = f', shape_id="{variable}"' if variable in shared else ""
-        yield f"    mark_unbacked({parameter}, {dimension}{_limits(spec.variables[variable])}{group})"
+        yield f"    mark_unbacked({parameter}, {dimension}{limits(spec.variables[variable])}{group})"
     if not marked:
         yield "    return"
     for text in spec.assumptions:

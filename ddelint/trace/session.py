@@ -19,6 +19,7 @@ from types import MappingProxyType, TracebackType
 from typing import Any, Generic, Self, TypeVar
 
 from ddelint.contracts import Contract
+from ddelint.dispatches import Costs, Tried
 from ddelint.measurements import Measured, Parity
 from ddelint.protocol import (
     SLACK_SECONDS,
@@ -445,6 +446,15 @@ class Session:
         """The program compiled under a spec with inputs of sizes `first`, then called with each of `cases`."""
         arguments = {"overlay": {}, "spec": to_wire(spec), "first": dict(first), "cases": [dict(c) for c in cases]}
         return _result(Trial, self.ask("try_spec", arguments), Trial(False))
+
+    def try_dispatch(self, text: str, cases: Sequence[Mapping[str, int]]) -> Tried:
+        """A dispatcher's file, as it would be written, loaded and called with inputs of each size."""
+        arguments = {"overlay": {}, "text": text, "cases": [dict(sizes) for sizes in cases]}
+        return _result(Tried, self.ask("try_dispatch", arguments), Tried())
+
+    def graph_costs(self, arms: Sequence[Mapping[str, Any]]) -> Costs:
+        """The ways of compiling the program that `arms` name (see shapes.graph_costs.Arm), on the same inputs."""
+        return _result(Costs, self.ask("graph_costs", {"overlay": {}, "arms": list(arms)}), Costs())
 
     def programs(self, settings: Mapping[str, Sequence[str]]) -> ProgramTexts:
         """The module classes and functions of the entry's file.

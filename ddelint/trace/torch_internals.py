@@ -1016,9 +1016,9 @@ def spec_bounds(symbol: sympy.Symbol) -> tuple[int, int | None]:
     return max(0, int(low or 0)), None if high is None else int(high)
 
 
-def compiled_under(program: Any, spec: Any) -> Any:
-    """`program`, compiled as one graph for the sizes of a ShapesSpec; nothing is generated."""
-    return torch.compile(program, fullgraph=True, backend="eager", shapes_spec=spec)
+def compiled_under(program: Any, spec: Any, backend: Any = "eager") -> Any:
+    """`program`, compiled as one graph for the sizes of a ShapesSpec; nothing is generated unless `backend` does."""
+    return torch.compile(program, fullgraph=True, backend=backend, shapes_spec=spec, isolate_recompiles=True)
 
 
 def is_refusal(error: BaseException) -> bool:

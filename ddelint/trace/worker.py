@@ -829,6 +829,23 @@ def _try_spec(options: SessionOptions, request: Mapping[str, Any]) -> object:
         return try_spec(entry, options.seed, spec, request["first"], request["cases"])
 
 
+def _try_dispatch(options: SessionOptions, request: Mapping[str, Any]) -> object:
+    entry = _loaded(options, request)
+    with _engine():
+        from ddelint.shapes.dispatch_trying import try_dispatch
+
+        return try_dispatch(entry, options.seed, request["text"], request["cases"])
+
+
+def _graph_costs(options: SessionOptions, request: Mapping[str, Any]) -> object:
+    entry = _loaded(options, request)
+    with _engine():
+        from ddelint.shapes.graph_costs import arms_from, graph_costs
+
+        arms = list(arms_from(request["arms"], lambda spec: from_wire(SizeSpec, spec)))
+        return graph_costs(entry, options.seed, arms)
+
+
 def _programs(options: SessionOptions, request: Mapping[str, Any]) -> object:
     from ddelint.trace import program_texts
 
@@ -856,6 +873,8 @@ _METHODS: dict[str, Callable[[SessionOptions, Mapping[str, Any]], object]] = {
     "contract": _contract,
     "declared": _declared,
     "try_spec": _try_spec,
+    "try_dispatch": _try_dispatch,
+    "graph_costs": _graph_costs,
     "programs": _programs,
     "attempt": _attempt,
 }
