@@ -5,10 +5,10 @@ What says how to call a program is read off its text; only a process that has im
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import inspect
 import re
-import textwrap
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
@@ -40,7 +40,7 @@ def program_texts(options: SessionOptions, settings: Mapping[str, Sequence[str]]
 
 
 def _class_text(name: str, found: Any, module: types.ModuleType, settings: Mapping[str, Sequence[str]]) -> ProgramText:
-    init = "" if found.__init__ is torch.nn.Module.__init__ else _text(found.__init__, inspect.signature(found))
+    init = "" if found.__init__ is torch.nn.Module.__init__ else _text(found.__init__)
     return ProgramText(
         name,
         True,
@@ -59,24 +59,53 @@ def _row(found: Any) -> int:
         return 0
 
 
-def _text(function: Callable[..., Any], signature: inspect.Signature | None = None) -> str:
-    """The definition as it stands in its file; where it stands in none, a head made of its signature."""
+def _text(function: Callable[..., Any]) -> str:
+    """The definition as its file has it; its head where no file does: that of a dataclass's constructor, say."""
     function = inspect.unwrap(function)
     try:
-        return textwrap.dedent(inspect.getsource(function))
+        return _unindented(inspect.getsource(function))
     except (OSError, TypeError):
         pass
     try:
-        signature = signature or inspect.signature(function)
+        return _head(function.__name__, inspect.signature(function))
     except (TypeError, ValueError):
         return ""
-    own = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
-    known = list(signature.parameters.values())
-    if not known or known[0].name != "self":
-        known = own + known
-    heads = [p.replace(default=p.default if isinstance(p.default, _PLAIN) else p.empty) for p in known]
-    names = ", ".join(f"{h.name}={h.default!r}" if h.default is not h.empty else h.name for h in heads)
-    return f"def {function.__name__}({names}): ..."
+
+
+def _unindented(text: str) -> str:
+    """A definition without the indentation of its first line; a comment may stand further left than that."""
+    lines = text.splitlines(keepends=True)
+    margin = len(lines[0]) - len(lines[0].lstrip()) if lines else 0
+    return "".join(line[margin:] if not line[:margin].strip() else line for line in lines)
+
+
+class _Written:
+    """A default as a head shows it."""
+
+    def __init__(self, value: Any) -> None:
+        self.text = _shown(value)
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def _head(name: str, signature: inspect.Signature) -> str:
+    """A definition with these parameters; without annotations where they cannot be written."""
+    known = signature.parameters.values()
+    given = [p if p.default is p.empty else p.replace(default=_Written(p.default)) for p in known]
+    for parameters in (given, [parameter.replace(annotation=parameter.empty) for parameter in given]):
+        head = f"def {name}{inspect.Signature(parameters)}: ..."
+        if _is_python(head):
+            return head
+    return ""
+
+
+def _is_python(text: str) -> bool:
+    try:
+        ast.parse(text)
+    except (SyntaxError, ValueError):
+        return False
+    return True
 
 
 def _configs(
