@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import shutil
+import textwrap
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -215,7 +216,7 @@ if __name__ == "__main__":
 def test_calls_in_a_demo_are_taken_over(model: str, call: str, builder: str | None) -> None:
     text = DEMO.format(model=model, call=call)
     called = Called("Model", True, frozenset(("make",)))
-    found = list(recipes_in(demos_in_source(text, "model.py", True), called, frozenset(("Model", "make", "torch"))))
+    found = list(recipes_in(demos_in_source(text, "model.py"), called, frozenset(("Model", "make", "torch"))))
     if builder is None:
         assert found == []
         return
@@ -231,6 +232,28 @@ def test_examples_in_docstrings_are_taken_over() -> None:
         demos_in_docstring(doc, "the docstring of Blur"), Called("Blur", True), frozenset(("torch",))
     )
     assert (recipe.inputs, recipe.init) == ("(x,)", "(3,)")
+
+
+FENCED = "```\nnet = Net(7)\nx = torch.zeros(5, 7)\nx[:, 0] = 1\nnet(x, **k or {})\n```\n"
+
+
+@pytest.mark.parametrize("doc", [f"A net.\n\n{FENCED}", "A net.\n\n" + textwrap.indent(FENCED, "    ")])
+def test_a_fenced_example_keeps_the_changes_of_its_inputs(doc: str) -> None:
+    demos = demos_in_docstring(doc, "the docstring of Net")
+    (recipe,) = recipes_in(demos, Called("Net", True), frozenset(("torch", "k")))
+    assert [line for line, _ in recipe.input_lines] == [
+        "# as in the docstring of Net", "x = torch.zeros(5, 7)", "x[:, 0] = 1",
+    ]  # fmt: skip
+    assert (recipe.inputs, recipe.init) == ("((x,), {**(k or {})})", "(7,)")
+
+
+def test_pages_and_lines_are_counted_as_python_does() -> None:
+    text = 'import torch\nNAME = "a\x0cb\x85c"\n\n\nif __name__ == "__main__":\n#   to try\n    f(torch.ones(3))\n'
+    (recipe,) = recipes_in(demos_in_source(text, "f.py"), Called("f", False), frozenset(("f",)))
+    assert recipe.reasons == (("all", "as in the demo of f.py, line 7"),)
+    written = with_block(text, ast.parse(text), "BLOCK = 1\n")
+    before, _, after = text.partition("if __name__")
+    assert written == f"{before.rstrip()}\n\n\nBLOCK = 1\n\n\nif __name__{after}"
 
 
 def test_a_call_that_needs_more_than_assignments_is_left() -> None:

@@ -237,7 +237,7 @@ class _Scene:
             return value, use.reason or reason
         if (
             isinstance(parameter.default, ast.Constant)
-            and parameter.default.value is not None
+            and parameter.default.value not in (None, ...)
             and said.form != "tensor"
         ):
             return Code(ast.unparse(parameter.default)), "its default"

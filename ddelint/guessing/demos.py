@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import ast
 import builtins
+import inspect
 import re
-import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ddelint.guessing.nouns import Recipe
+from ddelint.source import bare_lines
 
 _EXPORTS = frozenset(("export", "draft_export", "trace", "export_for_training", "symbolic_trace"))
 _AROUND = frozenset(("eval", "train", "cpu", "double", "float", "to", "requires_grad_", "cuda", "half"))
 _MOST_STATEMENTS = 12
+_TRIES = re.compile(r"(?:main|demo|test|example|run)\Z|test_")
+"""Names of functions that try what their file defines."""
 _FENCE = re.compile(r"^```(?:python|py|python3)?\s*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -27,37 +30,34 @@ class Demo:
     code: str
     place: str
     row: int = 0
-    """Of its first line in the file."""
+    """Of its first line in the file; 0: nobody knows."""
 
 
-def demos_in_source(text: str, shown: str, is_own: bool) -> Iterator[Demo]:
-    """The pieces of a Python file: the whole of another one; of the program's own, what runs under `__main__`."""
+def demos_in_source(text: str, shown: str) -> Iterator[Demo]:
+    """The pieces of the program's own file: what runs under `__main__`, and functions that try it."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError):
         return
-    if not is_own:
-        yield Demo(text, shown, 1)
-        return
+    lines = bare_lines(text)
     for statement in tree.body:
+        code = "\n".join(lines[statement.lineno - 1 : statement.end_lineno])
         if isinstance(statement, ast.If) and "__name__" in ast.unparse(statement.test):
-            row = statement.body[0].lineno
-            lines = text.splitlines()[row - 1 : statement.body[-1].end_lineno]
-            yield Demo(textwrap.dedent("\n".join(lines)), f"the demo of {shown}", row)
-    functions = [s for s in tree.body if isinstance(s, ast.FunctionDef)]
-    for function in functions:
-        if function.name in ("main", "demo", "test", "example", "run") or function.name.startswith("test_"):
-            lines = text.splitlines()[function.lineno - 1 : function.end_lineno]
-            yield Demo("\n".join(lines), f"{function.name}() of {shown}", function.lineno)
+            yield Demo(code, f"the demo of {shown}", statement.lineno)
+    for statement in tree.body:
+        code = "\n".join(lines[statement.lineno - 1 : statement.end_lineno])
+        if isinstance(statement, ast.FunctionDef) and _TRIES.match(statement.name):
+            yield Demo(code, f"{statement.name}() of {shown}", statement.lineno)
 
 
 def demos_in_docstring(doc: str, place: str) -> Iterator[Demo]:
-    """The examples behind `>>>`, and indented ones behind `::` or in fences."""
+    """The examples behind `>>>`, and those in fences."""
     lines = [line.strip() for line in doc.splitlines()]
     code = [line[4:] for line in lines if line.startswith((">>> ", "... "))]
     if code:
         yield Demo("\n".join(code), place)
-    yield from demos_in_markdown(textwrap.dedent(doc), place)
+    for demo in demos_in_markdown(inspect.cleandoc(doc), place):
+        yield replace(demo, row=0)
 
 
 def demos_in_markdown(text: str, shown: str) -> Iterator[Demo]:
@@ -88,7 +88,7 @@ def recipes_in(demos: Iterable[Demo], program: Called, known: frozenset[str]) ->
             continue
         try:
             tree = ast.parse(demo.code)
-        except (SyntaxError, ValueError):
+        except (SyntaxError, ValueError, RecursionError):
             continue
         imported = _imports(tree)
         for body in _bodies(tree):
@@ -230,15 +230,14 @@ def _recipe(
             return None
         init_lines, more = needed
         imports |= more
-        init = _packed(constructed.args, constructed.keywords, always_both=True)
+        init = _packed(constructed.args, constructed.keywords)
     where = f"{demo.place}, line {demo.row + node.lineno - 1}" if demo.row else demo.place
     comment = f"as in {where}"
-    packed = _packed(args, keywords, always_both=bool(keywords))
     rows = [(f"# {comment}", ""), *((line, "") for line in lines)]
     return Recipe(
         program.name,
         tuple(rows),
-        packed,
+        _packed(args, keywords),
         tuple((line, "") for line in init_lines),
         init,
         tuple(sorted(imports)),
@@ -247,16 +246,14 @@ def _recipe(
     )
 
 
-def _packed(args: Sequence[ast.expr], keywords: Sequence[ast.keyword], *, always_both: bool) -> str:
-    texts = [ast.unparse(argument) for argument in args]
-    text = f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"
-    pairs = [f'"{k.arg}": {ast.unparse(k.value)}' if k.arg else f"**{ast.unparse(k.value)}" for k in keywords]
-    named = "{" + ", ".join(pairs) + "}"
-    if not texts and always_both:
-        return named if pairs else text
-    if always_both and pairs:
-        return f"({text}, {named})"
-    return text
+def _packed(args: Sequence[ast.expr], keywords: Sequence[ast.keyword]) -> str:
+    """Arguments as an entry returns them: a tuple, a dictionary of those by name, or both."""
+    positional = ast.unparse(ast.Tuple(list(args), ast.Load()))
+    if not keywords:
+        return positional
+    keys = [ast.Constant(keyword.arg) if keyword.arg else None for keyword in keywords]
+    named = ast.unparse(ast.Dict(keys, [keyword.value for keyword in keywords]))
+    return f"({positional}, {named})" if args else named
 
 
 def _slice(
@@ -268,13 +265,15 @@ def _slice(
     for statement in reversed(before):
         match statement:
             case ast.Assign(targets=targets, value=value):
-                bound = {n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name)}
-            case ast.AnnAssign(target=ast.Name(id=name), value=value) if value is not None:
-                bound = {name}
+                pass
+            case ast.AnnAssign(target=target, value=ast.expr() as value):
+                targets = [target]
             case _:
                 continue
-        if bound & needed:
-            needed = (needed - bound) | _read(value)
+        bound = {name for target in targets for name in _bound(target)}
+        changed = {name for target in targets for name in _read(target)}  # `x[0] = 1` needs an `x`
+        if (bound | changed) & needed:
+            needed = (needed - bound) | changed | _read(value)
             lines.insert(0, ast.unparse(statement))
     imports: set[str] = set()
     for name in needed - usable:
@@ -284,6 +283,9 @@ def _slice(
     return (lines, imports) if len(lines) <= _MOST_STATEMENTS else None
 
 
+def _bound(node: ast.AST) -> set[str]:
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+
+
 def _read(node: ast.AST) -> set[str]:
-    stored = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)} - stored
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)} - _bound(node)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from ddelint.guessing.knowledge import Knowledge
 from ddelint.guessing.nouns import NAMESPACE, Argument, Code, Guess, Named, Recipe, Several, Tensor, Unknown, Value
+from ddelint.source import lines_of
 
 ENTRIES = "ddelint_entries"
 PLACEHOLDER = "..."
@@ -163,7 +164,7 @@ def with_block(text: str, tree: ast.Module, block: str) -> str:
     block = block.replace("\n", newline)
     last = tree.body[-1] if tree.body else None
     if isinstance(last, ast.If) and "__name__" in ast.unparse(last.test):
-        lines = text.splitlines(keepends=True)
+        lines = lines_of(text)
         row = last.lineno - 1
         while row and lines[row - 1].lstrip().startswith("#"):
             row -= 1

@@ -165,15 +165,14 @@ class _Demos:
         self.source = source
         self._found: list[Demo] | None = None
 
-    def of(self, program: ProgramText, called: Called) -> Iterator[Demo]:
+    def of(self, program: ProgramText) -> Iterator[Demo]:
         """The pieces of code that may call the program, the nearest first."""
         name = os.path.basename(self.source.filename)
-        yield from demos_in_source(self.source.text, name, True)
+        yield from demos_in_source(self.source.text, name)
         yield from demos_in_docstring(program.doc, f"the docstring of {program.name}")
         if self._found is None:
             self._found = list(self._elsewhere(Path(self.source.filename)))
-        names = (called.name, *called.factories)
-        yield from (demo for demo in self._found if any(name in demo.code for name in names))
+        yield from self._found
 
     def _elsewhere(self, path: Path) -> Iterator[Demo]:
         root = repository_of(path.parent) or _project_of(path)
@@ -192,11 +191,11 @@ class _Demos:
 
 def _demos_of(file: Path, root: Path) -> Iterator[Demo]:
     try:
-        text = read_regular(file, LARGE).decode("utf-8", errors="replace")
+        text = read_regular(file, LARGE).decode("utf-8-sig", errors="replace")
     except OSError:
         return
     shown = os.path.relpath(file, root)
-    yield from demos_in_markdown(text, shown) if file.suffix == ".md" else demos_in_source(text, shown, False)
+    yield from demos_in_markdown(text, shown) if file.suffix == ".md" else [Demo(text, shown, 1)]
 
 
 def _project_of(path: Path) -> Path | None:
@@ -222,7 +221,7 @@ class _Search:
         self.ends_at = monotonic() + min(SECONDS_FOR_ATTEMPTS, self.options.timeout)
         known = frozenset(_names_of(self.demos.source))
         called = Called(self.program.name, self.program.is_class, frozenset(self._factories))
-        for number, recipe in enumerate(recipes_in(self.demos.of(self.program, called), called, known)):
+        for number, recipe in enumerate(recipes_in(self.demos.of(self.program), called, known)):
             if number >= MOST_DEMOS:
                 break
             found = self._run(recipe)
