@@ -92,7 +92,8 @@ def _about(proposal: Proposal) -> Iterator[str]:
         gives = f", gives {proposal.attempt.gives}" if proposal.attempt.gives else ""
         yield f"{recipe.program}: runs{gives}{tries}"
     else:
-        more = f" (nor did {proposal.attempts - 1} other guesses)" if proposal.attempts > 1 else ""
+        others = proposal.attempts - 1
+        more = f" (nor did {others} other guess{'es' if others > 1 else ''})" if others > 0 else ""
         yield f"{recipe.program}: does not run: {failure.message.splitlines()[0]}{more}"
     for argument, reason in recipe.reasons:
         yield f"  {argument}: {reason}"

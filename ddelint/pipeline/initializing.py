@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -98,8 +99,9 @@ def run_init(path: str, names: Sequence[str], options: CheckOptions, progress: P
             if texts.failure is not None:
                 raise PipelineError(_cannot_load(source, texts.failure))
             programs, left_out = chosen(texts.programs, source, names)
-            if not programs:
-                raise PipelineError(_nothing(source, texts.programs, names))
+            missed = [name for name in names if all(name != program.name for program in programs)]
+            if missed or not programs:
+                raise PipelineError(_nothing(source, texts.programs, missed))
             demos = _Demos(source)
             proposals = []
             for program in programs:
@@ -241,9 +243,10 @@ class _Search:
         if recipe.missing:
             missing = EntryFailure("missing", f"nothing says what {', '.join(recipe.missing)} should be")
             return Proposal(recipe, Attempt(failure=missing), self.attempts)
-        waiting = [(0, 0, -number, guess) for number, guess in enumerate(reversed(guesses))]
-        heapq.heapify(waiting)
-        failed: Attempt | None = None
+        order = count()
+        waiting = [(0, 0, next(order), guess) for guess in guesses]
+        failed = Attempt(failure=EntryFailure("timeout", "no time was left to run it"))
+        has_failed = False
         while waiting and self.attempts < MOST_ATTEMPTS and monotonic() < self.ends_at:
             _, depth, _, guess = heapq.heappop(waiting)
             candidate = recipe_of(guess, facts)
@@ -255,12 +258,12 @@ class _Search:
             if found.failure is None:
                 return Proposal(candidate, found, self.attempts)
             self.progress.debug(f"{self.program.name}: {candidate.input_lines}: {found.failure.message}")
-            failed = failed or found
+            if not has_failed:
+                failed, has_failed = found, True
             if found.failure.message.startswith(_NOT_INSTALLED):
                 break
-            for number, other in enumerate(corrections(guess, found.failure.message, facts)):
-                heapq.heappush(waiting, (-found.steps, depth + 1, self.attempts * 1000 + number, other))
-        assert failed is not None
+            for other in corrections(guess, found.failure.message, facts):
+                heapq.heappush(waiting, (-found.steps, depth + 1, next(order), other))
         return Proposal(recipe, failed, self.attempts)
 
     def _run(self, recipe: Recipe) -> Attempt | None:
