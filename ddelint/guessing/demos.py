@@ -251,7 +251,7 @@ def _packed(args: Sequence[ast.expr], keywords: Sequence[ast.keyword]) -> str:
     positional = ast.unparse(ast.Tuple(list(args), ast.Load()))
     if not keywords:
         return positional
-    keys = [ast.Constant(keyword.arg) if keyword.arg else None for keyword in keywords]
+    keys: list[ast.expr | None] = [ast.Constant(keyword.arg) if keyword.arg else None for keyword in keywords]
     named = ast.unparse(ast.Dict(keys, [keyword.value for keyword in keywords]))
     return f"({positional}, {named})" if args else named
 
