@@ -6,12 +6,13 @@ import ast
 from dataclasses import dataclass
 
 from ddelint.guessing.knowledge import Knowledge
+from ddelint.operators import terminal_name
+from ddelint.unions import members
 
 _NUMBERS = {"int": "int", "float": "float", "bool": "bool", "str": "str", "SymInt": "int", "PositiveInt": "int"}
 _LISTS = frozenset(("list", "List", "Sequence", "Iterable"))
 _TUPLES = frozenset(("tuple", "Tuple"))
 _DICTS = frozenset(("dict", "Dict", "Mapping"))
-_WRAPPERS = frozenset(("Optional", "Annotated", "Final", "Required"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,22 +29,18 @@ class Said:
 
 
 def said_by(node: ast.expr | None, facts: Knowledge) -> Said:
-    """Read an annotation; nothing is resolved: names are taken by their last part."""
+    """Read an annotation: of a union, the first type that says anything. Names are taken by their last part."""
+    options = [_said(member, facts) for member in members(node)] if node is not None else []
+    return next((option for option in options if option.form), Said())
+
+
+def _said(node: ast.expr, facts: Knowledge) -> Said:
     match node:
-        case ast.Constant(value=str(text)):
-            try:
-                return said_by(ast.parse(text.strip(), mode="eval").body, facts)
-            except SyntaxError:
-                return Said()
-        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
-            one = said_by(left, facts)
-            return one if one.form else said_by(right, facts)
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return _named(name, facts)
         case ast.Subscript(value=value, slice=index):
-            name = ast.unparse(value).rpartition(".")[2]
             parts = list(index.elts) if isinstance(index, ast.Tuple) else [index]
-            return _subscripted(name, parts, facts)
+            return _subscripted(terminal_name(value), parts, facts)
     return Said()
 
 
@@ -63,11 +60,6 @@ def _named(name: str, facts: Knowledge) -> Said:
 
 
 def _subscripted(name: str, parts: list[ast.expr], facts: Knowledge) -> Said:
-    if name in _WRAPPERS and parts:
-        return said_by(parts[0], facts)
-    if name == "Union":
-        options = [said_by(part, facts) for part in parts]
-        return next((option for option in options if option.form), Said())
     if name == "Literal":
         return Said("literal", text=ast.unparse(parts[0]))
     if name in _LISTS and parts:

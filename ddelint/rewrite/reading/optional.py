@@ -9,6 +9,7 @@ import ast
 from collections.abc import Iterator
 
 from ddelint.source import SourceFile
+from ddelint.unions import is_none, members
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -80,17 +81,10 @@ def _is_own(node: ast.expr, attribute: str) -> bool:
 def _is_of_none(node: ast.expr) -> bool:
     """Whether a value or an annotation is or allows None."""
     match node:
-        case ast.Constant(value=None):
-            return True
-        case ast.Constant(value=str() as text):
-            return "Optional[" in text or "None" in text.split(" | ")
+        case ast.Constant() | ast.BinOp(op=ast.BitOr()) | ast.Subscript():
+            return any(map(is_none, members(node)))
         case ast.IfExp(body=body, orelse=orelse):
             return _is_of_none(body) or _is_of_none(orelse)
-        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
-            return _is_of_none(left) or _is_of_none(right)
-        case ast.Subscript(value=ast.Name(id=name) | ast.Attribute(attr=name), slice=part):
-            parts = part.elts if isinstance(part, ast.Tuple) else [part]
-            return name == "Optional" or (name == "Union" and any(map(_is_of_none, parts)))
         case ast.Call(func=ast.Attribute(attr="get"), args=[_]):
             return True
         case ast.Call(func=ast.Attribute(attr="get"), args=[_, default]):

@@ -25,6 +25,8 @@ def asked(text: str) -> bool:
         "def f(n: 'int | None' = 3):\n    if n: pass",
         "def f(n: Optional[int]):\n    if n: pass",
         "def f(n: typing.Union[int, None]):\n    if n: pass",
+        "def f(n: 'typing.Union[int, None]'):\n    if n: pass",
+        "def f(n: Annotated[Optional[int], 'rows']):\n    if n: pass",
         "def f(n=None):\n    if n: pass",
         "def f(*, n=None):\n    if n: pass",
         "def f(x, p):\n    n = None\n    if p:\n        n = int(x.max())\n    use(n)\n    if n: pass",
@@ -48,6 +50,7 @@ def test_it_may_be(text: str) -> None:
     "text",
     [
         "def f(n: int):\n    if n: pass",
+        "def f(n: 'list[Optional[int]]'):\n    if n: pass",
         "def f(n=3):\n    if n: pass",
         "def f(x):\n    n = int(x.max())\n    if n: pass",
         "def f(options):\n    n = options.get('n', 0)\n    if n: pass",
