@@ -64,6 +64,8 @@ def test_shapes_are_read_as_people_write_them(text: str, shape: tuple[str, ...] 
         ("torch.LongTensor", "tensor", "int"),
         ("Optional[torch.Tensor]", "tensor", ""),
         ("Tensor | None", "tensor", ""),
+        ("Union[None, 'Optional[LongTensor]']", "tensor", "int"),
+        ("Annotated[Union[int, None], 'rows']", "number", ""),
         ("None | 'Bool[Tensor, \"b t\"]'", "tensor", "bool"),
         ("list[Tensor]", "list", ""),
         ("Literal['sum', 'mean']", "literal", ""),
@@ -114,6 +116,23 @@ def test_what_feeds_an_embedding_is_whole_numbers_below_its_size() -> None:
         arguments("def forward(self, x):\n    return self.table(x)", init.replace("words)", "words=50)"))["x"]
     )
     assert (found.kind, found.high) == ("int", 50)
+
+
+@pytest.mark.parametrize(
+    ("call", "kinds"),
+    [
+        ("x.scatter_add_(0, y, w)", ("float", "int", "float")),
+        ("torch.scatter(x, 0, y, w)", ("float", "int", "float")),
+        ("x.gather(1, y)", ("float", "int", "float")),
+        ("torch.masked_fill(x, y, 0.0)", ("float", "bool", "float")),
+        ("x.masked_fill(y, 0.0)", ("float", "bool", "float")),
+        ("torch.where(y, x, w)", ("float", "bool", "float")),
+        ("F.one_hot(y)", ("float", "int", "float")),
+    ],
+)
+def test_what_an_operator_takes_says_the_kind(call: str, kinds: tuple[str, ...]) -> None:
+    found = arguments(f"def forward(self, x, y, w):\n    return {call}")
+    assert tuple(tensor(found[name]).kind for name in "xyw") == kinds
 
 
 def test_a_large_configuration_is_made_small() -> None:

@@ -47,6 +47,16 @@ class Layer:
 
 
 @dataclass(frozen=True, slots=True)
+class Operator:
+    """An operator that takes an argument of this kind: at which position of its method, and of torch's function."""
+
+    names: frozenset[str]
+    kind: str
+    method: int | None
+    function: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class ErrorText:
     """An error by which a guess is corrected."""
 
@@ -67,6 +77,7 @@ class Knowledge:
     tensors: tuple[TensorName, ...]
     numbers: tuple[NumberName, ...]
     layers: tuple[Layer, ...]
+    operators: tuple[Operator, ...]
     errors: tuple[ErrorText, ...]
     settings: Mapping[str, tuple[str, ...]]
     tiny: Mapping[str, str]
@@ -83,6 +94,10 @@ class Knowledge:
     def layer(self, name: str) -> Layer | None:
         """The layer of that class."""
         return next((row for row in self.layers if name in row.names), None)
+
+    def operator(self, name: str) -> Operator | None:
+        """The operator of that name, without the underscore of one that works in place."""
+        return next((row for row in self.operators if name in row.names), None)
 
 
 @cache
@@ -145,6 +160,10 @@ def _read(data: dict[str, Any]) -> Knowledge:
                 row.get("is_limit", False),
             )
             for row in data["layer"]
+        ),
+        tuple(
+            Operator(frozenset(row["names"]), kind_of(row), row.get("method"), row.get("function"))
+            for row in data["operator"]
         ),
         tuple(ErrorText(re.compile(row["pattern"]), row["action"]) for row in data["error"]),
         {key: tuple(data["configuration"][key]) for key in ("base_names", "class_ends")},

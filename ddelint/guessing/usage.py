@@ -9,13 +9,13 @@ from dataclasses import dataclass, field, replace
 from ddelint.guessing.knowledge import Knowledge, Layer
 from ddelint.guessing.shapes_in_text import number_of
 from ddelint.guessing.signatures import Definition
+from ddelint.operators import dotted_name
 
 _PATTERNED = frozenset(("rearrange", "reduce", "repeat", "einsum", "pack", "unpack"))
-_OF_TRUTH = frozenset(("masked_fill", "masked_select", "logical_not", "masked_fill_", "masked_scatter", "where"))
+_LIBRARIES = frozenset(("torch", "F", "functional"))
+"""What functions of torch are called by."""
 _GRID = frozenset(("h", "w", "t", "n"))
 """Letters that count patches where they stand first in a group: `(h p)` is a height."""
-_OF_INDICES = frozenset(("one_hot", "embedding"))
-_INDEXED_BY = frozenset(("gather", "scatter", "scatter_add", "index_select", "index_add", "scatter_add_", "index_add_"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,6 @@ class Use:
 
     dims: tuple[str, ...] = ()
     """Names of dimensions, by which it was unpacked or rearranged."""
-    rank: int | None = None
     at_least: int = 0
     layer: Layer | None = None
     size: int | None = None
@@ -64,7 +63,7 @@ def _seen(use: Use, node: ast.AST, name: str, layers: Mapping[str, ast.Call], fa
             if any(isinstance(element, ast.Starred) for element in elements):
                 return replace(use, at_least=max(use.at_least, len(elements) - 1))
             words = tuple(element.id if isinstance(element, ast.Name) else "_" for element in elements)
-            return use if use.dims else _because(replace(use, dims=words, rank=len(words)), node, definition_line(node))
+            return use if use.dims else replace(use, dims=words, reason=use.reason or f"`{_shown(node)}`")
         case ast.Subscript(value=value, slice=index) if _is_shape_of(value, name):
             number = number_of(index, {})
             return replace(use, at_least=max(use.at_least, number + 1)) if number is not None else use
@@ -87,14 +86,10 @@ def _seen(use: Use, node: ast.AST, name: str, layers: Mapping[str, ast.Call], fa
     return use
 
 
-def definition_line(node: ast.AST) -> str:
+def _shown(node: ast.AST) -> str:
     """A statement as a comment shows it."""
     text = ast.unparse(node)
     return text if len(text) <= 60 else text[:57] + "..."
-
-
-def _because(use: Use, node: ast.AST, text: str) -> Use:
-    return replace(use, reason=use.reason or f"`{text}`")
 
 
 def _kind(use: Use, kind: str, reason: str) -> Use:
@@ -117,12 +112,9 @@ def _called(use: Use, node: ast.Call, name: str, layers: Mapping[str, ast.Call],
         return use
     if callee in _PATTERNED:
         return _patterned(use, node, callee, position)
-    if callee in _OF_TRUTH and position == 0:
-        return _kind(use, "bool", f"`{definition_line(node)}`")
-    if callee in _OF_INDICES and position == 0:
-        return _kind(use, "int", f"`{definition_line(node)}`")
-    if callee in _INDEXED_BY and position == (2 if len(node.args) > 2 else 1):
-        return _kind(use, "int", f"`{definition_line(node)}`")
+    operator = facts.operator(callee.rstrip("_"))
+    if operator is not None and position == (operator.function if _is_function(node.func) else operator.method):
+        return _kind(use, operator.kind, f"`{_shown(node)}`")
     built = layers.get(ast.unparse(node.func).split("[")[0])
     if built is not None and position == 0 and use.layer is None:
         class_name = ast.unparse(built.func).rpartition(".")[2]
@@ -132,6 +124,11 @@ def _called(use: Use, node: ast.Call, name: str, layers: Mapping[str, ast.Call],
             text = f"fed to `{ast.unparse(node.func)}`, {_article(class_name)} {class_name}"
             return replace(use, layer=layer, size=size, kind=use.kind or layer.kind, reason=use.reason or text)
     return use
+
+
+def _is_function(callee: ast.expr) -> bool:
+    """Whether a call is one of a function (`torch.gather`), not of a tensor's method."""
+    return isinstance(callee, ast.Name) or dotted_name(callee).split(".")[0] in _LIBRARIES
 
 
 def _article(word: str) -> str:
@@ -153,7 +150,7 @@ def _patterned(use: Use, node: ast.Call, callee: str, position: int) -> Use:
         words = _einops_words(left)
     if any(word in ("...", ".") for word in words):
         return replace(use, at_least=max(use.at_least, len([w for w in words if w not in ("...", ".")])))
-    return replace(use, dims=tuple(words), rank=len(words), reason=f"`{definition_line(node)}`")
+    return replace(use, dims=tuple(words), reason=f"`{_shown(node)}`")
 
 
 def _einops_words(text: str) -> list[str]:
