@@ -5,9 +5,7 @@ from __future__ import annotations
 import contextlib
 import dis
 import os
-import random
 import re
-import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
@@ -21,7 +19,7 @@ from torch.utils import _pytree as pytree
 
 from ddelint.trace.entries import seed_everything
 from ddelint.trace.entry import Arguments
-from ddelint.verify import reach
+from ddelint.verify import randomness, reach
 from ddelint.verify.frozen import Constant, Freezer, Frozen, kind_of, storage_address
 from ddelint.verify.sameness import differences
 
@@ -65,6 +63,10 @@ class Outcome:
     """Parameters and buffers that are another tensor than before: whoever holds the old one sees nothing."""
     random: int
     """A digest of the states of the random generators after the call."""
+    random_later: int
+    """The same after the gradients were taken."""
+    drew: bool
+    """Whether the call moved one of these generators."""
     differentiated: bool
     """Whether gradients were asked for."""
     gradients: Mapping[str, Frozen] | None
@@ -114,6 +116,7 @@ def run(
     error: Raised | None = None
     result: Any = None
     seed_everything(seed)
+    before = randomness.digest()
     started = perf_counter()
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
@@ -123,20 +126,23 @@ def run(
         except (Exception, SystemExit) as caught:
             error = raised(caught)
     seconds = perf_counter() - started
-    digest = random_digest()
+    after = later = randomness.digest()
     frozen = freezer.freeze(result) if error is None else None
     kept = freezer.freeze([list(args), kwargs])
     effects, rebound = {**reached.changes(), **watch.changes(freezer)}, watch.rebound()
     found, gradient_error = None, None
     if gradients and error is None:
         found, gradient_error = _gradients(result, module, arguments)
+        later = randomness.digest()
     return Outcome(
         frozen,
         error,
         kept,
         effects,
         rebound,
-        digest,
+        after,
+        later,
+        after != before,
         gradients,
         found,
         gradient_error,
@@ -186,16 +192,6 @@ def _deliberate(error: BaseException) -> bool:
         return False
     name = next((i.opname for i in dis.get_instructions(code) if i.offset == trace.tb_lasti), "")
     return name in ("RAISE_VARARGS", "RERAISE")
-
-
-def random_digest() -> int:
-    """Changes whenever torch's, Python's or numpy's generator moves."""
-    states: list[Any] = [torch.get_rng_state().numpy().tobytes(), random.getstate()]
-    numpy = sys.modules.get("numpy")
-    if numpy is not None and hasattr(numpy, "random"):
-        state = numpy.random.get_state()
-        states.append((state[0], state[1].tobytes(), *state[2:]))
-    return hash(tuple(states))
 
 
 def _owners(module: torch.nn.Module | None, arguments: Arguments) -> dict[int, str]:

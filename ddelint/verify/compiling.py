@@ -136,7 +136,7 @@ class Compiling:
                         compiled,
                         arguments,
                         module=compiled.module,
-                        seed=number,
+                        seed=reference.seed_of(number),
                         gradients=wanted,
                         surroundings=self._program.entry.surroundings,
                     )

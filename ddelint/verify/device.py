@@ -64,6 +64,7 @@ def agreeing(
             outcome = run(
                 program,
                 moved(arguments(reference), "cuda"),
+                seed=reference.seed_of(0),
                 gradients=reference.first.gradients is not None,
                 surroundings=entry.surroundings,
             )

@@ -12,7 +12,15 @@ from ddelint.trace.entry import Entry
 from ddelint.verify import traced_path
 from ddelint.verify.calls import Outcome
 from ddelint.verify.inputs import variations
-from ddelint.verify.mismatches import RANDOM, TOLD, TRACED_PATH, mismatches, outcome_differences, with_what_varies_noted
+from ddelint.verify.mismatches import (
+    DRAWS,
+    RANDOM,
+    TOLD,
+    TRACED_PATH,
+    mismatches,
+    outcome_differences,
+    with_what_varies_noted,
+)
 from ddelint.verify.modes import TRACED_ANEW
 from ddelint.verify.original import ALWAYS_TWICE, Parting, Runs, count_sides
 from ddelint.verify.reach import Rewinding
@@ -59,6 +67,7 @@ def compare(
         runs.vary(count, extra, only)
         if not quick:
             runs.guide()
+            runs.redraw()
         runs.differentiate()
         if not quick:
             runs.hold()
@@ -77,7 +86,7 @@ def compare(
         found = [*meeting, *_eager_mismatches(program, references, options, samples_again)]
         found = with_what_varies_noted(found, references)
     if not seeded:
-        found = [mismatch for mismatch in found if mismatch.aspect != RANDOM]
+        found = [mismatch for mismatch in found if mismatch.aspect not in (RANDOM, DRAWS)]
     mismatches = [mismatch for mismatch in found if mismatch.aspect != RANDOM] or found
     if any(mismatch.aspect != RANDOM for mismatch in found) and not stable:
         text = "the original does not give the same result twice for the same input and seed: nothing can be compared"

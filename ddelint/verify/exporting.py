@@ -67,11 +67,13 @@ def judge_export(
             state = _State(module)
         elif replay.dirty:
             state.restore()
-        outcome = run(module, arguments, gradients=False, surroundings=program.entry.surroundings)
+        outcome = run(module, arguments, seed=reference.seed_of(0), surroundings=program.entry.surroundings)
         outcomes = [outcome]
         for call in range(1, len(reference.sequel) + 1):
             arguments = program.arguments(reference, call)
-            outcomes.append(run(module, arguments, seed=call, surroundings=program.entry.surroundings))
+            outcomes.append(
+                run(module, arguments, seed=reference.seed_of(call), surroundings=program.entry.surroundings)
+            )
         if _refused_by_size(outcome, declared=reference.sample.declared):
             replay.skipped += 1
             replay.compared += reference.first.returned

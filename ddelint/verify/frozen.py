@@ -11,6 +11,8 @@ from typing import Any
 
 import torch
 
+from ddelint.verify.randomness import is_generator, state_of
+
 _DEEPEST = 12
 """Levels of nesting that are kept; what lies below counts as opaque."""
 
@@ -33,7 +35,7 @@ class FrozenTensor:
 
 @dataclass(frozen=True)
 class Constant:
-    """A plain value that `==` compares: number, text, None, dtype, device, enum."""
+    """A plain value that `==` compares: number, text, None, dtype, device, enum; the state of a random generator."""
 
     kind: str
     value: Any
@@ -112,7 +114,9 @@ class Freezer:
             return self._module(value, depth)
         if isinstance(value, itertools.count):
             return Constant(kind, repr(value))
-        if isinstance(value, (torch.nn.Module, type, torch.Generator)) or callable(value):
+        if is_generator(value):
+            return Constant(kind, state_of(value))
+        if isinstance(value, (torch.nn.Module, type)) or callable(value):
             return Opaque(kind)
         attributes = attributes_of(value)
         if attributes:

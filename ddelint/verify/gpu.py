@@ -17,10 +17,9 @@ from ddelint.diagnostics import GpuCounts, GpuEvidence, KernelCost
 from ddelint.gpus import DEFAULT, Gpu, UnknownGpu, gpu_of
 from ddelint.protocol import GpuCode, Mismatch, SessionOptions
 from ddelint.trace import gpu_internals, torch_internals
-from ddelint.trace.entries import seed_everything
 from ddelint.trace.entry import Entry
 from ddelint.verify import failures
-from ddelint.verify.calls import Outcome, random_digest, run
+from ddelint.verify.calls import Outcome, run
 from ddelint.verify.compiled import eager_references
 from ddelint.verify.compiling import Compiling
 from ddelint.verify.device import ON_GPU
@@ -180,7 +179,7 @@ class _Look:
                     compiled,
                     compiled.prepared(reference),
                     module=compiled.module,
-                    seed=number,
+                    seed=reference.seed_of(number),
                     gradients=gradients,
                     surroundings=program.entry.surroundings,
                 )
@@ -220,7 +219,7 @@ class _Look:
                 plain,
                 compiling.prepared(reference),
                 module=plain.module,
-                seed=number,
+                seed=reference.seed_of(number),
                 gradients=outcome.differentiated,
                 surroundings=program.entry.surroundings,
             )
@@ -347,8 +346,7 @@ def _microseconds(seconds: float) -> float:
 
 def _draws(reference: Reference) -> bool:
     """Whether the call drew random numbers."""
-    seed_everything(0)
-    return reference.first.random != random_digest()
+    return reference.first.drew
 
 
 def _host_reads(compiled: _Compiled, reference: Reference) -> int:

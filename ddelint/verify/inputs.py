@@ -9,7 +9,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -59,7 +60,7 @@ def _declared(entry: Entry, count: int, seed: int) -> list[Sample]:
                 break
             continue
         known.add(samples_digest or number)
-        samples.append(Sample(f"seed {number}", True, lambda number=number: fresh(entry, number)))  # type: ignore[misc]
+        samples.append(Sample(f"seed {number}", True, partial(fresh, entry, number), seed=number))
     return samples
 
 
@@ -166,8 +167,8 @@ def _varied(entry: Entry, seen: _Seen, seed: int) -> Iterator[Sample]:
     streams += [_of_leaf(leaf, seen) for leaf in ranked if _rank(leaf) == 2]
     if any(leaf.example.is_floating_point() for leaf in seen.leaves):
         streams.append(iter([(REQUIRING_GRAD, _requiring_grad(seen))]))
-    for label, changes in _interleaved(streams):
-        yield _sample(entry, label, changes, seed)
+    for number, (label, changes) in enumerate(_interleaved(streams)):
+        yield replace(_sample(entry, label, changes, seed), seed=number)
     yield from _random(entry, seen, seed)
 
 
@@ -450,7 +451,8 @@ def _random(entry: Entry, seen: _Seen, seed: int) -> Iterator[Sample]:
                 changes[leaf.index] = transform
         if not changes:
             return
-        yield _sample(entry, f"random {number + 1}", changes, seed + number % (seen.seeds or 1))
+        made = _sample(entry, f"random {number + 1}", changes, seed + number % (seen.seeds or 1))
+        yield replace(made, seed=number)
 
 
 def _redrawn(leaf: _Leaf, number: int) -> Transform | None:

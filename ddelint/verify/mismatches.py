@@ -29,7 +29,9 @@ COPIED = "memory"
 """The aspect in which a result has memory of its own where it shared some on some inputs, and on others did not."""
 PROMOTED = "autocast dtype"
 """The aspect in which a result has one dtype under autocast where it had now one, now another."""
-TOLD = (SIGN_OF_ZERO, SIDE_EFFECT, WARNING, MEETING, ZEROS, SHARED, COPIED, PROMOTED)
+DRAWS = "generators' state"
+"""The aspect in which the path that tracing picks, or the backward pass, draws another number of random numbers."""
+TOLD = (SIGN_OF_ZERO, SIDE_EFFECT, WARNING, MEETING, ZEROS, SHARED, COPIED, PROMOTED, DRAWS)
 """Aspects in which no result differs."""
 RANDOM = "random state"
 _NUMERIC = ("value", "mutation", "gradient")
@@ -103,8 +105,20 @@ def _call_mismatches(
         if where == "eager":
             for text in sorted(got.warned - expected.warned):
                 yield mismatch(WARNING, "no such warning", text)
-        if where == "eager" and expected.random != got.random:
-            yield mismatch(RANDOM, "the generator's state after the original", "another one")
+        yield from (mismatch(*found) for found in _draw_differences(expected, got, where))
+
+
+def _draw_differences(expected: Outcome, got: Outcome, where: str) -> Iterator[tuple[str, str, str]]:
+    """(aspect, expected, got), where other random numbers are drawn by whatever comes next."""
+    if where not in ("eager", TRACED_PATH):  # compiled code has generators of its own
+        return
+    if expected.random != got.random:
+        if where == "eager":
+            yield RANDOM, "the generator's state after the original", "another one"
+        else:
+            yield DRAWS, "that after the original", "another one: more random numbers are drawn, or fewer"
+    elif expected.random_later != got.random_later and expected.gradients is not None and got.gradients is not None:
+        yield DRAWS, "that after the original's backward pass", "another one: the gradient draws random numbers anew"
 
 
 def _error_mismatches(

@@ -24,6 +24,8 @@ OTHER_SIZES = ("with one row", "without rows")
 """Modes in which sizes are others than those that are compiled for."""
 TRACED_ANEW = (*OTHER_SIZES, AUTOCAST, FLAG)
 """Modes for which what is compiled is traced anew: what cannot be says so then."""
+_OTHER_DRAWS = 1000
+"""Seeds from here on are those of draws that no input set comes with."""
 
 
 def requiring_grad(sample: Sample) -> Sample:
@@ -36,6 +38,11 @@ def requiring_grad(sample: Sample) -> Sample:
 
     label = f"{sample.label}, requiring grad"
     return replace(sample, label=label, declared=False, make=make, differentiable=True)
+
+
+def redrawn(number: int, sample: Sample) -> Sample:
+    """The same input, of which the program draws other random numbers."""
+    return replace(sample, label=f"{sample.label}, other draw {number + 1}", seed=_OTHER_DRAWS + number)
 
 
 def other_modes(program: Any) -> Iterator[Callable[[Sample], Sample]]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from time import perf_counter
 
 from ddelint.protocol import Decision, Mismatch, SessionOptions
@@ -18,7 +19,7 @@ from ddelint.verify.frozen import Container, Frozen, FrozenTensor, is_finite
 from ddelint.verify.inputs import TIES, variations
 from ddelint.verify.meeting import difference, is_untouched
 from ddelint.verify.mismatches import MEETING, TRACED_PATH
-from ddelint.verify.modes import OTHER_SIZES, changes_of, other_modes, requiring_grad
+from ddelint.verify.modes import OTHER_SIZES, changes_of, other_modes, redrawn, requiring_grad
 from ddelint.verify.recording import Recorder
 from ddelint.verify.references import Reference, is_informative, patience_of
 from ddelint.verify.rewritten_meetings import meetings_of_rewritten
@@ -35,6 +36,8 @@ _HELD, _HELD_EACH = 4, 6
 """Input sets whose decisions are held while the other arguments change; and changes of each."""
 _TIES = 4
 """Input sets with equal values through which gradients flow."""
+_DRAWS, _MET = 200, 4
+"""How often other random numbers are drawn for a side that was not taken; how many inputs that take it are enough."""
 _MEETINGS = 12
 """Inputs for each side that is skipped on which is looked at what the block leaves."""
 
@@ -129,6 +132,27 @@ class Runs:
         moved = guided.Climb(nearest.distances[key, side], evaluate, _GUIDED).run(ways)
         if moved is not None:
             self._add(sample, moved, of=nearest)
+
+    def redraw(self) -> None:
+        """For each side that was not taken, the same input with other random numbers: they may decide."""
+        drawing = [r for r in self.references if r.first.drew and r.is_informative and r.sample.declared]
+        for key, sides in count_sides(self._decisions, self.references).items() if drawing else ():
+            for side in (True, False):
+                if not sides[not side]:
+                    self._draw(drawing[0], key, side)
+
+    def _draw(self, reference: Reference, key: str, side: bool) -> None:
+        met = 0
+        patience = patience_of(self.references, self._options)
+        for number in range(_DRAWS):
+            if self._is_over() or met == _MET:
+                return
+            change = partial(redrawn, number)
+            self._recorder.take()
+            run_sample(self._original, change(reference.sample), twice=False, patience=patience, once=True)
+            if side in self._recorder.take().get(key, ()):
+                self._add(reference.sample, change, of=reference)
+                met += 1
 
     def differentiate(self) -> None:
         """One input set for each way that a decision went, run again with gradients flowing into it.

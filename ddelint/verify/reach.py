@@ -26,6 +26,7 @@ import torch
 from ddelint.trace import provenance
 from ddelint.trace.entry import Entry
 from ddelint.verify.frozen import Constant, Freezer, Frozen, attributes_of, builtin_class, entries
+from ddelint.verify.randomness import is_generator, restoring, state_of
 from ddelint.verify.sameness import differences
 
 _MOST = 4000
@@ -105,6 +106,8 @@ def _kept(value: Any, known: set[int]) -> Iterator[_Kept]:
     elif isinstance(value, (*_CONTAINERS, tuple)):
         held, parts = _held(value), _parts(value)
         yield _Kept(partial(_holds_the_same, _held, value, held), partial(_restore_container, value, held))
+    elif is_generator(value):
+        yield _Kept(partial(_is_at, value, state_of(value)), restoring(value))
     elif isinstance(value, torch.nn.Module) or _is_of_users_class(value):
         attributes = attributes_of(value)
         parts, held = list(attributes.values()), _attributes(value)
@@ -121,6 +124,10 @@ def _attributes(value: Any) -> list[Any]:
 
 def _holds_the_same(contents: Callable[[Any], list[Any]], value: Any, held: list[Any]) -> bool:
     return list(map(id, contents(value))) == list(map(id, held))
+
+
+def _is_at(generator: Any, state: str) -> bool:
+    return state_of(generator) == state
 
 
 def _is_as_saved(tensor: torch.Tensor, saved: torch.Tensor | None) -> bool:
@@ -408,6 +415,7 @@ def _is_state(value: Any) -> bool:
         or isinstance(value, (bool, int, float, str, torch.Tensor, torch.nn.Module, tuple, *_CONTAINERS))
         or _is_of_users_class(value)
         or type(value) is itertools.count
+        or is_generator(value)
     )
 
 

@@ -48,6 +48,10 @@ class Reference:
             return f"call {call + 1} in a row, {(self.sample.label, *self.sequel)[call]}"
         return self.sample.label + ("", ", second call", f", then {self.before}")[call]
 
+    def seed_of(self, call: int) -> int:
+        """What the random generators are seeded with before a call."""
+        return self.sample.seed + call
+
     @property
     def first(self) -> Outcome:
         """The first call."""

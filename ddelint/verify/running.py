@@ -83,7 +83,9 @@ def _run_sample(
         except (Exception, SystemExit) as error:
             return [*outcomes, _not_run(raised(error))]
         gradients = sample.differentiable and given.differentiable
-        outcomes.append(run(program, arguments, seed=number, gradients=gradients, surroundings=surroundings))
+        outcomes.append(
+            run(program, arguments, seed=sample.seed + number, gradients=gradients, surroundings=surroundings)
+        )
         if not outcomes[-1].returned:
             break
     return outcomes
@@ -91,4 +93,4 @@ def _run_sample(
 
 def _not_run(error: Raised) -> Outcome:
     nothing = Constant("NoneType", None)
-    return Outcome(None, error, nothing, {}, frozenset(), 0, False, None, None, 0.0)
+    return Outcome(None, error, nothing, {}, frozenset(), 0, 0, False, False, None, None, 0.0)

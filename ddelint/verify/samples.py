@@ -42,6 +42,8 @@ class Sample:
     """Which one, or in what else it is not what was declared."""
     around: Callable[[], AbstractContextManager[object]] = contextlib.nullcontext
     """What its calls stand in, inside of the entry's own surroundings."""
+    seed: int = 0
+    """What the random generators are seeded with before the first call; each further call has the next one."""
     rough: bool = False
     """Whether it is computed so coarsely that numbers say nothing: what is compared is their kind."""
 

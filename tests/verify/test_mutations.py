@@ -816,6 +816,32 @@ WRONG = (
         "x = x + torch.rand_like(x) * loud.any()",
         "value",
     ),
+    Row(
+        "seldom_kept",
+        "never while compiling",
+        GENERAL_PATH,
+        f"""
+        if not {COMPILING} and torch.rand(()) < 0.02:
+            y = self.layer(x) * 2
+        else:
+            y = self.layer(x)
+        """,
+        "value",
+    ),
+    Row(
+        "seldom_kept",
+        "twice more seldom",
+        RESTRUCTURED,
+        "y = torch.where(torch.rand(()) < 0.002, self.layer(x) * 2, self.layer(x))",
+        "value",
+    ),
+    Row(
+        "own_generator",
+        "its generator moves in any case",
+        RESTRUCTURED,
+        "y = torch.where(x.sum() > 0, x * draw.uniform(0.5, 2.0), x - 1)",
+        "mutation",
+    ),
     # --------------------------------------------------------------------------------------------- loops, containers
     Row(
         "experts",
@@ -1286,9 +1312,107 @@ DOUBTFUL = (
         """,
         "meeting differs",
     ),
+    Row(
+        "langevin",
+        "steps that are left out draw their noise while compiling",
+        GENERAL_PATH,
+        f"""
+        done = torch.zeros((), dtype=torch.bool)
+        for _ in range(4):
+            if {COMPILING}:
+                done = done | (x.abs().mean() < 0.8)
+                x = torch.where(done, x, x * 0.8 + 0.05 * torch.randn_like(x))
+                continue
+            if x.abs().mean() < 0.8:
+                break
+            x = x * 0.8 + 0.05 * torch.randn_like(x)
+        """,
+        "generators' state differs",
+    ),
+    Row(
+        "noisy",
+        "a random draw in any case, while compiling",
+        GENERAL_PATH,
+        f"""
+        if {COMPILING}:
+            x = torch.where(loud.any(), x + torch.randn_like(x), x)
+        elif loud.any():
+            x = x + torch.randn_like(x)
+        """,
+        "generators' state differs",
+    ),
+    Row(
+        "noisy",
+        "drawn at most once more, and thrown away",
+        GENERAL_PATH,
+        f"""
+        noise = torch.randn_like(x) if {COMPILING} or loud.any() else 0.0
+        x = x + noise * loud.any()
+        """,
+        "generators' state differs",
+    ),
+    Row(
+        "noisy_rows",
+        "noise for all rows while compiling, zero for those without",
+        GENERAL_PATH,
+        f"""
+        if {COMPILING}:
+            noise = torch.randn(x.shape[0], 3, dtype=x.dtype)
+            x = torch.where(loud[:, None], x + noise[(loud.cumsum(0) - 1).clamp(min=0)], x)
+        elif loud.any():
+            rows = loud.nonzero().squeeze(1)
+            x = x.index_add(0, rows, torch.randn(rows.numel(), 3, dtype=x.dtype))
+        """,
+        "differs",
+    ),
+    Row(
+        "run_again",
+        "what its gradient drops is drawn once more",
+        RESTRUCTURED,
+        "y = torch.where(x.sum() > 0, 2, 1) * Again.apply(h)",
+        "generators' state differs",
+    ),
 )
 
 RIGHT = (
+    Row(
+        "noise_ahead",
+        "steps that are left out draw nothing",
+        GENERAL_PATH,
+        f"""
+        done = torch.zeros((), dtype=torch.bool)
+        for step in noise:
+            if {COMPILING}:
+                done = done | (x.abs().mean() < 0.8)
+                x = torch.where(done, x, x * 0.8 + 0.05 * step)
+                continue
+            if x.abs().mean() < 0.8:
+                break
+            x = x * 0.8 + 0.05 * step
+        """,
+    ),
+    Row(
+        "noisy_rows",
+        "noise for no rows draws nothing",
+        GENERAL_PATH,
+        f"""
+        if {COMPILING} or loud.any():
+            rows = loud.nonzero().squeeze(1)
+            x = x.index_add(0, rows, torch.randn(rows.numel(), 3, dtype=x.dtype))
+        """,
+    ),
+    Row(
+        "seldom_kept",
+        "both computed, one chosen by what was drawn",
+        RESTRUCTURED,
+        "y = torch.where(torch.rand(()) < 0.02, self.layer(x) * 2, self.layer(x))",
+    ),
+    Row(
+        "run_again",
+        "what its gradient drops is what was dropped",
+        RESTRUCTURED,
+        "y = torch.where(x.sum() > 0, 2, 1) * FromThere.apply(h)",
+    ),
     Row(
         "halve_in_place",
         "the argument comes back",
