@@ -25,7 +25,7 @@ from ddelint.verify.modes import TRACED_ANEW
 from ddelint.verify.original import ALWAYS_TWICE, Parting, Runs, count_sides
 from ddelint.verify.reach import Rewinding
 from ddelint.verify.recording import recording
-from ddelint.verify.references import Reference, is_informative, patience_of, witnessed
+from ddelint.verify.references import Reference, is_informative, is_refusal, patience_of, refusals, witnessed
 from ddelint.verify.running import run_sample
 from ddelint.verify.sameness import EXACT, REORDERED
 from ddelint.verify.samples import NOT_FINITE, Sample
@@ -159,6 +159,11 @@ def _eager_mismatches(
     wanted: dict[str, list[Reference]] = {}
     for reference in references:
         wanted.setdefault(reference.base, []).append(reference)
+    known_refusals = refusals(references)
+
+    def counted(reference: Reference, found: Iterable[Mismatch]) -> Iterator[Mismatch]:
+        return (m for m in _of(reference, found) if not is_refusal(reference, m, known_refusals))
+
     known: dict[str, Sample] = {}
     patience = patience_of(references, options)
     done = 0
@@ -180,7 +185,7 @@ def _eager_mismatches(
                     continue
                 consulted = consultation.take()
                 differing = list(mismatches(reference, outcomes, "eager"))
-                yield from _of(reference, differing)
+                yield from counted(reference, differing)
                 if any(map(_settles, differing)):
                     return
                 if consulted and is_informative(outcomes[0]):
@@ -191,7 +196,7 @@ def _eager_mismatches(
                     if traced is None:
                         yield _overdone(sample, TRACED_PATH)
                     else:
-                        yield from _of(reference, _traced_path_mismatches(reference, traced))
+                        yield from counted(reference, _traced_path_mismatches(reference, traced))
     for reference in itertools.chain.from_iterable(wanted.values()):
         yield Mismatch(reference.sample.label, reference.sample.declared, "eager", "type", "this input", "another one")
 

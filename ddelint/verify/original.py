@@ -171,10 +171,12 @@ class Runs:
             self._add(reference.sample, requiring_grad, of=reference, twin=True)
             if not is_finite(reference.first.arguments):
                 self.references[known:] = _as_behind(self.references[known:])
-        if any(r.twin and r.first.gradient_error is not None for r in self.references):
-            # nobody takes gradients of a program that has none on one of its sides (an operator without a backward)
+        if any(r.twin and any(call.gradient_error is not None for call in r.calls) for r in self.references):
+            # nobody takes gradients of a program that has none on one of its sides (an operator without a backward), or
+            # none of a second call (it keeps a graph in its state)
             self._has_gradients = False
-            self.references[:] = [reference for reference in self.references if not reference.twin]
+            plain = [r for r in self.references if not r.twin and r.sample.label != REQUIRING_GRAD]
+            self.references[:] = plain or self.references
 
     def change_modes(self) -> None:
         """One input set for each way that a decision went, in the modes that nobody declared."""

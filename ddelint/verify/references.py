@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ddelint.protocol import SessionOptions
+from ddelint.protocol import Mismatch, SessionOptions
 from ddelint.trace.entry import Entry
 from ddelint.verify.calls import Outcome
 from ddelint.verify.running import Patience
@@ -66,6 +67,29 @@ class Reference:
 def is_informative(outcome: Outcome) -> bool:
     """Whether a call says something of the program: where torch itself raised, it doesn't."""
     return outcome.error is None or outcome.error.deliberate
+
+
+def refusals(references: Sequence[Reference]) -> Mapping[str, frozenset[str]]:
+    """Mode that nobody declared → what torch raised there in the original, on one input set or another.
+
+    The program is not written for such a mode: what it raises on one of its sides, a rewrite may raise on all.
+    """
+    found: dict[str, set[str]] = {}
+    for reference in references:
+        error = reference.first.error
+        if reference.sample.mode and error is not None and not error.deliberate:
+            found.setdefault(reference.sample.mode, set()).add(_without_numbers(str(error)))
+    return {mode: frozenset(texts) for mode, texts in found.items()}
+
+
+def is_refusal(reference: Reference, mismatch: Mismatch, known: Mapping[str, frozenset[str]]) -> bool:
+    """Whether a program raises what the original raises in the same mode; `known` are its `refusals`."""
+    texts = known.get(reference.sample.mode, frozenset())
+    return mismatch.aspect == "exception" and _without_numbers(mismatch.got) in texts
+
+
+def _without_numbers(text: str) -> str:
+    return re.sub(r"[0-9]+", "#", text)
 
 
 @contextlib.contextmanager

@@ -593,3 +593,58 @@ def test_an_unreached_decision_has_no_sides(program: Program, options: SessionOp
     found = compare(entry, lambda: entry, (decision(entry, "keep.any()"),), options, 8, False)
 
     assert found.sides == {"d": (0, 0)}
+
+
+HALF = """
+def fn(x, keep):
+    x = x.clone()
+    rows = keep.nonzero().flatten()
+    if rows.numel() != 0:
+        x[rows] = x[rows].float() * 2
+    return x
+"""
+
+
+@pytest.mark.parametrize("inputs", [INPUTS, INPUTS.replace("> 0.3", "> (0.3 if seed % 3 else 2.0)")])
+def test_what_the_original_raises_in_a_mode_the_rewritten_program_may(
+    inputs: str, program: Program, options: SessionOptions
+) -> None:
+    first = program(textwrap.dedent(HALF) + textwrap.dedent(inputs))
+    second = program(textwrap.dedent(HALF).replace("if rows.numel() != 0", "if True") + textwrap.dedent(inputs))
+
+    found = compare(first, lambda: second, (decision(first, "rows.numel() != 0"),), options, 32, False)
+
+    assert all(found.sides["d"])
+    assert found.mismatches == ()
+
+
+def test_what_only_the_rewritten_program_raises_in_a_mode_is_listed(program: Program, options: SessionOptions) -> None:
+    first = program(textwrap.dedent(HALF.replace(".float()", "")) + INPUTS)
+    second = program(textwrap.dedent(HALF) + INPUTS)
+
+    found = compare(first, lambda: second, (decision(first, "rows.numel() != 0"),), options, 32, False)
+
+    assert {"exception"} == {m.aspect for m in found.mismatches}
+    assert all("Index put requires" in m.got for m in found.mismatches)
+
+
+def test_a_graph_that_is_kept_in_the_state_has_no_second_backward(program: Program, options: SessionOptions) -> None:
+    original = """
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("slots", torch.zeros(6, 3))
+
+        def forward(self, x, keep):
+            rows = keep.nonzero().flatten()
+            if rows.numel():
+                self.slots[rows] = 0.5 * self.slots[rows] + x[rows]
+            return self.slots.sum(1)
+    """
+    first = program(textwrap.dedent(original) + INPUTS)
+    second = program(textwrap.dedent(original).replace("if rows.numel()", "if True") + INPUTS)
+
+    found = compare(first, lambda: second, (decision(first, "rows.numel()"),), options, 32, False)
+
+    assert all(found.sides["d"])
+    assert found.mismatches == ()
