@@ -51,6 +51,8 @@ def test_the_check_has_the_exception_type(exception: str, check: str) -> None:
         ("f > 4", "torch.sym_not(f > 4)"),
         ("not f <= 4", "f <= 4"),
         ("x[0].item() > 4", "torch.sym_not(x[0].item() > 4)"),
+        ("7 in t", "torch.sym_not((t == 7).any().item())"),
+        ("7 not in t", "(t == 7).any().item()"),
         ("t.max() > self.limit", "torch.sym_not((t.max() > self.limit).item())"),
         ("len(x) > u and n in (1, 2)", "sym_or(len(x) <= u, sym_and(n != 1, n != 2))"),
     ],

@@ -38,6 +38,15 @@ def test_a_chain_about_an_integer_tensor_compares_the_tensor() -> None:
     assert "    x = torch.where((0 < mask.sum()) & (mask.sum() <= 3), x + 1, x)\n" in found
 
 
+@pytest.mark.parametrize(
+    ("test", "asked"),
+    [("7 in t", "(t == 7).any()"), ("t[0] not in t", "~(t == t[0]).any()"), ("not 7 in t", "~(t == 7).any()")],
+)
+def test_membership_in_a_tensor(test: str, asked: str) -> None:
+    found = merged(f"    if {test}:\n        x = x * 2\n    return x\n", test)
+    assert found[0] == f"    x = torch.where({asked}, x * 2, x)\n    return x\n"
+
+
 def test_comments_stand_above() -> None:
     found = merged("    if t.sum() > 4:  # big\n        # twice\n        x = x * 2\n    return x\n", "t.sum() > 4")
     assert found[0] == "    # big\n    # twice\n    x = torch.where(t.sum() > 4, x * 2, x)\n    return x\n"

@@ -8,6 +8,7 @@ from typing import Any
 
 from ddelint.diagnostics import Claim
 from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.parts.truths import MEMBER
 from ddelint.rewrite.reading.around import is_tensor, listed_tensor, looped_over, number_kind, number_of, origins
 from ddelint.rewrite.reading.hashing import wants_value
 from ddelint.rewrite.reading.kinds import Kind, Kinds, definition, is_whole
@@ -43,6 +44,7 @@ def item_instead_of_cast(context: Context) -> Iterator[Rewrite]:
     kinds, write = Kinds(context), context.write
     for node in origins(context, 1):
         yield from _whole_list(context, kinds, node)
+        yield from _membership(context, kinds, node)
         match node:
             case ast.Call(func=ast.Name(id=name), args=[argument], keywords=[]) if name in _CASTS:
                 if isinstance(argument, (ast.Starred, ast.Constant)):
@@ -180,6 +182,18 @@ def _truth(kinds: Kinds, node: ast.expr) -> Iterator[Form]:
         yield "{}.item()" if kinds.dtype(node) == "bool" else "({} != 0).item()", node
     elif kind := number_kind(kinds, node):
         yield "{}" if kind == "bool" else "{} != 0", node
+
+
+def _membership(context: Context, kinds: Kinds, node: ast.expr) -> Iterator[Rewrite]:
+    """`7 in t` → `(t == 7).any().item()`."""
+    match node:
+        case ast.Compare(left=left, ops=[ast.In() | ast.NotIn() as operator], comparators=[right]) if (
+            kinds.of(right) is Kind.TENSOR
+        ):
+            template = f"{MEMBER}.item()" if isinstance(operator, ast.In) else f"torch.sym_not({MEMBER}.item())"
+            new = context.write.expr(template, right, left)
+            shown = " ".join(context.write.code(new).split())
+            yield Rewrite(f"`in` demands a concrete answer while tracing; `{shown}` stays symbolic", {node: new})
 
 
 def _whole_list(context: Context, kinds: Kinds, node: ast.expr) -> Iterator[Rewrite]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.parts.truths import MEMBER
 from ddelint.rewrite.reading.around import number_kind
 from ddelint.rewrite.reading.kinds import Kind, Kinds, is_integer
 from ddelint.rewrite.reading.knowledge import knowledge
@@ -167,6 +168,8 @@ class Checks:
                 linked = self._combined("sym_and({})", self._links(node))
                 return linked if want else self._not(linked)
             case ast.Compare(ops=[ast.In() | ast.NotIn() as operator], left=left, comparators=[right]):
+                if self._is_tensor(right):
+                    return self._item(self.write.expr(MEMBER, right, left), isinstance(operator, ast.In) is want)
                 if not _is_written_out(left, right):
                     return self.write.expression(node) if want else self.write.negated(node)
                 inside = isinstance(operator, ast.In) is want

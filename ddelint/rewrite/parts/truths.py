@@ -12,6 +12,9 @@ from ddelint.rewrite.reading.names import called, is_pure
 from ddelint.rewrite.reading.optional import may_be_none
 from ddelint.rewrite.writing.rewrites import Expr, Part
 
+MEMBER = "({} == {}).any()"
+"""What `element in tensor` asks (torch/_tensor.py, Tensor.__contains__), of the tensor and the element."""
+
 
 class NotAPredicate(Exception):
     """A test that cannot be said as a tensor."""
@@ -63,6 +66,11 @@ class Truths:
                 if not all(is_pure(side) for side in sides):
                     raise NotAPredicate("a chained comparison with an effect")
                 return self.write.joined(ast.BitAnd(), [self._link(*link) for link in zip(sides, operators, sides[1:])])
+            case ast.Compare(left=left, ops=[ast.In() | ast.NotIn() as operator], comparators=[right]) if (
+                self.kinds.of(right) is Kind.TENSOR
+            ):
+                found = self.write.expr(MEMBER, self._leaf(right), self._leaf(left))
+                return found if isinstance(operator, ast.In) else self.write.expr("~{}", found)
             case ast.Compare(ops=[ast.In() | ast.NotIn() | ast.Is() | ast.IsNot()]):
                 raise NotAPredicate("membership or identity")
             case ast.Compare(left=left, ops=[operator], comparators=[right]) if self.kinds.of(node) is not Kind.STATIC:
