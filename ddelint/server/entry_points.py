@@ -47,11 +47,16 @@ def entry_points(path: Path, text: str, configured: Sequence[EntryOption]) -> li
             names.add(reference.name)
     if not names:
         offer = static_offer(source)
-        names = {offer.partition(":")[2].partition(",")[0].removesuffix("()")} if offer is not None else set()
+        names = {_name_of(offer, path)} if offer is not None else set()
     try:
         return [point for point in _definitions(source.tree.body) if point.name in names]
     except SourceError:
         return []
+
+
+def _name_of(offer: str, path: Path) -> str:
+    """`Model` of `model.py:Model, inputs from make_inputs(seed)`; the file's name may have any characters."""
+    return offer.removeprefix(f"{path.name}:").partition(",")[0].removesuffix("()")
 
 
 def _definitions(body: Sequence[ast.stmt]) -> Iterator[EntryPoint]:

@@ -101,3 +101,8 @@ def test_an_unsafe_fix_is_shown_before_it_is_made_where_the_editor_can(applicabi
     assert [
         (one.new_text, isinstance(one, types.AnnotatedTextEdit)) for one in change.edits if hasattr(one, "new_text")
     ] == [("y", True)]
+
+
+def test_a_file_of_an_unusual_name_has_its_entry() -> None:
+    (point,) = entry_points(Path("/project/a:b, c.py"), MODEL, ())
+    assert (point.name, point.row) == ("Model", 4)
