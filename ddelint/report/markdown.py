@@ -138,7 +138,7 @@ def _fixes(found: Sequence[Diagnostic], report: Report) -> Iterator[str]:
     for diagnostic in found:
         yield f"#### {_where(diagnostic)} {_rule(diagnostic)}"
         yield ""
-        yield f"{_does(diagnostic)}"
+        yield _does(diagnostic)
         yield ""
         changes = list(_changes(diagnostic, before if diagnostic.fixed else now))
         if changes:
