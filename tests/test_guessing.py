@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import shutil
 import textwrap
 from dataclasses import replace
@@ -16,13 +17,15 @@ from ddelint.catalog import CatalogError
 from ddelint.cli import main
 from ddelint.guessing.annotations import said_by
 from ddelint.guessing.arguments import guess_for
-from ddelint.guessing.corrections import corrections
+from ddelint.guessing.corrections import MOST_ELEMENTS, corrections
 from ddelint.guessing.demos import Called, Demo, demos_in_docstring, demos_in_source, recipes_in
 from ddelint.guessing.knowledge import knowledge, read
-from ddelint.guessing.nouns import Argument, Guess, Tensor, Value
+from ddelint.guessing.nouns import Argument, Code, Guess, Tensor, Value
+from ddelint.guessing.programs import chosen
 from ddelint.guessing.shapes_in_text import shape_in
 from ddelint.guessing.writing import block_of, recipe_of, with_block
 from ddelint.protocol import ConfigText, ProgramText
+from ddelint.source import SourceFile
 
 MODELS = Path(__file__).parents[1] / "fixtures/init"
 FACTS = knowledge()
@@ -153,6 +156,37 @@ def test_what_nothing_is_said_of_is_left_to_fill_in() -> None:
     assert "hook = ...  # TODO: " in block_of([recipe], "ddelint check f.py")
 
 
+@pytest.mark.parametrize(
+    ("call", "inputs"),
+    [
+        ("def f(*tensors: Tensor, dim=0): ...", "(tensors_1,)"),
+        ("def f(x: Tensor, *rest: Tensor): ...", "(x,)"),
+        ("def f(*, x: Tensor): ...", '(), {"x": x}'),
+        ("def f(x: Tensor = None, *, y: Tensor): ...", '(), {"y": y}'),
+    ],
+)
+def test_arguments_go_as_the_signature_takes_them(call: str, inputs: str) -> None:
+    program = ProgramText("f", False, 1, call)
+    assert recipe_of(guess_for(program, FACTS), FACTS).inputs == inputs
+    source = SourceFile("f.py", "")
+    assert chosen([program], source, ()) == ((program,), ())
+
+
+@pytest.mark.parametrize(
+    ("annotation", "given"),
+    [("Part", "Part(config=Config(dim=32))"), ("Optional[Part]", "Part(config=Config(dim=32))"), ("Type[Part]", "Part"),
+     ("type[Part | Other]", "Part"), ("Callable[..., Part]", "Part"),
+     ("Optional[Type[Part]]", "Part")],
+)  # fmt: skip
+def test_a_class_of_the_file_is_an_argument(annotation: str, given: str) -> None:
+    config = ConfigText("config", "settings:Config", {"dim": ""})
+    part = ProgramText("Part", True, 1, "def forward(self, x): ...", "def __init__(self, config): ...", "", (config,))
+    whole = ProgramText("Whole", True, 2, "def forward(self, x): ...", f"def __init__(self, part: {annotation}): ...")
+    guess = guess_for(whole, FACTS, [part, whole])
+    assert [argument.value for argument in guess.init] == [Code(given)]
+    assert ("from settings import Config" in guess.imports) == ("Config" in given)
+
+
 # ---------------------------------------------------------------------------- correcting
 
 
@@ -181,6 +215,21 @@ def test_an_error_says_which_kind_is_wanted() -> None:
     message = "RuntimeError: Expected tensor for argument #1 'indices' to have one of the following scalar types: Long"
     assert first(message, Tensor((2, 12)))[0].kind == "int"
     assert first("IndexError: index out of range in self", Tensor((2,), "int", 10))[0].high == 5
+
+
+def test_nothing_grows_beyond_what_can_be_run() -> None:
+    guess = Guess("f", (Argument("a", Tensor((2, 3, 2048, 2048)), ""),))
+    for message in ("mat1 and mat2 shapes cannot be multiplied (2x2048 and 900000x1)", "Output size is too small"):
+        found = [tensor(other.inputs[0].value).sizes for other in corrections(guess, message, FACTS)]
+        assert found
+        assert all(math.prod(sizes) <= MOST_ELEMENTS for sizes in found)
+
+
+def test_settings_of_any_usual_name_get_the_field_that_is_missed() -> None:
+    for name in ("types.SimpleNamespace", "ModelCfg", "Hparams"):
+        guess = Guess("f", init=(Argument("config", Code(f"{name}(dim=8)"), ""),))
+        message = f"AttributeError: '{name}' object has no attribute 'num_heads'"
+        assert next(corrections(guess, message, FACTS)).init[0].value == Code(f"{name}(dim=8, num_heads=4)")
 
 
 def test_what_the_text_says_is_doubted_last() -> None:
@@ -300,6 +349,12 @@ def test_the_block_stands_before_the_main_guard(text: str, before_the_end: str) 
     assert written.startswith("import torch\n\n\ndef ddelint_entries():\n")
     assert written.endswith(f"    return [Entry(f, f_inputs)]\n{before_the_end and chr(10) * 2}{before_the_end}")
     ast.parse(written)
+
+
+def test_two_names_that_differ_in_case_only_have_inputs_of_their_own() -> None:
+    block = block_of([recipe_of(Guess(name), FACTS) for name in ("Blur", "blur")], "")
+    assert "Entry(Blur, blur_inputs)" in block
+    assert "Entry(blur, blur__inputs)" in block
 
 
 def test_an_entry_that_cannot_be_built_does_not_keep_others_from_running() -> None:

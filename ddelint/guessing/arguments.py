@@ -10,7 +10,19 @@ from dataclasses import dataclass, field, replace
 from ddelint.guessing.annotations import Said, said_by
 from ddelint.guessing.docstrings import commented, said_of
 from ddelint.guessing.knowledge import Knowledge, TensorName
-from ddelint.guessing.nouns import NAMESPACE, Argument, Code, Guess, Named, Several, Sizes, Tensor, Unknown, Value
+from ddelint.guessing.nouns import (
+    NAMESPACE,
+    Argument,
+    Code,
+    Guess,
+    Named,
+    Several,
+    Sizes,
+    Tensor,
+    Unknown,
+    Value,
+    with_size,
+)
 from ddelint.guessing.shapes_in_text import number_of, shape_in, sizes_of
 from ddelint.guessing.signatures import Definition, Parameter, definition_of
 from ddelint.guessing.usage import Owner, Use, use_of
@@ -74,27 +86,31 @@ def _constructor(
                     Argument(parameter.name, _configuration(config, name, facts), "a tiny configuration", True)
                 )
         elif parameter.default is None:
-            inner = _built(parameter, program, facts, others)
-            value, reason = inner or _setting(parameter, init, facts)
+            built = _built(parameter, program, facts, others)
+            if built is not None:
+                imports += built[1]
+            value, reason = (built[0], "its annotation") if built is not None else _setting(parameter, init, facts)
             arguments.append(Argument(parameter.name, value, reason, True))
     return tuple(arguments), tuple(imports)
 
 
 def _built(
     parameter: Parameter, program: ProgramText, facts: Knowledge, others: Mapping[str, ProgramText]
-) -> tuple[Value, str] | None:
-    """An object of another class of the file, where the annotation names it."""
+) -> tuple[Code, tuple[str, ...]] | None:
+    """An object of another class of the file, or that class, where the annotation names it; and what it imports."""
     words = re.findall(r"\w+", ast.unparse(parameter.annotation)) if parameter.annotation is not None else []
     named = next((word for word in words if word in others and word != program.name), None)
     if named is None or not others[named].is_class:
         return None
+    if {"type", "Type", "Callable"} & set(words[: words.index(named)]):
+        return Code(named), ()
     rest = {name: other for name, other in others.items() if name not in (named, program.name)}
     init = definition_of(others[named].init, is_method=True)
-    arguments, _ = _constructor(init, others[named], facts, rest)
+    arguments, imports = _constructor(init, others[named], facts, rest)
     if not all(isinstance(argument.value, Code) for argument in arguments):
         return None
     given = ", ".join(f"{a.name}={a.value.text}" for a in arguments if isinstance(a.value, Code))
-    return Code(f"{named}({given})"), "its annotation"
+    return Code(f"{named}({given})"), imports
 
 
 def _configuration(config: ConfigText, name: str, facts: Knowledge) -> Code:
@@ -271,7 +287,7 @@ class _Scene:
             if use.layer.is_limit:
                 high = use.size
             elif use.layer.dimension is not None and -len(sizes) <= use.layer.dimension < len(sizes):
-                sizes = _with(sizes, use.layer.dimension, use.size)
+                sizes = with_size(sizes, use.layer.dimension, use.size)
         if kind == "int" and not has_kind and high == 10:
             high = min([10, *(n for key, n in self.owner.numbers.items() if "vocab" in key)])
         others = tuple(self._usual(dims) for dims in by_name.others) if by_name is not None else ()
@@ -356,9 +372,3 @@ def _kind_of(said: Said, use: Use, text: str, by_name: TensorName | None) -> tup
     if said.kind == "float":
         return "float", True
     return (by_name.kind if by_name is not None else "float"), False
-
-
-def _with(sizes: Sizes, dimension: int, size: int) -> Sizes:
-    changed = list(sizes)
-    changed[dimension] = size
-    return tuple(changed)

@@ -8,18 +8,25 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from ddelint.guessing.knowledge import Knowledge
-from ddelint.guessing.nouns import Argument, Code, Guess, Named, Several, Sizes, Tensor, Value
+from ddelint.guessing.nouns import NAMESPACE, Argument, Code, Guess, Named, Several, Sizes, Tensor, Value, with_size
 
 _MULTIPLES = (2, 4, 8)
 """By how much images and sequences grow that are too small."""
-_SETTINGS = re.compile(r"[\w.]*(?:Namespace|Config|Args)\(.*\)", re.DOTALL)
 _OF_FEATURES = ("float", "unit", "bool", "double")
+MOST_ELEMENTS = 1 << 24
+"""Of a tensor: an error's number may be any, and what grows grows again where that did not help."""
 _LARGEST = 1024
 """Rows of an image."""
 
 
 def corrections(guess: Guess, message: str, facts: Knowledge) -> Iterator[Guess]:
     """Other guesses, the likeliest first. `message`: the error as Python prints it, with its type."""
+    for other in _others(guess, message, facts):
+        if all(math.prod(tensor.sizes) <= MOST_ELEMENTS for _, tensor, _ in _tensors(other)):
+            yield other
+
+
+def _others(guess: Guess, message: str, facts: Knowledge) -> Iterator[Guess]:
     for error in facts.errors:
         match = error.pattern.search(message)
         if match is not None:
@@ -92,7 +99,7 @@ def _sizes(guess: Guess, match: re.Match[str], message: str, facts: Knowledge) -
             yield from _wider(guess, index, tensor, put, bad, good)
             for dimension, size in list(enumerate(tensor.sizes))[1:] if len(tensor.sizes) > 1 else ():
                 if bad != size and bad % size == 0 and (good * size) % bad == 0 and good * size // bad:
-                    sizes = _with(tensor.sizes, dimension, good * size // bad)
+                    sizes = with_size(tensor.sizes, dimension, good * size // bad)
                     yield _replaced(
                         guess,
                         index,
@@ -100,11 +107,11 @@ def _sizes(guess: Guess, match: re.Match[str], message: str, facts: Knowledge) -
                         f"{size} → {good * size // bad}, as running it asked",
                     )
             if tensor.kind in _OF_FEATURES and tensor.sizes[-1] + good - bad > 0:
-                sizes = _with(tensor.sizes, -1, tensor.sizes[-1] + good - bad)
+                sizes = with_size(tensor.sizes, -1, tensor.sizes[-1] + good - bad)
                 why = f"{tensor.sizes[-1]} → {sizes[-1]}, as running it asked"
                 yield _replaced(guess, index, put(replace(tensor, sizes=sizes)), why)
             if tensor.kind in _OF_FEATURES and one not in tensor.sizes and other not in tensor.sizes:
-                sizes = _with(tensor.sizes, -1, good)
+                sizes = with_size(tensor.sizes, -1, good)
                 yield _replaced(
                     guess, index, put(replace(tensor, sizes=sizes)), f"its last size {good}, as running it asked"
                 )
@@ -256,8 +263,10 @@ def _settings(guess: Guess, match: re.Match[str], message: str, facts: Knowledge
             yield replace(guess, init=(*guess.init, added))
         return
     for index, argument in enumerate(guess.init):
-        if isinstance(argument.value, Code) and _SETTINGS.fullmatch(argument.value.text):
-            head, _, inner = argument.value.text.removesuffix(")").partition("(")
+        if not isinstance(argument.value, Code) or not argument.value.text.endswith(")"):
+            continue
+        head, _, inner = argument.value.text.removesuffix(")").partition("(")
+        if head.endswith((NAMESPACE, *facts.settings["class_ends"])):
             fields = ", ".join(filter(None, (inner, f"{name}={value}")))
             new = replace(argument, value=Code(f"{head}({fields})"))
             yield replace(guess, init=(*guess.init[:index], new, *guess.init[index + 1 :]))
@@ -274,12 +283,6 @@ def _passed(guess: Guess, index: int) -> Guess:
     argument: Argument = guess.inputs[index]
     given = replace(argument, is_given=True, by_keyword=True, reason=f"running it asked for it; {argument.reason}")
     return replace(guess, inputs=(*guess.inputs[:index], given, *guess.inputs[index + 1 :]))
-
-
-def _with(sizes: Sizes, dimension: int, size: int) -> Sizes:
-    changed = list(sizes)
-    changed[dimension] = size
-    return tuple(changed)
 
 
 _ACTIONS: dict[str, Callable[..., Iterator[Guess]]] = {

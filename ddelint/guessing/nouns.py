@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 NAMESPACE = "types.SimpleNamespace"
 """What settings are where no class of them is known."""
 Sizes = tuple[int, ...]
+
+
+def with_size(sizes: Sizes, dimension: int, size: int) -> Sizes:
+    """The sizes with another one for a dimension, which may count from the end."""
+    changed = list(sizes)
+    changed[dimension] = size
+    return tuple(changed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +99,7 @@ class Recipe:
     init: str = ""
     """What the constructor is called with; empty: nothing."""
     imports: tuple[str, ...] = ()
-    reasons: tuple[tuple[str, str], ...] = field(default=())
+    reasons: tuple[tuple[str, str], ...] = ()
     """Argument → where its guess comes from."""
     missing: tuple[str, ...] = ()
     """Arguments that nobody could guess."""

@@ -64,7 +64,10 @@ def _is_of_tensors(program: ProgramText) -> bool:
         definition = ast.parse(program.call).body[0]
     except (SyntaxError, IndexError):
         return False
-    if not isinstance(definition, ast.FunctionDef) or not (definition.args.args or definition.args.posonlyargs):
+    if not isinstance(definition, ast.FunctionDef):
+        return False
+    signature = definition.args
+    if not (signature.args or signature.posonlyargs or signature.kwonlyargs or signature.vararg):
         return False
     if any(isinstance(node, (ast.Yield, ast.YieldFrom)) for node in ast.walk(definition)):
         return False

@@ -23,14 +23,15 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A function or method: its parameters (without `self`), its body, its docstring and its text."""
+    """A function or method: its parameters, its body, its docstring and its text.
+
+    The parameters are without `self`; where there is but a `*args`, the first of these stands for it.
+    """
 
     parameters: tuple[Parameter, ...] = ()
     body: tuple[ast.stmt, ...] = ()
     doc: str = ""
     text: str = ""
-    takes_more: bool = False
-    """Whether it takes any number of arguments (`*args`)."""
 
 
 def definition_of(text: str, *, is_method: bool) -> Definition:
@@ -49,12 +50,14 @@ def definition_of(text: str, *, is_method: bool) -> Definition:
     defaults += signature.defaults
     pairs = list(zip(positional, defaults))[1 if is_method and not _is_static(found) else 0 :]
     parameters = [Parameter(a.arg, a.annotation, d, comment=_comment(lines, a)) for a, d in pairs]
+    if signature.vararg is not None and not parameters:  # a call without any argument would say nothing
+        parameters.append(Parameter(f"{signature.vararg.arg}_1", signature.vararg.annotation))
     parameters += [
         Parameter(a.arg, a.annotation, d, by_keyword=True, comment=_comment(lines, a))
         for a, d in zip(signature.kwonlyargs, signature.kw_defaults)
     ]
     doc = inspect.cleandoc(ast.get_docstring(found) or "")
-    return Definition(tuple(parameters), tuple(found.body), doc, text, signature.vararg is not None)
+    return Definition(tuple(parameters), tuple(found.body), doc, text)
 
 
 def _is_static(found: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:

@@ -109,8 +109,12 @@ def block_of(recipes: Sequence[Recipe], command: str) -> str:
         "",
     ]
     entries: list[list[str]] = []
+    taken: set[str] = set()
     for recipe in recipes:
         stem = _snake(recipe.program)
+        while stem in taken:
+            stem += "_"
+        taken.add(stem)
         lines += _function(f"{stem}_inputs", recipe.input_lines, recipe.inputs)
         words = [recipe.builder or recipe.program, f"{stem}_inputs"]
         if recipe.init_lines:
