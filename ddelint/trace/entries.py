@@ -447,7 +447,7 @@ class Loader:
             name = f"{name}(seed)"
         elif how is not None:
             name = f"{name}({how})"
-        else:
+        elif not name.endswith("()"):  # `ddelint_entries()` says already that it is called
             name = f"{name}()"
 
         def called(seed: int) -> Arguments:

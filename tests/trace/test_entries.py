@@ -114,6 +114,19 @@ def test_lightning_example(tmp_path: Path) -> None:
     assert entry.inputs(0)[0][0].shape == (2, 3)
 
 
+def test_a_declared_entry_without_a_seed_is_called_once_in_its_label(tmp_path: Path) -> None:
+    text = """
+    import ddelint
+
+    def double(x):
+        return 2 * x
+
+    def ddelint_entries():
+        return [ddelint.Entry(double, lambda: (torch.ones(1),))]
+    """
+    assert load(write(tmp_path, text)).label == "program.py:double, inputs from ddelint_entries()"
+
+
 def test_declared_entries(tmp_path: Path) -> None:
     text = """
     import ddelint
