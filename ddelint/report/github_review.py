@@ -9,7 +9,6 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ddelint.report.console import is_fixable
 from ddelint.report.diff import path_in_repository
 from ddelint.report.evidence import name_of, risk_of, trusted_line
+from ddelint.report.markdown import fenced
 from ddelint.report.model import Report
 from ddelint.source import bare_lines
 
@@ -27,7 +27,6 @@ SHOWN_AROUND = 3
 """Unchanged lines that GitHub shows on either side of a change."""
 MARK = "<!-- ddelint:{} -->"
 """Ends a comment, so that the next run knows what has been said."""
-_FENCE = re.compile(r"^\s*`{3,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +89,7 @@ def _comment(change: Change, changes: Sequence[Change]) -> dict[str, Any]:
     place: dict[str, Any] = {"path": path, "side": "RIGHT", "line": change.last}
     if change.first < change.last:
         place |= {"start_line": change.first, "start_side": "RIGHT"}
-    text = "\n".join([*_said(change, changes), *_block("suggestion", change.new), *_trust(change)])
+    text = "\n".join([*_said(change, changes), *fenced("suggestion", change.new), *_trust(change)])
     known = hashlib.sha256(f"{path}\0{text}".encode()).hexdigest()[:16]
     return {**place, "body": f"{text}\n{MARK.format(known)}"}
 
@@ -124,12 +123,4 @@ def _outside(hidden: Sequence[Change]) -> Iterator[str]:
         yield ""
         yield f"`{path_in_repository(change.filename)}:{change.first}` {codes}".rstrip()
         yield ""
-        yield from _block("python", change.new)
-
-
-def _block(language: str, lines: Sequence[str]) -> Iterator[str]:
-    longest = max((len(found[0].strip()) for line in lines if (found := _FENCE.match(line))), default=2)
-    fence = "`" * (1 + longest)
-    yield f"{fence}{language}"
-    yield from lines
-    yield fence
+        yield from fenced("python", change.new)

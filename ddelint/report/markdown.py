@@ -63,7 +63,7 @@ def render_report(report: Report, command: str, unsafe_fixes: bool, arguments: s
         yield ""
         yield f"<details><summary>The whole change ({_plural(len(report.diffs), 'file')})</summary>"
         yield ""
-        yield from _fenced(diff.removesuffix("\n").split("\n"))
+        yield from fenced("diff", diff.removesuffix("\n").split("\n"))
         yield ""
         yield "</details>"
 
@@ -142,7 +142,7 @@ def _fixes(found: Sequence[Diagnostic], report: Report) -> Iterator[str]:
         yield ""
         changes = list(_changes(diagnostic, before if diagnostic.fixed else now))
         if changes:
-            yield from _fenced(changes)
+            yield from fenced("diff", changes)
             yield ""
         yield f"- Evidence: {trusted_line(diagnostic)}"
         yield f"- Risk: {_one_line(risk_of(diagnostic, shared))}"
@@ -167,11 +167,12 @@ def _changes(diagnostic: Diagnostic, sources: Sources) -> Iterator[str]:
         yield from changed_lines(source, own)
 
 
-def _fenced(lines: Sequence[str]) -> Iterator[str]:
-    """Lines of a diff as a block of code that nothing in them ends."""
-    longest = max((len(found) for line in lines for found in _FENCE.findall(line.lstrip("+- "))), default=0)
+def fenced(language: str, lines: Sequence[str]) -> Iterator[str]:
+    """Lines of code, or of a diff, as a block that nothing in them ends."""
+    runs = (_FENCE.match(line.lstrip("+-").lstrip()) for line in lines)
+    longest = max((len(run[0]) for run in runs if run), default=0)
     fence = "`" * max(3, 1 + longest)
-    yield f"{fence}diff"
+    yield f"{fence}{language}"
     yield from lines
     yield fence
 
