@@ -193,7 +193,9 @@ def test_a_class_of_the_file_is_an_argument(annotation: str, given: str) -> None
 def first(message: str, *tensors: Tensor) -> tuple[Tensor, ...]:
     """The tensors of the first guess that an error leads to."""
     guess = Guess("f", tuple(Argument(name, value, "") for name, value in zip("abc", tensors)))
-    return tuple(tensor(argument.value) for argument in next(corrections(guess, message, FACTS)).inputs)
+    found = next(corrections(guess, message, FACTS))
+    assert all(argument.reason.isascii() for argument in found.inputs)  # it is written into a file of any encoding
+    return tuple(tensor(argument.value) for argument in found.inputs)
 
 
 @pytest.mark.parametrize(
@@ -432,6 +434,15 @@ def test_what_does_not_run_is_said_and_left_to_fill_in(folder: Path) -> None:
     code, said = run("f.py")
     assert code == 1
     assert "f: does not run: " in said
+
+
+def test_what_does_not_run_is_said_with_its_place(folder: Path) -> None:
+    (folder / "f.py").write_text(
+        "import torch\n\n\ndef f(x: torch.Tensor):\n    raise ImportError('no such')\n", "utf-8"
+    )
+    code, said = run("f.py")
+    assert code == 1
+    assert "f: does not run: ImportError: no such (f.py:5)" in said
 
 
 @pytest.mark.parametrize(

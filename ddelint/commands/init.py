@@ -86,6 +86,8 @@ def _said(report: InitReport) -> Iterator[str]:
 
 
 def _about(proposal: Proposal) -> Iterator[str]:
+    from ddelint.report.diff import shown_path
+
     recipe, failure = proposal.recipe, proposal.attempt.failure
     tries = "" if proposal.attempts < 2 else f" (attempt {proposal.attempts})"
     if failure is None:
@@ -94,6 +96,7 @@ def _about(proposal: Proposal) -> Iterator[str]:
     else:
         others = proposal.attempts - 1
         more = f" (nor did {others} other guess{'es' if others > 1 else ''})" if others > 0 else ""
-        yield f"{recipe.program}: does not run: {failure.message.splitlines()[0]}{more}"
+        place = f" ({shown_path(failure.span.filename)}:{failure.span.row})" if failure.span is not None else ""
+        yield f"{recipe.program}: does not run: {failure.message.splitlines()[0]}{place}{more}"
     for argument, reason in recipe.reasons:
         yield f"  {argument}: {reason}"

@@ -267,7 +267,7 @@ class _Scene:
             inner = said.inner or (Said("tensor"),) * 2
             several = inner if said.form == "tuple" else (inner[0],) * 2
             each = [self._tensor(Parameter(name), one, Use(), text) for one in several]
-            why = f"a {said.form} by its annotation" if said.form else f"`for … in {name}`"
+            why = f"a {said.form} by its annotation" if said.form else f"`for ... in {name}`"
             return Several(tuple(value for value, _ in each), said.form == "tuple"), f"{why}; {each[0][1]}"
         if said.form == "dict":
             return Named({}), "its annotation; " + FILL_IN

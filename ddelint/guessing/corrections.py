@@ -86,53 +86,58 @@ def _sizes(guess: Guess, match: re.Match[str], message: str, facts: Knowledge) -
     if not one or not other or one == other:
         return
     for bad, good in ((one, other), (other, one)):
-        changed = guess
+        yield from _exchanged(guess, bad, good)
         for index, tensor, put in _tensors(guess):
-            if bad in tensor.sizes:
-                sizes = tuple(good if size == bad else size for size in tensor.sizes)
-                new = _replaced(guess, index, put(replace(tensor, sizes=sizes)), f"{bad} → {good}, as running it asked")
-                yield new
-                changed = _replaced(changed, index, new.inputs[index].value, f"{bad} → {good}, as running it asked")
-        if changed is not guess:
-            yield changed
-        for index, tensor, put in _tensors(guess):
-            yield from _wider(guess, index, tensor, put, bad, good)
-            for dimension, size in list(enumerate(tensor.sizes))[1:] if len(tensor.sizes) > 1 else ():
-                if bad != size and bad % size == 0 and (good * size) % bad == 0 and good * size // bad:
-                    sizes = with_size(tensor.sizes, dimension, good * size // bad)
-                    yield _replaced(
-                        guess,
-                        index,
-                        put(replace(tensor, sizes=sizes)),
-                        f"{size} → {good * size // bad}, as running it asked",
-                    )
-            if tensor.kind in _OF_FEATURES and tensor.sizes[-1] + good - bad > 0:
-                sizes = with_size(tensor.sizes, -1, tensor.sizes[-1] + good - bad)
-                why = f"{tensor.sizes[-1]} → {sizes[-1]}, as running it asked"
-                yield _replaced(guess, index, put(replace(tensor, sizes=sizes)), why)
-            if tensor.kind in _OF_FEATURES and one not in tensor.sizes and other not in tensor.sizes:
-                sizes = with_size(tensor.sizes, -1, good)
-                yield _replaced(
-                    guess, index, put(replace(tensor, sizes=sizes)), f"its last size {good}, as running it asked"
-                )
+            for sizes, why in _resized(tensor, bad, good):
+                yield _replaced(guess, index, put(replace(tensor, sizes=sizes)), f"{why}, as running it asked")
+    yield from _settled(guess, one, other)
+
+
+def _exchanged(guess: Guess, bad: int, good: int) -> Iterator[Guess]:
+    """Each tensor with the good size for the bad one, then all of them."""
+    changed = guess
+    for index, tensor, put in _tensors(guess):
+        if bad in tensor.sizes:
+            value = put(replace(tensor, sizes=tuple(good if size == bad else size for size in tensor.sizes)))
+            why = f"{good} for {bad}, as running it asked"
+            yield _replaced(guess, index, value, why)
+            changed = _replaced(changed, index, value, why)
+    if changed is not guess:
+        yield changed
+
+
+def _resized(tensor: Tensor, bad: int, good: int) -> Iterator[tuple[Sizes, str]]:
+    """Sizes from which the code may make the good number where it made the bad one, and what changed."""
+    if len(tensor.sizes) >= 4:
+        yield from _wider(tensor.sizes, bad, good)
+    for dimension, size in list(enumerate(tensor.sizes))[1:]:  # the bad number is a multiple of it
+        if bad != size and bad % size == 0 and (good * size) % bad == 0:
+            scaled = good * size // bad
+            yield with_size(tensor.sizes, dimension, scaled), f"{scaled} for {size}"
+    if tensor.kind in _OF_FEATURES:
+        last = tensor.sizes[-1]
+        if last + good > bad:  # something is put beside it
+            yield with_size(tensor.sizes, -1, last + good - bad), f"{last + good - bad} for {last}"
+        if bad not in tensor.sizes and good not in tensor.sizes:
+            yield with_size(tensor.sizes, -1, good), f"its last size {good}"
+
+
+def _wider(sizes: Sizes, bad: int, good: int) -> Iterator[tuple[Sizes, str]]:
+    """An image with another area: what is flattened behind it has the size that is wanted."""
+    *front, height, width = sizes
+    ratio = math.sqrt(good / bad)
+    wider = (*front, round(height * ratio), round(width * ratio))
+    if wider != sizes and all(wider) and max(wider) <= _LARGEST:
+        yield wider, "another size"
+
+
+def _settled(guess: Guess, one: int, other: int) -> Iterator[Guess]:
+    """Arguments of the constructor that are one of two numbers become the other."""
     for number, argument in enumerate(guess.init):
         if isinstance(argument.value, Code) and argument.value.text in (str(one), str(other)):
             text = str(other if argument.value.text == str(one) else one)
-            new_init = replace(argument, value=Code(text), reason=f"{argument.reason}; then as running it asked")
-            yield replace(guess, init=(*guess.init[:number], new_init, *guess.init[number + 1 :]))
-
-
-def _wider(
-    guess: Guess, index: int, tensor: Tensor, put: Callable[[Value], Value], bad: int, good: int
-) -> Iterator[Guess]:
-    """An image with another area: what is flattened behind it has the size that is wanted."""
-    if len(tensor.sizes) < 4:
-        return
-    *front, height, width = tensor.sizes
-    ratio = math.sqrt(good / bad)
-    sizes = (*front, round(height * ratio), round(width * ratio))
-    if sizes != tensor.sizes and all(sizes) and max(sizes) <= _LARGEST:
-        yield _replaced(guess, index, put(replace(tensor, sizes=sizes)), "another size, as running it asked")
+            new = replace(argument, value=Code(text), reason=f"{argument.reason}; then as running it asked")
+            yield replace(guess, init=(*guess.init[:number], new, *guess.init[number + 1 :]))
 
 
 def _ranks(guess: Guess, match: re.Match[str], message: str, facts: Knowledge) -> Iterator[Guess]:

@@ -245,8 +245,7 @@ class _Search:
             return Proposal(recipe, Attempt(failure=missing), self.attempts)
         order = count()
         waiting = [(0, 0, next(order), guess) for guess in guesses]
-        failed = Attempt(failure=EntryFailure("timeout", "no time was left to run it"))
-        has_failed = False
+        failed: Attempt | None = None
         while waiting and self.attempts < MOST_ATTEMPTS and monotonic() < self.ends_at:
             _, depth, _, guess = heapq.heappop(waiting)
             candidate = recipe_of(guess, facts)
@@ -258,13 +257,13 @@ class _Search:
             if found.failure is None:
                 return Proposal(candidate, found, self.attempts)
             self.progress.debug(f"{self.program.name}: {candidate.input_lines}: {found.failure.message}")
-            if not has_failed:
-                failed, has_failed = found, True
+            failed = failed or found
             if found.failure.message.startswith(_NOT_INSTALLED):
                 break
             for other in corrections(guess, found.failure.message, facts):
                 heapq.heappush(waiting, (-found.steps, depth + 1, next(order), other))
-        return Proposal(recipe, failed, self.attempts)
+        not_run = Attempt(failure=EntryFailure("timeout", "no time was left to run it"))
+        return Proposal(recipe, failed or not_run, self.attempts)
 
     def _run(self, recipe: Recipe) -> Attempt | None:
         """None where the very same was tried already."""
