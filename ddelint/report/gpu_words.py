@@ -61,6 +61,8 @@ def details(gpu: GpuEvidence) -> Iterator[str]:
         yield f"graphs before: {gpu.before.graphs}"
     if gpu.registers is not None:
         kernels = "1 kernel" if gpu.kernels == 1 else f"{gpu.kernels} kernels"
+        if gpu.before is not None and gpu.before.kernels is not None:
+            kernels += f" (before {gpu.before.kernels})"
         yield f"{kernels}, at most {gpu.registers} registers, {gpu.spilled} bytes spilled, {gpu.shared} bytes shared"
     if gpu.bound_microseconds is not None:
         operations = f", {gpu.operations} operations" if gpu.operations else ""

@@ -272,6 +272,9 @@ class _Look:
         if made and not failed and not complete:
             self.notes.append(f"{_NOT_ASSEMBLED}stopped before all of the program's code was written")
         if not self._interpreted:
+            self.notes.append(
+                f"not interpreted: takes longer, and is done where it is asked for (--gpu {self._gpu.target})"
+            )
             return
         equal = inputs - self._explained
         wrong = collector.wrong + [

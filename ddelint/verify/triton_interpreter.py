@@ -20,7 +20,7 @@ import numpy
 import torch
 
 from ddelint.trace import gpu_internals
-from ddelint.verify import triton_numbers, triton_operations
+from ddelint.verify import triton_numbers, triton_operations, triton_reductions
 from ddelint.verify.waiting_blocks import WaitingBlocks
 
 _BLOCKS = ("XBLOCK", "YBLOCK", "ZBLOCK", "R0_BLOCK", "R1_BLOCK")
@@ -233,6 +233,8 @@ class Interpreter:
             ):
                 put(builder, name, value)
             put(interpreter, "_convert_float", converted)
+            put(interpreter.ReduceOps, "generic_reduce", triton_reductions.reduce)
+            put(interpreter.ScanOps, "generic_scan", triton_reductions.scan)
             put(interpreter, "_patch_lang_tensor", numbers_of_tensors)
             put(jit.JITFunction, "__call__", called)
             helpers = import_module("torch._inductor.runtime.triton_helpers")

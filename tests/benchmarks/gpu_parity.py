@@ -38,7 +38,7 @@ PROGRAMS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "cross entropy": lambda x: F.cross_entropy(x, x.argmax(1)),
     "attention block": lambda x: torch.softmax(x @ x.t() / 16, -1) @ x,
 }
-DECISIONS = ("indexing width", "reduction", "tuning hint", "fusion", "layout", "library call", "machine code")
+DECISIONS = ("indexing width", "reduction", "masks", "tuning hint", "fusion", "layout", "library call", "machine code")
 """Decisions that may cost something, in the order of the columns."""
 REMEDIES = ("hint", "hint and bound")
 

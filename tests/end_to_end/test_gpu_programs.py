@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from issues_table import check
-from test_realworld import CASES, CLEARED, installed
+from test_realworld import CASES, CLEARED, folder_of, installed, package_of
 
 from tests.verify.triton_needed import needs_triton
 
@@ -23,12 +23,26 @@ pytestmark = [pytest.mark.slow, needs_triton]
 
 ROOT = Path(__file__).resolve().parents[2]
 FIXTURES = ROOT / "fixtures"
+PUZZLES = ("check", "checkand", "checksize", "contigstride", "infersize", "latespec", "stacklist", "varrange", "vb")
 FIXED = sorted(FIXTURES.glob("rules/*/entry.fixed.py"))
 PROGRAMS = [
     *sorted(path for path in FIXTURES.glob("programs/*.py") if "unfixable: no" in path.read_text("utf-8")),
-    *(FIXTURES / "puzzles" / f"{name}.py" for name in ("check", "checkand", "infersize", "stacklist", "vb")),
+    *(FIXTURES / "puzzles" / f"{name}.py" for name in PUZZLES),
     FIXTURES / "quickstart" / "model.py",
 ]
+MORE_CASES = Path(__file__).resolve().parent / "gpu_cases"
+MORE = {
+    "pml_ntxent": (("pytorch-metric-learning", "2.9.0"), "losses reducers"),
+    "pml_triplet": (("pytorch-metric-learning", "2.9.0"), "losses reducers"),
+    "pyg_avg_pool_x": (("torch-geometric", "2.8.1"), "utils"),
+    "pyg_k_hop": (("torch-geometric", "2.8.1"), "utils"),
+    "pyg_one_hot": (("torch-geometric", "2.8.1"), "utils"),
+    "tf_nllb_moe_experts": (("transformers", "5.23.0"), "models/nllb_moe"),
+    "tm_binary_acc": (("torchmetrics", "1.9.0"), "functional/classification utilities"),
+    "tm_mutual_info": (("torchmetrics", "1.9.0"), "functional/clustering"),
+    "vqp_residual_vq_eval": (("vector-quantize-pytorch", "1.32.0"), "."),
+}
+"""Further modules → their distribution and its version, and the parts of it that are given as PATHs."""
 AS_IT_IS = ("pyg_gcnconv", "tf_idefics3_image_features", "tf_xlm")
 """Real modules in which nothing is to be fixed."""
 QUICK = frozenset(("pyg_gcnconv", "pyg_global_mean_pool", "pyg_coalesce"))
@@ -70,6 +84,12 @@ def gpu_of_verify(path: Path, *options: str) -> dict[str, Any]:
     return found["gpu"]
 
 
+def gpu_of_module(case: Path, folder: Path, parts: str) -> dict[str, Any]:
+    """The same of the module that a script builds, with what was fixed in these parts of its package."""
+    first, *others = (str(folder / part) for part in parts.split())
+    return gpu_of_check(Path(first), *others, "--entry", f"{case}:model")
+
+
 def assert_equal_to_eager(gpu: dict[str, Any]) -> None:
     """Both levels, or no kernel at all; and nothing that was not run is called run."""
     if any(NO_KERNEL in note for note in gpu["notes"]):
@@ -107,14 +127,20 @@ def test_the_body_of_a_pull_request_carries_it_beside_the_fix(tmp_path: Path) ->
 def test_real_modules(name: str) -> None:
     if name not in QUICK:
         wait_for_time()
-    case = CASES / f"{name}.py"
-    folder = installed(case)
-    first, *others = (str(folder / part) for part in CLEARED[name].split())
-    gpu = gpu_of_check(Path(first), *others, "--entry", f"{case}:model")
+    gpu = gpu_of_module(CASES / f"{name}.py", installed(CASES / f"{name}.py"), CLEARED[name])
     if name in KNOWN:
         assert any(all(word in note for word in KNOWN[name]) for note in gpu["notes"]), gpu
     else:
         assert_equal_to_eager(gpu)
+
+
+@pytest.mark.realworld
+@pytest.mark.parametrize("name", sorted(MORE))
+def test_more_real_modules(name: str) -> None:
+    wait_for_time()
+    distribution, parts = MORE[name]
+    case = MORE_CASES / f"{name}.py"
+    assert_equal_to_eager(gpu_of_module(case, folder_of(package_of(case), *distribution), parts))
 
 
 @pytest.mark.realworld

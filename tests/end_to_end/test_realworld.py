@@ -124,7 +124,11 @@ def package_of(case: Path) -> str:
 def installed(case: Path) -> Path:
     """The installed package's folder; skips where it is absent or of another version."""
     package = package_of(case)
-    distribution, version = DISTRIBUTIONS[package]
+    return folder_of(package, *DISTRIBUTIONS[package])
+
+
+def folder_of(package: str, distribution: str, version: str) -> Path:
+    """The installed package's folder; skips where its distribution is absent or of another version."""
     try:
         found = importlib.metadata.version(distribution)
     except importlib.metadata.PackageNotFoundError:

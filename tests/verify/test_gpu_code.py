@@ -89,12 +89,18 @@ def test_forward_and_backward_are_assembled_and_interpreted(program: Program, op
     assert found.bytes_moved
     assert found.before is not None
     assert found.before.graphs == 2
+    costs = found.per_kernel
+    assert sum(cost.calls for cost in costs) == found.launches + found.library_calls
+    assert sum(cost.bytes_moved or 0 for cost in costs) == found.bytes_moved
+    assert {cost.name for cost in costs if cost.library} == {"aten::nonzero", "aten::addmm"}
+    assert max(cost.registers or 0 for cost in costs) == found.registers
     assert found.cuda_graphs == "not safe: 1 host read, dynamic shapes"
 
 
 def test_assembled_alone_claims_no_more(program: Program, options: SessionOptions) -> None:
     found = examined(program(CHOSEN), options, interpreted=False)
     assert (found.assembled, found.interpreted, found.inputs, found.launches) == (True, None, None, None)
+    assert any(note.startswith("not interpreted: ") for note in found.notes), "what was not done has a reason"
 
 
 def test_nothing_is_left_behind(program: Program, options: SessionOptions) -> None:
