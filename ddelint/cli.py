@@ -183,6 +183,12 @@ def check(paths: tuple[str, ...], **given: Any) -> int:
     metavar="FILE",
     help="Write the captured arguments there; `check --inputs FILE.safetensors` reads them.",
 )
+@click.option(
+    "--shapes",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Write the sizes of every captured call there; `shapes --stream FILE` reads them.",
+)
 @fix_options
 @run_options
 @selection_options
@@ -197,6 +203,7 @@ def run(
     paths: tuple[str, ...],
     patterns: tuple[str, ...] | None,
     save_inputs: str | None,
+    shapes: str | None,
     **given: Any,
 ) -> int:
     """Run SCRIPT with ARGS; check what it compiles, exports or calls, with the arguments it is called with."""
@@ -210,7 +217,7 @@ def run(
 
     spec = ScriptSpec(script, module, arguments, patterns or ())
     with progress_of(options) as progress:
-        report = run_script(spec, paths, options, progress, save_inputs)
+        report = run_script(spec, paths, options, progress, save_inputs, shapes)
     return give(report, options, given, *run_command_line(spec))
 
 

@@ -144,6 +144,8 @@ class CaptureInfo:
     filename: str
     calls: int
     """How many of its first calls were kept."""
+    shapes: tuple[Mapping[str, tuple[int, ...]], ...] = ()
+    """Of every call, as far as there is room: parameter → the shape of the tensor that it was given."""
 
 
 @dataclass(frozen=True, slots=True)

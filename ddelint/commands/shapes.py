@@ -38,6 +38,13 @@ from ddelint.commands.output import (
 )
 @click.option("--write", is_flag=True, help="Write it beside the entry, as specs, dims and marks: FILE_shapes.py.")
 @click.option(
+    "--stream",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    default="",
+    help='Sizes, a call a line: {"tokens": [3, 5]}. For which of them is the program compiled again, and why?',
+)
+@click.option(
     "--dispatch",
     is_flag=True,
     help="Write a graph for each range, or each side of a branch, and the guards in front: FILE_dispatch.py.",
@@ -54,6 +61,7 @@ def shapes(
     spec: str,
     ranges: tuple[str, ...],
     write: bool,
+    stream: str,
     dispatch: bool,
     most_graphs: int | None,
     measure: bool,
@@ -79,13 +87,16 @@ def shapes(
         raise click.UsageError(f"--ranges: {problem}") from None
     with progress_of(options) as progress:
         graphs = Graphs(read, most_graphs, measure) if dispatch else None
-        report = run_shapes(paths, options, progress, Wanted(is_checked or bool(spec), spec, read, write, graphs))
+        report = run_shapes(
+            paths, options, progress, Wanted(is_checked or bool(spec), spec, read, write, stream, graphs)
+        )
+    told = contracts.together(report.contracts, report.checked, report.forecasts, report.dispatches)
     if given["output_format"] == "json":
-        text = contracts.render_json(report.contracts, report.checked, report.dispatches)
+        text = contracts.render_json(told)
     elif given["output_format"] == "markdown":
-        text = joined(contracts.render_markdown(report.contracts, report.checked, report.dispatches))
+        text = joined(contracts.render_markdown(told))
     else:
-        text = joined(contracts.render_text(report.contracts, style_of(given), report.checked, report.dispatches))
+        text = joined(contracts.render_text(told, style_of(given)))
     emit(text, given["output_file"])
     for name in report.written:
         click.echo(f"ddelint: wrote {shown_path(name)}", err=True)

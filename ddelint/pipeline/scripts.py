@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from ddelint.options import CheckOptions
@@ -14,7 +15,9 @@ from ddelint.pipeline.parity import is_wanted, parity_findings
 from ddelint.pipeline.reporting import report
 from ddelint.pipeline.searching import entry_failure, guards_of, note_timings, search, start_worker
 from ddelint.protocol import EntryFailure, EntrySpec, ScriptRun, ScriptSpec
+from ddelint.replacing import write_atomically
 from ddelint.report.model import Progress, Report
+from ddelint.shapes.streams import written_stream
 
 if TYPE_CHECKING:
     from ddelint.trace.session import CapturedScript, Session
@@ -26,11 +29,13 @@ def run_script(
     options: CheckOptions,
     progress: Progress,
     save_inputs: str | None = None,
+    shapes: str | None = None,
 ) -> Report:
     """Run a script, then check what it compiled, exported or called as `run_check` checks an entry.
 
     Findings are reported in `paths`, those of the static pass in files that the captured programs run. `save_inputs`:
-    write the captured arguments there. Raises PipelineError (one line, exit code 2), also where nothing was captured.
+    write the captured arguments there; `shapes`: the sizes of all calls. Raises PipelineError (one line, exit code 2),
+    also where nothing was captured.
     """
     run = Run(options, progress, Sources((), {}))
     found = discover(paths, run)
@@ -47,6 +52,8 @@ def run_script(
         _report_ending(script, captured.run, run)
         if save_inputs is not None:
             _save_inputs(captured, save_inputs, run)
+        if shapes is not None:
+            _save_shapes(captured.run, shapes)
         reached = check_programs(captured, _script_entry(script), run)
         note_timings(worker, run)
         for source in readable:
@@ -119,3 +126,12 @@ def _save_inputs(captured: CapturedScript, filename: str, run: Run) -> None:
         raise PipelineError(f"cannot write {filename}: {written.failure.message}")
     run.warnings += [f"not saved to {filename}: {text}" for text in written.refused]
     run.progress.note(f"saved {', '.join(written.saved) or 'nothing'} to {filename}")
+
+
+def _save_shapes(ran: ScriptRun, filename: str) -> None:
+    """Raises PipelineError where the file cannot be written."""
+    calls = ((capture.label, shapes) for capture in ran.captures for shapes in capture.shapes)
+    try:
+        write_atomically(Path(filename), written_stream(calls).encode("utf-8"))
+    except OSError as error:
+        raise PipelineError(f"cannot write {filename}: {error.strerror or error}") from None

@@ -15,6 +15,7 @@ from ddelint.pipeline import advice
 from ddelint.pipeline.beside import write_beside
 from ddelint.pipeline.dispatching import Graphs, dispatch
 from ddelint.pipeline.entries import entry_specs, label, others, session_options
+from ddelint.pipeline.foretelling import forecast
 from ddelint.pipeline.gathering import PipelineError, Run, Sources, discover, read_files
 from ddelint.pipeline.range_checking import check_given
 from ddelint.pipeline.searching import start_worker
@@ -29,6 +30,7 @@ from ddelint.shapes.specs import spec_of
 from ddelint.shapes.writing import BESIDE, MARK
 from ddelint.shapes.writing import written as spec_text
 from ddelint.size_specs import CheckedSpec
+from ddelint.size_streams import Forecast
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,8 @@ class Wanted:
     """Ranges that are to take each size once."""
     write: bool = False
     """Write it beside the entry, as what torch takes."""
+    stream: str = ""
+    """A file of sizes, call after call: for which of them is the program compiled again?"""
     graphs: Graphs | None = None
     """Write a dispatcher beside the entry."""
 
@@ -56,6 +60,8 @@ class ShapesReport:
     written: tuple[str, ...] = ()
     dispatches: tuple[Dispatch, ...] = ()
     """For each contract its dispatcher, where one was asked for."""
+    forecasts: tuple[Forecast, ...] = ()
+    """For each contract what a stream costs, where one was given."""
     warnings: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
 
@@ -71,6 +77,8 @@ def run_shapes(paths: Sequence[str], options: CheckOptions, progress: Progress, 
     checked: list[tuple[CheckedSpec, ...]] = []
     written: list[str] = []
     dispatches: list[Dispatch] = []
+    forecasts: list[Forecast] = []
+    stream = _text_of(wanted.stream) if wanted.stream else ""
     waiting = deque(specs)
     with start_worker(options) as worker:
         while waiting:
@@ -84,6 +92,7 @@ def run_shapes(paths: Sequence[str], options: CheckOptions, progress: Progress, 
                 contracts.append(Contract(label(spec), failure=opened))
                 checked.append(())
                 dispatches += [Dispatch()] if wanted.graphs is not None else []
+                forecasts += [Forecast()] if wanted.stream else []
                 continue
             with closing(opened) as session:
                 waiting.extendleft(reversed(others(spec, session.info.names)))
@@ -97,6 +106,9 @@ def run_shapes(paths: Sequence[str], options: CheckOptions, progress: Progress, 
                 found = check_specs(session, contract, wanted.spec) if wanted.check and derived else []
                 found += [check_given(session, contract, one) for one in wanted.ranges if derived]
                 checked.append(tuple(found))
+                if wanted.stream:
+                    progress.stage("calling with the stream's sizes")
+                    forecasts.append(forecast(session, contract, wanted.stream, stream) if derived else Forecast())
                 try:
                     if wanted.write and derived:
                         written.append(_write(contract))
@@ -112,9 +124,18 @@ def run_shapes(paths: Sequence[str], options: CheckOptions, progress: Progress, 
         tuple(checked),
         (*written, *(one.filename for one in dispatches if one.filename)),
         tuple(dispatches),
+        tuple(forecasts),
         tuple(run.warnings),
         tuple(run.errors),
     )
+
+
+def _text_of(filename: str) -> str:
+    """Raises PipelineError where the file cannot be read."""
+    try:
+        return Path(filename).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise PipelineError(f"cannot read {filename}: {getattr(error, 'strerror', None) or error}") from None
 
 
 def _write(contract: Contract) -> str:

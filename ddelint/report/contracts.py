@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from ddelint.catalog import rule
 from ddelint.contracts import (
@@ -21,10 +22,11 @@ from ddelint.contracts import (
     Requirement,
 )
 from ddelint.dispatches import Dispatch
-from ddelint.report import dispatching
+from ddelint.report import dispatching, foretelling
 from ddelint.report.diff import shown_path
 from ddelint.report.style import Style
 from ddelint.size_specs import CheckedSpec, SpecFinding
+from ddelint.size_streams import Forecast
 from ddelint.wire import to_wire
 
 _KINDS = {
@@ -42,49 +44,67 @@ _KINDS = {
 
 _WIDEST = 60
 """Columns for a condition before the line that needs it."""
-Checked = Sequence[Sequence[CheckedSpec]]
-"""For each contract the specs that are declared."""
 
 
-def render_text(
-    contracts: Sequence[Contract], style: Style, checked: Checked = (), dispatches: Sequence[Dispatch] = ()
-) -> Iterator[str]:
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What is told of one entry."""
+
+    contract: Contract
+    checked: Sequence[CheckedSpec] = ()
+    """The specs that are declared."""
+    forecast: Forecast | None = None
+    dispatch: Dispatch | None = None
+
+
+def together(
+    contracts: Sequence[Contract],
+    checked: Sequence[Sequence[CheckedSpec]],
+    forecasts: Sequence[Forecast] = (),
+    dispatches: Sequence[Dispatch] = (),
+) -> list[Told]:
+    """What each entry has of all that was asked for."""
+    return [
+        Told(
+            contract,
+            checked[at] if at < len(checked) else (),
+            forecasts[at] if at < len(forecasts) and contract.failure is None else None,
+            dispatches[at] if at < len(dispatches) and contract.failure is None else None,
+        )
+        for at, contract in enumerate(contracts)
+    ]
+
+
+def render_text(told: Sequence[Told], style: Style) -> Iterator[str]:
     """A heading for each entry, a line for each dimension, requirement and branch; what is wrong with each spec."""
-    for contract, specs, dispatch in _together(contracts, checked, dispatches):
-        lines = dispatching.text(dispatch, style) if dispatch is not None else ()
-        for line in (*_contract(contract, style), *_checked(specs, style), *lines):
-            yield style.line(line)
+    for one in told:
+        lines = [*_contract(one.contract, style), *_checked(one.checked, style)]
+        lines += foretelling.text(one.forecast, style) if one.forecast is not None else ()
+        lines += dispatching.text(one.dispatch, style) if one.dispatch is not None else ()
+        yield from (style.line(line) for line in lines)
 
 
-def _together(
-    contracts: Sequence[Contract], checked: Checked, dispatches: Sequence[Dispatch]
-) -> Iterator[tuple[Contract, Sequence[CheckedSpec], Dispatch | None]]:
-    for at, contract in enumerate(contracts):
-        dispatch = dispatches[at] if at < len(dispatches) and contract.failure is None else None
-        yield contract, checked[at] if at < len(checked) else (), dispatch
+def render_json(told: Sequence[Told]) -> str:
+    """An array with one object for each entry: the fields of `Contract`, `declared`, `stream` and `dispatch`.
 
-
-def render_json(contracts: Sequence[Contract], checked: Checked = (), dispatches: Sequence[Dispatch] = ()) -> str:
-    """An array with one object for each entry: the fields of `Contract`, `declared` and `dispatch`.
-
-    `declared`: what is wrong with specs; `dispatch`: null where none was asked for.
+    `declared`: what is wrong with specs; `stream`, `dispatch`: null where none was asked for.
     """
     found = [
         {
-            **to_wire(contract),
-            "declared": to_wire(tuple(specs)),
-            "dispatch": dispatching.plain(dispatch) if dispatch is not None else None,
+            **to_wire(one.contract),
+            "declared": to_wire(tuple(one.checked)),
+            "stream": to_wire(one.forecast) if one.forecast is not None else None,
+            "dispatch": dispatching.plain(one.dispatch) if one.dispatch is not None else None,
         }
-        for contract, specs, dispatch in _together(contracts, checked, dispatches)
+        for one in told
     ]
     return json.dumps(found, indent=2) + "\n"
 
 
-def render_markdown(
-    contracts: Sequence[Contract], checked: Checked = (), dispatches: Sequence[Dispatch] = ()
-) -> Iterator[str]:
+def render_markdown(told: Sequence[Told]) -> Iterator[str]:
     """A section for each entry, with tables."""
-    for contract, specs, dispatch in _together(contracts, checked, dispatches):
+    for one in told:
+        contract = one.contract
         yield f"## {contract.label}"
         yield ""
         if contract.failure is not None:
@@ -107,9 +127,11 @@ def render_markdown(
             yield f"- {note}"
         if contract.undecided or contract.notes:
             yield ""
-        yield from _markdown_checked(specs)
-        if dispatch is not None:
-            yield from dispatching.markdown(dispatch)
+        yield from _markdown_checked(one.checked)
+        if one.forecast is not None:
+            yield from foretelling.markdown(one.forecast)
+        if one.dispatch is not None:
+            yield from dispatching.markdown(one.dispatch)
 
 
 def summary(contract: Contract) -> str:

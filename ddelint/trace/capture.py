@@ -29,6 +29,8 @@ from ddelint.trace.surroundings import Surroundings, kept
 
 CALLS = 4
 """First calls of one program that are kept: more than one shows what varies."""
+SHAPES = 20_000
+"""Calls of one program of which the shapes are kept."""
 PROGRAMS = 24
 """Programs that are kept; for a script that compiles more of them, how many were left out is said."""
 _EXPORTS = ("export", "draft_export")
@@ -78,12 +80,14 @@ class Capture:
     dynamic: Mapping[str | int, tuple[int, ...]]
     surroundings: Surroundings
     calls: list[Arguments] = field(default_factory=list)
+    shapes: list[dict[str, tuple[int, ...]]] = field(default_factory=list)
+    """Of every call."""
 
     @property
     def info(self) -> CaptureInfo:
         """What the parent hears of it."""
         label = f"{os.path.basename(self.filename)}:{self.name} ({self.how})"
-        return CaptureInfo(label, self.filename, len(self.calls))
+        return CaptureInfo(label, self.filename, len(self.calls), tuple(self.shapes))
 
     def arguments(self, seed: int) -> Arguments:
         """Fresh arguments of one of the calls, in turns."""
@@ -204,6 +208,8 @@ class Recorder:
                 known = self._programs[_identity(program), form] = self._new(program, form, made)
             if isinstance(known, Capture) and len(known.calls) < CALLS:
                 known.calls.append(_snapshot((args, kwargs)))
+            if isinstance(known, Capture) and len(known.shapes) < SHAPES:
+                known.shapes.append(_shapes(program, args, kwargs))
             self._stop_if_done()
 
     def _new(self, program: Any, form: object, made: Callable[..., Capture]) -> Capture | None:
@@ -285,6 +291,16 @@ def _whole(program: Any, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
     ):
         return types.MethodType(program, module), args[1:]
     return program, args
+
+
+def _shapes(program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, tuple[int, ...]]:
+    """The shapes of a call's tensors, by the parameters that they are given to."""
+    function = program.forward if isinstance(program, torch.nn.Module) else program
+    try:
+        given = inspect.signature(function).bind(*args, **kwargs).arguments
+    except (TypeError, ValueError):
+        return {}
+    return {name: tuple(map(int, value.shape)) for name, value in given.items() if isinstance(value, torch.Tensor)}
 
 
 def _identity(program: Any) -> int:

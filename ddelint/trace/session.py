@@ -42,6 +42,7 @@ from ddelint.protocol import (
     needs_inductor,
 )
 from ddelint.size_specs import Declarations, SizeSpec, Trial
+from ddelint.size_streams import Counted
 from ddelint.timings import IMPORTING, Timings, step_of
 from ddelint.trace.lanes import Lanes, Request, lane_count, lane_pairs
 from ddelint.trace.late_lanes import LateLanes
@@ -455,6 +456,11 @@ class Session:
     def graph_costs(self, arms: Sequence[Mapping[str, Any]]) -> Costs:
         """The ways of compiling the program that `arms` name (see shapes.graph_costs.Arm), on the same inputs."""
         return _result(Costs, self.ask("graph_costs", {"overlay": {}, "arms": list(arms)}), Costs())
+
+    def count_graphs(self, stream: Sequence[Mapping[str, int]]) -> Counted:
+        """The calls of a stream of sizes for which `torch.compile` makes a graph, as the program is."""
+        arguments = {"overlay": {}, "stream": [dict(sizes) for sizes in stream]}
+        return _result(Counted, self.ask("count_graphs", arguments), Counted())
 
     def programs(self, settings: Mapping[str, Sequence[str]]) -> ProgramTexts:
         """The module classes and functions of the entry's file.

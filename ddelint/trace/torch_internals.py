@@ -879,6 +879,13 @@ def marked(tensor: torch.Tensor) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return tuple(sorted(unbacked)), tuple(sorted(dynamic))
 
 
+def copy_marks(marked_tensor: torch.Tensor, tensor: torch.Tensor) -> None:
+    """Mark a tensor as another one is marked."""
+    for name, value in list(vars(marked_tensor).items()):
+        if name.startswith("_dynamo_"):
+            setattr(tensor, name, value)
+
+
 MODULE_CALLS = ("forward", "__call__", "_call_impl", "_wrapped_call_impl")
 """Methods through which a module as a whole is called and compiled."""
 

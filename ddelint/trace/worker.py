@@ -846,6 +846,14 @@ def _graph_costs(options: SessionOptions, request: Mapping[str, Any]) -> object:
         return graph_costs(entry, options.seed, arms)
 
 
+def _count_graphs(options: SessionOptions, request: Mapping[str, Any]) -> object:
+    entry = _loaded(options, request)
+    with _engine():
+        from ddelint.shapes.stream_trying import count_graphs
+
+        return count_graphs(entry, options.seed, request["stream"])
+
+
 def _programs(options: SessionOptions, request: Mapping[str, Any]) -> object:
     from ddelint.trace import program_texts
 
@@ -875,6 +883,7 @@ _METHODS: dict[str, Callable[[SessionOptions, Mapping[str, Any]], object]] = {
     "try_spec": _try_spec,
     "try_dispatch": _try_dispatch,
     "graph_costs": _graph_costs,
+    "count_graphs": _count_graphs,
     "programs": _programs,
     "attempt": _attempt,
 }

@@ -14,6 +14,7 @@ from ddelint.pipeline.range_checking import check_given
 from ddelint.pipeline.shaping import _write
 from ddelint.pipeline.spec_checking import check_specs
 from ddelint.protocol import EntryFailure
+from ddelint.report.contracts import Told as Reported
 from ddelint.report.contracts import render_markdown, render_text
 from ddelint.report.style import Style
 from ddelint.shapes import probing
@@ -47,8 +48,8 @@ def contract(*needs: str, filename: str = "model.py") -> Contract:
 
 
 def shown(checked: Sequence[CheckedSpec]) -> str:
-    text = "\n".join(render_text([contract()], Style(), [checked]))
-    return text + "\n".join(render_markdown([contract()], [checked]))
+    text = "\n".join(render_text([Reported(contract(), checked)], Style()))
+    return text + "\n".join(render_markdown([Reported(contract(), checked)]))
 
 
 EXACT = SizeSpec({"n": (0, None), "m": (0, None)}, {X: "n", Y: "m"}, origin="SHAPES")
