@@ -207,15 +207,15 @@ def _with_front_ends(
         replace(found, asks=tuple(dict.fromkeys((*found.asks, *front_ends_of(found.span, asked)))))
         for found in outcome.diagnostics
     ]
-    compilation = outcome.compilation
-    if compilation is not None and all(result.ok for result in compilation.results):
-        return reported
+    compiled = outcome.compilation.results if outcome.compilation is not None else ()
+    cleared = {result.target for result in compiled} - {result.target for result in compiled if not result.ok}
     everything = [*run.traced, *reported]  # what another entry found is fixed in the text that this one was searched in
     fixed = [edit.span for found in everything if found.fix is not None for edit in found.fix.edits]
-    for question in (question for one in asked for question in one.questions):
+    left = [one for one in asked if one.target not in cleared]
+    for question in (question for one in left for question in one.questions):
         if not any(question.span.overlaps(span) for span in (*fixed, *(found.span for found in everything))):
             found = diagnose(question, run.sources[question.span.filename])
-            reported.append(replace(found, asks=front_ends_of(question.span, asked)))
+            reported.append(replace(found, asks=front_ends_of(question.span, left)))
     return reported
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ddelint.diagnostics import Diagnostic, Question, Span, TypeFact
-from ddelint.protocol import Comparison, Compilation, Overlay, TraceResult
+from ddelint.protocol import Comparison, Compilation, Overlay, TargetResult, TraceResult
 from ddelint.rewrite.reading.names import qualified_name
 from ddelint.rewrite.reading.returned import returned_types
 from ddelint.rewrite.search.asking import Asking
@@ -91,6 +91,27 @@ def test_a_failure_in_another_file_is_none_of_the_failure_that_was_fixed() -> No
     asking = Asking(StopsOutside(), sources, ("export",), samples=8, diagnose=diagnose, types=TYPES)
     history, question = History(sources), Question(TESTS[3], "other", "", "", asks=("export",))
     assert asking.still_asks(State(history, []), history, question, key_of(history, question), 0) == ""
+
+
+class AsksJointly(Silent):
+    """A prover of a program whose joint graph alone asks, as a trace has it; `backward`: what torch.compile says."""
+
+    def __init__(self, backward: bool | None) -> None:
+        self.backward = backward
+
+    def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
+        return TraceResult((Question(TESTS[3], "guard", "u0", "", asks=("joint",), joint=True),), runs=1)
+
+    def compile(self, overlay: Overlay, targets: tuple[str, ...], samples: int, backend: str) -> Compilation:
+        return Compilation((TargetResult("compile", "cpu", self.backward is not None),), backward=self.backward)
+
+
+@pytest.mark.parametrize(("backward", "asks"), [(True, False), (False, True), (None, True)])
+def test_what_only_a_trace_of_the_joint_graph_asks_is_not_asked(backward: bool | None, asks: bool) -> None:
+    sources = {NAME: SourceFile(NAME, TEXT)}
+    asking = Asking(AsksJointly(backward), sources, ("compile",), samples=8, diagnose=diagnose, types=TYPES)
+    assert bool(asking.asked(History(sources))) is asks
+    assert asking.asks_anything(History(sources)) is asks
 
 
 def types_at(row: int) -> dict[str, str]:

@@ -86,6 +86,7 @@ class Asking:
         self._types = types
         self._traces: dict[tuple[tuple[str, str], ...], TraceResult] = {}
         self._lowered: dict[tuple[tuple[str, str], ...], Compilation] = {}
+        self._differentiated: dict[tuple[tuple[str, str], ...], bool] = {}
         self._verified: dict[tuple[tuple[str, str], ...], Compilation] = {}
         self._comparisons: dict[tuple[object, ...], Comparison] = {}
         # each reads the files of a project
@@ -98,7 +99,7 @@ class Asking:
 
     def asked(self, history: History) -> list[Question]:
         """The questions of a trace in the files that are ours."""
-        return [q for q in self.trace(history).questions if q.span.filename in self.originals]
+        return self._confirmed(history, self.trace(history))
 
     def compile(self, history: History, backend: str = "eager", targets: tuple[str, ...] | None = None) -> Compilation:
         """The program through its targets, by a backend that generates no code, on few samples."""
@@ -126,8 +127,32 @@ class Asking:
             self._traces[key] = traced
         if not any(q.span.filename in self.originals for q in traced.questions):
             traced = self.trace(history)
-        asking = (q for q in traced.questions if q.kind != "other" and q.span.filename in self.originals)
+        asking = (q for q in self._confirmed(history, traced) if q.kind != "other")
         return traced.failure is not None or any(asking)
+
+    def _confirmed(self, history: History, traced: TraceResult) -> list[Question]:
+        """The questions in the files that are ours; those of the joint graph alone where torch.compile has them, too.
+
+        Dynamo knows some sizes that a trace of the program's own calls does not.
+        """
+        found = [q for q in traced.questions if q.span.filename in self.originals]
+        asking = [q for q in found if q.kind != "other"]
+        if asking and all(q.joint for q in asking) and self._is_differentiated(history):
+            return [q for q in found if q.kind == "other"]
+        return found
+
+    def _is_differentiated(self, history: History) -> bool:
+        """Whether torch.compile takes a program and its gradients."""
+        key = tuple(sorted(history.overlay.items()))
+        if key not in self._differentiated:
+            compilation = self.compile(history, targets=("compile",)) if "compile" in self.targets else None
+            self._differentiated[key] = (
+                compilation is not None
+                and compilation.failure is None
+                and compilation.backward is True
+                and all(result.ok for result in compilation.results)
+            )
+        return self._differentiated[key]
 
     def verify(self, history: History) -> Compilation:
         """The program through every target, by Inductor, on all samples."""

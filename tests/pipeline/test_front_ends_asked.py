@@ -1,0 +1,54 @@
+"""What only strict export and torch.compile ask, beside what the search came to."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from ddelint.diagnostics import Diagnostic, Question, Span
+from ddelint.pipeline.searching import _with_front_ends
+from ddelint.protocol import Compilation, TargetResult
+from ddelint.source import SourceFile
+from ddelint.trace.front_ends import Asked
+
+NAME = "program.py"
+TEXT = "def fn(x, n):\n    if n > 4:\n        x = x * 2\n    return list(x[:n])\n"
+FOUND = Span(NAME, 2, 8, 2, 13)
+LATER = Span(NAME, 4, 12, 4, 23)
+
+
+def reported(results: tuple[TargetResult, ...], *asked: Asked) -> dict[int, tuple[str, ...]]:
+    """Row → who asks, where the search fixed line 2 and each target gave one of `results`."""
+    outcome: Any = SimpleNamespace(
+        diagnostics=(Diagnostic("DDE101", "", FOUND, asks=("export",)),), compilation=Compilation(results)
+    )
+    run: Any = SimpleNamespace(
+        progress=SimpleNamespace(stage=lambda _: None), traced=[], sources={NAME: SourceFile(NAME, TEXT)}
+    )
+    begun: Any = [SimpleNamespace(result=lambda one=one: one) for one in asked]
+    session: Any = None
+    return {d.span.row: d.asks for d in _with_front_ends(session, begun, outcome, run)}
+
+
+@pytest.mark.parametrize("target", ["strict", "compile"])
+def test_what_a_front_end_asked_is_gone_where_it_takes_the_fixed_program(target: str) -> None:
+    question = Question(LATER, "count", "u0", "", asks=(target,))
+    asked = Asked(target, [question])
+    assert list(reported((TargetResult(target, "cpu", True),), asked)) == [2]
+    assert reported((TargetResult(target, "cpu", False),), asked).keys() == {2, 4}
+    assert reported((), asked).keys() == {2, 4}
+
+
+def test_one_front_end_answers_for_itself_alone() -> None:
+    question = Question(LATER, "count", "u0", "", asks=("strict",))
+    asked = [Asked(target, [question]) for target in ("strict", "compile")]
+    results = (TargetResult("compile", "cpu", True), TargetResult("strict", "cpu", False))
+    assert reported(results, *asked)[4] == ("strict",)
+
+
+def test_a_front_end_takes_a_program_where_it_does_on_all_devices() -> None:
+    question = Question(LATER, "count", "u0", "", asks=("compile",))
+    results = (TargetResult("compile", "cpu", True), TargetResult("compile", "cuda", False))
+    assert 4 in reported(results, Asked("compile", [question]))
