@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 from control_flow import COUNT, INTEGERS, MASK, SCALAR, TENSOR, candidates, context_of, rewritten
 
-from ddelint.diagnostics import Claim, Symbol, TypeFact
+from ddelint.diagnostics import Claim, Span, Symbol, TypeFact
 
 INDEX = TypeFact("tensor", "int64", ())
 FLAG = TypeFact("tensor", "bool", ())
@@ -372,6 +372,51 @@ def test_a_size_at_hand_is_taken() -> None:
     assert changed("size_at_hand", lines, "torch.arange(k) < x", types, "DDE307") == [
         "torch._check(t.max().item() == x.shape[1])\nk = x.shape[1]\nreturn torch.arange(k) < x"
     ]
+
+
+@pytest.mark.parametrize(
+    ("repeated", "sized"),
+    [
+        ("x.repeat_interleave(torch.tensor(c))", "x.repeat_interleave(torch.tensor(c), output_size=sum(c))"),
+        (
+            "torch.repeat_interleave(x, torch.as_tensor(c, device=d), dim=0)",
+            "torch.repeat_interleave(x, torch.as_tensor(c, device=d), dim=0, output_size=sum(c))",
+        ),
+        (
+            "torch.repeat_interleave(x, torch.as_tensor(c, device=d))",
+            "torch.repeat_interleave(x, torch.as_tensor(c, device=d), output_size=sum(c))",
+        ),
+        ("torch.repeat_interleave(x, t)", None),
+    ],
+)
+def test_the_size_of_what_is_repeated_by_numbers_of_pythons_is_their_sum(repeated: str, sized: str | None) -> None:
+    text = f"{HEAD}    y = {repeated}\n    return y + y.shape[0]\n"
+    row = HEAD.count("\n") + 1
+    context = context_of(text, "y.shape[0]", {"c": TypeFact("list"), "t": INTEGERS}, "DDE304", "y.shape[0] == 4")
+    place = Span(context.site.source.filename, row, 9, row, 9 + len(repeated))
+    symbols = (Symbol("y.shape[0]", repeated, place),)
+    context = dataclasses.replace(context, diagnostic=dataclasses.replace(context.diagnostic, symbols=symbols))
+    found = rewritten("size_at_hand", context)
+    assert found == ([f"{HEAD}    y = {sized}\n    return y + y.shape[0]\n"] if sized else [])
+
+
+def test_what_is_repeated_in_a_helper_is_sized_there() -> None:
+    helper = (
+        "def ids(sizes):\n    counts = torch.tensor(sizes)\n    return torch.arange(2).repeat_interleave(counts)\n\n\n"
+    )
+    text = f"import torch\n\n\n{helper}\n\ndef fn(x):\n    y = ids([2, 3])\n    return x + y.shape[0]\n"
+    context = context_of(text, "y.shape[0]", {}, "DDE304", "y.shape[0] == 4")
+    place = Span(context.site.source.filename, 6, 12, 6, 53)
+    symbols = (Symbol("y.shape[0]", "…", place),)
+    context = dataclasses.replace(context, diagnostic=dataclasses.replace(context.diagnostic, symbols=symbols))
+    (found,) = rewritten("size_at_hand", context)
+    assert "repeat_interleave(counts, output_size=sum(sizes))" in found
+
+
+def test_where_nothing_says_what_is_asked_about_all_that_is_repeated_is_sized() -> None:
+    lines = "y = x.repeat_interleave(torch.tensor(n))\nreturn combined(y)"
+    (found,) = changed("size_at_hand", lines, "combined(y)", {"x": BATCH}, "DDE304")
+    assert "x.repeat_interleave(torch.tensor(n), output_size=sum(n))" in found
 
 
 def with_symbol(text: str, asking: str, symbol: Symbol, expression: str, types: dict[str, TypeFact]) -> list[str]:

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.around import around, is_tensor
-from ddelint.rewrite.reading.kinds import Kinds, definition
+from ddelint.rewrite.reading.kinds import Kinds, definition, own_arguments
 from ddelint.rewrite.reading.names import called, is_pure
-from ddelint.rewrite.writing.rewrites import Expr, Rewrite, restructured, rewriting
+from ddelint.rewrite.writing.rewrites import Expr, Part, Rewrite, restructured, rewriting
+from ddelint.sites import site_of
 
 _MOST = 3
+_MAKING = frozenset(("tensor", "as_tensor", "LongTensor"))
 
 
 @rewriting("size_at_hand")
 def size_at_hand(context: Context) -> Iterator[Rewrite]:
-    """`n = lengths.max().item()` → `n = x.shape[1]`, with a check that the data says the same."""
+    """`n = lengths.max().item()` → `n = x.shape[1]`, with a check that the data says the same.
+
+    `x.repeat_interleave(torch.tensor(counts))` → `output_size=sum(counts)`: what Python's own numbers come to.
+    """
     write = context.write
+    yield from _summed(context)
     for name, assignment in _read_sizes(context):
         fact = context.type_of(name)
         if not is_pure(assignment.value) or fact is None or fact.kind != "int" or fact.value is None:
@@ -31,6 +38,42 @@ def size_at_hand(context: Context) -> Iterator[Rewrite]:
                 {assignment: write.lines(template, read=read, size=size, name=name)},
                 "where the data says another size, this raises",
             )
+
+
+def _summed(context: Context) -> Iterator[Rewrite]:
+    """The size of what is repeated as often as Python's own numbers say."""
+    write = context.write
+    for call in _repeating(context):
+        given = {keyword.arg: keyword.value for keyword in call.keywords}
+        repeats = given.get("repeats", next(iter(own_arguments(call)), None))
+        place = replace(context, site=site_of(context.site.source, call))
+        counts = _numbers(place, repeats) if repeats is not None and "output_size" not in given else None
+        if counts is not None:
+            size = write.expr("sum({})", counts)
+            arguments: list[Part] = [*call.args, *call.keywords, write.keyword("output_size", size)]
+            new = write.expr("{}({})", call.func, arguments)
+            yield Rewrite(f"`{write.code(size)}` is the size of the result, and known without the data", {call: new})
+
+
+def _repeating(context: Context) -> Iterator[ast.Call]:
+    """Calls that repeat rows: those that made what is asked about; all of the function where that is not known."""
+    source, function = context.site.source, context.site.function
+    created = [symbol.created for symbol in context.diagnostic.symbols if symbol.created is not None]
+    made = [source.at(span) for span in dict.fromkeys(created) if span.filename == source.filename]
+    for node in made if created or function is None else ast.walk(function):
+        if isinstance(node, ast.Call) and called(node) == "repeat_interleave":
+            yield node
+
+
+def _numbers(context: Context, node: ast.expr) -> ast.expr | None:
+    """The list that a tensor is made of, as far as the text says; of anything else there is no sum, or another one."""
+    match node:
+        case ast.Name(id=name):
+            made = definition(context, name)
+            return _numbers(context, made) if isinstance(made, ast.Call) else None
+        case ast.Call(args=[ast.Name() | ast.List() | ast.Tuple() as numbers]) if called(node) in _MAKING:
+            return numbers
+    return None
 
 
 def _read_sizes(context: Context) -> Iterator[tuple[str, ast.Assign]]:
