@@ -14,6 +14,7 @@ from json import dumps, loads
 from typing import Any
 
 import torch
+from torch.utils import _pytree as pytree
 
 from ddelint.trace import eager_runs, torch_internals
 from ddelint.trace.entry import Entry
@@ -31,6 +32,8 @@ A truth value among the arguments stands there with the rank `FLAG` and its valu
 FLAG = -1
 _MOST_CALLS = 32
 """Calls of one operator with one signature that are kept."""
+_MOST_NUMBERS = 8
+"""Integers among the arguments that are varied."""
 _MOST_ELEMENTS = 2**20
 """Of the tensors of a call whose values are kept for trying others."""
 _DIMENSIONS = 3
@@ -244,6 +247,20 @@ def with_fewer(arguments: tuple[Any, Any]) -> tuple[Any, Any]:
     return tuple(map(one, args)), {name: one(value) for name, value in kwargs.items()}
 
 
+def with_other_numbers(arguments: tuple[Any, Any]) -> list[Callable[[], tuple[Any, Any]]]:
+    """One integer more, and one less, for each integer among the arguments, those in lists included."""
+    leaves, spec = pytree.tree_flatten(arguments)
+
+    def changed(place: int, by: int) -> tuple[Any, Any]:
+        other = [leaf.clone() if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
+        other[place] += by
+        made: tuple[Any, Any] = pytree.tree_unflatten(other, spec)
+        return made
+
+    integers = [place for place, leaf in enumerate(leaves) if type(leaf) is int]
+    return [partial(changed, place, by) for place in integers[:_MOST_NUMBERS] for by in (1, -1)]
+
+
 def invented(args: Any, kwargs: Any, size: Callable[[torch.SymInt, int], int]) -> list[Callable[[], tuple[Any, Any]]]:
     """Real arguments of the shapes of fake ones; `size(symbolic, number of the try)` chooses for unknown sizes."""
 
@@ -309,9 +326,9 @@ def _returned(value: Any) -> Returned | None:
 
 
 def is_alike(one: Returned, other: Returned) -> bool:
-    """Whether two results have the same structure: as many parts, of the same kinds."""
-    parts = zip(one.parts, other.parts)
-    return one.kind == other.kind and len(one.parts) == len(other.parts) and all(is_alike(a, b) for a, b in parts)
+    """Whether two results have the same structure: as many parts, each of the same kind, dtype and rank."""
+    kinds = [(found.kind, found.dtype, len(found.shape), len(found.parts)) for found in (one, other)]
+    return kinds[0] == kinds[1] and all(is_alike(a, b) for a, b in zip(one.parts, other.parts))
 
 
 def _from_wire(reported: Mapping[str, Any]) -> Returned:

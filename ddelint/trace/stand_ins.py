@@ -7,7 +7,7 @@ symbol, as `torch.library.get_ctx().new_dynamic_size()` makes them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -124,9 +124,16 @@ class StandIns:
             return kernel_calls.tried(missing.operator, made), None
         if seen.arguments is not None:
             seen.calls += kernel_calls.tried(missing.operator, kernel_calls.variations(seen.arguments))
-            fewer = kernel_calls.tried(missing.operator, [partial(kernel_calls.with_fewer, seen.arguments)])
+            others: list[Callable[[], tuple[Any, Any]]] = [
+                partial(kernel_calls.with_fewer, seen.arguments),
+                *kernel_calls.with_other_numbers(seen.arguments),
+            ]
             # one result for each tensor of a list is no structure that hangs on data: the list is as long as it is
-            seen.calls += [call for call in fewer if kernel_calls.is_alike(call.returned, seen.calls[0].returned)]
+            seen.calls += [
+                call
+                for call in kernel_calls.tried(missing.operator, others)
+                if kernel_calls.is_alike(call.returned, seen.calls[0].returned)
+            ]
         return seen.calls, seen.arguments
 
 

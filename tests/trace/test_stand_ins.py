@@ -273,6 +273,27 @@ def turned(x: torch.Tensor, over: bool = False) -> torch.Tensor:
             ),
         ),
         (
+            "cut(Tensor x, int[] lengths) -> Tensor",  # as long as the longest, which is all of it here
+            lambda x, lengths: x[:, : max(lengths)].clone(),
+            lambda operator, x: operator(x, [1, x.shape[1]]),
+            (
+                "size = torch.library.get_ctx().new_dynamic_size()",
+                "return x.new_empty((x.shape[0], size))",
+            ),
+        ),
+        (
+            "zeros(Tensor x, int[] lengths) -> Tensor",
+            lambda x, lengths: x.new_zeros(x.shape[0], lengths[0]),
+            lambda operator, x: operator(x, [2, 1]),
+            ("return x.new_empty((x.shape[0], lengths[0]))",),
+        ),
+        (
+            "scaled(Tensor x, int by) -> Tensor",  # a number that no size hangs on
+            lambda x, by: x * by,
+            lambda operator, x: operator(x, 3),
+            ("return x.new_empty((x.shape[0], x.shape[1]))",),
+        ),
+        (
             "doubled(Tensor x, bool twice) -> Tensor",  # whatever the flag
             lambda x, twice: x * (4 if twice else 2),
             lambda operator, x: operator(x, True),
