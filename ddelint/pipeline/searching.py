@@ -208,7 +208,10 @@ def _with_front_ends(
         for found in outcome.diagnostics
     ]
     compiled = outcome.compilation.results if outcome.compilation is not None else ()
-    cleared = {result.target for result in compiled} - {result.target for result in compiled if not result.ok}
+    verified = {result.target for result in compiled}
+    cleared = verified - {result.target for result in compiled if not result.ok}
+    if "strict" not in verified and "compile" in cleared:
+        cleared.add("strict")  # Dynamo takes the program, and it is what strict export asks
     everything = [*run.traced, *reported]  # what another entry found is fixed in the text that this one was searched in
     fixed = [edit.span for found in everything if found.fix is not None for edit in found.fix.edits]
     left = [one for one in asked if one.target not in cleared]

@@ -52,3 +52,10 @@ def test_a_front_end_takes_a_program_where_it_does_on_all_devices() -> None:
     question = Question(LATER, "count", "u0", "", asks=("compile",))
     results = (TargetResult("compile", "cpu", True), TargetResult("compile", "cuda", False))
     assert 4 in reported(results, Asked("compile", [question]))
+
+
+@pytest.mark.parametrize(("takes", "rows"), [(True, {2}), (False, {2, 4})])
+def test_strict_export_asks_what_dynamo_asks(takes: bool, rows: set[int]) -> None:
+    asked = Asked("strict", [Question(LATER, "count", "u0", "", asks=("strict",))])
+    results = (TargetResult("export", "cpu", True), TargetResult("compile", "cpu", takes))
+    assert reported(results, asked).keys() == rows

@@ -26,7 +26,7 @@ from ddelint.rewrite.moves import load_moves
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.search.asking import Asking
 from ddelint.rewrite.search.history import History
-from ddelint.rewrite.search.rounds import Outcome, Search
+from ddelint.rewrite.search.rounds import Outcome, Search, with_all_that_is_safe
 from ddelint.rewrite.search.steps import Key, State, Step, is_repeated
 from ddelint.source import SourceFile
 from ddelint.trace.diagnose import diagnose
@@ -746,3 +746,37 @@ def test_a_move_is_not_made_at_one_place_without_end() -> None:
     assert is_repeated(state, replace(key, text="another wording"), candidate)
     assert not is_repeated(state, replace(key, row=7), candidate)
     assert not is_repeated(state, key, replace(candidate, move=MERGE))
+
+
+def fixed_state(*applicabilities: Applicability) -> State:
+    """A state with a fix for each `if` of the program, in order."""
+    history, steps = History({NAME: SourceFile(NAME, TEXT)}), []
+    for number, (row, applicability) in enumerate(zip((5, 7), applicabilities), 1):
+        span = Span(NAME, row, 8, row, 13)
+        candidate = Candidate(MERGE, Claim.EQUIVALENT, "", (Edit(span, "True"),))
+        history = history.add(candidate.edits, number)
+        key = Key(NAME, row, 8, "", "truth")
+        steps.append(Step(number, key, Diagnostic("DDE101", "", span), candidate, (), applicability, (), None, False))
+    return State(history, steps)
+
+
+@pytest.mark.parametrize(
+    ("found", "safe"),
+    [
+        ((Applicability.SAFE, Applicability.SAFE), [1, 2]),
+        ((Applicability.SAFE, Applicability.UNSAFE), [1]),
+        ((Applicability.UNSAFE, Applicability.SAFE), []),  # the second may rest on the first
+    ],
+)
+def test_what_is_safe_is_called_so_whenever_it_was_found(found: tuple[Applicability, ...], safe: list[int]) -> None:
+    everything = fixed_state(*found)
+    alone = with_all_that_is_safe(State(History({NAME: SourceFile(NAME, TEXT)})), everything)
+    assert [step.number for step in alone.steps] == safe
+    assert alone.history.current(NAME).text.count("if True") == len(safe)
+
+
+def test_a_program_that_still_asks_has_no_further_safe_fixes() -> None:
+    everything = fixed_state(Applicability.SAFE)
+    everything.given_up[Key(NAME, 7, 8, "", "truth")] = Diagnostic("DDE101", "", Span(NAME, 7, 8, 7, 13))
+    nothing = State(History({NAME: SourceFile(NAME, TEXT)}))
+    assert with_all_that_is_safe(nothing, everything) is nothing

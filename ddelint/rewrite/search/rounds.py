@@ -161,7 +161,7 @@ class Search:
         for step in safe.steps:
             if step.number not in needed:
                 safe = dropped(safe, step)
-        return safe, everything
+        return with_all_that_is_safe(safe, everything), everything
 
     def _outlined(self, state: State) -> State:
         """What is left taken out of the program, where that makes a program that can be exported or compiled."""
@@ -295,3 +295,17 @@ class Search:
                 self._asking.forget()
                 self._phase.expect_without_each(state, steps[number:])
         return state
+
+
+def with_all_that_is_safe(safe: State, everything: State) -> State:
+    """The safe fixes, and those as good that were found when unsafe ones were allowed, up to the first of these."""
+    alone = everything
+    first = next((n for n, step in enumerate(everything.steps) if step.applicability is not Applicability.SAFE), None)
+    for step in reversed(everything.steps[first:] if first is not None else ()):
+        shorter = dropped(alone, step)
+        if shorter is alone:
+            return safe
+        alone = shorter
+    if alone.given_up or len(alone.steps) <= len(safe.steps):
+        return safe
+    return alone
