@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import re
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from time import perf_counter
-from typing import Any
+from typing import NamedTuple
 
 from ddelint.diagnostics import GpuCounts, GpuEvidence, KernelCost
 from ddelint.gpus import DEFAULT, Gpu, UnknownGpu, gpu_of
@@ -25,17 +24,20 @@ from ddelint.verify.compiling import Compiling
 from ddelint.verify.device import ON_GPU
 from ddelint.verify.generated_code import knowledge
 from ddelint.verify.gpu_calls import Collector, Spent
+from ddelint.verify.gpu_program import GpuProgram, host_reads
 from ddelint.verify.limits import TooMuch, limited
 from ddelint.verify.mismatches import mismatches
-from ddelint.verify.profiles import profiled
 from ddelint.verify.program import RECOMPILES, Program
 from ddelint.verify.reach import Rewinding
 from ddelint.verify.references import Reference, witnessed
+from ddelint.verify.shrinking import shrinking_of
 
 MOST_INPUTS = 12
 """Interpretation is slow: more inputs say little more."""
 _SECONDS, _SHARE = 300.0, 0.3
 """What it may take, and of the entry's own time."""
+_FIRST = 0.5
+"""How much of it the first input may take, where there is a smaller one."""
 _LITTLE = 15.0
 """What it may take where nobody has asked for it."""
 _MOST_MISMATCHES = 3
@@ -63,40 +65,83 @@ def examine(
     if reason:
         return GpuCode(GpuEvidence(gpu.target, gpu.name, notes=(f"not assembled: {reason}",)))
     seconds = min(_SECONDS if interpreted else _LITTLE, options.timeout * _SHARE)
-    rewinding = Rewinding(original)
-    count = min(samples, MOST_INPUTS) if interpreted else 1
-    references = [
-        reference
-        for reference in eager_references(rewinding.entry, options, max(2 * count, 8), max(2 * count, 8))
-        if reference.first.returned
-    ]
-    rewinding.back()
-    if not references:
-        return GpuCode(GpuEvidence(gpu.target, gpu.name, notes=("not assembled: eager returns on no input",)))
-    look = _Look(gpu, options, interpreted, started + seconds)
-    with witnessed(rewinding.entry, references):
-        look.after(Program(Rewinding(rewritten()).entry, options, max(2 * count, 8)), references[:count])
-    if interpreted and look.evidence.launches is not None:
-        look.before(Program(Rewinding(original).entry, options, 1), references[0])
+    shrinking = shrinking_of(original, options.seed) if interpreted else None
+    entries = _Entries(original, rewritten)
+    look = _Look(gpu, options, interpreted, started + seconds, first=_FIRST if shrinking is not None else 1.0)
+    look.at(entries, samples)
+    if look.late and shrinking is not None:
+        left = started + seconds - perf_counter()
+        whole = _Look(gpu, options, False, perf_counter() + left / 2)
+        whole.at(entries, 1)
+        look = _Look(gpu, options, True, started + seconds)
+        look.at(_Entries(shrinking.of(original), lambda: shrinking.of(rewritten())), samples)
+        look.belongs_to(whole, f"interpreted on smaller inputs ({shrinking}): counts and bounds are of these")
     found = replace(look.evidence, notes=tuple(dict.fromkeys(look.notes)))
     return GpuCode(found, tuple(look.mismatches), seconds=perf_counter() - started)
+
+
+class _Entries(NamedTuple):
+    """What is compared."""
+
+    original: Entry
+    rewritten: Callable[[], Entry]
 
 
 class _Look:
     """One program, looked at; `evidence` is what was found so far."""
 
-    def __init__(self, gpu: Gpu, options: SessionOptions, interpreted: bool, deadline: float) -> None:
+    def __init__(
+        self, gpu: Gpu, options: SessionOptions, interpreted: bool, deadline: float, first: float = 1.0
+    ) -> None:
         self._gpu = gpu
+        self._patience = first * (deadline - perf_counter())
+        """Seconds for the first input."""
         self._options = options
         self._interpreted = interpreted
         self._deadline = deadline
         self.evidence = GpuEvidence(gpu.target, gpu.name)
         self.notes: list[str] = []
         self.mismatches: list[Mismatch] = []
+        self.late = False
+        """Whether its time ended within the first input."""
         self._costs: dict[str, KernelCost] = {}
         self._libraries: tuple[KernelCost, ...] = ()
         self._explained = 0
         """Inputs on which it differs from eager as eager's own decompositions do: not counted as equal."""
+
+    def at(self, entries: _Entries, samples: int) -> None:
+        """The rewritten program held against the original, which is counted, too."""
+        count = min(samples, MOST_INPUTS) if self._interpreted else 1
+        tried = max(2 * count, 8)
+        rewinding = Rewinding(entries.original)
+        references = [
+            reference
+            for reference in eager_references(rewinding.entry, self._options, tried, tried)
+            if reference.first.returned
+        ]
+        rewinding.back()
+        if not references:
+            self.notes.append(f"{_NOT_ASSEMBLED}eager returns on no input")
+            return
+        with witnessed(rewinding.entry, references):
+            self.after(Program(Rewinding(entries.rewritten()).entry, self._options, tried), references[:count])
+        if self._interpreted and self.evidence.launches is not None:
+            self.before(Program(Rewinding(entries.original).entry, self._options, 1), references[0])
+
+    def belongs_to(self, whole: _Look, note: str) -> None:
+        """What was found on smaller inputs; what the assembler says is of `whole`, the program at its own sizes."""
+        self.notes = [*(n for n in whole.notes if not n.startswith("not interpreted")), *self.notes]
+        if self.evidence.interpreted is not None:
+            self.notes.append(note)
+        known = whole.evidence
+        self.evidence = replace(
+            self.evidence,
+            assembled=known.assembled,
+            kernels=known.kernels,
+            registers=known.registers,
+            spilled=known.spilled,
+            shared=known.shared,
+        )
 
     def after(self, program: Program, references: Sequence[Reference]) -> None:
         """The program that is to be judged."""
@@ -115,10 +160,12 @@ class _Look:
                 if inputs and perf_counter() > self._deadline:
                     break
                 try:
-                    with limited(max(self._deadline - perf_counter(), _LITTLE), None):
+                    left = self._deadline - perf_counter() if inputs else self._patience
+                    with limited(max(left, _LITTLE), None):
                         stopped = self._judge(compiled, program, reference, collector, first=not inputs)
                 except TooMuch:
                     stopped = "took too long"
+                    self.late = not inputs
                 if stopped:
                     break
                 inputs += 1
@@ -141,7 +188,7 @@ class _Look:
                 if run(compiled, compiled.prepared(reference), module=compiled.module, gradients=gradients).error:
                     return
                 collector.reset()
-                reads = _host_reads(compiled, reference)
+                reads = host_reads(compiled, reference)
         except (Exception, TooMuch):
             return
         graphs = sum(not backward for _, backward in collector.codes)
@@ -158,17 +205,17 @@ class _Look:
     @contextlib.contextmanager
     def _compiling(
         self, program: Program, collector: Collector, options: SessionOptions | None = None, *, captured: bool = True
-    ) -> Iterator[Callable[[], _Compiled]]:
+    ) -> Iterator[Callable[[], GpuProgram]]:
         compiling = Compiling(program, options or self._options, "inductor", self.notes)
         backend = gpu_internals.Backend(self._gpu, collector, self._interpreted)
         settings = torch_internals.compile_settings(recompiles=RECOMPILES, captured=captured)
         with settings:
-            yield lambda: _Compiled(compiling, backend)
+            yield lambda: GpuProgram(compiling, backend)
         if backend.untimed:
             self.notes.append("nothing was timed: of templates and library calls, the first template was taken")
 
     def _judge(
-        self, compiled: _Compiled, program: Program, reference: Reference, collector: Collector, *, first: bool
+        self, compiled: GpuProgram, program: Program, reference: Reference, collector: Collector, *, first: bool
     ) -> str:
         """One input; gives why nothing more can be said."""
         gradients = _differentiates(reference)
@@ -193,7 +240,7 @@ class _Look:
                 return f"not interpreted: {collector.limits[0]}"
         if first and self._interpreted and outcomes[0].returned:
             collector.reset()
-            reads = _host_reads(compiled, reference)
+            reads = host_reads(compiled, reference)
             self._count(collector, reads)
         if not self._interpreted:
             return ""
@@ -311,27 +358,6 @@ def _cost(spent: Spent) -> KernelCost:
     )
 
 
-class _Compiled:
-    """A program compiled for the GPU, called on the CPU."""
-
-    def __init__(self, compiling: Compiling, backend: Callable[..., Any]) -> None:
-        self._compiling = compiling
-        self._compiled = compiling.compiled(backend)
-        self.module = self._compiled.module
-
-    @property
-    def refusal(self) -> BaseException | None:
-        """What the front end raised in the last call."""
-        return self._compiled.refusal
-
-    def prepared(self, reference: Reference) -> Any:
-        """New arguments."""
-        return self._compiling.prepared(reference)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._compiled(*args, **kwargs)
-
-
 def _differentiates(reference: Reference) -> bool:
     """Whether gradients are asked for."""
     return reference.first.gradients is not None and reference.first.differentiated
@@ -350,14 +376,6 @@ def _microseconds(seconds: float) -> float:
 def _draws(reference: Reference) -> bool:
     """Whether the call drew random numbers."""
     return reference.first.drew
-
-
-def _host_reads(compiled: _Compiled, reference: Reference) -> int:
-    """At how many operators of one call the host would wait."""
-    args, kwargs = compiled.prepared(reference)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return profiled(lambda: compiled(*args, **kwargs), "cpu").host_syncs
 
 
 def _cuda_graphs(codes: Sequence[str], reads: int) -> str:

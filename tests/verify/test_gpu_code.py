@@ -520,3 +520,50 @@ def test_registers_are_those_that_the_assemblers_tool_tells(tmp_path: Path) -> N
     registers, local = resources(machine)
     assert registers > 0
     assert f"REG:{registers} STACK:{local} " in told
+
+
+WIDE = """
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(48, 8)
+
+    def forward(self, x):
+        return torch.softmax(self.linear(x), 0).cumsum(0)
+
+def make_inputs(seed):
+    torch.manual_seed(seed)
+    return (torch.randn(20000, 48, requires_grad=True),)
+"""
+
+
+def test_inputs_are_made_smaller_where_the_program_takes_that(program: Program) -> None:
+    from ddelint.verify.samples import fresh
+    from ddelint.verify.shrinking import shrinking_of
+
+    entry = program(WIDE)
+    found = shrinking_of(entry, 0)
+    assert found is not None
+    assert str(found) == "20000 → 16", "the layer asks for 48 features"
+    (x,), _ = fresh(found.of(entry), 0)
+    assert (tuple(x.shape), x.requires_grad) == ((16, 48), True)
+    assert shrinking_of(program(CHOSEN), 0) is None, "nothing is large"
+
+
+def test_what_takes_too_long_is_interpreted_on_smaller_inputs(
+    program: Program, options: SessionOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from ddelint.verify.gpu_calls import Collector
+    from ddelint.verify.limits import TooMuch
+
+    launch = Collector.launch
+
+    def slow(collector: Collector, name: str, autotuner: Any, code: str, args: tuple[Any, ...]) -> None:
+        if any(isinstance(arg, torch.Tensor) and arg.numel() > 10000 for arg in args):
+            raise TooMuch("time")
+        launch(collector, name, autotuner, code, args)
+
+    monkeypatch.setattr(Collector, "launch", slow)
+    found = examined(program(WIDE), options, inputs=2)
+    assert (found.assembled, found.interpreted, found.inputs) == (True, True, 2), found
+    assert any("interpreted on smaller inputs (20000 → 16)" in note for note in found.notes)
