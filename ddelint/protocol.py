@@ -237,6 +237,20 @@ class Mismatch:
 
 
 @dataclass(frozen=True, slots=True)
+class Slower:
+    """An input on which the rewritten program does more in eager: counted in operators and their sizes, not timed."""
+
+    sample: str
+    times: float
+    """How many times the work of the original."""
+    operators: int
+    before: int
+    """Operators of the original."""
+    sides: Mapping[str, bool] = field(default_factory=dict)
+    """Decision key → the side that the original took, where it took one."""
+
+
+@dataclass(frozen=True, slots=True)
 class Comparison:
     """Eager against eager, and the path that tracing picks, run in eager, against eager."""
 
@@ -249,6 +263,8 @@ class Comparison:
     failure: EntryFailure | None = None
     seconds: float = 0.0
     """CPU time: what else the machine does changes no verdict."""
+    slower: tuple[Slower, ...] = ()
+    """Declared inputs on which eager does more than before, the worst first."""
 
 
 @dataclass(frozen=True, slots=True)

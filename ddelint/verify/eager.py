@@ -9,7 +9,7 @@ from time import perf_counter, process_time
 
 from ddelint.protocol import Comparison, Decision, EntryFailure, Mismatch, SessionOptions
 from ddelint.trace.entry import Entry
-from ddelint.verify import traced_path
+from ddelint.verify import traced_path, work
 from ddelint.verify.calls import Outcome
 from ddelint.verify.inputs import variations
 from ddelint.verify.mismatches import (
@@ -76,6 +76,8 @@ def compare(
         skipped = [] if quick else list(runs.meet())
     references = runs.references
     stable, seeded = _is_stable(original, references)
+    looked_at = [] if quick else work.looked_at(references)
+    before = [work.work(original, reference.sample) for reference in looked_at]
     rewinding.back()
     with witnessed(original, references):
         program = Rewinding(rewritten()).entry
@@ -85,6 +87,8 @@ def compare(
         meeting = [*void, *runs.still_part(partings, program)]
         found = [*meeting, *_eager_mismatches(program, references, options, samples_again)]
         found = with_what_varies_noted(found, references)
+        again = _again(program, looked_at, count, options.seed)
+        after = [work.work(program, sample) if sample is not None else None for sample in again]
     if not seeded:
         found = [mismatch for mismatch in found if mismatch.aspect not in (RANDOM, DRAWS)]
     mismatches = [mismatch for mismatch in found if mismatch.aspect != RANDOM] or found
@@ -98,7 +102,15 @@ def compare(
         sides=count_sides(decisions, references),
         mismatches=tuple(_worst(mismatches)),
         seconds=process_time() - busy,
+        slower=tuple(work.slower(looked_at, before, after)),
     )
+
+
+def _again(program: Entry, references: Sequence[Reference], count: int, seed: int) -> list[Sample | None]:
+    """The program's own arguments for input sets of the original, in their order."""
+    wanted = [reference.sample.label for reference in references]
+    known = {s.label: s for s in itertools.islice(variations(program, count, seed), count if wanted else 0)}
+    return [known.get(label) for label in wanted]
 
 
 def _failed(failure: EntryFailure, references: Sequence[Reference], busy: float) -> Comparison:

@@ -10,7 +10,7 @@ from ddelint.protocol import Comparison, Compilation, Decision, Mismatch
 from ddelint.rewrite.candidate import Candidate
 from ddelint.rewrite.search import last_resort, verdict
 from ddelint.rewrite.search.history import fix_edits
-from ddelint.rewrite.search.steps import State, Step
+from ddelint.rewrite.search.steps import State, Step, contents
 
 
 def diagnostics(state: State, safe: State, comparison: Comparison | None) -> tuple[Diagnostic, ...]:
@@ -70,8 +70,12 @@ def doubts(comparison: Comparison, candidate: Candidate, decisions: Sequence[Dec
 
 def unseen(decision: Decision, side: str, state: State) -> str:
     """What no input did: `side` is `true` or `false`, empty where none came to the decision at all."""
-    test = " ".join(state.history.original(decision.span.filename).segment(decision.span).split())
+    test = _test(decision, state)
     return f"no input made `{test}` {side}" if side else f"no input reached `{test}`"
+
+
+def _test(decision: Decision, state: State) -> str:
+    return " ".join(state.history.original(decision.span.filename).segment(decision.span).split())
 
 
 def _difference(mismatch: Mismatch, target: str, notes: Sequence[str]) -> str:
@@ -81,6 +85,26 @@ def _difference(mismatch: Mismatch, target: str, notes: Sequence[str]) -> str:
     if known:
         return f"{target} differs there, too"
     return described if mismatch.where == target else f"{target}: {described}"
+
+
+def _more_work(step: Step, comparison: Comparison, state: State) -> list[str]:
+    """That eager does more than before where the fix has changed it: what the branch saved is computed now."""
+    if step.candidate.claim is Claim.GENERAL_PATH or _ASKS_HOW in contents(step.candidate):
+        return []
+    for slower in comparison.slower:
+        decision = next((d for d in step.decisions if d.key in slower.sides), None)
+        if decision is None and step.decisions:
+            continue
+        where = ""
+        if decision is not None:
+            where = f", where `{_test(decision, state)}` is {str(slower.sides[decision.key]).lower()}"
+        counted = f"{slower.operators} operators, {slower.before} before"
+        return [f"eager does {slower.times:.2g} times the work on {slower.sample}{where} ({counted})"]
+    return []
+
+
+_ASKS_HOW = "is_compiling()"
+"""In a fix that leaves eager as it was."""
 
 
 def _evidence(
@@ -93,6 +117,7 @@ def _evidence(
     notes = [f"proved: {step.candidate.proof}"] if step.candidate.proof else []
     notes += step.reasons
     notes += verdict.remarks(comparison)
+    notes += _more_work(step, comparison, state)
     devices: list[str] = []
     agreed: dict[str, tuple[int, int]] = {}
     recompiles: int | None = None
