@@ -236,6 +236,10 @@ class Mismatch:
         return " in a row, " in self.sample
 
 
+FEW_INPUTS = 2
+"""Inputs that are too few for a side of a decision."""
+
+
 @dataclass(frozen=True, slots=True)
 class Slower:
     """An input on which the rewritten program does more in eager: counted in operators and their sizes, not timed."""

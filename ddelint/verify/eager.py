@@ -22,7 +22,8 @@ from ddelint.verify.mismatches import (
     with_what_varies_noted,
 )
 from ddelint.verify.modes import TRACED_ANEW
-from ddelint.verify.original import ALWAYS_TWICE, Parting, Runs, count_sides
+from ddelint.verify.original import ALWAYS_TWICE, Runs, count_sides
+from ddelint.verify.partings import Parting
 from ddelint.verify.reach import Rewinding
 from ddelint.verify.recording import recording
 from ddelint.verify.references import Reference, is_informative, is_refusal, patience_of, refusals, witnessed
@@ -68,6 +69,7 @@ def compare(
         if not quick:
             runs.guide()
             runs.redraw()
+            runs.thicken()
         runs.differentiate()
         if not quick:
             runs.hold()

@@ -45,6 +45,36 @@ def redrawn(number: int, sample: Sample) -> Sample:
     return replace(sample, label=f"{sample.label}, other draw {number + 1}", seed=_OTHER_DRAWS + number)
 
 
+def near(number: int, sample: Sample) -> Sample:
+    """An input near this one, for each number another: floats moved by a tenth, rows in another order, floats drawn
+    anew about where they were. Whether a decision stays on its side is for the caller to find out."""
+
+    def make() -> Arguments:
+        leaves, spec = pytree.tree_flatten(sample.make())
+        generator = torch.Generator().manual_seed(number)
+        rows = next((leaf.shape[0] for leaf in leaves if isinstance(leaf, torch.Tensor) and leaf.dim()), 0)
+        order = torch.randperm(rows, generator=generator)
+
+        def changed(leaf: Any) -> Any:
+            if not isinstance(leaf, torch.Tensor) or not is_ordinary(leaf) or not leaf.numel():
+                return leaf
+            if number % 3 == 1:
+                moved = leaf.detach()[order].clone() if leaf.dim() and leaf.shape[0] == rows else leaf
+            elif not leaf.is_floating_point():
+                return leaf
+            else:
+                noise = torch.randn(leaf.shape, generator=generator).to(leaf.dtype)
+                wide = leaf.detach().abs() * 0.1 if number % 3 == 0 else leaf.detach().std(correction=0)
+                moved = (leaf.detach() if number % 3 == 0 else leaf.detach().mean()) + wide * noise
+            return moved.detach().requires_grad_(leaf.requires_grad) if moved is not leaf else leaf
+
+        args, kwargs = pytree.tree_unflatten(list(map(changed, leaves)), spec)
+        return tuple(args), dict(kwargs)
+
+    label = f"{sample.label}, near it ({number + 1})"
+    return replace(sample, label=label, declared=False, make=make)
+
+
 def other_modes(program: Any) -> Iterator[Callable[[Sample], Sample]]:
     """The same input in what nobody declared: train() or eval(), whichever it is not; other weights; double precision,
     half and bfloat16; under autocast; strides; one row, and none."""

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from time import perf_counter
 
-from ddelint.protocol import Decision, Mismatch, SessionOptions
+from ddelint.protocol import FEW_INPUTS, Decision, Mismatch, SessionOptions
 from ddelint.trace.entry import Entry
 from ddelint.verify import guided, traced_path
 from ddelint.verify.calls import Outcome
@@ -18,8 +18,8 @@ from ddelint.verify.flags import FLAG, other_flags
 from ddelint.verify.frozen import Container, Frozen, FrozenTensor, is_finite
 from ddelint.verify.inputs import TIES, variations
 from ddelint.verify.meeting import difference, is_untouched
-from ddelint.verify.mismatches import MEETING, TRACED_PATH
-from ddelint.verify.modes import OTHER_SIZES, changes_of, other_modes, redrawn, requiring_grad
+from ddelint.verify.modes import OTHER_SIZES, changes_of, near, other_modes, redrawn, requiring_grad
+from ddelint.verify.partings import Parting, met, void
 from ddelint.verify.recording import Recorder
 from ddelint.verify.references import Reference, is_informative, patience_of
 from ddelint.verify.rewritten_meetings import meetings_of_rewritten
@@ -38,6 +38,8 @@ _TIES = 4
 """Input sets with equal values through which gradients flow."""
 _DRAWS, _MET = 200, 4
 """How often other random numbers are drawn for a side that was not taken; how many inputs that take it are enough."""
+_NEAR = 12
+"""Inputs near one that took a side which few did, at most."""
 _MEETINGS = 12
 """Inputs for each side that is skipped on which is looked at what the block leaves."""
 
@@ -53,16 +55,6 @@ def count_sides(decisions: Sequence[Decision], references: Sequence[Reference]) 
 
 def _unreached(decisions: Sequence[Decision], references: Sequence[Reference]) -> bool:
     return any(not (true and false) for true, false in count_sides(decisions, references).values())
-
-
-@dataclass(frozen=True)
-class Parting:
-    """A decision whose other side, forced, leaves something else where the sides meet."""
-
-    reference: Reference
-    decision: Decision
-    as_it_is: list[Mapping[str, Frozen]]
-    mismatch: Mismatch
 
 
 class Runs:
@@ -153,6 +145,25 @@ class Runs:
             if side in self._recorder.take().get(key, ()):
                 self._add(reference.sample, change, of=reference)
                 met += 1
+
+    def thicken(self) -> None:
+        """For each side that few inputs took, more of them, near one that did."""
+        for key, sides in count_sides(self._decisions, self.references).items():
+            for side, times in zip((True, False), sides):
+                if 0 < times <= FEW_INPUTS:
+                    taking = [r for r in self.references if self._takes(r, key, side)]
+                    self._stay(taking[:1], key, side)
+
+    def _stay(self, witnesses: Sequence[Reference], key: str, side: bool) -> None:
+        found = 0
+        for witness, number in itertools.product(witnesses, range(_NEAR)):
+            if self._is_over() or found == _MET:
+                return
+            known = len(self.references)
+            self._add(witness.sample, partial(near, number), of=witness)
+            if not all(self._takes(added, key, side) for added in self.references[known:]):
+                del self.references[known:]
+            found += len(self.references) - known
 
     def differentiate(self) -> None:
         """One input set for each way that a decision went, run again with gradients flowing into it.
@@ -255,10 +266,10 @@ class Runs:
                     continue
                 found = difference(as_it_is, forced)
                 if found is not None:
-                    yield Parting(reference, decision, as_it_is, _met(reference, *found))
+                    yield Parting(reference, decision, as_it_is, met(reference, *found))
                 untouched.append(is_untouched(as_it_is, forced))
             if decision.compiled in block.skips and untouched and all(untouched):
-                yield _void(taking[0], "what is skipped", len(untouched))
+                yield void(taking[0], "what is skipped", len(untouched))
             if block.skips and decision.compiled not in block.skips:
                 yield from self._idle(decision)
 
@@ -275,7 +286,7 @@ class Runs:
             if as_it_is is None or without is None or not is_untouched(as_it_is, without):
                 return
         if doing:
-            yield _void(doing[0], "what is done", len(doing))
+            yield void(doing[0], "what is done", len(doing))
 
     def _takes_other(self, reference: Reference, decision: Decision) -> bool:
         return self._takes(reference, decision.key, not decision.compiled)
@@ -305,7 +316,7 @@ class Runs:
                 if parting.decision.key not in kept or not left:
                     yield parting.mismatch
                 elif (found := difference(parting.as_it_is, left)) is not None:
-                    yield _met(parting.reference, *found)
+                    yield met(parting.reference, *found)
 
     def _is_over(self) -> bool:
         return perf_counter() > self._until
@@ -379,23 +390,3 @@ def _as_behind(added: Sequence[Reference]) -> list[Reference]:
             derive = reference.derive
             reference.derive = lambda base, derive=derive: replace(derive(base), mode=BEHIND)  # type: ignore[misc]
     return [reference for reference in added if reference.first.gradients]
-
-
-def _met(reference: Reference, name: str, how: str) -> Mismatch:
-    expected, _, got = how.partition(", and ")
-    label, declared = reference.sample.label, reference.sample.declared
-    return Mismatch(
-        label, declared, TRACED_PATH, MEETING, f"{name} {expected}", f"{got} from the side that is compiled"
-    )
-
-
-def _void(reference: Reference, what: str, count: int) -> Mismatch:
-    inputs = "the one input that takes it" if count == 1 else f"{count} inputs that take it"
-    return Mismatch(
-        reference.sample.label,
-        reference.sample.declared,
-        TRACED_PATH,
-        MEETING,
-        "something that the block does",
-        f"nothing, on {inputs}: no input shows {what}",
-    )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ddelint.diagnostics import Applicability, Claim, Diagnostic, Edit, Evidence, Fix, Span
-from ddelint.protocol import Comparison, Compilation, Decision, Mismatch
+from ddelint.protocol import FEW_INPUTS, Comparison, Compilation, Decision, Mismatch
 from ddelint.rewrite.candidate import Candidate
 from ddelint.rewrite.search import last_resort, verdict
 from ddelint.rewrite.search.history import fix_edits
@@ -87,6 +87,17 @@ def _difference(mismatch: Mismatch, target: str, notes: Sequence[str]) -> str:
     return described if mismatch.where == target else f"{target}: {described}"
 
 
+def _seldom_seen(step: Step, comparison: Comparison, state: State) -> list[str]:
+    """Sides that few inputs took, and none near them could be found that did."""
+    found = []
+    for decision in step.decisions:
+        for side, times in zip(("true", "false"), comparison.sides.get(decision.key, (0, 0))):
+            if 0 < times <= FEW_INPUTS:
+                inputs = "one input alone" if times == 1 else f"{times} inputs alone"
+                found.append(f"{inputs} made `{_test(decision, state)}` {side}")
+    return found
+
+
 def _more_work(step: Step, comparison: Comparison, state: State) -> list[str]:
     """That eager does more than before where the fix has changed it: what the branch saved is computed now."""
     if step.candidate.claim is Claim.GENERAL_PATH or _ASKS_HOW in contents(step.candidate):
@@ -117,6 +128,7 @@ def _evidence(
     notes = [f"proved: {step.candidate.proof}"] if step.candidate.proof else []
     notes += step.reasons
     notes += verdict.remarks(comparison)
+    notes += _seldom_seen(step, comparison, state)
     notes += _more_work(step, comparison, state)
     devices: list[str] = []
     agreed: dict[str, tuple[int, int]] = {}
