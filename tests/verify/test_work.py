@@ -22,11 +22,11 @@ def make_inputs(seed):
     g = torch.Generator().manual_seed(seed)
     return torch.randn(64, 64, generator=g) + seed % 2, torch.randn(64, 64, generator=g)
 """
-DEAR = "x @ w @ w @ w"
+EXPENSIVE = "x @ w @ w @ w"
 BRANCH = f"""
 def fn(x, w):
     if x.mean() > 0.5:
-        return {DEAR}
+        return {EXPENSIVE}
     return x * 2
 """
 
@@ -48,9 +48,9 @@ def compared(program: Program, options: SessionOptions, one: str, other: str, in
 @pytest.mark.parametrize(
     ("rewritten", "sides"),
     [
-        (f"def fn(x, w):\n    return torch.where(x.mean() > 0.5, {DEAR}, x * 2)\n", {False}),
-        (f"def fn(x, w):\n    dear = {DEAR}\n    return dear if x.mean() > 0.5 else x * 2\n", {False}),
-        (f"def fn(x, w):\n    c = (x.mean() > 0.5).float()\n    return c * ({DEAR}) + (1 - c) * x * 2\n", {False}),
+        (f"def fn(x, w):\n    return torch.where(x.mean() > 0.5, {EXPENSIVE}, x * 2)\n", {False}),
+        (f"def fn(x, w):\n    full = {EXPENSIVE}\n    return full if x.mean() > 0.5 else x * 2\n", {False}),
+        (f"def fn(x, w):\n    c = (x.mean() > 0.5).float()\n    return c * ({EXPENSIVE}) + (1 - c) * x * 2\n", {False}),
         (BRANCH.replace("x @ w @ w @ w", "(x + 0 * (w @ w @ w)) @ w @ w @ w"), {True}),
         (BRANCH.replace("x * 2", "x * 2 + 0 * (w @ w)"), {False}),
     ],
@@ -70,7 +70,7 @@ def test_what_the_branch_saved_is_told(
     [
         BRANCH,
         BRANCH.replace("x.mean() > 0.5", "torch.mean(x) > 0.5"),
-        BRANCH.replace("    if", f"    if torch.compiler.is_compiling():\n        return {DEAR}\n    if"),
+        BRANCH.replace("    if", f"    if torch.compiler.is_compiling():\n        return {EXPENSIVE}\n    if"),
     ],
     ids=["the same", "spelled in another way", "while compiling only"],
 )
