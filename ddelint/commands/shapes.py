@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,6 +20,10 @@ from ddelint.commands.output import (
     progress_of,
     style_of,
 )
+
+if TYPE_CHECKING:
+    from ddelint.contracts import Contract
+    from ddelint.pipeline.shaping import ShapesReport
 
 
 @click.command(cls=SectionedCommand, short_help="Say what a program needs of its inputs' sizes.")
@@ -53,6 +60,14 @@ from ddelint.commands.output import (
     "--most-graphs", type=click.IntRange(1), metavar="N", help="With --dispatch: no more graphs; merge ranges."
 )
 @click.option("--measure", is_flag=True, help="With --dispatch: compile each graph, and time it against one for all.")
+@click.option("--readiness", is_flag=True, help="Say only how many dimensions, and lines, one graph takes as they are.")
+@click.option(
+    "--badge",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    default="",
+    help="With --readiness: write the share of dimensions there, as JSON that shields.io draws.",
+)
 @click.option("--output-format", type=click.Choice(["full", "json", "markdown"]), default="full", show_default=True)
 @output_options
 def shapes(
@@ -65,6 +80,8 @@ def shapes(
     dispatch: bool,
     most_graphs: int | None,
     measure: bool,
+    readiness: bool,
+    badge: str,
     **given: Any,
 ) -> int:
     """Derive the contract on input sizes: which may be anything, which not, and which lines say so."""
@@ -73,6 +90,8 @@ def shapes(
     options = check_options(paths, {**given, "trace": True})
     if (most_graphs is not None or measure) and not dispatch:
         raise click.UsageError("--most-graphs and --measure are about the graphs of --dispatch: add it")
+    if badge and not readiness:
+        raise click.UsageError("--badge is about --readiness: add it")
     from ddelint.pipeline import run_shapes
     from ddelint.pipeline.dispatching import Graphs
     from ddelint.pipeline.shaping import Wanted
@@ -90,6 +109,10 @@ def shapes(
         report = run_shapes(
             paths, options, progress, Wanted(is_checked or bool(spec), spec, read, write, stream, graphs)
         )
+    if readiness:
+        text = _readiness(report.contracts, given["output_format"], badge)
+        emit(text, given["output_file"])
+        return _ending(report, given)
     told = contracts.together(report.contracts, report.checked, report.forecasts, report.dispatches)
     if given["output_format"] == "json":
         text = contracts.render_json(told)
@@ -100,6 +123,11 @@ def shapes(
     emit(text, given["output_file"])
     for name in report.written:
         click.echo(f"ddelint: wrote {shown_path(name)}", err=True)
+    return _ending(report, given)
+
+
+def _ending(report: ShapesReport, given: Mapping[str, Any]) -> int:
+    """Say what went wrong; gives the exit code."""
     for warning in report.warnings:
         click.echo(warning, err=True)
     for error in report.errors:
@@ -110,3 +138,23 @@ def shapes(
     found = any(one.findings for checked in report.checked for one in checked)
     found = found or any(one.problems for one in report.dispatches)
     return FOUND_SOMETHING if found and not given["exit_zero"] else FOUND_NOTHING
+
+
+def _readiness(contracts: Sequence[Contract], output_format: str, badge: str) -> str:
+    from ddelint.replacing import write_atomically
+    from ddelint.report import readiness as shown
+    from ddelint.report.formats import joined
+    from ddelint.shapes.readiness import readiness_of, total
+    from ddelint.wire import to_wire
+
+    rows = [readiness_of(contract) for contract in contracts]
+    dimensions, lines = total(rows)
+    if badge:
+        try:
+            write_atomically(Path(badge), shown.badge(dimensions).encode("utf-8"))
+        except OSError as error:
+            raise click.UsageError(f"cannot write {badge}: {error.strerror or error}") from None
+    if output_format == "json":
+        found = {"entries": to_wire(tuple(rows)), "dimensions": to_wire(dimensions), "lines": to_wire(lines)}
+        return json.dumps(found, indent=2) + "\n"
+    return joined((shown.markdown if output_format == "markdown" else shown.text)(rows, dimensions, lines))
