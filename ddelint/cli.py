@@ -314,6 +314,25 @@ def clean(path: str, config_file: str | None, isolated: bool) -> None:
         click.echo(f"removed {folder}" if cleaned.removed else f"no cache at {folder}", err=True)
 
 
+@main.command()
+def start() -> None:
+    """Load torch once for several calls: the next one leaves it loaded, for ten minutes after the last."""
+    from ddelint.trace import lasting
+
+    if not lasting.start():
+        raise click.UsageError("there is no folder that only you can open, for the socket of what stays loaded")
+    click.echo("from now on a traced call leaves torch loaded for ten minutes; `ddelint stop` ends that", err=True)
+
+
+@main.command()
+def stop() -> None:
+    """End what `ddelint start` began."""
+    from ddelint.trace import lasting
+
+    ended = lasting.stop()
+    click.echo("stopped" if ended else "nothing was loaded", err=True)
+
+
 main.add_command(init)
 main.add_command(verify)
 main.add_command(shapes)

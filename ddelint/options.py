@@ -167,6 +167,8 @@ class CheckOptions:
     cache: bool = True
     cache_folder: str = CACHE_FOLDER
     """Absolute once resolved by the configuration."""
+    lasting: bool = True
+    """Where `ddelint start` was called: torch is loaded once for several calls."""
     jobs: int = 1
     root: str = ""
     """The folder of the configuration file, else the working directory."""

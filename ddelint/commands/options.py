@@ -213,6 +213,7 @@ def check_options(paths: Sequence[str], given: dict[str, Any]) -> CheckOptions:
         "respect_gitignore": given.get("respect_gitignore"),
         **{name: os.path.abspath(given[name]) for name in ("baseline", "write_baseline") if given.get(name)},
         "cache": False if given.get("no_cache") else None,
+        "lasting": False if given["isolated"] else None,
         "jobs": (jobs or os.cpu_count() or 1) if jobs is not None else None,
         "stdin": read_input(LARGE) if from_stdin else None,
         "stdin_filename": (given["stdin_filename"] or STDIN) if from_stdin else None,

@@ -37,9 +37,11 @@ FRONT_ENDS_SECONDS = 20.0
 
 def start_worker(options: CheckOptions, *, at_once: bool = True) -> Worker:
     """Start loading torch (`at_once`: False where it may not be needed); a session that needs it reports what fails."""
+    from ddelint.trace import lasting
     from ddelint.trace.session import Worker
 
-    return Worker(options.python, at_once=at_once)
+    lasts = options.lasting and options.cache and lasting.is_wanted()
+    return Worker(options.python, at_once=at_once, lasts=lasts)
 
 
 def are_known(specs: Sequence[EntrySpec], paths: Sequence[str], options: CheckOptions) -> bool:

@@ -44,6 +44,7 @@ from ddelint.protocol import (
 from ddelint.size_specs import Declarations, SizeSpec, Trial
 from ddelint.size_streams import Counted
 from ddelint.timings import IMPORTING, Timings, step_of
+from ddelint.trace import lasting
 from ddelint.trace.lanes import Lanes, Request, lane_count, lane_pairs
 from ddelint.trace.late_lanes import LateLanes
 from ddelint.trace.verdicts import Verdicts
@@ -57,6 +58,8 @@ if sys.version_info < (3, 11):
     import json, os
     text = "%s is Python %d.%d; tracing needs 3.11 or newer" % ((sys.executable,) + sys.version_info[:2])
     failure = {"kind": "no-torch", "message": text, "span": None, "traceback": ""}
+    if sys.argv[4] == "lasting":
+        sys.exit(text)
     os.write(int(sys.argv[1]), json.dumps({"failure": failure}).encode() + b"\\n")
 else:
     from importlib.machinery import PathFinder
@@ -72,8 +75,12 @@ else:
         os.environ.pop("PYTHONSAFEPATH", None)
     sys.meta_path.insert(0, ThisDdelint)
     sys.path[:] = [entry for entry in sys.path if entry]
-    from ddelint.trace.worker import main
-    main(int(sys.argv[1]))
+    if sys.argv[4] == "lasting":
+        from ddelint.trace.serving import serve
+        serve(int(sys.argv[1]))
+    else:
+        from ddelint.trace.worker import main
+        main(int(sys.argv[1]))
 """
 """Run by the chosen interpreter: makes this ddelint importable there, nothing that lies beside it, and starts the
 template."""
@@ -90,21 +97,26 @@ _ENVIRONMENT = {
     "OBJC_DISABLE_INITIALIZE_FORK_SAFETY": "YES",
 }
 _CLOSING_SECONDS = 5.0
+_outliving: list[subprocess.Popen[bytes]] = []
+"""Templates that this process has started and does not wait for."""
 
 
 class Worker:
     """One interpreter with torch loaded. Starts at once; `open` waits until it is ready. A context manager."""
 
-    def __init__(self, python: str | None = None, *, at_once: bool = True) -> None:
+    def __init__(self, python: str | None = None, *, at_once: bool = True, lasts: bool = False) -> None:
         """Start the worker under the interpreter `python` (default: this one). Never raises: `open` reports.
 
-        `at_once`: False where it may turn out that nothing needs it; the first that does starts it.
+        `at_once`: False where it may turn out that nothing needs it; the first that does starts it. `lasts`: it may
+        be one that an earlier call has started, and stays for later ones (see `lasting`).
         """
+        self._lasts = lasts
         self.timings = Timings()
         self._python = python or sys.executable
         self._lock = threading.Lock()
         self._hello: dict[str, Any] | None = None
         self._process: subprocess.Popen[bytes] | None = None
+        self._channel: socket.socket | None = None
         self._sessions: list[Session] = []
         self._is_started = False
         if at_once:
@@ -119,26 +131,59 @@ class Worker:
             self._hello = _failed("no-torch", "tracing needs a system with fork (Linux or macOS); use --static here")
             return
         self._errors = tempfile.TemporaryFile(prefix="ddelint-")  # noqa: SIM115
+        address = lasting.address(self._python) if self._lasts else None
+        if address is not None and self._join(address):
+            return
         here, there = socket.socketpair()
-        self._channel = here
-        self._reader = here.makefile("rb")
+        self._process = self._started(there, "once")
+        there.close()
+        self._talk_over(here)
+
+    def _join(self, address: Path) -> bool:
+        """Connect to the template that lasts, started now where there is none. False where there can be none."""
+        channel = lasting.connected(address)
+        if channel is not None:
+            self._talk_over(channel)
+            line = self._reader.readline()
+            if line and "stale" not in (hello := json.loads(line)):
+                self._hello = hello
+                return True
+            channel.close()
+        listener = lasting.listening(address)
+        if listener is not None:
+            with listener:
+                started = self._started(listener, "lasting")
+            if started is None:
+                return True  # what cannot be started has said so
+            _outliving.append(started)
+        channel = lasting.connected(address)
+        if channel is None:
+            return False
+        self._talk_over(channel)
+        return True
+
+    def _talk_over(self, channel: socket.socket) -> None:
+        self._channel = channel
+        self._reader = channel.makefile("rb")
+
+    def _started(self, theirs: socket.socket, mode: str) -> subprocess.Popen[bytes] | None:
+        """A template at the other end of a channel (`once`), or one that listens there (`lasting`)."""
         package_parent = str(Path(__file__).resolve().parents[2])
         users_safety = "safe" if os.environ.get("PYTHONSAFEPATH") else "unsafe"
         try:
-            self._process = subprocess.Popen(
-                [self._python, "-c", _BOOTSTRAP, str(there.fileno()), package_parent, users_safety],
+            return subprocess.Popen(
+                [self._python, "-c", _BOOTSTRAP, str(theirs.fileno()), package_parent, users_safety, mode],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=self._errors,
-                pass_fds=(there.fileno(),),
+                pass_fds=(theirs.fileno(),),
                 # a `typing.py` in the working directory must not stand in the way of the standard library's
                 env={**os.environ, **_ENVIRONMENT, "PYTHONSAFEPATH": "1"},
                 start_new_session=True,
             )
         except OSError as error:
             self._hello = _failed("no-torch", f"{self._python} cannot be started: {error.strerror or error}")
-        finally:
-            there.close()
+            return None
 
     def __enter__(self) -> Self:
         return self
@@ -200,10 +245,12 @@ class Worker:
             session.close()
         self._sessions.clear()
         process, self._process = self._process, None
+        if self._channel is not None:
+            self._reader.close()
+            self._channel.close()
+            self._channel = None
         if process is None:
             return
-        self._reader.close()
-        self._channel.close()
         try:
             process.wait(_CLOSING_SECONDS)
         except subprocess.TimeoutExpired:
@@ -236,11 +283,17 @@ class Worker:
         return lanes
 
     def _lanes(self, options: SessionOptions) -> Lanes | EntryFailure:
+        assert self._channel is not None
         here, there = socket.socketpair()
         ours, theirs = lane_pairs(options.jobs)
         try:
-            with self._lock:
-                socket.send_fds(self._channel, [b"o"], [channel.fileno() for channel in (there, *theirs)])
+            folder = os.open(".", getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY)
+            try:
+                with self._lock:
+                    descriptors = [folder, *(channel.fileno() for channel in (there, *theirs))]
+                    socket.send_fds(self._channel, [b"o"], descriptors)
+            finally:
+                os.close(folder)
         except OSError:
             for channel in (here, *ours):
                 channel.close()

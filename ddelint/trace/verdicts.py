@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import stat
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -23,6 +22,7 @@ from typing import Any
 from ddelint.cache import Cache, Content
 from ddelint.files import read_regular
 from ddelint.protocol import UNFINISHED, SessionOptions
+from ddelint.trace.versions import environment, own_code, stamp
 from ddelint.wire import to_wire
 
 Reply = Mapping[str, Any]
@@ -34,19 +34,6 @@ _MOST = 12
 """States of one file's entries that are kept: one for each entry and what the files were."""
 _LARGEST = 2**24
 """Bytes: of a larger file, its size and time count in place of its content."""
-_PASSING = (
-    "_",
-    "SHLVL",
-    "OLDPWD",
-    "COLUMNS",
-    "LINES",
-    "TERM",
-    "COLORTERM",
-    "FORCE_COLOR",
-    "NO_COLOR",
-    "PYTEST_CURRENT_TEST",
-)
-"""Variables of the environment that say where a call comes from, and change no program."""
 _DEVICES, _DRIVER = "/dev", "/proc/driver/nvidia/version"
 _PARTS = ("own", "installed", "sources", "packages", "folders", "beside", "outside")
 _SAME = b""
@@ -127,7 +114,7 @@ class Verdicts:
 
 def verdicts_of(entry: str, cache_folder: str, options: SessionOptions, python: str | None) -> Verdicts:
     """What the cache in a folder knows of the entry in the file `entry`."""
-    salt = f"verdicts of {os.path.basename(entry)}, made by {_code()}"
+    salt = f"verdicts of {os.path.basename(entry)}, made by {own_code()}"
     return Verdicts(Cache(cache_folder, salt), options, python)
 
 
@@ -163,9 +150,8 @@ def _key(options: SessionOptions, python: str) -> str:
     """What an answer depends on besides the request and files."""
     settings = to_wire(options)
     del settings["jobs"]
-    environment = sorted((name, value) for name, value in os.environ.items() if name not in _PASSING)
     with suppress(OSError):
-        settings["interpreter"] = _stamp(os.path.realpath(python))
+        settings["interpreter"] = stamp(os.path.realpath(python))
     driver = b""
     with suppress(OSError):
         driver = Path(_DRIVER).read_bytes()
@@ -173,7 +159,7 @@ def _key(options: SessionOptions, python: str) -> str:
     with suppress(OSError):
         devices = sorted(name for name in os.listdir(_DEVICES) if name.startswith(("nvidia", "kfd", "dri")))
     system = [*os.uname(), os.cpu_count(), devices, driver.decode(errors="replace")]
-    return _digest(dumps([settings, os.path.abspath(python), environment, os.getcwd(), system]).encode())
+    return _digest(dumps([settings, os.path.abspath(python), environment(), os.getcwd(), system]).encode())
 
 
 def _state_of(reads: Mapping[str, list[str]]) -> str:
@@ -193,9 +179,9 @@ def _part_of(part: str, name: str) -> bytes:
             case "own":
                 if os.stat(name).st_size <= _LARGEST:
                     return hashlib.blake2b(read_regular(name, _LARGEST), digest_size=16).digest()
-                return _stamp(name).encode()
+                return stamp(name).encode()
             case "installed" | "packages":
-                return _stamp(name).encode()
+                return stamp(name).encode()
             case "sources":
                 return dumps(sorted(_importable(name))).encode()
             case "folders":
@@ -205,11 +191,6 @@ def _part_of(part: str, name: str) -> bytes:
     except OSError as error:
         return str(error.errno).encode()
     return b""
-
-
-def _stamp(path: str) -> str:
-    found = os.stat(path)
-    return f"{found.st_size if stat.S_ISREG(found.st_mode) else 0} {found.st_mtime_ns}"
 
 
 def _importable(folder: str) -> Iterator[str]:
@@ -225,11 +206,4 @@ def _data_in(folder: str) -> Iterator[tuple[str, str]]:
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_file() and not entry.name.startswith(".") and not entry.name.endswith(".py"):
-                yield entry.name, _stamp(entry.path)
-
-
-def _code() -> str:
-    """Changes when ddelint's own code does, in a checkout without a new version, too."""
-    package = Path(__file__).parents[1]
-    stamps = sorted((str(path.relative_to(package)), _stamp(str(path))) for path in package.rglob("*.py"))
-    return _digest(dumps(stamps).encode())
+                yield entry.name, stamp(entry.path)

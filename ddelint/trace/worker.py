@@ -71,6 +71,8 @@ INDUCTOR = ("torch._inductor.compile_fx", "torch._inductor.codegen.cpp")
 """A fifth of the start-up, and only the last steps need it: loaded on first use, then shared by the forks."""
 CLOSING_SECONDS = 3.0
 """What keepers have to end their sessions' processes when the parent is gone."""
+MOST_DESCRIPTORS = 2 + MOST_LANES
+"""File descriptors that come with a new session: a working directory, a channel, its lanes."""
 _CAPTURE = ("capture", "calls", "filename")
 """What a request says of the captured program that it is about: fields of EntrySpec."""
 _LEAST_SHARE = 0.1
@@ -83,7 +85,7 @@ _EAGER_SEEDS = 8
 def main(descriptor: int) -> None:
     """The template: load torch, say so, then fork a keeper for each session that the parent opens."""
     channel = socket.socket(fileno=descriptor)
-    failure = _preload()
+    failure = preload()
     if failure is not None:
         _send(channel, {"failure": to_wire(failure)})
         return
@@ -93,29 +95,43 @@ def main(descriptor: int) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     sessions = 0
     while True:
-        _, descriptors, _, _ = socket.recv_fds(channel, 1, 1 + MOST_LANES)
+        _, descriptors, _, _ = socket.recv_fds(channel, 1, MOST_DESCRIPTORS)
         if not descriptors:
             _await_keepers()
             return
         sessions += 1
         if sessions == 2:
             # with one entry its own processes load this when they need it; for more of them once is enough
-            _load_inductor()
+            load_inductor()
             gc.freeze()
-        if os.fork() == 0:
-            status = 1
-            try:
-                channel.close()
-                die_with_parent()
-                settle_threads()
-                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-                session, *lanes = [socket.socket(fileno=descriptor) for descriptor in descriptors]
-                _Keeper(session, lanes).serve()
-                status = 0
-            finally:
-                os._exit(status)
-        for descriptor in descriptors:
-            os.close(descriptor)
+        fork_keeper(descriptors, (channel,))
+
+
+def fork_keeper(descriptors: Sequence[int], others: Sequence[socket.socket]) -> None:
+    """Fork a keeper for a session; `descriptors`: the caller's working directory, the session's channel, its lanes'.
+
+    `others` are the template's own channels, which a keeper has no use for. The descriptors are closed.
+    """
+    if os.fork() == 0:
+        status = 1
+        try:
+            for other in others:
+                other.close()
+            die_with_parent()
+            settle_threads()
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            folder, *channels = descriptors
+            os.fchdir(folder)
+            os.close(folder)
+            if "PWD" in os.environ:
+                os.environ["PWD"] = os.getcwd()
+            session, *lanes = [socket.socket(fileno=channel) for channel in channels]
+            _Keeper(session, lanes).serve()
+            status = 0
+        finally:
+            os._exit(status)
+    for descriptor in descriptors:
+        os.close(descriptor)
 
 
 def _await_keepers() -> None:
@@ -125,7 +141,7 @@ def _await_keepers() -> None:
         sleep(POLL_SECONDS)
 
 
-def _preload() -> EntryFailure | None:
+def preload() -> EntryFailure | None:
     """Load what all forks share.
 
     Loading makes a million objects and next to no garbage: looking for it is a sixth of the time. Collections in the
@@ -172,7 +188,8 @@ def _load(names: Sequence[str]) -> None:
 
 
 @cache
-def _load_inductor() -> None:
+def load_inductor() -> None:
+    """Load what only code generation needs, for this process and its forks."""
     from ddelint.trace import warm_up
 
     _load(INDUCTOR)
@@ -289,7 +306,7 @@ class _Keeper:
             self._reader.close()
             self._channel.close()
             others.close()
-            _load_inductor()
+            load_inductor()
             _Zygote(supervisor, options, cold=False).serve_quietly()
 
         self._verifier = Child.start(run)
@@ -431,7 +448,7 @@ class _Zygote:
     def _fork(self, request: dict[str, Any]) -> dict[str, Any]:
         """Answer one request in a process of its own."""
         if needs_inductor(request["method"], request):
-            _load_inductor()
+            load_inductor()
         before, spent, started = children(), _seconds_of_children(), monotonic()
         child = Child.start(lambda zygote: self._answer(zygote, request))
         try:

@@ -1,0 +1,139 @@
+"""A template that outlives the call, from its own side: it serves one caller after the other, and side by side."""
+
+from __future__ import annotations
+
+import gc
+import os
+import selectors
+import signal
+import socket
+import sys
+from collections.abc import Callable, Mapping
+from functools import partial
+from json import dumps
+from pathlib import Path
+
+from ddelint.trace import worker
+from ddelint.trace.isolation import children
+from ddelint.trace.lasting import STOP, release
+from ddelint.trace.versions import stamp
+from ddelint.wire import to_wire
+
+IDLE_SECONDS = 600.0
+"""How long it waits for another caller."""
+_BREATH_SECONDS = 3.0
+"""How long nobody calls before it uses the time to load what the next one will need."""
+
+
+def serve(descriptor: int) -> None:
+    """Load torch, then answer whoever connects to the listening socket `descriptor`. Ends when nobody does for long.
+
+    What was loaded must be what a new process would load: where a folder of installed packages has changed since, a
+    caller is told so and starts another template.
+    """
+    os.chdir("/")
+    listener = socket.socket(fileno=descriptor)
+    path = Path(os.fsdecode(listener.getsockname()))
+    inode = os.stat(path).st_ino
+    failure = worker.preload()
+    if failure is not None:
+        channel, _ = listener.accept()
+        release(path, inode)
+        with channel:
+            channel.sendall(_line({"failure": to_wire(failure)}))
+        return
+    import torch
+
+    hello = {"torch": str(torch.__version__), "python": sys.version.split()[0]}
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    _Server(listener, partial(release, path, inode), hello).run()
+
+
+class _Server:
+    """Callers, each with a channel on which it opens sessions."""
+
+    def __init__(self, listener: socket.socket, release: Callable[[], None], hello: Mapping[str, object]) -> None:
+        """`release` takes the socket's name away."""
+        self._listener = listener
+        self._release = release
+        self._hello = hello
+        self._loaded = _installed()
+        self._has_inductor = False
+        self._is_ending = False
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(listener, selectors.EVENT_READ)
+        self._callers: list[socket.socket] = []
+
+    def run(self) -> None:
+        """Until nobody has called for long, or somebody has said that it is enough."""
+        while not (self._is_ending and not self._callers and not children()):
+            ready = self._selector.select(self._patience())
+            for key, _ in ready:
+                if key.fileobj is self._listener:
+                    self._welcome()
+                else:
+                    self._hear(key.fileobj)  # type: ignore[arg-type]
+            if not ready and not self._callers and not children():
+                if self._has_inductor:
+                    self._end()
+                    continue
+                self._has_inductor = True
+                worker.load_inductor()
+                gc.freeze()
+
+    def _patience(self) -> float:
+        if self._is_ending or self._callers or children() or not self._has_inductor:
+            return _BREATH_SECONDS
+        return IDLE_SECONDS
+
+    def _welcome(self) -> None:
+        channel, _ = self._listener.accept()
+        is_stale = _installed() != self._loaded
+        if is_stale:
+            self._end()
+        try:
+            channel.sendall(_line({"stale": True} if is_stale else self._hello))
+        except OSError:
+            channel.close()
+            return
+        self._callers.append(channel)
+        self._selector.register(channel, selectors.EVENT_READ)
+
+    def _hear(self, channel: socket.socket) -> None:
+        """A caller opens a session, wants the template to end, or is gone."""
+        try:
+            said, descriptors, _, _ = socket.recv_fds(channel, 1, worker.MOST_DESCRIPTORS)
+        except OSError:
+            said, descriptors = b"", []
+        if descriptors:
+            worker.fork_keeper(descriptors, (self._listener, *self._callers))
+            return
+        if said == STOP:
+            self._end()
+        elif not said:
+            self._selector.unregister(channel)
+            self._callers.remove(channel)
+            channel.close()
+
+    def _end(self) -> None:
+        """Serve nobody new."""
+        if not self._is_ending:
+            self._is_ending = True
+            self._release()
+            self._selector.unregister(self._listener)
+            self._listener.close()
+
+
+def _line(answer: Mapping[str, object]) -> bytes:
+    return dumps(answer).encode() + b"\n"
+
+
+def _installed() -> dict[str, str]:
+    """The folders that packages are installed in, with what changes when one is."""
+    found = {}
+    for folder in sys.path:
+        try:
+            found[folder] = stamp(folder)
+        except OSError:
+            found[folder] = ""
+    return found
