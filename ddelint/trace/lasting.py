@@ -20,8 +20,8 @@ from ddelint.trace.versions import environment, own_code, stamp
 
 _WANTED = "wanted"
 """The name of a file that is there from `ddelint start` to `ddelint stop`."""
-STOP = b"s"
-"""What a caller says who wants the template to end with its last session."""
+GREETING, STOP = b"h", b"s"
+"""What a caller says first: that it wants sessions, or the template to end with its last one."""
 _LONGEST = 100
 """Bytes of a socket's path that every system takes."""
 _BACKLOG = 16

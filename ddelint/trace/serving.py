@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import selectors
@@ -15,7 +16,7 @@ from pathlib import Path
 
 from ddelint.trace import worker
 from ddelint.trace.isolation import children
-from ddelint.trace.lasting import STOP, release
+from ddelint.trace.lasting import GREETING, STOP, release
 from ddelint.trace.versions import stamp
 from ddelint.wire import to_wire
 
@@ -70,7 +71,7 @@ class _Server:
             ready = self._selector.select(self._patience())
             for key, _ in ready:
                 if key.fileobj is self._listener:
-                    self._welcome()
+                    self._admit()
                 else:
                     self._hear(key.fileobj)  # type: ignore[arg-type]
             if not ready and not self._callers and not children():
@@ -86,21 +87,13 @@ class _Server:
             return _BREATH_SECONDS
         return IDLE_SECONDS
 
-    def _welcome(self) -> None:
+    def _admit(self) -> None:
         channel, _ = self._listener.accept()
-        is_stale = _installed() != self._loaded
-        if is_stale:
-            self._end()
-        try:
-            channel.sendall(_line({"stale": True} if is_stale else self._hello))
-        except OSError:
-            channel.close()
-            return
         self._callers.append(channel)
         self._selector.register(channel, selectors.EVENT_READ)
 
     def _hear(self, channel: socket.socket) -> None:
-        """A caller opens a session, wants the template to end, or is gone."""
+        """A caller wants to know what is loaded, opens a session, wants the template to end, or is gone."""
         try:
             said, descriptors, _, _ = socket.recv_fds(channel, 1, worker.MOST_DESCRIPTORS)
         except OSError:
@@ -108,12 +101,21 @@ class _Server:
         if descriptors:
             worker.fork_keeper(descriptors, (self._listener, *self._callers))
             return
-        if said == STOP:
+        if said == GREETING:
+            self._welcome(channel)
+        elif said == STOP:
             self._end()
         elif not said:
             self._selector.unregister(channel)
             self._callers.remove(channel)
             channel.close()
+
+    def _welcome(self, channel: socket.socket) -> None:
+        is_stale = _installed() != self._loaded
+        if is_stale:
+            self._end()
+        with contextlib.suppress(OSError):  # it is gone already
+            channel.sendall(_line({"stale": True} if is_stale else self._hello))
 
     def _end(self) -> None:
         """Serve nobody new."""

@@ -143,8 +143,7 @@ class Worker:
         """Connect to the template that lasts, started now where there is none. False where there can be none."""
         channel = lasting.connected(address)
         if channel is not None:
-            self._talk_over(channel)
-            line = self._reader.readline()
+            line = self._greeted(channel)
             if line and "stale" not in (hello := json.loads(line)):
                 self._hello = hello
                 return True
@@ -159,8 +158,17 @@ class Worker:
         channel = lasting.connected(address)
         if channel is None:
             return False
+        channel.sendall(lasting.GREETING)
         self._talk_over(channel)
         return True
+
+    def _greeted(self, channel: socket.socket) -> bytes:
+        """What a template says that is there already; nothing where it has just ended."""
+        self._talk_over(channel)
+        with contextlib.suppress(OSError):
+            channel.sendall(lasting.GREETING)
+            return self._reader.readline()
+        return b""
 
     def _talk_over(self, channel: socket.socket) -> None:
         self._channel = channel
