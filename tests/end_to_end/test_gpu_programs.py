@@ -45,8 +45,16 @@ MORE = {
 """Further modules → their distribution and its version, and the parts of it that are given as PATHs."""
 AS_IT_IS = ("pyg_gcnconv", "tf_idefics3_image_features", "tf_xlm")
 """Real modules in which nothing is to be fixed."""
-QUICK = frozenset(("pyg_gcnconv", "pyg_global_mean_pool", "pyg_coalesce"))
-"""Real modules that are looked at in every run."""
+QUICK = frozenset(
+    (
+        *(path.parent.name for path in FIXED[::4]),
+        "check",
+        "stacklist",
+        "pyg_gcnconv",
+        "pyg_global_mean_pool",
+    )
+)
+"""What is looked at in every run: a fourth of the fixtures, two puzzles, two real modules."""
 NO_KERNEL = "Inductor writes no kernel of its own for it"
 KNOWN = {
     "egnn_adj": ("not assembled: ", "zuf0"),
@@ -56,10 +64,10 @@ KNOWN = {
 does not define; of equal scores a GPU's sort picks others than the CPU's."""
 
 
-def wait_for_time() -> None:
-    """Skip what takes minutes."""
-    if not os.environ.get("DDELINT_LONG"):
-        pytest.skip("waits for DDELINT_LONG=1: takes minutes")
+def wait_for_time(name: str) -> None:
+    """Skip what takes an hour together."""
+    if name not in QUICK and not os.environ.get("DDELINT_LONG"):
+        pytest.skip("waits for DDELINT_LONG=1: all of them take an hour")
 
 
 def gpu_of_check(path: Path, *options: str) -> dict[str, Any]:
@@ -102,13 +110,13 @@ def assert_equal_to_eager(gpu: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("path", FIXED, ids=lambda path: path.parent.name)
 def test_fixed_fixtures(path: Path) -> None:
+    wait_for_time(path.parent.name)
     assert_equal_to_eager(gpu_of_verify(path))
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_programs(path: Path) -> None:
-    if path.parent.name != "puzzles":
-        wait_for_time()
+    wait_for_time(path.stem)
     assert_equal_to_eager(gpu_of_check(path))
 
 
@@ -125,8 +133,7 @@ def test_the_body_of_a_pull_request_carries_it_beside_the_fix(tmp_path: Path) ->
 @pytest.mark.realworld
 @pytest.mark.parametrize("name", sorted(CLEARED))
 def test_real_modules(name: str) -> None:
-    if name not in QUICK:
-        wait_for_time()
+    wait_for_time(name)
     gpu = gpu_of_module(CASES / f"{name}.py", installed(CASES / f"{name}.py"), CLEARED[name])
     if name in KNOWN:
         assert any(all(word in note for word in KNOWN[name]) for note in gpu["notes"]), gpu
@@ -137,7 +144,7 @@ def test_real_modules(name: str) -> None:
 @pytest.mark.realworld
 @pytest.mark.parametrize("name", sorted(MORE))
 def test_more_real_modules(name: str) -> None:
-    wait_for_time()
+    wait_for_time(name)
     distribution, parts = MORE[name]
     case = MORE_CASES / f"{name}.py"
     assert_equal_to_eager(gpu_of_module(case, folder_of(package_of(case), *distribution), parts))
@@ -146,8 +153,7 @@ def test_more_real_modules(name: str) -> None:
 @pytest.mark.realworld
 @pytest.mark.parametrize("name", AS_IT_IS)
 def test_real_modules_that_need_nothing(name: str) -> None:
-    if name not in QUICK:
-        wait_for_time()
+    wait_for_time(name)
     case = CASES / f"{name}.py"
     installed(case)
     assert_equal_to_eager(gpu_of_verify(case, "--entry", f"{case}:model"))
