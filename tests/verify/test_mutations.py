@@ -1814,3 +1814,23 @@ def test_there_are_enough_of_them_and_none_stands_twice() -> None:
     for one, other in itertools.combinations((*WRONG, *DOUBTFUL, *RIGHT), 2):
         assert (one.program, one.text) != (other.program, other.text)
     assert {path.stem for path in FOLDER.glob("*.py")} == {row.program for row in (*WRONG, *DOUBTFUL, *RIGHT)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("program", "what", "noted"),
+    [
+        ("zero_adapter", "computed in any case, added where it is due", True),
+        ("gated_growth", "a safe fill before the growth", True),
+        ("choose_arm", "both arms, merged while compiling", False),
+        ("experts", "no rows add nothing", False),
+    ],
+)
+def test_what_the_branch_saved_is_noted_where_eager_computes_it_now(  # type: ignore[no-untyped-def]
+    program: str, what: str, noted: bool, judge
+) -> None:
+    found, _ = judge(next(row for row in RIGHT if (row.program, row.what) == (program, what)))
+    notes = [note for diagnostic in found if diagnostic.evidence is not None for note in diagnostic.evidence.notes]
+    said = [note for note in notes if note.startswith("eager does ") and " times the work on seed " in note]
+    assert bool(said) == noted, notes
+    assert all(" is false (" in note or " is true (" in note for note in said)

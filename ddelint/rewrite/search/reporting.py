@@ -100,7 +100,7 @@ def _seldom_seen(step: Step, comparison: Comparison, state: State) -> list[str]:
 
 def _more_work(step: Step, comparison: Comparison, state: State) -> list[str]:
     """That eager does more than before where the fix has changed it: what the branch saved is computed now."""
-    if step.candidate.claim is Claim.GENERAL_PATH or _ASKS_HOW in contents(step.candidate):
+    if step.candidate.claim is not Claim.RESTRUCTURED or _ASKS_HOW in contents(step.candidate):
         return []
     for slower in comparison.slower:
         decision = next((d for d in step.decisions if d.key in slower.sides), None)
