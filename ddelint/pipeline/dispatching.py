@@ -57,6 +57,10 @@ def dispatch(session: Session, contract: Contract, wanted: Graphs) -> Dispatch:
             return replace(planned, costs=costs)
         costs = _costs(session, contract, planned.graphs, names)
     planned = replace(planned, costs=costs, said=(*planned.said, *_same_code(contract, planned.graphs, costs, names)))
+    own = [one for one in costs if one.error and one.name not in (ALL, BACKED)]
+    wrong = [f"Inductor does not compile it: {one.error}" for one in own]
+    if wrong:
+        return replace(planned, problems=tuple(wrong))
     text = dispatcher_text(contract, planned.graphs, names, bool(contract.branches))
     planned = _tried(session, planned, text)
     if planned.problems:

@@ -70,6 +70,8 @@ def _counts(dispatch: Dispatch) -> Iterator[str]:
     if tried is not None and not dispatch.problems:
         calls = len(tried.outcomes)
         yield f"{tried.graphs} graphs for {calls} calls; called again, nothing is compiled"
+        if not dispatch.costs:
+            yield "tried with Dynamo alone; --measure compiles each graph with Inductor"
         if tried.specialized:
             yield f"mark_dynamic(specialize_on=…): {tried.specialized}"
 
