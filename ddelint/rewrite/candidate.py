@@ -51,6 +51,11 @@ class Candidate:
     doubt: str = ""
     """What keeps it from being safe whatever the inputs show, in a few words; empty where nothing does."""
 
+    @property
+    def is_never_safe(self) -> bool:
+        """Whether no run can make it safe."""
+        return self.claim is Claim.PROMISE or self.last_resort or self.spreads or bool(self.doubt)
+
 
 class NotOffered(Exception):
     """A move has nothing to offer, and says why."""

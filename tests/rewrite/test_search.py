@@ -775,6 +775,14 @@ def test_what_is_safe_is_called_so_whenever_it_was_found(found: tuple[Applicabil
     assert alone.history.current(NAME).text.count("if True") == len(safe)
 
 
+def test_code_that_was_taken_out_is_never_safe() -> None:
+    everything = fixed_state(Applicability.SAFE, Applicability.SAFE)
+    first, second = everything.steps
+    everything.steps[1] = replace(second, candidate=replace(second.candidate, last_resort=True))
+    alone = with_all_that_is_safe(State(History({NAME: SourceFile(NAME, TEXT)})), everything)
+    assert alone.steps == [first]
+
+
 def test_a_program_that_still_asks_has_no_further_safe_fixes() -> None:
     everything = fixed_state(Applicability.SAFE)
     everything.given_up[Key(NAME, 7, 8, "", "truth")] = Diagnostic("DDE101", "", Span(NAME, 7, 8, 7, 13))

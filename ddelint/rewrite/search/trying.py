@@ -53,8 +53,7 @@ class Trying:
     def may_be_safe(self, key: Key, candidate: Candidate) -> bool:
         """Whether a candidate that has not been tried may turn out safe."""
         known = (key, candidate.move, contents(candidate))
-        never = candidate.claim is Claim.PROMISE or candidate.spreads or candidate.last_resort or candidate.doubt
-        return not never and known not in self.banned and known not in self.doubted
+        return not candidate.is_never_safe and known not in self.banned and known not in self.doubted
 
     def together(self, state: State, proposals: Sequence[Proposal]) -> set[Key] | None:
         """Apply all, retrace, compare; where all hold, they are the state's next steps.
