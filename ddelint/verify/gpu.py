@@ -38,6 +38,8 @@ _SECONDS, _SHARE = 300.0, 0.3
 """What it may take, and of the entry's own time."""
 _FIRST = 0.5
 """How much of it the first input may take, where there is a smaller one."""
+_ORIGINAL = 0.25
+"""How much more of it the original may take to be counted, where nothing is left."""
 _LITTLE = 15.0
 """What it may take where nobody has asked for it."""
 _MOST_MISMATCHES = 3
@@ -180,7 +182,7 @@ class _Look:
         options = replace(self._options, graph_breaks=True)
         try:
             with (
-                limited(max(self._deadline - perf_counter(), _LITTLE), None),
+                limited(max(self._deadline - perf_counter(), self._patience * _ORIGINAL, _LITTLE), None),
                 self._compiling(program, collector, options, captured=False) as compile_anew,
             ):
                 compiled = compile_anew()
