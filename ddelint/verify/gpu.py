@@ -180,6 +180,8 @@ class _Look:
         """The original, compiled as users do, with its graph breaks: counted, not judged."""
         collector = Collector(self._gpu, True)
         options = replace(self._options, graph_breaks=True)
+        error: object = None
+        reads = 0
         try:
             with (
                 limited(max(self._deadline - perf_counter(), self._patience * _ORIGINAL, _LITTLE), None),
@@ -187,11 +189,16 @@ class _Look:
             ):
                 compiled = compile_anew()
                 gradients = _differentiates(reference)
-                if run(compiled, compiled.prepared(reference), module=compiled.module, gradients=gradients).error:
-                    return
-                collector.reset()
-                reads = host_reads(compiled, reference)
-        except (Exception, TooMuch):
+                error = run(compiled, compiled.prepared(reference), module=compiled.module, gradients=gradients).error
+                if error is None:
+                    collector.reset()
+                    reads = host_reads(compiled, reference)
+        except TooMuch:
+            error = "took too long"
+        except Exception as raised:
+            error = failures.summary(raised)
+        if error is not None:
+            self.notes.append(f"the original was not counted: {str(error).splitlines()[0]}")
             return
         graphs = sum(not backward for _, backward in collector.codes)
         counts = GpuCounts(

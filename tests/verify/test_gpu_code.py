@@ -97,6 +97,26 @@ def test_forward_and_backward_are_assembled_and_interpreted(program: Program, op
     assert found.cuda_graphs == "not safe: 1 host read, dynamic shapes"
 
 
+def test_an_original_that_cannot_be_counted_has_a_reason(
+    program: Program, options: SessionOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from ddelint.verify import gpu
+
+    def before(look: Any, original: Any, reference: Any) -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(gpu.gpu_internals.Backend, "__call__", refuse)
+            counted(look, original, reference)
+
+    def refuse(*_: Any) -> None:
+        raise ValueError("not this one")
+
+    counted = gpu._Look.before
+    monkeypatch.setattr(gpu._Look, "before", before)
+    found = examined(program(function("return x + 1", "x = torch.randn(9)")), options, inputs=1)
+    assert (found.interpreted, found.before) == (True, None)
+    assert any(note.startswith("the original was not counted: ") for note in found.notes), found
+
+
 def test_assembled_alone_claims_no_more(program: Program, options: SessionOptions) -> None:
     found = examined(program(CHOSEN), options, interpreted=False)
     assert (found.assembled, found.interpreted, found.inputs, found.launches) == (True, None, None, None)
