@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 import sys
 from collections.abc import Callable
@@ -32,12 +33,11 @@ def is_generator(value: Any) -> bool:
 def state_of(generator: Any) -> str:
     """A text that changes whenever the generator moves."""
     if isinstance(generator, torch.Generator):
-        state: Any = generator.get_state().numpy().tobytes()
-    elif isinstance(generator, random.Random):
-        state = generator.getstate()
+        state = generator.get_state().numpy().tobytes()
     else:
-        state = repr(_numpy_state(generator))
-    return f"state {hash(state) & 0xFFFFFFFF:08x}"
+        known = generator.getstate() if isinstance(generator, random.Random) else _numpy_state(generator)
+        state = repr(known).encode()
+    return f"state {hashlib.blake2b(state, digest_size=4).hexdigest()}"
 
 
 def restoring(generator: Any) -> Callable[[], None]:
