@@ -9,7 +9,7 @@ import selectors
 import signal
 import socket
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from json import dumps
 from pathlib import Path
@@ -58,7 +58,8 @@ class _Server:
         self._listener = listener
         self._release = release
         self._hello = hello
-        self._loaded = _installed()
+        self._folders = list(sys.path)  # what is loaded later may add to it
+        self._loaded = _stamps(self._folders)
         self._has_inductor = False
         self._is_ending = False
         self._selector = selectors.DefaultSelector()
@@ -67,25 +68,26 @@ class _Server:
 
     def run(self) -> None:
         """Until nobody has called for long, or somebody has said that it is enough."""
-        while not (self._is_ending and not self._callers and not children()):
-            ready = self._selector.select(self._patience())
+        while not (self._is_ending and not self._is_busy):
+            is_idle = self._has_inductor and not self._is_ending and not self._is_busy
+            ready = self._selector.select(IDLE_SECONDS if is_idle else _BREATH_SECONDS)
             for key, _ in ready:
                 if key.fileobj is self._listener:
                     self._admit()
                 else:
                     self._hear(key.fileobj)  # type: ignore[arg-type]
-            if not ready and not self._callers and not children():
-                if self._has_inductor:
-                    self._end()
-                    continue
+            if ready or self._is_busy:
+                continue
+            if is_idle:
+                self._end()
+            elif not self._has_inductor:
                 self._has_inductor = True
                 worker.load_inductor()
                 gc.freeze()
 
-    def _patience(self) -> float:
-        if self._is_ending or self._callers or children() or not self._has_inductor:
-            return _BREATH_SECONDS
-        return IDLE_SECONDS
+    @property
+    def _is_busy(self) -> bool:
+        return bool(self._callers or children())
 
     def _admit(self) -> None:
         channel, _ = self._listener.accept()
@@ -111,7 +113,7 @@ class _Server:
             channel.close()
 
     def _welcome(self, channel: socket.socket) -> None:
-        is_stale = _installed() != self._loaded
+        is_stale = _stamps(self._folders) != self._loaded
         if is_stale:
             self._end()
         with contextlib.suppress(OSError):  # it is gone already
@@ -130,10 +132,10 @@ def _line(answer: Mapping[str, object]) -> bytes:
     return dumps(answer).encode() + b"\n"
 
 
-def _installed() -> dict[str, str]:
+def _stamps(folders: Sequence[str]) -> dict[str, str]:
     """The folders that packages are installed in, with what changes when one is."""
     found = {}
-    for folder in sys.path:
+    for folder in folders:
         try:
             found[folder] = stamp(folder)
         except OSError:

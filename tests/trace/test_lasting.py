@@ -149,11 +149,36 @@ def test_a_caller_hears_what_is_loaded() -> None:
 def test_what_was_installed_since_wants_a_new_template(monkeypatch: pytest.MonkeyPatch) -> None:
     path = of_this_python()
     server, caller = serving_one(path)
-    monkeypatch.setattr(serving, "_installed", lambda: {"site-packages": "newer"})
+    monkeypatch.setattr(serving, "_stamps", lambda folders: dict.fromkeys(folders, "newer"))
     with caller:
         said(server, caller, lasting.GREETING)
         assert answer(caller) == {"stale": True}
     assert lasting.connected(path) is None
+
+
+def test_a_path_that_was_added_meanwhile_is_no_new_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    server, caller = serving_one(of_this_python())
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+    with caller:
+        said(server, caller, lasting.GREETING)
+        assert answer(caller) == {"torch": "2.13.0"}
+
+
+def test_it_waits_for_the_next_caller_and_ends_when_none_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[float | None] = []
+    server, caller = serving_one(of_this_python())
+    select = server._selector.select
+
+    def selected(timeout: float | None = None) -> object:
+        waited.append(timeout)
+        return select(0)
+
+    monkeypatch.setattr(server._selector, "select", selected)
+    monkeypatch.setattr("ddelint.trace.worker.load_inductor", lambda: waited.append(None))
+    caller.close()
+    server.run()
+    breath = serving._BREATH_SECONDS
+    assert waited == [breath, breath, None, serving.IDLE_SECONDS]  # it is gone, it is quiet, and it stays so
 
 
 @pytest.mark.slow
