@@ -316,7 +316,7 @@ def clean(path: str, config_file: str | None, isolated: bool) -> None:
 
 @main.command()
 def start() -> None:
-    """Load torch once for several calls: the next one leaves it loaded, for ten minutes after the last."""
+    """Keep torch loaded from one traced call to the next, for ten minutes."""
     from ddelint.trace import lasting
 
     if not lasting.start():

@@ -7,10 +7,11 @@ import click
 SECTIONS: dict[str, tuple[str, ...]] = {
     "What to do": (
         "--fix", "--unsafe-fixes", "--diff", "--no-suggest", "--static", "--trace", "--bench", "--against",
-        "--check", "--spec", "--write", "--ranges",
+        "--check", "--spec", "--write", "--ranges", "--dispatch", "--measure", "--most-graphs", "--stream", "--readiness",
     ),
     "What to run, and with what": (
-        "--entry", "--inputs", "--init", "--module", "--path", "--capture-modules", "--save-inputs", "--python",
+        "--entry", "--inputs", "--init", "--module", "--path", "--capture-modules", "--save-inputs", "--shapes",
+        "--python",
     ),
     "What must work afterwards": ("--target", "--unbacked", "--guards", "--graph-breaks"),
     "How a fix is verified": ("--samples", "--seed", "--device", "--gpu", "--timeout", "--memory"),
@@ -21,7 +22,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     ),
     "How to report": (
         "--output-format", "--output-file", "--statistics", "--exit-zero", "--patch", "--cpp", "--quiet", "--verbose",
-        "--timings", "--color",
+        "--timings", "--badge", "--color",
     ),
     "This call": ("--config", "--isolated", "--no-cache", "--jobs", "--help"),
 }  # fmt: skip
