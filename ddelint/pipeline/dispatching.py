@@ -51,16 +51,14 @@ def dispatch(session: Session, contract: Contract, wanted: Graphs) -> Dispatch:
     if planned.problems:
         return planned
     costs = _costs(session, contract, planned.graphs, names) if wanted.measure or wanted.most else ()
-    if wanted.most is not None and len(planned.graphs) > wanted.most:
+    if wanted.most is not None and len(planned.graphs) > wanted.most and not _uncompiled(costs):
         planned = _within_budget(session, contract, planned, costs, wanted.most, names)
         if planned.problems:
             return replace(planned, costs=costs)
         costs = _costs(session, contract, planned.graphs, names)
     planned = replace(planned, costs=costs, said=(*planned.said, *_same_code(contract, planned.graphs, costs, names)))
-    own = [one for one in costs if one.error and one.name not in (ALL, BACKED)]
-    wrong = [f"Inductor does not compile it: {one.error}" for one in own]
-    if wrong:
-        return replace(planned, problems=tuple(wrong))
+    if wrong := _uncompiled(costs):
+        return replace(planned, problems=wrong)
     text = dispatcher_text(contract, planned.graphs, names, bool(contract.branches))
     planned = _tried(session, planned, text)
     if planned.problems:
@@ -162,6 +160,12 @@ def _arm(plan: GraphPlan) -> dict[str, Any]:
 
 def _hints(plan: GraphPlan) -> dict[str, int]:
     return {text: plan.first[name] for name, text in plan.spec.dimensions.items() if plan.first[name] > 1}
+
+
+def _uncompiled(costs: Sequence[Cost]) -> tuple[str, ...]:
+    """What Inductor says of graphs of the dispatcher that it does not compile."""
+    own = [one for one in costs if one.error and one.name not in (ALL, BACKED)]
+    return tuple(f"Inductor does not compile it: {one.error}" for one in own)
 
 
 def _cost(costs: Sequence[Cost], plan: GraphPlan) -> Cost | None:

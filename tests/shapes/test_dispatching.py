@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from ddelint.contracts import Contract
-from ddelint.dispatches import GraphPlan, Tried
+from ddelint.dispatches import Cost, Costs, GraphPlan, Tried
+from ddelint.pipeline.dispatching import Graphs, dispatch
 from ddelint.protocol import SessionOptions
 from ddelint.shapes.contract import contract_of
 from ddelint.shapes.dispatch_trying import try_dispatch
@@ -217,6 +220,18 @@ def test_a_gap_has_a_witness(derive: Derive) -> None:
     assert not is_proved_total(contract, splits)
     missing: Mapping[str, int] | None = not_total(contract, parts_of(contract, splits))
     assert missing == {"x.shape[0]": 1}
+
+
+@pytest.mark.parametrize("most", [None, 1])
+def test_graphs_that_inductor_does_not_compile_are_the_problem(derive: Derive, most: int | None) -> None:
+    def graph_costs(arms: Sequence[Mapping[str, str]]) -> Costs:
+        return Costs(tuple(Cost(arm["name"], error="bmm asks") for arm in arms))
+
+    session: Any = SimpleNamespace(graph_costs=graph_costs)
+    wanted = Graphs((read_ranges("x.0: 0..1, 2..64, 65.."),), most=most, measure=True)
+    found = dispatch(session, derive(PLAIN), wanted)
+    assert set(found.problems) == {"Inductor does not compile it: bmm asks"}
+    assert not found.filename
 
 
 def test_the_file_reads_as_a_person_writes(derive: Derive) -> None:
