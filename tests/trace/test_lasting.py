@@ -112,6 +112,12 @@ def test_a_template_takes_away_no_name_but_its_own() -> None:
         assert not path.exists()
 
 
+@pytest.fixture
+def childless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process of the tests is no template: other tests have left it children."""
+    monkeypatch.setattr(serving, "children", list)
+
+
 def serving_one(path: Path) -> tuple[serving._Server, socket.socket]:
     """A server that has torch loaded, as it says, and a caller that waits to be welcomed."""
     listener = lasting.listening(path)
@@ -134,6 +140,7 @@ def answer(caller: socket.socket) -> object:
         return json.loads(reader.readline())
 
 
+@pytest.mark.usefixtures("childless")
 def test_a_caller_hears_what_is_loaded() -> None:
     path = of_this_python()
     server, caller = serving_one(path)
@@ -146,6 +153,7 @@ def test_a_caller_hears_what_is_loaded() -> None:
     assert not path.exists()
 
 
+@pytest.mark.usefixtures("childless")
 def test_what_was_installed_since_wants_a_new_template(monkeypatch: pytest.MonkeyPatch) -> None:
     path = of_this_python()
     server, caller = serving_one(path)
@@ -156,6 +164,7 @@ def test_what_was_installed_since_wants_a_new_template(monkeypatch: pytest.Monke
     assert lasting.connected(path) is None
 
 
+@pytest.mark.usefixtures("childless")
 def test_a_path_that_was_added_meanwhile_is_no_new_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     server, caller = serving_one(of_this_python())
     monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
@@ -164,6 +173,7 @@ def test_a_path_that_was_added_meanwhile_is_no_new_package(monkeypatch: pytest.M
         assert answer(caller) == {"torch": "2.13.0"}
 
 
+@pytest.mark.usefixtures("childless")
 def test_it_waits_for_the_next_caller_and_ends_when_none_comes(monkeypatch: pytest.MonkeyPatch) -> None:
     waited: list[float | None] = []
     server, caller = serving_one(of_this_python())
