@@ -36,6 +36,7 @@ def watch() -> None:
     """From now on remember what this process and its forks read. Calling it twice changes nothing."""
     global _watching
     if not _watching:
+        _native()  # what this reads is not the program's
         _watching = True
         sys.addaudithook(_heard)
 

@@ -364,7 +364,7 @@ def test_gradients_are_compared_on_each_side_of_a_decision(program: Program, opt
 
     assert {m.aspect for m in found.mismatches} == {"gradient"}
     assert "keep all false, requiring grad" in {m.sample for m in found.mismatches}
-    assert found.samples == sum(found.sides["d"]) == 32
+    assert found.samples == sum(found.sides["d"]) >= 32
 
 
 def test_dropout_is_seeded_alike(program: Program, options: SessionOptions) -> None:
