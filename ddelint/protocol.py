@@ -306,6 +306,17 @@ class Compilation:
 
 
 @dataclass(frozen=True, slots=True)
+class HostRead:
+    """One place at which the code for a GPU makes the host wait."""
+
+    operator: str
+    times: int
+    """In one forward call."""
+    frames: tuple[Span, ...] = ()
+    """Where the program asks for it, outermost first, on the text that was compiled."""
+
+
+@dataclass(frozen=True, slots=True)
 class GpuCode:
     """The code that Inductor writes for a GPU, made where there is none; None where nothing could be said at all."""
 
@@ -313,6 +324,8 @@ class GpuCode:
     mismatches: tuple[Mismatch, ...] = ()
     failure: EntryFailure | None = None
     seconds: float = 0.0
+    reads: tuple[HostRead, ...] = ()
+    """Where the host waits in one forward call; empty where nothing was interpreted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,11 @@ from ddelint import suppressions
 from ddelint.catalog import rule
 from ddelint.diagnostics import Diagnostic, Question
 from ddelint.options import CheckOptions, Mode
+from ddelint.pipeline import host_reads, parity
 from ddelint.pipeline.changed_lines import is_new
 from ddelint.pipeline.entries import label, others, session_options
 from ddelint.pipeline.gathering import PipelineError, Run
 from ddelint.pipeline.gpu_code import gpu_code, wanted, with_gpu_code
-from ddelint.pipeline.parity import is_wanted, parity_findings
 from ddelint.protocol import EntryFailure, EntrySpec, SessionOptions
 from ddelint.source import SourceError, SourceFile
 
@@ -79,8 +79,10 @@ def trace_entries(worker: Worker, specs: Sequence[EntrySpec], paths: Sequence[st
         if not isinstance(opened, EntryFailure):
             with closing(opened) as session:
                 search(session, run)
-                if is_wanted(options):
-                    run.traced += parity_findings(session, run)
+                if parity.is_wanted(options):
+                    run.traced += parity.parity_findings(session, run)
+                if host_reads.is_wanted(options):
+                    run.traced += host_reads.host_read_findings(session, run)
                 if options.guards:
                     run.traced += guards_of(worker.open(replace(session.options, backed=True)), run)
                 waiting.extendleft(reversed(others(spec, session.info.names)))

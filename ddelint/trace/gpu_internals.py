@@ -238,8 +238,11 @@ class Kernels(Protocol):
     def kernel(self, name: str, autotuner: Any, code: str) -> Any:
         """What stands for the kernel in the wrapper: something with `run`."""
 
-    def written(self, code: str, backward: bool) -> None:
-        """A graph's code has been written."""
+    def written(self, code: str, backward: bool, stacks: Sequence[tuple[int, str]]) -> str:
+        """A graph's code has been written; gives the file name that it is to run under.
+
+        `stacks`: from which of its lines on it does what which stack of the program asks for.
+        """
 
     def calling(self, backward: bool) -> contextlib.AbstractContextManager[None]:
         """Around one call of a wrapper."""
@@ -300,8 +303,9 @@ class Backend:
     def _loader(self, eager: Any, constants: Sequence[Any], backward: bool) -> Callable[..., Any]:
         def load(lowering: Any, code: Any, *_: Any) -> Any:
             text = str(getattr(code, "value", code))
-            self.kernels.written(text, backward)
-            loaded = self._executed(text, {**lowering.constants, **getattr(lowering, "torchbind_constants", {})})
+            stacks = [(line, getattr(node, "stack_trace", None) or "") for line, node in getattr(code, "line_map", ())]
+            name = self.kernels.written(text, backward, stacks)
+            loaded = self._executed(text, name, {**lowering.constants, **getattr(lowering, "torchbind_constants", {})})
             plain = loaded.call
 
             def call(args: list[Any]) -> Any:
@@ -318,7 +322,7 @@ class Backend:
 
         return load
 
-    def _executed(self, text: str, attributes: dict[str, Any]) -> Any:
+    def _executed(self, text: str, name: str, attributes: dict[str, Any]) -> Any:
         """The wrapper as a module, its kernels as `kernels` has them."""
         module: Any = types.ModuleType("ddelint_gpu_wrapper")
         module.__file__ = ""
@@ -336,7 +340,7 @@ class Backend:
                 pass
 
         with pretended_calls(), mock.patch("torch._inductor.async_compile.AsyncCompile", Compiler):
-            exec(compile(text, "<Inductor's code for a GPU>", "exec"), vars(module))
+            exec(compile(text, name, "exec"), vars(module))
         # the wrapper's own allocations and copies name the device
         module.device = lambda *_, **__: torch.device("cpu")
         return module

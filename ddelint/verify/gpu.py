@@ -6,7 +6,6 @@ Runs in the worker, in a process that answers one request: pretending a device p
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from time import perf_counter
@@ -14,7 +13,7 @@ from typing import NamedTuple
 
 from ddelint.diagnostics import GpuCounts, GpuEvidence, KernelCost
 from ddelint.gpus import DEFAULT, Gpu, UnknownGpu, gpu_of
-from ddelint.protocol import GpuCode, Mismatch, SessionOptions
+from ddelint.protocol import GpuCode, HostRead, Mismatch, SessionOptions
 from ddelint.trace import gpu_internals, torch_internals
 from ddelint.trace.entry import Entry
 from ddelint.verify import failures
@@ -22,9 +21,9 @@ from ddelint.verify.calls import Outcome, run
 from ddelint.verify.compiled import eager_references
 from ddelint.verify.compiling import Compiling
 from ddelint.verify.device import ON_GPU
-from ddelint.verify.generated_code import knowledge
 from ddelint.verify.gpu_calls import Collector, Spent
-from ddelint.verify.gpu_program import GpuProgram, host_reads
+from ddelint.verify.gpu_program import GpuProgram, cuda_graphs, host_reads
+from ddelint.verify.host_reads import frames_of
 from ddelint.verify.limits import TooMuch, limited
 from ddelint.verify.mismatches import mismatches
 from ddelint.verify.program import RECOMPILES, Program
@@ -79,7 +78,7 @@ def examine(
         look.at(_Entries(shrinking.of(original), lambda: shrinking.of(rewritten())), samples)
         look.belongs_to(whole, f"interpreted on smaller inputs ({shrinking}): counts and bounds are of these")
     found = replace(look.evidence, notes=tuple(dict.fromkeys(look.notes)))
-    return GpuCode(found, tuple(look.mismatches), seconds=perf_counter() - started)
+    return GpuCode(found, tuple(look.mismatches), None, perf_counter() - started, look.reads)
 
 
 class _Entries(NamedTuple):
@@ -108,6 +107,7 @@ class _Look:
         """Whether its time ended within the first input."""
         self._costs: dict[str, KernelCost] = {}
         self._libraries: tuple[KernelCost, ...] = ()
+        self.reads: tuple[HostRead, ...] = ()
         self._explained = 0
         """Inputs on which it differs from eager as eager's own decompositions do: not counted as equal."""
 
@@ -287,6 +287,7 @@ class _Look:
 
     def _count(self, collector: Collector, reads: int) -> None:
         self._costs = {code: _cost(spent) for code, spent in collector.kernels.items()}
+        self.reads = tuple(HostRead(name, times, frames_of(stack)) for (stack, name), times in collector.reads.items())
         self._libraries = tuple(replace(_cost(spent), library=True) for spent in collector.libraries.values())
         self.evidence = replace(
             self.evidence,
@@ -296,7 +297,7 @@ class _Look:
             bytes_moved=sum(spent.moved for spent in collector.costs),
             operations=sum(spent.operations or 0 for spent in collector.costs),
             bound_microseconds=_microseconds(sum(spent.bound for spent in collector.costs)),
-            cuda_graphs=_cuda_graphs([code for code, backward in collector.codes if not backward], reads),
+            cuda_graphs=cuda_graphs([code for code, backward in collector.codes if not backward], reads),
         )
 
     def _report(self, collector: Collector, inputs: int, stopped: str, *, complete: bool) -> None:
@@ -385,15 +386,3 @@ def _microseconds(seconds: float) -> float:
 def _draws(reference: Reference) -> bool:
     """Whether the call drew random numbers."""
     return reference.first.drew
-
-
-def _cuda_graphs(codes: Sequence[str], reads: int) -> str:
-    """Whether a CUDA graph could record what the wrappers do."""
-    against = []
-    if reads:
-        against.append("1 host read" if reads == 1 else f"{reads} host reads")
-    table = knowledge()["wrapper"]
-    for name, pattern in table.items():
-        if any(re.search(pattern, code, re.MULTILINE) for code in codes):
-            against.append(name)
-    return f"not safe: {', '.join(against)}" if against else "safe"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +14,7 @@ from ddelint.gpus import Gpu
 from ddelint.trace import gpu_internals, torch_internals
 from ddelint.verify import triton_code, triton_interpreter
 from ddelint.verify.generated_code import knowledge
+from ddelint.verify.host_reads import Wrappers, reads_of
 from ddelint.verify.triton_code import Assembled
 from ddelint.verify.triton_interpreter import Launched
 
@@ -53,11 +55,14 @@ class Collector:
     """What the kernels that were launched cost since the last `reset`, by their source."""
     libraries: dict[str, Spent] = field(default_factory=dict)
     """The same of library functions, by their names."""
+    reads: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """How often the host waited since then, by the stack of the program's own, and the operator."""
     limits: list[str] = field(default_factory=list)
     """What the interpreter could not do."""
     wrong: list[str] = field(default_factory=list)
     """Kernels that reached outside of their buffers."""
     _interpreter: triton_interpreter.Interpreter = field(default_factory=triton_interpreter.Interpreter)
+    _wrappers: Wrappers = field(default_factory=Wrappers)
     _backward: bool = False
 
     def kernel(self, name: str, autotuner: Any, code: str) -> Any:
@@ -66,9 +71,10 @@ class Collector:
             self.assembled[code] = triton_code.assemble(name, autotuner, self.gpu)
         return _Kernel(self, name, autotuner, code)
 
-    def written(self, code: str, backward: bool) -> None:
+    def written(self, code: str, backward: bool, stacks: Sequence[tuple[int, str]]) -> str:
         """A graph's code has been written."""
         self.codes.append((code, backward))
+        return self._wrappers.name(stacks)
 
     def launch(self, name: str, autotuner: Any, code: str, args: tuple[Any, ...]) -> None:
         """One launch of a kernel, interpreted. Raises what the program itself raises there."""
@@ -105,6 +111,11 @@ class Collector:
         seconds = self._seconds(moved, *((operations, 0) if exact else (0, operations)))
         self.libraries.setdefault(name, Spent(name)).add(moved, operations, seconds)
 
+    def host_read(self, name: str, times: int) -> None:
+        """The host waits in an operator that the wrapper calls."""
+        if times:
+            self.reads[self._wrappers.here(), name] += times
+
     @property
     def launches(self) -> int:
         """Of Inductor's own kernels."""
@@ -122,7 +133,7 @@ class Collector:
 
     def reset(self) -> None:
         """Count from here."""
-        self.kernels, self.libraries = {}, {}
+        self.kernels, self.libraries, self.reads = {}, {}, Counter()
 
     def _seconds(self, moved: int, arithmetic: int, products: int) -> float:
         """What this takes at least: its traffic or its operations, at the full rate of whichever takes longer."""
@@ -150,6 +161,7 @@ class _Library(torch_internals.dispatch_mode()):  # type: ignore[misc]
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         found = function(*args, **(kwargs or {}))
         name = function._schema.name
+        self._collector.host_read(name, reads_of(name, args, kwargs or {}))
         if name not in self._metadata:
             tensors = [v for v in torch.utils._pytree.tree_leaves((args, kwargs, found)) if isinstance(v, torch.Tensor)]
             distinct = {(v.untyped_storage().data_ptr(), v.storage_offset()): v.nbytes for v in tensors}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ddelint.verify.compiling import Compiling
+from ddelint.verify.generated_code import knowledge
 from ddelint.verify.profiles import profiled
 from ddelint.verify.references import Reference
 
@@ -38,3 +40,15 @@ def host_reads(compiled: GpuProgram, reference: Reference) -> int:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return profiled(lambda: compiled(*args, **kwargs), "cpu").host_syncs
+
+
+def cuda_graphs(codes: Sequence[str], reads: int) -> str:
+    """Whether a CUDA graph could record what the wrappers do."""
+    against = []
+    if reads:
+        against.append("1 host read" if reads == 1 else f"{reads} host reads")
+    table = knowledge()["wrapper"]
+    for name, pattern in table.items():
+        if any(re.search(pattern, code, re.MULTILINE) for code in codes):
+            against.append(name)
+    return f"not safe: {', '.join(against)}" if against else "safe"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import re
 import subprocess
 from collections.abc import Callable
@@ -95,6 +96,39 @@ def test_forward_and_backward_are_assembled_and_interpreted(program: Program, op
     assert {cost.name for cost in costs if cost.library} == {"aten::nonzero", "aten::addmm"}
     assert max(cost.registers or 0 for cost in costs) == found.registers
     assert found.cuda_graphs == "not safe: 1 host read, dynamic shapes"
+
+
+READING = """
+def positive(x):
+    return x[x > 0].sum()
+
+def fn(x):
+    rows = (x.sum(1) > 0).nonzero()
+    scale = x.abs().max().long().item()
+    return x[rows] * scale, positive(x), x.masked_select(x < 0)
+
+def make_inputs(seed):
+    torch.manual_seed(seed)
+    return (torch.randn(9, 4),)
+"""
+
+
+def test_each_host_read_is_known_by_the_line_that_asks_for_it(program: Program, options: SessionOptions) -> None:
+    from ddelint.verify.gpu import examine
+
+    entry = program(READING)
+    found = examine(entry, lambda: entry, options, 1, interpreted=True)
+    assert found.evidence is not None
+    assert sum(read.times for read in found.reads) == found.evidence.host_reads == 4
+    places = [(read.operator, read.frames[-1]) for read in found.reads]
+    lines = [(operator, linecache.getline(at.filename, at.row)) for operator, at in places]
+    asking = {(operator, line.split(" = ")[0].strip()) for operator, line in lines}
+    assert asking == {
+        ("aten::index", "return x[x > 0].sum()"),
+        ("aten::nonzero", "rows"),
+        ("aten::_local_scalar_dense", "scale"),
+        ("aten::masked_select", "return x[rows] * scale, positive(x), x.masked_select(x < 0)"),
+    }
 
 
 def test_an_original_that_cannot_be_counted_has_a_reason(
