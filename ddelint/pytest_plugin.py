@@ -128,10 +128,14 @@ def assert_traceable(request: pytest.FixtureRequest) -> Callable[..., None]:
     them. Other keywords: `kwargs` of the call, `samples` (input sets compared with eager, default 8), `seed`,
     `timeout`, `memory`, `device`, `backend` of torch.compile (default `eager`: no code is generated), and `fixes=True`
     to have a failure propose what fixes it. All of it happens in forks of the test's process.
+
+    `spec` (a ShapesSpec, `dynamic_shapes` of export, or `FILE.py:NAME`): the call compiles as one graph under it, which
+    takes sizes drawn from within it; with `exact=True` it must allow all that the program takes. `fn` may also be
+    `FILE.py:NAME`, from the test's folder, with `inputs` and `init` as of `ddelint check`.
     """
 
     def require(
-        fn: Callable[..., Any],
+        fn: Callable[..., Any] | str,
         *args: Any,
         kwargs: Mapping[str, Any] | None = None,
         unbacked: str | Sequence[str] | None = None,
@@ -139,21 +143,45 @@ def assert_traceable(request: pytest.FixtureRequest) -> Callable[..., None]:
         samples: int = 8,
         backend: str = "eager",
         fixes: bool = False,
+        spec: Any = None,
+        exact: bool = False,
+        inputs: str | None = None,
+        init: str | None = None,
         **given: Any,
     ) -> None:
         __tracebackhide__ = True
         from ddelint.api import run_options
         from ddelint.errors import DdelintError
-        from ddelint.traceability import Call, NotTraceable, require_traceable
+        from ddelint.options import EntryOption
+        from ddelint.pipeline.opening import Call
+        from ddelint.traceability import NotTraceable, Sizes, require_traceable
 
+        here = request.path.parent
         root = str(request.config.rootpath)
         failure: Exception | None = None
         try:
             options = run_options(root, {"unbacked": unbacked, "target": target, "samples": samples, **given})
-            require_traceable(Call(fn, args, kwargs or {}), [root], options, backend=backend, fixes=fixes)
+            if spec is None and exact:
+                raise DdelintError("exact is about a spec: give one")
+            if spec is not None and unbacked is not None:
+                raise DdelintError("unbacked and spec say the same: give one of them")
+            sizes = None if spec is None else Sizes(_from(here, spec), exact)
+            program: Call | EntryOption = (
+                EntryOption("", _from(here, fn), _from(here, inputs), _from(here, init))
+                if isinstance(fn, str)
+                else Call(fn, args, kwargs or {})
+            )
+            require_traceable(program, [root], options, backend=backend, fixes=fixes, sizes=sizes)
         except (NotTraceable, DdelintError) as error:
             failure = error.with_traceback(None)  # how ddelint got there says nothing of the test
         if failure is not None:
             raise failure from None
 
     return require
+
+
+def _from(folder: Path, named: Any) -> Any:
+    """`FILE.py:NAME` from a folder; anything else as it is."""
+    from ddelint.pipeline.entries import split_name
+
+    return str(folder / named) if isinstance(named, str) and split_name(named)[0] is not None else named

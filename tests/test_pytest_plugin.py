@@ -112,3 +112,59 @@ def test_a_program_that_asks_fails_its_test_with_the_finding(pytester: pytest.Py
             "E*ConfigError: --unbacked: `nonsense` is neither `none`, `all` nor NAME.DIM,*",
         ]
     )
+
+
+@pytest.mark.slow
+def test_a_spec_is_held_against_the_program(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        scaled="""
+        import torch
+        from torch.fx.experimental.dynamic_spec import ShapesSpec, ShapeVar, TensorSpec
+
+
+        def fn(x, scale):
+            torch._check(x.shape[0] <= 64)
+            return x.cumsum(0) * scale.unsqueeze(1)
+
+
+        def make_inputs(seed):
+            return torch.ones(4, 3), torch.ones(4)
+
+
+        def spec(most, tied):
+            rows, width, other = ShapeVar("rows", max=most), ShapeVar("width"), ShapeVar("other", max=most)
+            return ShapesSpec({"x": TensorSpec([rows, width]), "scale": TensorSpec([rows if tied else other])})
+
+
+        RIGHT = spec(64, True)
+        """,
+        test_sizes="""
+        import pytest
+        import torch
+        from scaled import fn, make_inputs, spec
+
+
+        def test_named(assert_traceable):
+            assert_traceable("scaled.py:fn", spec="scaled.py:RIGHT", exact=True, target="compile", samples=4)
+
+
+        def test_an_equality_is_forgotten(assert_traceable):
+            with pytest.raises(AssertionError, match="DDE408") as error:
+                assert_traceable(fn, *make_inputs(0), spec=spec(64, False), target="compile")
+            (found,) = error.value.sizes.findings
+            assert found.witness["x.shape[0]"] != found.witness["scale.shape[0]"]
+
+
+        def test_narrower(assert_traceable):
+            assert_traceable(fn, *make_inputs(0), spec=spec(32, True), target="compile", samples=4)
+            with pytest.raises(AssertionError, match="DDE407"):
+                assert_traceable(fn, *make_inputs(0), spec=spec(32, True), exact=True, target="compile")
+
+
+        def test_no_spec(assert_traceable):
+            assert_traceable(fn, *make_inputs(0), spec=3, target="compile")
+        """,
+    )
+    result = pytester.runpytest_inprocess("--color=no", *HERE)
+    result.assert_outcomes(passed=3, failed=1)
+    result.stdout.fnmatch_lines(["E*DdelintError: spec: neither a ShapesSpec*"])

@@ -43,7 +43,11 @@ if TYPE_CHECKING:
     metavar="NAME.DIM: 1, 2..128, 129..",
     help="Ranges of a size, a graph for each: prove that they take each size once, and try each graph at its ends.",
 )
-@click.option("--write", is_flag=True, help="Write it beside the entry, as specs, dims and marks: FILE_shapes.py.")
+@click.option(
+    "--write",
+    is_flag=True,
+    help="Write it beside the entry, as specs, dims and marks: FILE_shapes.py, and a test that pins it.",
+)
 @click.option(
     "--stream",
     type=click.Path(dir_okay=False),

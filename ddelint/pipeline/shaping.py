@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Sequence
 from contextlib import closing
@@ -20,10 +21,12 @@ from ddelint.pipeline.gathering import PipelineError, Run, Sources, discover, re
 from ddelint.pipeline.range_checking import check_given
 from ddelint.pipeline.searching import start_worker
 from ddelint.pipeline.spec_checking import check_specs
-from ddelint.protocol import EntryFailure
+from ddelint.protocol import EntryFailure, EntrySpec
 from ddelint.report.model import Progress
 from ddelint.shapes.facts import as_true, read
 from ddelint.shapes.names import names_of
+from ddelint.shapes.pinning import beside as test_beside
+from ddelint.shapes.pinning import pinned
 from ddelint.shapes.plain import plain
 from ddelint.shapes.ranges_given import Ranges
 from ddelint.shapes.specs import spec_of
@@ -111,7 +114,7 @@ def run_shapes(paths: Sequence[str], options: CheckOptions, progress: Progress, 
                     forecasts.append(forecast(session, contract, wanted.stream, stream) if derived else Forecast())
                 try:
                     if wanted.write and derived:
-                        written.append(_write(contract))
+                        written += [_write(contract), _write_test(contract, spec)]
                     if wanted.graphs is not None and derived:
                         progress.stage("compiling a graph for each range")
                         dispatches.append(dispatch(session, contract, wanted.graphs))
@@ -147,3 +150,20 @@ def _write(contract: Contract) -> str:
     path = Path(contract.filename).with_name(f"{Path(contract.filename).stem}{BESIDE}")
     text = spec_text(contract, spec_of(contract, names_of(contract), sides))
     return write_beside(path, text, MARK, "shapes --write")
+
+
+def _write_test(contract: Contract, entry: EntrySpec) -> str:
+    """Write the test that pins what `_write` has written; gives the file's name. Raises as `_write` does."""
+    folder = os.path.dirname(contract.filename)
+
+    def named(filename: str | None, name: str | None) -> str | None:
+        parts = [os.path.relpath(filename, folder)] if filename else []
+        return ":".join([*parts, *([name] if name else [])]) or None
+
+    text = pinned(
+        contract.filename,
+        entry.entry,
+        named(entry.inputs_filename, entry.inputs),
+        named(entry.init_filename, entry.init),
+    )
+    return write_beside(test_beside(contract.filename), text, MARK, "shapes --write")

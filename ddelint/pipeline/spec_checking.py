@@ -27,10 +27,14 @@ def check_specs(session: Session, contract: Contract, wanted: str = "") -> list[
         said = f"nothing of that name is declared: {wanted}" if wanted else "nothing is declared beside the entry"
         return [CheckedSpec(SizeSpec(origin=wanted or "--check"), said=(said,))]
     names = names_of(contract)
-    return [_checked(session, contract, spec, names) for spec in declared.specs]
+    return [check_spec(session, contract, spec, names) for spec in declared.specs]
 
 
-def _checked(session: Session, contract: Contract, spec: SizeSpec, names: Mapping[str, str]) -> CheckedSpec:
+def check_spec(
+    session: Session, contract: Contract, spec: SizeSpec, names: Mapping[str, str] | None = None
+) -> CheckedSpec:
+    """One declared spec, compared with the contract, each difference run; `names`: what the program calls its sizes."""
+    names = names_of(contract) if names is None else names
     compared = compare(contract, spec)
     loose = [one for one in compared.findings if one.code in (TOO_LOOSE, CONTRADICTORY)]
     strict = [one for one in compared.findings if one.code not in (TOO_LOOSE, CONTRADICTORY)]

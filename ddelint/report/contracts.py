@@ -78,7 +78,7 @@ def together(
 def render_text(told: Sequence[Told], style: Style) -> Iterator[str]:
     """A heading for each entry, a line for each dimension, requirement and branch; what is wrong with each spec."""
     for one in told:
-        lines = [*_contract(one.contract, style), *_checked(one.checked, style)]
+        lines = [*_contract(one.contract, style), *checked_text(one.checked, style)]
         lines += foretelling.text(one.forecast, style) if one.forecast is not None else ()
         lines += dispatching.text(one.dispatch, style) if one.dispatch is not None else ()
         yield from (style.line(line) for line in lines)
@@ -213,7 +213,8 @@ def _markdown_branches(branches: Sequence[Branch]) -> Iterator[str]:
     yield ""
 
 
-def _checked(specs: Sequence[CheckedSpec], style: Style) -> Iterator[str]:
+def checked_text(specs: Sequence[CheckedSpec], style: Style) -> Iterator[str]:
+    """What is wrong with each spec, with sizes that show it."""
     for checked in specs:
         yield style.paint(checked.spec.origin, "section")
         if checked.error:

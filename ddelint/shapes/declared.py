@@ -22,12 +22,11 @@ from ddelint.trace.entry import Entry
 def declarations(entry: Entry, seed: int, wanted: str = "") -> Declarations:
     """The specs beside an entry: in its file, in `<file>_shapes.py`, on its inputs; `wanted`: FILE.py:NAME, or NAME."""
     filename, _, name = wanted.rpartition(":") if ".py" in wanted else ("", "", wanted)
-    ranks = {parameter: tensor.dim() for parameter, tensor in tensors_of(entry, seed).items()}
     found: list[SizeSpec] = []
     for path in [filename] if filename else [entry.filename, f"{os.path.splitext(entry.filename)[0]}{BESIDE}"]:
         for key, value in _globals_of(path).items():
             if not name or key == name:
-                spec = _read(value, f"{key} ({os.path.basename(path)})", entry.parameters, ranks)
+                spec = spec_in(value, f"{key} ({os.path.basename(path)})", entry.parameters)
                 found += [spec] if spec is not None else []
     marked = _marked(entry, seed) if not wanted else None
     return Declarations((*found, *([marked] if marked is not None else [])))
@@ -42,7 +41,8 @@ def _globals_of(path: str) -> Mapping[str, Any]:
     return runpy.run_path(real) if Path(real).is_file() else {}
 
 
-def _read(value: Any, origin: str, parameters: Sequence[str], ranks: Mapping[str, int]) -> SizeSpec | None:
+def spec_in(value: Any, origin: str, parameters: Sequence[str]) -> SizeSpec | None:
+    """A ShapesSpec, or `dynamic_shapes` of export, as a SizeSpec; None for anything else."""
     kinds = torch_internals.spec_kinds()
     if kinds is not None and isinstance(value, kinds.ParamsSpec):
         value = kinds.ShapesSpec(value)
@@ -51,7 +51,7 @@ def _read(value: Any, origin: str, parameters: Sequence[str], ranks: Mapping[str
     if isinstance(value, (tuple, list)):
         value = dict(zip(parameters, value))
     if isinstance(value, dict) and value and any(_holds_dims(one) for one in value.values()):
-        return _dynamic_shapes(value, origin, ranks)
+        return _dynamic_shapes(value, origin)
     return None
 
 
@@ -104,7 +104,7 @@ def _is_dim(value: Any) -> bool:
     return isinstance(value, (type(torch.export.Dim.AUTO), torch_internals.dim_kind()))
 
 
-def _dynamic_shapes(value: Mapping[str, Any], origin: str, ranks: Mapping[str, int]) -> SizeSpec:
+def _dynamic_shapes(value: Mapping[str, Any], origin: str) -> SizeSpec:
     variables: dict[str, Bounds] = {}
     dimensions: dict[str, str] = {}
     for parameter, dims in value.items():

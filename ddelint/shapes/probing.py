@@ -53,7 +53,7 @@ def probe(conditions: Sequence[str], example: Sizes, runs: Runs, seed: int = 0) 
                 return probed
             probed.drawn += 1
             error = runs(sizes)
-            if _is_about_values(error):
+            if is_about_values(error):
                 probed.about_values.setdefault(error, sizes)
             elif error and not any(same_error(error, one) for one in probed.unexplained):
                 failed = (sizes, error)
@@ -107,7 +107,8 @@ def violations(conditions: Sequence[str], example: Sizes, count: int, seed: int)
                     return
 
 
-def _is_about_values(error: str) -> bool:
+def is_about_values(error: str) -> bool:
+    """Whether an error is the values', not the sizes': an index beyond what is there."""
     return error.startswith("IndexError") or "out of range" in error or "out of bounds" in error
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -36,7 +37,7 @@ def watched(is_ours: Callable[[str], bool], noticed: Callable[[Any], None]) -> I
         noticed(value)
         return True
 
-    modules = [vars(module) for module in [*sys.modules.values()] if is_ours(getattr(module, "__file__", None) or "")]
+    modules = [vars(module) for module in [*sys.modules.values()] if _is_in(module, is_ours)]
     modules = [names for names in modules if "isinstance" not in names]
     for names in modules:
         names["isinstance"] = isinstance
@@ -45,3 +46,9 @@ def watched(is_ours: Callable[[str], bool], noticed: Callable[[Any], None]) -> I
     finally:
         for names in modules:
             names.pop("isinstance", None)
+
+
+def _is_in(module: Any, is_ours: Callable[[str], bool]) -> bool:
+    """Whether one of `sys.modules` comes from such a file; classes stand there, too (`typing.io`), without a file."""
+    filename = getattr(module, "__file__", None)
+    return isinstance(module, ModuleType) and isinstance(filename, str) and bool(filename) and is_ours(filename)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,9 +12,9 @@ import pytest
 from ddelint.contracts import Contract, Dimension, Requirement
 from ddelint.pipeline.gathering import PipelineError
 from ddelint.pipeline.range_checking import check_given
-from ddelint.pipeline.shaping import _write
+from ddelint.pipeline.shaping import _write, _write_test
 from ddelint.pipeline.spec_checking import check_specs
-from ddelint.protocol import EntryFailure
+from ddelint.protocol import EntryFailure, EntrySpec
 from ddelint.report.contracts import Told as Reported
 from ddelint.report.contracts import render_markdown, render_text
 from ddelint.report.style import Style
@@ -123,3 +124,19 @@ def test_words_for_sizes() -> None:
     assert text == f"2 * (a + 1) + {Y} >= (a + 1) % 3"
     assert read(with_words(f"{X} == {Y}", {Y: X})).holds({X: 5})
     assert unused("n", {"n": 0, "n_2": 0}) == "n_3"
+
+
+def test_the_test_that_pins_names_what_was_run(tmp_path: Path) -> None:
+    found = contract(filename=str(tmp_path / "model.py"))
+    written = Path(_write_test(found, EntrySpec(found.filename)))
+    assert written == tmp_path / "test_model_shapes.py"
+    assert 'assert_traceable("model.py", spec="model_shapes.py:SHAPES", exact=True)' in written.read_text("utf-8")
+    given = str(tmp_path / "data" / "batches.py")
+    text = Path(_write_test(found, EntrySpec(found.filename, "Net", given, "make"))).read_text("utf-8")
+    (call,) = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
+    assert ast.unparse(call) == (
+        "assert_traceable('model.py:Net', spec='model_shapes.py:SHAPES', inputs='data/batches.py:make', exact=True)"
+    )
+    written.write_text("def test_mine(): pass\n")
+    with pytest.raises(PipelineError, match="left as it is"):
+        _write_test(found, EntrySpec(found.filename))
