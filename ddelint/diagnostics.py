@@ -125,7 +125,7 @@ class GpuEvidence:
     bytes_moved: int | None = None
     """Read and written by one forward call, each byte once a kernel."""
     operations: int | None = None
-    """On floating-point numbers, in one forward call: those of library calls, and of kernels where they are known."""
+    """On floating-point numbers, in one forward call, those of library calls among them."""
     bound_microseconds: float | None = None
     """A bound, not a time: what one forward call takes at least, each kernel as long as its memory traffic or its
     operations take at the full rate, whichever is longer."""

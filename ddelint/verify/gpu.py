@@ -6,9 +6,11 @@ Runs in the worker, in a process that answers one request: pretending a device p
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
+from types import ModuleType
 from typing import NamedTuple
 
 from ddelint.diagnostics import GpuCounts, GpuEvidence, KernelCost
@@ -22,7 +24,7 @@ from ddelint.verify.compiled import eager_references
 from ddelint.verify.compiling import Compiling
 from ddelint.verify.device import ON_GPU
 from ddelint.verify.gpu_calls import Collector, Spent
-from ddelint.verify.gpu_program import GpuProgram, cuda_graphs, host_reads
+from ddelint.verify.gpu_program import GpuProgram, cuda_graphs, host_reads, imports_of
 from ddelint.verify.host_reads import frames_of
 from ddelint.verify.limits import TooMuch, limited
 from ddelint.verify.mismatches import mismatches
@@ -67,7 +69,7 @@ def examine(
         return GpuCode(GpuEvidence(gpu.target, gpu.name, notes=(f"not assembled: {reason}",)))
     seconds = min(_SECONDS if interpreted else _LITTLE, options.timeout * _SHARE)
     shrinking = shrinking_of(original, options.seed) if interpreted else None
-    entries = _Entries(original, rewritten)
+    entries = _Entries(original, rewritten, dict(sys.modules))
     look = _Look(gpu, options, interpreted, started + seconds, first=_FIRST if shrinking is not None else 1.0)
     look.at(entries, samples)
     if look.late and shrinking is not None:
@@ -75,7 +77,7 @@ def examine(
         whole = _Look(gpu, options, False, perf_counter() + left / 2)
         whole.at(entries, 1)
         look = _Look(gpu, options, True, started + seconds)
-        look.at(_Entries(shrinking.of(original), lambda: shrinking.of(rewritten())), samples)
+        look.at(entries._replace(original=shrinking.of(original), rewritten=lambda: shrinking.of(rewritten())), samples)
         look.belongs_to(whole, f"interpreted on smaller inputs ({shrinking}): counts and bounds are of these")
     found = replace(look.evidence, notes=tuple(dict.fromkeys(look.notes)))
     return GpuCode(found, tuple(look.mismatches), None, perf_counter() - started, look.reads)
@@ -86,6 +88,8 @@ class _Entries(NamedTuple):
 
     original: Entry
     rewritten: Callable[[], Entry]
+    modules: Mapping[str, ModuleType]
+    """Those that the original was loaded with; to load the rewritten one may put others in their places."""
 
 
 class _Look:
@@ -128,7 +132,8 @@ class _Look:
         with witnessed(rewinding.entry, references):
             self.after(Program(Rewinding(entries.rewritten()).entry, self._options, tried), references[:count])
         if self._interpreted and self.evidence.launches is not None:
-            self.before(Program(Rewinding(entries.original).entry, self._options, 1), references[0])
+            with imports_of(entries.modules):
+                self.before(Program(Rewinding(entries.original).entry, self._options, 1), references[0])
 
     def belongs_to(self, whole: _Look, note: str) -> None:
         """What was found on smaller inputs; what the assembler says is of `whole`, the program at its own sizes."""
@@ -295,7 +300,7 @@ class _Look:
             library_calls=collector.library_calls,
             host_reads=reads,
             bytes_moved=sum(spent.moved for spent in collector.costs),
-            operations=sum(spent.operations or 0 for spent in collector.costs),
+            operations=sum(spent.operations for spent in collector.costs),
             bound_microseconds=_microseconds(sum(spent.bound for spent in collector.costs)),
             cuda_graphs=cuda_graphs([code for code, backward in collector.codes if not backward], reads),
         )

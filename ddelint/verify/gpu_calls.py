@@ -26,17 +26,15 @@ class Spent:
     name: str
     calls: int = 0
     moved: int = 0
-    operations: int | None = None
-    """None where they are not known."""
+    operations: int = 0
     bound: float = 0.0
     """Seconds that this takes at least."""
 
-    def add(self, moved: int, operations: int | None, seconds: float) -> None:
+    def add(self, moved: int, operations: int, seconds: float) -> None:
         """One more call."""
         self.calls += 1
         self.moved += moved
-        if operations is not None:
-            self.operations = (self.operations or 0) + operations
+        self.operations += operations
         self.bound += seconds
 
 
@@ -94,9 +92,8 @@ class Collector:
                 )
             raise
         if not self._backward:
-            seconds = self._seconds(work.moved, work.arithmetic or 0, work.products or 0)
-            known = [count for count in (work.arithmetic, work.products) if count is not None]
-            self.kernels.setdefault(code, Spent(name)).add(work.moved, sum(known) if known else None, seconds)
+            seconds = self._seconds(work.moved, work.arithmetic, work.products)
+            self.kernels.setdefault(code, Spent(name)).add(work.moved, work.arithmetic + work.products, seconds)
 
     @contextlib.contextmanager
     def calling(self, backward: bool) -> Iterator[None]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import ModuleType
 from typing import Any
 
 from ddelint.verify.compiling import Compiling
@@ -32,6 +35,24 @@ class GpuProgram:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._compiled(*args, **kwargs)
+
+
+@contextlib.contextmanager
+def imports_of(modules: Mapping[str, ModuleType]) -> Iterator[None]:
+    """While this lasts, imports give these modules, where others have taken their places since.
+
+    Dynamo looks the module of a function up by its name, and guards on what it finds there.
+    """
+    others = {name: sys.modules.get(name) for name, known in modules.items() if sys.modules.get(name) is not known}
+    sys.modules.update({name: modules[name] for name in others})
+    try:
+        yield
+    finally:
+        for name, module in others.items():
+            if module is None:
+                del sys.modules[name]
+            else:
+                sys.modules[name] = module
 
 
 def host_reads(compiled: GpuProgram, reference: Reference) -> int:

@@ -20,7 +20,7 @@ import numpy
 import torch
 
 from ddelint.trace import gpu_internals
-from ddelint.verify import triton_numbers, triton_operations, triton_reductions
+from ddelint.verify import triton_masks, triton_numbers, triton_operations, triton_reductions
 from ddelint.verify.waiting_blocks import WaitingBlocks
 
 _BLOCKS = ("XBLOCK", "YBLOCK", "ZBLOCK", "R0_BLOCK", "R1_BLOCK")
@@ -51,11 +51,11 @@ class Launched:
 
 @dataclass(frozen=True)
 class Work:
-    """What one launch did: bytes that it touched, and what it computed, None where that is not known."""
+    """What one launch did: bytes that it touched, and what it computed."""
 
     moved: int
-    arithmetic: int | None
-    products: int | None
+    arithmetic: int
+    products: int
 
 
 class Memory:
@@ -128,8 +128,8 @@ class Interpreter:
             if name in function.arg_names and name not in passed:
                 passed[name] = getattr(configuration, name)
         with (
-            self._patched(),
             triton_operations.counted() as operations,
+            self._patched(operations),
             numpy.errstate(all="ignore"),
             warnings.catch_warnings(),
         ):
@@ -143,7 +143,7 @@ class Interpreter:
         done.configurations.add(", ".join(f"{name}={value}" for name, value in sorted(blocks.items())))
         share = triton_operations.share(meta, source, blocks, grid, {**constants, **scalars})
         if share is None:
-            return Work(sum(moved), None, None)
+            return Work(sum(moved), round(operations.unmasked_arithmetic), round(operations.unmasked_products))
         return Work(sum(moved), round(operations.arithmetic * share), round(operations.products * share))
 
     def _together(self, function: Any, grid: tuple[int, int, int], passed: dict[str, Any]) -> None:
@@ -163,33 +163,35 @@ class Interpreter:
         return self._functions[id(function)]
 
     @contextlib.contextmanager
-    def _patched(self) -> Iterator[None]:
+    def _patched(self, operations: triton_operations.Operations) -> Iterator[None]:
         interpreter = import_module("triton.runtime.interpreter")
         jit = import_module("triton.runtime.jit")
         builder = interpreter.InterpreterBuilder
-        plain = {
-            name: getattr(builder, name)
-            for name in ("create_masked_load", "create_masked_store", "create_atomic_rmw", "create_atomic_cas")
-        }
+        accesses = ("create_masked_load", "create_masked_store", "create_atomic_rmw", "create_atomic_cas")
+        plain = {name: getattr(builder, name) for name in (*accesses, "create_trans")}
         memory = self._memory
+
+        def touch(pointers: Any, mask: Any, *, writes: bool) -> None:
+            memory.touch(pointers.data, mask, width(pointers), writes=writes)
+            operations.masks.access(pointers.data, mask, writes=writes)
 
         def width(pointer: Any) -> int:
             return int(numpy.dtype(interpreter._get_np_dtype(pointer.get_element_ty())).itemsize)
 
         def load(self: Any, pointers: Any, mask: Any, other: Any, *rest: Any) -> Any:
-            memory.touch(pointers.data, mask.data, width(pointers), writes=False)
-            return plain["create_masked_load"](self, pointers, mask, other, *rest)
+            touch(pointers, mask.data, writes=False)
+            return triton_masks.loaded(plain["create_masked_load"](self, pointers, mask, other, *rest), mask.data)
 
         def store(self: Any, pointers: Any, value: Any, mask: Any, *rest: Any) -> Any:
-            memory.touch(pointers.data, mask.data, width(pointers), writes=True)
+            touch(pointers, mask.data, writes=True)
             return plain["create_masked_store"](self, pointers, value, mask, *rest)
 
         def rmw(self: Any, operation: Any, pointer: Any, value: Any, mask: Any, *rest: Any) -> Any:
-            memory.touch(pointer.data, mask.data, width(pointer), writes=True)
+            touch(pointer, mask.data, writes=True)
             return plain["create_atomic_rmw"](self, operation, pointer, value, mask, *rest)
 
         def cas(self: Any, pointer: Any, *rest: Any) -> Any:
-            memory.touch(pointer.data, numpy.ones_like(pointer.data, dtype=bool), width(pointer), writes=True)
+            touch(pointer, numpy.ones_like(pointer.data, dtype=bool), writes=True)
             return plain["create_atomic_cas"](self, pointer, *rest)
 
         convert, cast = interpreter._convert_float, builder.cast_impl
@@ -203,8 +205,12 @@ class Interpreter:
         def cast_to(self: Any, source: Any, kind: Any) -> Any:
             names = source.dtype.scalar.name, kind.scalar.name
             if not triton_numbers.casts(*names):
-                return cast(self, source, kind)
-            return interpreter.TensorHandle(triton_numbers.cast(source.data, *names), kind.scalar)
+                return triton_masks.cast(cast(self, source, kind), source)
+            found = interpreter.TensorHandle(triton_numbers.cast(source.data, *names), kind.scalar)
+            return triton_masks.cast(found, source)
+
+        def trans(self: Any, source: Any, order: Any) -> Any:
+            return triton_masks.transposed(plain["create_trans"](self, source, order), source, order)
 
         language = interpreter._patch_lang_tensor
 
@@ -230,6 +236,7 @@ class Interpreter:
                 ("create_atomic_cas", cas),
                 ("create_extern_elementwise", _extern),
                 ("cast_impl", cast_to),
+                ("create_trans", trans),
             ):
                 put(builder, name, value)
             put(interpreter, "_convert_float", converted)

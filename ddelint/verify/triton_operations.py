@@ -10,12 +10,15 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 from unittest import mock
 
 import numpy
+
+from ddelint.verify import triton_masks
+from ddelint.verify.triton_masks import Masks
 
 _PLAIN = {
     "Grid1D": ("x",),
@@ -39,6 +42,35 @@ class Operations:
     """Additions, multiplications, and functions of one number, each counted once; `tl.dot` in full precision, too."""
     products: float = 0
     """Multiplications and additions of any other `tl.dot`, which is for tensor cores."""
+    unmasked_arithmetic: float = 0
+    """As far as the masks of each program show that it is there."""
+    unmasked_products: float = 0
+    masks: Masks = field(default_factory=Masks)
+    """Of the program that runs now."""
+    _judged: tuple[float, float] = (0, 0)
+    """Of both counts what is settled: that of earlier programs, and of products what the blocks' own masks leave out,
+    or all of it where both masks are known."""
+
+    def multiplied(self, left: Any, right: Any, *, exact: bool) -> None:
+        """Two blocks were multiplied as matrices."""
+        count = 2.0 * numpy.size(left.data) * numpy.shape(right.data)[-1]
+        pairs, settled = triton_masks.products(left, right)
+        there = 2 * pairs
+        if exact:
+            self.arithmetic += count
+            self.unmasked_arithmetic += there if settled else 0.0
+        else:
+            self.products += count
+            self.unmasked_products += there if settled else 0.0
+        beside = count if settled else count - there
+        self._judged = (self._judged[0] + beside * exact, self._judged[1] + beside * (not exact))
+
+    def program_ends(self) -> None:
+        """What was counted since the last end belongs to one program of the launch."""
+        share = self.masks.share()
+        self.unmasked_arithmetic += share * (self.arithmetic - self._judged[0])
+        self.unmasked_products += share * (self.products - self._judged[1])
+        self.masks, self._judged = Masks(), (self.arithmetic, self.products)
 
 
 _ASIDE = [0]
@@ -74,28 +106,31 @@ def counted() -> Iterator[Operations]:
         return call
 
     def dot(self: Any, a: Any, b: Any, sum_: Any, precision: Any, *rest: Any) -> Any:
-        count = 2 * numpy.size(a.data) * numpy.shape(b.data)[-1]
-        if precision == interpreter._ir.INPUT_PRECISION.IEEE and a.dtype.primitive_bitwidth >= 32:
-            done.arithmetic += count
-        else:
-            done.products += count
+        exact = precision == interpreter._ir.INPUT_PRECISION.IEEE and a.dtype.primitive_bitwidth >= 32
+        done.multiplied(a, b, exact=exact)
         return plain_dot(self, a, b, sum_, precision, *rest)
 
     def summed(self: Any, given: Any) -> Any:
         done.arithmetic += _combined(self.axis, given.handle.data)
         return plain_sum(self, given)
 
-    plain_dot, plain_sum = builder.create_dot, interpreter.ReduceOps.sum
+    def program_begins(self: Any, *place: int) -> None:
+        done.program_ends()
+        plain_begin(self, *place)
+
+    plain_dot, plain_sum, plain_begin = builder.create_dot, interpreter.ReduceOps.sum, builder.set_grid_idx
     with contextlib.ExitStack() as stack:
         for name in ("binary_op", "unary_op", "create_fma", "create_erf", "create_rsqrt"):
             if hasattr(builder, name):
                 stack.enter_context(mock.patch.object(builder, name, counting(name)))
         stack.enter_context(mock.patch.object(builder, "create_dot", dot))
+        stack.enter_context(mock.patch.object(builder, "set_grid_idx", program_begins))
         stack.enter_context(mock.patch.object(interpreter.ReduceOps, "sum", summed))
         for name in ("cumsum", "cumprod"):
             scan = _counting_scan(getattr(interpreter.ScanOps, name), done)
             stack.enter_context(mock.patch.object(interpreter.ScanOps, name, scan))
         yield done
+        done.program_ends()
 
 
 def _counting_scan(plain: Any, done: Operations) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch.nn.attention.flex_attention import flex_attention
 
 from ddelint.gpus import gpu_of
 from ddelint.trace import torch_internals
@@ -26,6 +27,13 @@ _GENERATOR = torch.Generator().manual_seed(0)
 def randn(*sizes: int) -> torch.Tensor:
     """The same numbers in every run: sums in another order are as far off as the numbers are."""
     return torch.randn(*sizes, generator=_GENERATOR)
+
+
+def owned(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+    """A product by a kernel of the program's own."""
+    from tests.verify.planted_kernels import multiplied
+
+    return multiplied(left, right)
 
 
 KINDS: dict[str, tuple[Callable[..., Any], list[torch.Tensor], dict[str, Any], list[str], str]] = {
@@ -270,3 +278,34 @@ def test_operations_and_bytes_are_those_of_what_is_there_and_not_of_the_blocks(s
             assert 0.9 * operations <= spent.operations <= 1.05 * operations
             gpu = collector.gpu
             assert spent.bound == max(spent.moved / gpu.memory_rate, spent.operations / gpu.float32_rate)
+
+
+WITHOUT_SIZES: dict[str, tuple[Callable[..., Any], list[torch.Tensor], dict[str, Any], int]] = {
+    "template of a convolution": (
+        lambda x, w: torch.nn.functional.conv2d(x, w),
+        [randn(3, 20, 7, 7), randn(10, 20, 3, 3)],
+        TUNED,
+        2 * 3 * 10 * 5 * 5 * 20 * 3 * 3,
+    ),
+    "several in one": (lambda x, y: torch._foreach_add([x, y], 1.0), [randn(500), randn(77)], {}, 577),
+    "template of attention": (
+        lambda x: flex_attention(x, x, x),
+        [randn(1, 2, 128, 16)],
+        {},
+        2 * (2 * 2 * 128 * 128 * 16) + 2 * 5 * 128 * 128,
+    ),
+    "the program's own": (owned, [randn(50, 40), randn(40, 70)], {}, 2 * 50 * 40 * 70),
+}
+"""What it shows → a program, its inputs, Inductor's settings, the operations that there are."""
+
+
+@pytest.mark.parametrize("shown", WITHOUT_SIZES)
+def test_operations_of_kernels_whose_sizes_nobody_says_are_read_off_their_masks(shown: str) -> None:
+    import torch._inductor.config as inductor
+
+    function, inputs, settings, operations = WITHOUT_SIZES[shown]
+    collector = Collector(gpu_of("sm_90"), True)
+    with torch_internals.compile_settings(recompiles=8), inductor.patch(settings):
+        compiled(function, collector)(*inputs)
+    found = sum(spent.operations for spent in collector.costs)
+    assert 0.95 * operations <= found <= 1.05 * operations
