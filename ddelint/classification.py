@@ -52,7 +52,7 @@ def rule_for(
     if site.role is Role.ITERATED:
         return "DDE203"
     if question == "guarded":
-        return _guard_rule(site, operator, inputs)
+        return guard_rule(site, operator, inputs)
     if question == "integer":
         return _integer_rule(site, value_kind, operator)
     if question == "operator" and site.role not in _TESTS:
@@ -145,7 +145,7 @@ def _truth_rule(site: Site, value_kind: str, symbols: Sequence[Symbol], operator
     return "DDE101"
 
 
-def _guard_rule(site: Site, operator: str, inputs: int) -> str:
+def guard_rule(site: Site, operator: str, inputs: int) -> str:
     """A size with an example value decided: in a test of the user's, or inside of what was called."""
     if _asks_for_layout(site.node, operator):
         return "DDE403"

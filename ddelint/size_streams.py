@@ -17,7 +17,7 @@ class Cause:
     """Why a graph does not take a call."""
 
     code: str
-    """The rule that tells of it: DDE401 a branch, DDE402 a size of 0 or 1, DDE404 a size that is static."""
+    """The rule that reports it: DDE404 a static size, DDE402 one of 0 or 1; of a branch, the rule of `check`."""
     guard: str
     """The condition on which the graph was made: `tokens.shape[0] <= 6`."""
     span: Span | None = None
@@ -59,6 +59,23 @@ class Remedy:
     """How many graphs the stream takes with them; 0 where that was not run."""
     said: tuple[str, ...] = ()
     """What stands in the way of one graph."""
+    different: tuple[Sizes, ...] = ()
+    """Sizes for which the graph with these marks gives something else than eager, without a word."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamFinding:
+    """One line, or one input dimension, because of which a stream is compiled for more than once."""
+
+    code: str
+    message: str
+    guards: tuple[str, ...]
+    """The conditions on which graphs were made, and that calls did not meet."""
+    calls: tuple[int, ...]
+    """The calls for which torch compiled because of it, from 1; of DDE406, those that differ from eager."""
+    filename: str = ""
+    row: int = 0
+    """Of the line that asks; of the program's function, where torch asks by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,4 +89,5 @@ class Forecast:
     foretold: tuple[Compiled, ...] = ()
     counted: Counted = field(default_factory=Counted)
     remedy: Remedy = field(default_factory=Remedy)
+    findings: tuple[StreamFinding, ...] = ()
     error: str = ""

@@ -140,7 +140,7 @@ def _ending(report: ShapesReport, given: Mapping[str, Any]) -> int:
     if failed:
         return COULD_NOT_WORK
     found = any(one.findings for checked in report.checked for one in checked)
-    found = found or any(one.problems for one in report.dispatches)
+    found = found or any(one.problems for one in report.dispatches) or any(one.findings for one in report.forecasts)
     return FOUND_SOMETHING if found and not given["exit_zero"] else FOUND_NOTHING
 
 

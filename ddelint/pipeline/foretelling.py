@@ -10,6 +10,7 @@ from ddelint.contracts import Contract
 from ddelint.shapes.facts import dimension_of
 from ddelint.shapes.foretelling import dividing, foretell, outside, spec_for, varying
 from ddelint.shapes.names import names_of
+from ddelint.shapes.stream_findings import assumed, recompilations
 from ddelint.shapes.streams import UnreadableStream, read_stream
 from ddelint.size_specs import SizeSpec
 from ddelint.size_streams import Forecast, Remedy, Sizes
@@ -33,14 +34,11 @@ def forecast(session: Session, contract: Contract, source: str, text: str) -> Fo
     counted = session.count_graphs(kinds)
     foretold = foretell(contract, kinds, counted.dynamic, counted.unbacked)
     said = [f"{len(refused)} of its calls have sizes that the program does not take"] if refused else []
-    return Forecast(
-        source,
-        len(stream),
-        len(kinds),
-        tuple(replace(one, call=calls[one.call - 1]) for one in foretold),
-        replace(counted, calls=tuple(calls[at - 1] for at in counted.calls)),
-        _remedy(session, contract, kinds, said),
-    )
+    compiled = tuple(replace(one, call=calls[one.call - 1]) for one in foretold)
+    counted = replace(counted, calls=tuple(calls[at - 1] for at in counted.calls))
+    remedy = _remedy(session, contract, kinds, said)
+    found = [*recompilations(contract, compiled, counted.calls), *assumed(contract, remedy, stream)]
+    return Forecast(source, len(stream), len(kinds), compiled, counted, remedy, tuple(found))
 
 
 _INSTEAD = "`--dispatch` writes a graph for each side; `ddelint check --unbacked` looks for another line"
@@ -60,7 +58,8 @@ def _remedy(session: Session, contract: Contract, kinds: Sequence[Sizes], said: 
         return Remedy(marks_of(spec), said=(*said, f"with these marks it cannot be compiled: {reason}"))
     bad = [one for one in trial.outcomes if one.ended not in ("same", "raised")]
     wrong = [f"{one.ended} at {dict(one.sizes)}: {one.detail}" for one in bad]
-    return Remedy(marks_of(spec), 0 if wrong else 1, (*said, *wrong))
+    different = tuple(one.sizes for one in bad if one.ended == "differs" and not one.eager)
+    return Remedy(marks_of(spec), 0 if wrong else 1, (*said, *wrong), different)
 
 
 def marks_of(spec: SizeSpec) -> tuple[str, ...]:

@@ -9,15 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
+from ddelint.classification import guard_rule
 from ddelint.contracts import SPECIALIZED, Branch, Contract
 from ddelint.shapes.canonical import renamed, representatives
-from ddelint.shapes.facts import as_true, read
+from ddelint.shapes.facts import as_true, dimension_of, read
 from ddelint.shapes.plain import plain
 from ddelint.shapes.ranges_given import needed_by_all
 from ddelint.shapes.specs import names_in, spec_of
+from ddelint.sites import locate
 from ddelint.size_specs import SizeSpec
 from ddelint.size_streams import Cause, Compiled, Sizes
+from ddelint.source import SourceError, SourceFile
 
 BRANCH, ZERO_ONE, STATIC = "DDE401", "DDE402", "DDE404"
 
@@ -80,7 +84,18 @@ def _graph(contract: Contract, sizes: Sizes, symbols: set[str], unbacked: set[st
 
 
 def _side(branch: Branch, sizes: Sizes) -> Cause:
-    return Cause(BRANCH, as_true(branch.text, bool(read(branch.text).holds(sizes))), branch.span, branch.code)
+    return Cause(rule_of(branch), as_true(branch.text, bool(read(branch.text).holds(sizes))), branch.span, branch.code)
+
+
+def rule_of(branch: Branch) -> str:
+    """The rule by which `check` reports a branch: DDE401, or one for 0 and 1, layouts, sizes of two inputs."""
+    try:
+        source = SourceFile.read(Path(branch.span.filename))
+    except (OSError, SourceError):
+        return BRANCH
+    site = locate(source, branch.span)
+    inputs = {dimension_of(name)[0] for name in read(branch.text).names}
+    return BRANCH if site is None else guard_rule(site, "", len(inputs))
 
 
 # ------------------------------------------------------------------------------------------------------------ remedies

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import pytest
 
@@ -12,10 +13,11 @@ from ddelint.pipeline.foretelling import marks_of
 from ddelint.protocol import SessionOptions
 from ddelint.shapes.contract import contract_of
 from ddelint.shapes.foretelling import BRANCH, STATIC, ZERO_ONE, dividing, foretell, outside, spec_for, varying
+from ddelint.shapes.stream_findings import assumed, recompilations
 from ddelint.shapes.stream_trying import count_graphs
 from ddelint.shapes.streams import UnreadableStream, read_stream, written_stream
 from ddelint.shapes.trying import try_spec
-from ddelint.size_streams import Sizes
+from ddelint.size_streams import Remedy, Sizes
 from ddelint.trace.entry import Entry
 
 EntryOf = Callable[[str], Entry]
@@ -74,6 +76,27 @@ def test_each_compilation_has_its_cause(entry_of: EntryOf, options: SessionOptio
     found = foretell(contract, [{X: 4}, {X: 5}, {X: 9}])
     assert found[-1].causes[0].guard == f"{X} < 7"
     assert found[-1].causes[0].span is not None
+
+
+def test_causes_are_findings_where_torch_compiled_too(entry_of: EntryOf, options: SessionOptions) -> None:
+    body = "if x.shape[0] == 1:\n    return x.sum()\nif x.stride(0) == y.shape[0]:\n    return x - 1\nreturn x + 1"
+    contract = contract_of(entry_of(written("x, y", body, ["4", "5"])), options)
+    stream = [{X: 4, Y: 5}, {X: 6, Y: 5}, {X: 1, Y: 5}, {X: 9, Y: 1}]
+    foretold = foretell(contract, stream)
+    found = list(recompilations(contract, foretold, [one.call for one in foretold]))
+    assert {(one.code, *one.calls) for one in found} >= {(STATIC, 2), (ZERO_ONE, 3), ("DDE403", 4)}
+    lines = Path(contract.filename).read_text("utf-8").splitlines()
+    assert all("if" in lines[one.row - 1] or "def fn" in lines[one.row - 1] for one in found)
+    asking = {lines[one.row - 1].strip() for one in found if "==" in one.message}
+    assert asking == {"if x.shape[0] == 1:", "if x.stride(0) == y.shape[0]:"}
+    assert list(recompilations(contract, foretold, [1])) == []
+
+
+def test_what_one_graph_gives_otherwise_than_eager_is_a_finding() -> None:
+    remedy = Remedy(("mark_unbacked(x, 0)",), different=({X: 1},))
+    (found,) = assumed(Contract("m.py:fn"), remedy, [{X: 4}, {X: 1}, {X: 1}])
+    assert (found.code, found.calls) == ("DDE406", (2, 3))
+    assert list(assumed(Contract("m.py:fn"), Remedy(("mark_unbacked(x, 0)",), 1), [{X: 4}])) == []
 
 
 def test_two_sizes_that_vary_are_two_symbols(entry_of: EntryOf, options: SessionOptions) -> None:

@@ -76,5 +76,6 @@ def test_a_stream_is_captured_and_foretold(project: Path) -> None:
     done = ddelint("shapes", "serving.py", "--stream", "calls.jsonl")
     assert "6 calls of 5 sizes: 5 graphs foretold, 5 graphs compiled" in done.stdout
     assert "DDE401 shape-branch" in done.stdout
+    assert done.exit_code == 1
     assert "goes both ways: no marks make one graph of it" in done.stdout
     assert ddelint("shapes", "serving.py", "--stream", "none.jsonl").exit_code == 2
