@@ -345,6 +345,13 @@ def leaves(tree: Any) -> list[Any]:
     return list(private("torch.utils._pytree", "tree_leaves")(tree))
 
 
+def forget_imports() -> None:
+    """Have Dynamo import modules anew: it keeps what it once found under a name (torch/_dynamo/symbolic_convert.py)."""
+    remembered: Any = getattr(import_module("torch._dynamo.symbolic_convert"), "_import_module", None)
+    if hasattr(remembered, "cache_clear"):
+        remembered.cache_clear()
+
+
 def dispatch_mode() -> Any:
     """The class of modes that see each operator, to be subclassed."""
     return private("torch.utils._python_dispatch", "TorchDispatchMode")

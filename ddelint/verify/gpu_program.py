@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
+from ddelint.trace import torch_internals
 from ddelint.verify.compiling import Compiling
 from ddelint.verify.generated_code import knowledge
 from ddelint.verify.profiles import profiled
@@ -45,9 +46,11 @@ def imports_of(modules: Mapping[str, ModuleType]) -> Iterator[None]:
     """
     others = {name: sys.modules.get(name) for name, known in modules.items() if sys.modules.get(name) is not known}
     sys.modules.update({name: modules[name] for name in others})
+    torch_internals.forget_imports()
     try:
         yield
     finally:
+        torch_internals.forget_imports()
         for name, module in others.items():
             if module is None:
                 del sys.modules[name]

@@ -49,12 +49,11 @@ QUICK = frozenset(
     (
         *(path.parent.name for path in FIXED[::4]),
         "check",
-        "stacklist",
         "pyg_gcnconv",
         "pyg_global_mean_pool",
     )
 )
-"""What is looked at in every run: a fourth of the fixtures, two puzzles, two real modules."""
+"""What is looked at in every run: a fourth of the fixtures, a puzzle, two real modules."""
 NO_KERNEL = "Inductor writes no kernel of its own for it"
 KNOWN = {
     "egnn_adj": ("not assembled: ", "zuf0"),
