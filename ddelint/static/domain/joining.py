@@ -16,6 +16,7 @@ from ddelint.static.domain.values import (
     Instance,
     Known,
     Optional,
+    Partial,
     Series,
     Table,
     Tensor,
@@ -94,15 +95,20 @@ def _depends(value: Value) -> bool:
 
 
 def alternatives(values: Iterable[Value]) -> Value:
-    """One of several things to call; UNKNOWN where one of them is nothing to call, or where they are too many."""
+    """One of several things to call, or, beside functions of the file, something unknown (`act or default`).
+
+    UNKNOWN where one of them is nothing to call, or where they are too many.
+    """
     options: list[Value] = []
     for value in values:
         for option in value.options if isinstance(value, Alternatives) else (value,):
-            if not isinstance(option, CALLABLE):
+            if not isinstance(option, CALLABLE) and option != UNKNOWN:
                 return UNKNOWN
             if option not in options:
                 options.append(option)
     if not options or len(options) > MOST_ALTERNATIVES:
+        return UNKNOWN
+    if UNKNOWN in options and not any(isinstance(option, (Function, Partial)) for option in options):
         return UNKNOWN
     return options[0] if len(options) == 1 else Alternatives(tuple(options))
 

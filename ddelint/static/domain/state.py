@@ -25,7 +25,7 @@ class Choice:
 class State:
     """Values of names and of attribute chains (`self.cache`), and facts. A missing chain is as the class made it."""
 
-    __slots__ = ("attributes", "choices", "facts", "names", "reads")
+    __slots__ = ("attributes", "choices", "constructs", "facts", "names", "reads")
 
     def __init__(self, names: dict[str, Value] | None = None, facts: Facts | None = None) -> None:
         self.names: dict[str, Value] = names if names is not None else {}
@@ -34,6 +34,12 @@ class State:
         self.reads: dict[object, ast.expr] = {}
         """Numbers read on every path to here, by what was read: a second read makes a second symbol."""
         self.choices: dict[str, Choice] = {}
+        self.constructs = False
+        """Whether this is inside a constructor: an attribute that it has not set yet is not there."""
+
+    def unset(self, value: Value) -> Value:
+        """What an attribute may be that holds the value on one path, and is not mentioned on the other."""
+        return value if self.constructs else UNKNOWN
 
     def copy(self) -> State:
         """An independent copy."""
@@ -41,6 +47,7 @@ class State:
         other.attributes = dict(self.attributes)
         other.reads = dict(self.reads)
         other.choices = dict(self.choices)
+        other.constructs = self.constructs
         return other
 
     def take(self, other: State) -> None:
@@ -81,9 +88,11 @@ def join_states(states: list[State]) -> State | None:
         joined = State(merged, result.facts.common(other.facts))
         for chain, value in result.attributes.items():
             there = other.attributes.get(chain)
-            joined.attributes[chain] = UNKNOWN if there is None else join(value, there)
-        for chain in other.attributes:
-            joined.attributes.setdefault(chain, UNKNOWN)
+            joined.attributes[chain] = result.unset(value) if there is None else join(value, there)
+        for chain, value in other.attributes.items():
+            if chain not in result.attributes:
+                joined.attributes[chain] = result.unset(value)
+        joined.constructs = result.constructs
         joined.choices = {name: c for name, c in result.choices.items() if other.choices.get(name) is c}
         joined.reads = {key: node for key, node in result.reads.items() if other.reads.get(key) is node}
         result = joined

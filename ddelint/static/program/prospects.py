@@ -10,7 +10,14 @@ from ddelint.operators import operators
 from ddelint.static.program import scan
 from ddelint.static.program.outline import Body
 
-_BOUND = re.compile(r"[ \t]*(?:self\.)?(\w+)[ \t]*=[^=]")
+_BOUND = re.compile(
+    r"[ \t]*(?:self\.)?(\w++)(?:\[[^\]\n]{0,80}+\])?+"
+    r"(?:\.(?:append|extend|insert|update|setdefault)\(|[ \t]*[+|]?=[^=])"
+)
+"""A line that binds a name, or puts something into what it holds."""
+_WORD = re.compile(r"\w++")
+LONGEST_DISPLAY = 2_000
+"""Characters between the beginning of a list or dict and what stands in it."""
 
 _BY_NAME = re.compile(r"\bgetattr\(\s{0,20}+\w{1,80}+,\s{0,20}+f?[\"'](\w{1,80}+)")
 """A method that is picked by a name: what the name begins with."""
@@ -39,7 +46,7 @@ class Prospects:
     def _spread(self) -> None:
         """Those that use a name of one that asks may ask, too. Entries are not called by their names."""
         entries = operators().regions["entry_methods"]
-        waiting = [self._functions[number].name for number in sorted(self._asking)]
+        waiting = [name for number in sorted(self._asking) for name in self._called_by(number)]
         seen = set(entries)
         by_name = [(found[1], found.start()) for found in _BY_NAME.finditer(self._text)]
         while waiting:
@@ -51,15 +58,39 @@ class Prospects:
             for place in (*scan.places_that_use(name, self._text), *picked):
                 user = self._at(place)
                 if user is None or self._functions[user].name == "__init__":
-                    bound = _BOUND.match(self._text, self._text.rfind("\n", 0, place) + 1)
+                    bound = self._bound_at(place)
                     if bound is not None:
-                        waiting.append(bound.group(1))  # another name of it, or of what it is in
+                        waiting.append(bound)  # another name of it, or of what it is in
                 elif user not in self._asking and self._functions[user].name != name:
                     self._asking.add(user)
-                    waiting.append(self._functions[user].name)
+                    waiting += self._called_by(user)
         if any(self._functions[number].name in entries for number in self._asking):
             tests = operators().size_tests  # what modules return may have sizes that depend on data
             self._asking |= {n for n, f in enumerate(self._functions) if tests.search(self._text, f.body, f.end)}
+
+    def _called_by(self, number: int) -> list[str]:
+        """By what names a function is called: `Round.apply` runs the `forward` of a class `Round`."""
+        function = self._functions[number]
+        if function.name not in operators().regions["guessed_methods"]:
+            return [function.name]
+        header = self._text.rfind("\nclass ", 0, function.start) + len("\nclass ")
+        named = _WORD.match(self._text, header)
+        calls = sorted(operators().regions["autograd_calls"])
+        return [f"{named[0]}.{call}" for call in calls if f"{named[0]}.{call}" in self._text] if named else []
+
+    def _bound_at(self, place: int) -> str | None:
+        """The name that the statement around a place binds or adds to, which may have begun some lines above."""
+        row = self._text.rfind("\n", 0, place) + 1
+        found = _BOUND.match(self._text, row)
+        if found is not None:
+            return found[1]
+        opening = max(
+            self._text.rfind(bracket, max(row - LONGEST_DISPLAY, 0), row) for bracket in ("{\n", "[\n", "(\n")
+        )
+        if opening < 0:
+            return None
+        found = _BOUND.match(self._text, self._text.rfind("\n", 0, opening) + 1, opening + 1)
+        return found[1] if found is not None else None
 
     def _at(self, place: int) -> int | None:
         number = bisect.bisect_right(self._starts, place) - 1

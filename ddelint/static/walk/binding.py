@@ -8,6 +8,7 @@ from ddelint.operators import dotted_name, operators
 from ddelint.static.domain.joining import join
 from ddelint.static.domain.state import State
 from ddelint.static.domain.values import (
+    CALLABLE,
     KNOWN,
     UNKNOWN,
     Constant,
@@ -149,7 +150,8 @@ def _store_item(walker: Walker, target: ast.Subscript, value: Value, state: Stat
                     parts=walker.parts(target.slice, state),
                     rule="DDE202",
                 )
-            element = join(element, value) if element != UNKNOWN else UNKNOWN
+            if element != UNKNOWN or isinstance(value, CALLABLE):
+                element = join(element, value)
         assign_back(root, Table(entries, element), state)
     elif isinstance(owner, Series):
         assign_back(root, with_element(owner, index, value), state)

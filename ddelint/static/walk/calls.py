@@ -38,6 +38,7 @@ from ddelint.static.domain.values import (
     spread,
 )
 from ddelint.static.transfer.operator_call import OperatorCall
+from ddelint.static.transfer.spelled import spelled
 from ddelint.static.transfer.table import answer
 from ddelint.static.walk.branching import branch
 from ddelint.static.walk.builtins import BUILTINS, keeps
@@ -179,6 +180,8 @@ def _path(walker: Walker, path: Path, call: Call) -> Value:
         return call.arguments[0]
     if path.name in known.regions["launch_arithmetic"]:
         return _symbolic(walker, "arithmetic", call)
+    if path.name in known.regions["spelled_shapes"]:
+        return spelled(_operator(walker, name, call))
     library = path.name.split(".")[0]
     if library != "torch" and path.name not in known.of_others:
         # what NumPy or the standard library gives is no tensor, and is known while tracing
@@ -208,6 +211,16 @@ def _elsewhere(walker: Walker, path: Path, call: Call) -> Value:
 
 
 def _operator_function(walker: Walker, name: str, call: Call) -> Value:
+    numbers = [bare(value) for value in call.arguments[:2]]
+    if numbers and "input" not in call.keywords and "tensor" not in call.keywords:
+        only_numbers = all(isinstance(value, (Constant, Known)) for value in numbers)
+        if only_numbers and operators().returns.get(name, "").startswith(("broadcast", "reduction", "same")):
+            return UNKNOWN
+    return _answered(walker, _operator(walker, name, call), call.state)
+
+
+def _operator(walker: Walker, name: str, call: Call) -> OperatorCall:
+    """A call of a function, its tensor apart from its other arguments."""
     plain = [bare(value) for value in call.arguments]
     tensor_node: ast.expr | None
     if plain and isinstance(plain[0], Tensor):
@@ -220,10 +233,7 @@ def _operator_function(walker: Walker, name: str, call: Call) -> Value:
     else:
         tensor, tensor_node = Tensor(), call.nodes[0] if call.nodes else None
         rest, rest_nodes = call.arguments[1:], call.nodes[1:]
-        numbers = bool(plain) and all(isinstance(value, (Constant, Known)) for value in plain[:2])
-        if numbers and operators().returns.get(name, "").startswith(("broadcast", "reduction", "same")):
-            return UNKNOWN
-    operator = OperatorCall(
+    return OperatorCall(
         call.node,
         name,
         tensor,
@@ -238,7 +248,6 @@ def _operator_function(walker: Walker, name: str, call: Call) -> Value:
         call.nodes,
         tensor_node,
     )
-    return _answered(walker, operator, call.state)
 
 
 def _module_object(path: Path, call: Call) -> Value | None:

@@ -62,6 +62,7 @@ def _construct(walker: Walker, node: FunctionNode, cls: ClassInfo, table: dict[s
         return
     self_name = names[0]
     state = State({self_name: Instance(cls)})
+    state.constructs = True
     numbers = _with_number_defaults(node)
     for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
         if argument.arg != self_name:

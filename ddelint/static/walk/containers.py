@@ -120,5 +120,18 @@ def _table_method(
     if name == "copy":
         return receiver
     if name == "update" and root is not None:
-        assign_back(root, Table({}, UNKNOWN), call.state)
+        assign_back(root, _updated(receiver, call), call.state)
     return UNKNOWN
+
+
+def _updated(table: Table, call: Call) -> Table:
+    """A dict after `update` with other dicts and keywords; of anything else nothing is known."""
+    given = [bare(value) for value in call.arguments]
+    tables = [value for value in given if isinstance(value, Table)]
+    spread = any(keyword.arg is None for keyword in call.node.keywords)
+    if spread or len(tables) < len(given) or any(value.element != UNKNOWN or not value.entries for value in tables):
+        return Table({}, UNKNOWN)
+    entries = dict(table.entries)
+    for value in tables:
+        entries.update(value.entries)
+    return Table({**entries, **call.keywords}, table.element)

@@ -23,6 +23,8 @@ _TYPE_TESTS = frozenset(("isinstance", "hasattr", "callable"))
 @dataclass
 class _Gathering:
     parameters: set[str]
+    optional: set[str]
+    """Those with a default."""
     ambiguous: set[str] = field(default_factory=set)
     rebound: dict[str, int] = field(default_factory=dict)
     uses: list[tuple[str, int]] = field(default_factory=list)
@@ -39,7 +41,7 @@ def gather(function: ast.AST, owner: ClassInfo | None, walker: Walker) -> Eviden
     """Read the function's text once."""
     declared = function.args if isinstance(function, _FUNCTIONS) else None
     parameters = {p.arg for p in (*declared.posonlyargs, *declared.args, *declared.kwonlyargs)} if declared else set()
-    seen = _Gathering(parameters)
+    seen = _Gathering(parameters, _with_defaults(declared) if declared else set())
     known = operators()
     for node in inner_nodes(function):
         kind = type(node)
@@ -82,7 +84,9 @@ def _called(node: ast.Call, seen: _Gathering, owner: ClassInfo | None, walker: W
                 seen.ambiguous.add(name)
         case ast.Attribute(value=ast.Compare() | ast.BinOp() as operand, attr=method):
             if method in known.evidence_methods:
-                seen.used(_only_name(operand, seen.parameters), node)
+                name = _only_name(operand, seen.parameters)
+                if name not in seen.optional or not _holds_others(operand, seen.parameters):
+                    seen.used(name, node)
     _handed_over(node, seen, owner, walker)
 
 
@@ -117,7 +121,7 @@ def _handed_over(node: ast.Call, seen: _Gathering, owner: ClassInfo | None, walk
 
 
 def _subscripted(node: ast.Subscript, seen: _Gathering) -> None:
-    """`x[:, 0]` and `x[..., None]` are no lists; `x[mask]` takes a tensor on both sides."""
+    """`x[:, 0]` and `x[..., None]` are no lists; `x[mask]` takes a tensor on both sides, `x[x > 0]` one."""
     if not isinstance(node.value, ast.Name):
         return
     match node.slice:
@@ -127,6 +131,21 @@ def _subscripted(node: ast.Subscript, seen: _Gathering) -> None:
         case ast.Name(id=mask) if named_a_mask(mask):
             seen.used(node.value.id, node)
             seen.used(mask, node)
+        case ast.Compare() | ast.BinOp() as test if _tests(test, node.value.id):
+            seen.used(node.value.id, node)
+
+
+def _tests(test: ast.Compare | ast.BinOp, name: str) -> bool:
+    """Whether a comparison, or one joined to others by `&` or `|`, is of the name's own elements: `x[x > 0]`."""
+    waiting: list[ast.expr] = [test]
+    while waiting:
+        match waiting.pop():
+            case ast.Compare(left=left, comparators=comparators):
+                if any(isinstance(part, ast.Name) and part.id == name for part in (left, *comparators)):
+                    return True
+            case ast.BinOp(op=ast.BitAnd() | ast.BitOr(), left=left, right=right):
+                waiting += [left, right]
+    return False
 
 
 def _assigned(node: ast.Assign, seen: _Gathering) -> None:
@@ -155,6 +174,18 @@ def _only_name(node: ast.expr, parameters: set[str]) -> str:
             case ast.BinOp(left=left, right=right):
                 waiting += [left, right]
     return found.pop() if len(found) == 1 else ""
+
+
+def _holds_others(node: ast.expr, parameters: set[str]) -> bool:
+    """Whether names stand in an expression that are no parameters: the tensor of `(sizes == k).any()` may be these."""
+    return any(isinstance(part, ast.Name) and part.id not in parameters for part in descend(node))
+
+
+def _with_defaults(declared: ast.arguments) -> set[str]:
+    positional = [*declared.posonlyargs, *declared.args]
+    last = positional[len(positional) - len(declared.defaults) :]
+    named = (p for p, default in zip(declared.kwonlyargs, declared.kw_defaults) if default is not None)
+    return {parameter.arg for parameter in (*last, *named)}
 
 
 def _is_literal(node: ast.expr, values: tuple[object, ...]) -> bool:

@@ -17,6 +17,7 @@ from ddelint.static.domain.summaries import Signature
 from ddelint.static.domain.values import (
     KNOWN,
     UNKNOWN,
+    ClassReference,
     Constant,
     Function,
     Instance,
@@ -71,6 +72,7 @@ def invoke(
     entry = State({**seen, **names} if seen else names, state.facts)
     if own:
         entry.attributes = dict(state.attributes)
+        entry.constructs = state.constructs
     if not _may_follow(walker, definition, names):
         if not walker.quiet:
             walker.following.postpone(function, entry.copy())
@@ -121,6 +123,7 @@ def constructed(
     if not definition.args.args or not _may_follow(walker, definition, names):
         return None
     entry = State(names, call.state.facts)
+    entry.constructs = True
     _, end = walker.execute(definition, function.owner, entry)
     if end is None:
         return None
@@ -195,8 +198,8 @@ def _parameters_of(
     given = list(first)
     if function.bound is not None and positional:
         given.insert(0, function.bound)
-    elif isinstance(function.node, FunctionNode) and _is_classmethod(function.node) and positional:
-        given.insert(0, UNKNOWN)
+    if isinstance(function.node, FunctionNode) and is_classmethod(function.node) and positional:
+        given = _with_class(function, given)
     defaults: dict[str, ast.expr] = {}
     for parameter, default in zip(reversed(positional), reversed(declared.defaults)):
         defaults[parameter.arg] = default
@@ -271,7 +274,15 @@ def _is_constexpr(annotation: ast.expr | None) -> bool:
     return name in operators().regions["constexpr"]
 
 
-def _is_classmethod(node: FunctionNode) -> bool:
+def _with_class(function: Function, given: list[Value]) -> list[Value]:
+    """A class method's arguments behind the class that it is called on."""
+    if isinstance(function.bound, (ClassReference, Instance)):
+        return [ClassReference(function.bound.cls), *given[1:]]
+    return [UNKNOWN if function.owner is None else ClassReference(function.owner), *given]
+
+
+def is_classmethod(node: FunctionNode) -> bool:
+    """Whether the class comes first among the parameters."""
     return any(isinstance(d, ast.Name) and d.id == "classmethod" for d in node.decorator_list)
 
 

@@ -7,7 +7,7 @@ from functools import reduce
 
 from ddelint.operators import dotted_name, operators
 from ddelint.static.domain.definitions import ClassInfo, FunctionNode
-from ddelint.static.domain.joining import join
+from ddelint.static.domain.joining import alternatives, join
 from ddelint.static.domain.state import State
 from ddelint.static.domain.values import (
     KNOWN,
@@ -21,6 +21,7 @@ from ddelint.static.domain.values import (
     Module,
     Optional,
     Parent,
+    Partial,
     Path,
     Series,
     Table,
@@ -28,9 +29,10 @@ from ddelint.static.domain.values import (
     Unbacked,
     Value,
 )
+from ddelint.static.program.abstract import implementations, is_abstract
 from ddelint.static.transfer.sizes import shape_of
 from ddelint.static.walk.class_tables import attribute_table
-from ddelint.static.walk.functions import invoke
+from ddelint.static.walk.functions import invoke, is_classmethod
 from ddelint.static.walk.records import field_of, record_fields
 from ddelint.static.walk.walker import Walker
 
@@ -60,6 +62,9 @@ def attribute_of(walker: Walker, owner: Value, node: ast.Attribute, state: State
     if isinstance(owner, Instance):
         found = walker.index.method(owner.cls, name)
         if found is not None:
+            others = implementations(walker.index, owner.cls, name) if is_abstract(found[0]) else []
+            if others:
+                return alternatives(_method_value(walker, other, Instance(cls), node, state) for cls, other in others)
             return _method_value(walker, found, owner, node, state)
         if name in operators().regions["record_methods"] and record_fields(walker, owner.cls) is not None:
             return Method(owner, name)
@@ -68,11 +73,13 @@ def attribute_of(walker: Walker, owner: Value, node: ast.Attribute, state: State
         regions = operators().regions
         found = walker.index.method(owner.cls, name)
         if found is not None:
-            return Function(found[0], None, None, found[1])
+            return Function(found[0], owner if is_classmethod(found[0]) else None, None, found[1])
         run = walker.index.autograd_forward(owner.cls) if name in regions["autograd_calls"] else None
         if run is not None:  # the context comes first, unless another method is given it
             alone = any(walker.index.method(owner.cls, setup) for setup in regions["autograd_contexts"])
             context = None if alone else UNKNOWN
+            if is_classmethod(run[0]):
+                return Partial(Function(run[0], owner, None, run[1]), () if alone else (UNKNOWN,))
             return Function(run[0], context, None, run[1])
         return attribute_table(walker, owner.cls, name)
     if isinstance(owner, Series) and owner.kind == "pair" and owner.items is not None and len(owner.items) == 2:
