@@ -92,6 +92,13 @@ def test_a_path_alone_is_checked(run: Run, stage: Stage) -> None:
     assert stage.options.mode is Mode.STATIC
 
 
+@pytest.mark.parametrize(
+    "other", [["--check"], ["--write"], ["--dispatch"], ["--stream", "sizes.jsonl"], ["--ranges", "x.0: 1.."]]
+)
+def test_readiness_is_asked_for_alone(run: Run, other: list[str]) -> None:
+    assert "--readiness" in one_line_error(run("shapes", "model.py", "--readiness", *other))
+
+
 def test_exit_codes(run: Run, stage: Stage) -> None:
     stage.report = Report((FINDING,))
     assert run("model.py").exit_code == 1

@@ -96,6 +96,8 @@ def shapes(
         raise click.UsageError("--most-graphs and --measure are about the graphs of --dispatch: add it")
     if badge and not readiness:
         raise click.UsageError("--badge is about --readiness: add it")
+    if readiness and (is_checked or spec or ranges or write or stream or dispatch):
+        raise click.UsageError("--readiness says one number of each entry: call shapes once more for the rest")
     from ddelint.pipeline import run_shapes
     from ddelint.pipeline.dispatching import Graphs
     from ddelint.pipeline.shaping import Wanted

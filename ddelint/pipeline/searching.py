@@ -214,11 +214,14 @@ def _with_front_ends(
     compiled = outcome.compilation.results if outcome.compilation is not None else ()
     verified = {result.target for result in compiled}
     cleared = verified - {result.target for result in compiled if not result.ok}
-    if "strict" not in verified and "compile" in cleared:
-        cleared.add("strict")  # Dynamo takes the program, and it is what strict export asks
     everything = [*run.traced, *reported]  # what another entry found is fixed in the text that this one was searched in
     fixed = [edit.span for found in everything if found.fix is not None for edit in found.fix.edits]
     left = [one for one in asked if one.target not in cleared]
+    unknown = tuple(one.target for one in left if one.questions and one.target not in verified)
+    if unknown and outcome.everything.overlay:  # what was asked of the original may be fixed by now
+        again = session.compile(outcome.everything.overlay, unknown, 0, "eager")
+        passed = {result.target for result in again.results if result.ok} if again.failure is None else set()
+        left = [one for one in left if one.target not in passed]
     for question in (question for one in left for question in one.questions):
         if not any(question.span.overlaps(span) for span in (*fixed, *(found.span for found in everything))):
             found = diagnose(question, run.sources[question.span.filename])

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ddelint.diagnostics import GpuCounts, GpuEvidence, KernelCost
+    from ddelint.diagnostics import GpuEvidence, KernelCost
 
 
 def is_reported(gpu: GpuEvidence) -> bool:
@@ -115,7 +116,7 @@ def plain(gpu: GpuEvidence | None) -> dict[str, Any] | None:
         "launches": gpu.launches,
         "library_calls": gpu.library_calls,
         "host_reads": gpu.host_reads,
-        "before": _before(gpu.before),
+        "before": asdict(gpu.before) if gpu.before is not None else None,
         "registers": gpu.registers,
         "spilled": gpu.spilled,
         "shared": gpu.shared,
@@ -123,32 +124,5 @@ def plain(gpu: GpuEvidence | None) -> dict[str, Any] | None:
         "operations": gpu.operations,
         "bound_microseconds": gpu.bound_microseconds,
         "cuda_graphs": gpu.cuda_graphs or None,
-        "per_kernel": [_plain_cost(cost) for cost in gpu.per_kernel],
-    }
-
-
-def _plain_cost(cost: KernelCost) -> dict[str, Any]:
-    return {
-        "name": cost.name,
-        "library": cost.library,
-        "calls": cost.calls,
-        "registers": cost.registers,
-        "spilled": cost.spilled,
-        "shared": cost.shared,
-        "bytes_moved": cost.bytes_moved,
-        "operations": cost.operations,
-        "bound_microseconds": cost.bound_microseconds,
-    }
-
-
-def _before(before: GpuCounts | None) -> dict[str, Any] | None:
-    if before is None:
-        return None
-    return {
-        "graphs": before.graphs,
-        "kernels": before.kernels,
-        "launches": before.launches,
-        "library_calls": before.library_calls,
-        "host_reads": before.host_reads,
-        "bound_microseconds": before.bound_microseconds,
+        "per_kernel": [asdict(cost) for cost in gpu.per_kernel],
     }

@@ -11,7 +11,7 @@ import torch
 
 from ddelint.dispatches import Tried
 from ddelint.shapes.facts import Sizes
-from ddelint.shapes.trying import call, first_line, sized
+from ddelint.shapes.trying import Graphs, call, first_line, sized
 from ddelint.size_specs import Outcome
 from ddelint.trace import torch_internals
 from ddelint.trace.entry import Entry
@@ -24,24 +24,19 @@ def try_dispatch(entry: Entry, seed: int, text: str, cases: Sequence[Sizes]) -> 
     """Load the file's text, call its dispatcher with inputs of each size, then with all again, compiling nothing."""
     if torch_internals.spec_kinds() is None:
         return Tried(error=f"torch {torch.__version__} has no ShapesSpec: 2.13 has")
-    graphs: list[object] = []
-
-    def counted(graph: Any, inputs: object) -> Any:
-        graphs.append(graph)
-        return graph.forward
-
+    graphs = Graphs()
     with torch_internals.compile_settings(recompiles=_RECOMPILES), torch.no_grad(), quiet():
         torch.manual_seed(0)
         try:
             namespace = _loaded(text)
             program = entry.build()
-            dispatched = namespace["dispatcher"](program, backend=counted)
+            dispatched = namespace["dispatcher"](program, backend=graphs)
         except Exception as error:
             return Tried(error=first_line(error))
         outcomes, counts = [], [0]
         for sizes in cases:
             outcomes.append(call(entry, program, dispatched, seed, sizes))
-            counts.append(len(graphs))
+            counts.append(graphs.count)
         compiled_by = tuple(after - before for before, after in pairwise(counts))
         with torch.compiler.set_stance("fail_on_recompile"):
             again = [call(entry, program, dispatched, seed, sizes) for sizes in cases]

@@ -10,7 +10,6 @@ import textwrap
 import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any
 
 from ddelint.catalog import rules_folder
 from ddelint.contracts import Contract
@@ -26,7 +25,7 @@ MARK = "as `ddelint shapes --dispatch` wrote it"
 
 
 @cache
-def _texts() -> dict[str, Any]:
+def _texts() -> dict[str, dict[str, str]]:
     return tomllib.loads((rules_folder() / "dispatching.toml").read_text("utf-8"))
 
 
@@ -41,8 +40,7 @@ def dispatcher_text(contract: Contract, plans: Sequence[GraphPlan], names: Mappi
     imports.append("from torch.fx.experimental.dynamic_spec import ShapesSpec, ShapeVar, TensorSpec")
     parts = "\n".join(f"{plan.part.name}: {_condition(plan)}" for plan in plans)
     needs = [line for one in contract.requirements for line in because(one)]
-    head = _filled(
-        _texts()["file"]["head"],
+    head = _texts()["file"]["head"].format(
         what=f"{program} as {_count(plans)}",
         mark=MARK,
         parts=parts,
@@ -51,10 +49,6 @@ def dispatcher_text(contract: Contract, plans: Sequence[GraphPlan], names: Mappi
     )
     specs = "".join(_spec(contract, plan) for plan in plans)
     return head.rstrip("\n") + "\n" + specs + _dispatcher(contract, plans, names, signature) + marks
-
-
-def _filled(text: str, **holes: str) -> str:
-    return text.format(**holes)
 
 
 def _count(plans: Sequence[GraphPlan]) -> str:
@@ -76,14 +70,17 @@ def _spec(contract: Contract, plan: GraphPlan) -> str:
     shown = [f'"{name}": TensorSpec([{", ".join(dims)}]),' for name, dims in tensors(contract, plan.spec).items()]
     assumptions = [f"{symbolic(text)}," for text in plan.spec.assumptions]
     listed = ["assumptions=[", *(f"    {one}" for one in assumptions), "],"] if assumptions else []
-    return _filled(
-        _texts()["spec"]["one"],
-        name=plan.part.name,
-        condition=f"{_condition(plan)}.",
-        variables=_indented(variables, 1),
-        tensors=_indented(shown, 3),
-        assumptions="".join(f"{line}\n" for line in _indented(listed, 2).splitlines()),
-    ).replace('"""\n\n    return', '"""\n    return')
+    return (
+        _texts()["spec"]["one"]
+        .format(
+            name=plan.part.name,
+            condition=f"{_condition(plan)}.",
+            variables=_indented(variables, 1),
+            tensors=_indented(shown, 3),
+            assumptions="".join(f"{line}\n" for line in _indented(listed, 2).splitlines()),
+        )
+        .replace('"""\n\n    return', '"""\n    return')
+    )
 
 
 def _hint(plan: GraphPlan, variable: str) -> str:
@@ -112,12 +109,11 @@ def _dispatcher(
         sizes.append(f"{words[name]} = {tensor}.shape[{dimension}]")
     arguments = signature.arguments if signature is not None else "*args, **kwargs"
     guards = "".join(
-        _filled(texts["guard"], condition=_guard(plan, words), graph=plan.part.name, arguments=arguments)
+        texts["guard"].format(condition=_guard(plan, words), graph=plan.part.name, arguments=arguments)
         for plan in plans
     )
     refused = ", ".join(f"{name} == {{{words[name]}}}" for name in asked)
-    return _filled(
-        texts["named" if signature is not None else "bound"],
+    return texts["named" if signature is not None else "bound"].format(
         count=_count(plans),
         graphs=_indented([f"{plan.part.name} = graph(shapes_of_{plan.part.name}())" for plan in plans], 1),
         parameters=signature.parameters if signature is not None else "",
@@ -177,14 +173,12 @@ def _marks(plans: Sequence[GraphPlan]) -> str:
         if (tensor, at) == (parameter, dimension):
             conditions = ", ".join(f"lambda size: {test}" for test in tests)
             lines.append(
-                _filled(_texts()["specialized"]["mark"], parameter=tensor, dimension=str(at), conditions=conditions)
+                _texts()["specialized"]["mark"].format(parameter=tensor, dimension=str(at), conditions=conditions)
             )
         else:
             lines.append(f"    mark_dynamic({tensor}, {at})\n")
     parameters = list(dict.fromkeys(dimension_of(name)[0] for name in dynamic))
-    return _filled(
-        _texts()["specialized"]["marks"], parameters=", ".join(parameters), marks="".join(lines).rstrip("\n")
-    )
+    return _texts()["specialized"]["marks"].format(parameters=", ".join(parameters), marks="".join(lines).rstrip("\n"))
 
 
 def beside(filename: str) -> str:

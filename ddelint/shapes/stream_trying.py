@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from ddelint.shapes.facts import Sizes
-from ddelint.shapes.trying import first_line, sized, tensors_of
+from ddelint.shapes.trying import Graphs, first_line, sized, tensors_of
 from ddelint.size_streams import Counted
 from ddelint.trace import torch_internals
 from ddelint.trace.entry import Entry
@@ -19,20 +19,15 @@ _RECOMPILES = 256
 
 def count_graphs(entry: Entry, seed: int, stream: Sequence[Sizes]) -> Counted:
     """Compile the program with the marks that its own inputs carry, and call it with each of the sizes."""
-    graphs: list[object] = []
+    graphs = Graphs()
     calls: list[int] = []
-
-    def counted(graph: Any, inputs: object) -> Any:
-        graphs.append(graph)
-        return graph.forward
-
     marked = tensors_of(entry, seed)
     dynamic, unbacked = _marks(marked)
     with torch_internals.compile_settings(recompiles=_RECOMPILES, captured=False), torch.no_grad(), quiet():
         torch.manual_seed(0)
-        compiled = torch.compile(entry.build(), backend=counted)
+        compiled = torch.compile(entry.build(), backend=graphs)
         for number, sizes in enumerate(stream, 1):
-            before = len(graphs)
+            before = graphs.count
             try:
                 args, kwargs = sized(entry, seed, sizes)
                 given: dict[str, Any] = dict(zip(entry.parameters, args)) | kwargs
@@ -42,7 +37,7 @@ def count_graphs(entry: Entry, seed: int, stream: Sequence[Sizes]) -> Counted:
                     compiled(*args, **kwargs)
             except Exception as error:
                 return Counted(tuple(calls), dynamic, unbacked, f"call {number}: {first_line(error)}")
-            if len(graphs) > before:
+            if graphs.count > before:
                 calls.append(number)
     return Counted(tuple(calls), dynamic, unbacked)
 

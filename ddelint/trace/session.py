@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 from types import MappingProxyType, TracebackType
-from typing import Any, Generic, Self, TypeVar
+from typing import IO, Any, Generic, Self, TypeVar
 
 from ddelint.contracts import Contract
 from ddelint.dispatches import Costs, Tried
@@ -119,6 +119,8 @@ class Worker:
         self._channel: socket.socket | None = None
         self._sessions: list[Session] = []
         self._is_started = False
+        self._errors: IO[bytes] | None = None
+        """What the process prints of its own failure."""
         if at_once:
             self.begin()
 
@@ -257,14 +259,14 @@ class Worker:
             self._reader.close()
             self._channel.close()
             self._channel = None
-        if process is None:
-            return
-        try:
-            process.wait(_CLOSING_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        self._errors.close()
+        if process is not None:
+            try:
+                process.wait(_CLOSING_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        if self._errors is not None:
+            self._errors.close()
 
     def _session(self, options: SessionOptions, verdicts: Verdicts | None = None) -> Session | EntryFailure:
         """A session that has not been started."""
@@ -324,6 +326,8 @@ class Worker:
             return self._hello
 
     def _last_words(self) -> str:
+        if self._errors is None:
+            return ""
         with contextlib.suppress(OSError, ValueError):
             self._errors.seek(0)
             lines = self._errors.read().decode(errors="replace").strip().splitlines()

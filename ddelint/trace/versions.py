@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+from functools import cache
 from json import dumps
 from pathlib import Path
 
@@ -36,6 +37,7 @@ def stamp(path: str) -> str:
     return f"{found.st_size if stat.S_ISREG(found.st_mode) else 0} {found.st_mtime_ns}"
 
 
+@cache
 def own_code() -> str:
     """Changes when ddelint's own code does, in a checkout without a new version, too."""
     package = Path(__file__).parents[1]

@@ -78,7 +78,7 @@ def compare(
         skipped = [] if quick else list(runs.meet())
     references = runs.references
     stable, seeded = _is_stable(original, references)
-    looked_at = [] if quick else work.looked_at(references)
+    looked_at = [] if quick or only else work.looked_at(references)
     before = [work.work(original, reference.sample) for reference in looked_at]
     rewinding.back()
     with witnessed(original, references):

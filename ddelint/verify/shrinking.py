@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
+from ddelint.trace import torch_internals
 from ddelint.trace.entry import Arguments, Entry
 from ddelint.verify.calls import run
 from ddelint.verify.samples import fresh, is_ordinary
@@ -66,8 +67,7 @@ def _cut(arguments: Arguments, sizes: Mapping[int, int]) -> Arguments:
             return value
         part = value.detach()[tuple(slice(sizes.get(size, size)) for size in value.shape)].clone()
         part.requires_grad_(value.requires_grad)
-        for name, mark in vars(value).items():  # which dimensions are dynamic or unbacked
-            setattr(part, name, mark)
+        torch_internals.copy_marks(value, part)
         return part
 
     cut_arguments: Arguments = pytree.tree_map(cut, arguments)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any
 
 import torch
@@ -21,6 +22,8 @@ from ddelint.verify.samples import Sample
 
 _MOST = 8
 """Inputs that are looked at."""
+_SECONDS = 2.0
+"""What their first calls took together, at the most: each is called twice more, with every operator watched."""
 _TOLD = 1.05
 """Times the work, from which on it is told."""
 
@@ -34,12 +37,13 @@ class Work:
 
 
 def looked_at(references: Sequence[Reference]) -> list[Reference]:
-    """A declared input for each set of sides that decisions took."""
+    """A declared input for each set of sides that decisions took, as far as they are quickly run."""
     found: dict[tuple[tuple[str, frozenset[bool]], ...], Reference] = {}
     for reference in references:
         if reference.sample.declared and reference.base == reference.sample.label and reference.first.returned:
             found.setdefault(tuple((key, frozenset(sides)) for key, sides in reference.sides.items()), reference)
-    return list(found.values())[:_MOST]
+    sums = accumulate(reference.first.seconds for reference in found.values())
+    return [one for one, seconds in zip(found.values(), sums) if seconds <= _SECONDS][:_MOST]
 
 
 def work(entry: Entry, sample: Sample) -> Work | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,16 +20,25 @@ FOUND = Span(NAME, 2, 8, 2, 13)
 LATER = Span(NAME, 4, 12, 4, 23)
 
 
-def reported(results: tuple[TargetResult, ...], *asked: Asked) -> dict[int, tuple[str, ...]]:
-    """Row → who asks, where the search fixed line 2 and each target gave one of `results`."""
+def reported(
+    results: tuple[TargetResult, ...], *asked: Asked, takes: bool = False, overlay: Mapping[str, str] | None = None
+) -> dict[int, tuple[str, ...]]:
+    """Row → who asks, where the search fixed line 2 and each target gave one of `results`.
+
+    `takes`: whether the others take the program under `overlay`.
+    """
     outcome: Any = SimpleNamespace(
-        diagnostics=(Diagnostic("DDE101", "", FOUND, asks=("export",)),), compilation=Compilation(results)
+        diagnostics=(Diagnostic("DDE101", "", FOUND, asks=("export",)),),
+        compilation=Compilation(results),
+        everything=SimpleNamespace(overlay=overlay or {}),
     )
     run: Any = SimpleNamespace(
         progress=SimpleNamespace(stage=lambda _: None), traced=[], sources={NAME: SourceFile(NAME, TEXT)}
     )
     begun: Any = [SimpleNamespace(result=lambda one=one: one) for one in asked]
-    session: Any = None
+    session: Any = SimpleNamespace(
+        compile=lambda _, targets, *rest: Compilation(tuple(TargetResult(one, "cpu", takes) for one in targets))
+    )
     return {d.span.row: d.asks for d in _with_front_ends(session, begun, outcome, run)}
 
 
@@ -55,7 +65,8 @@ def test_a_front_end_takes_a_program_where_it_does_on_all_devices() -> None:
 
 
 @pytest.mark.parametrize(("takes", "rows"), [(True, {2}), (False, {2, 4})])
-def test_strict_export_asks_what_dynamo_asks(takes: bool, rows: set[int]) -> None:
+def test_a_front_end_that_verified_nothing_is_asked_again_of_the_fixed_program(takes: bool, rows: set[int]) -> None:
     asked = Asked("strict", [Question(LATER, "count", "u0", "", asks=("strict",))])
-    results = (TargetResult("export", "cpu", True), TargetResult("compile", "cpu", takes))
-    assert reported(results, asked).keys() == rows
+    results = (TargetResult("export", "cpu", True), TargetResult("compile", "cpu", True))
+    assert reported(results, asked, takes=takes, overlay={NAME: TEXT}).keys() == rows
+    assert reported(results, asked, takes=takes).keys() == {2, 4}  # nothing is fixed

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
@@ -14,7 +16,7 @@ from ddelint.trace.entry import Entry
 from ddelint.verify.eager import compare
 from ddelint.verify.modes import near
 from ddelint.verify.samples import Sample
-from ddelint.verify.work import work
+from ddelint.verify.work import looked_at, work
 
 INPUTS = """
 
@@ -139,3 +141,17 @@ def test_inputs_near_one_differ_from_it_and_keep_its_kind() -> None:
         assert [getattr(part, "shape", part) for part in found] == [getattr(part, "shape", part) for part in given]
         assert sorted(found[1].tolist()) == [1, 2, 3, 4]
         assert torch.equal(near(number, sample).make()[0][0], found[0])
+
+
+def test_slow_programs_are_not_run_again_to_be_counted() -> None:
+    def reference(label: str, seconds: float, key: str) -> Any:
+        return SimpleNamespace(
+            sample=SimpleNamespace(label=label, declared=True),
+            base=label,
+            first=SimpleNamespace(returned=True, seconds=seconds),
+            sides={key: {True}},
+        )
+
+    some = [reference("a", 0.5, "one"), reference("b", 0.1, "two"), reference("c", 60.0, "three")]
+    assert looked_at(some) == some[:2]
+    assert looked_at([reference("c", 60.0, "three")]) == []

@@ -9,12 +9,12 @@ from dataclasses import replace
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.around import around, is_tensor
 from ddelint.rewrite.reading.kinds import Kinds, definition, own_arguments
+from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import called, is_pure
 from ddelint.rewrite.writing.rewrites import Expr, Part, Rewrite, restructured, rewriting
 from ddelint.sites import site_of
 
 _MOST = 3
-_MAKING = frozenset(("tensor", "as_tensor", "LongTensor"))
 
 
 @rewriting("size_at_hand")
@@ -61,7 +61,7 @@ def _repeating(context: Context) -> Iterator[ast.Call]:
     created = [symbol.created for symbol in context.diagnostic.symbols if symbol.created is not None]
     made = [source.at(span) for span in dict.fromkeys(created) if span.filename == source.filename]
     for node in made if created or function is None else ast.walk(function):
-        if isinstance(node, ast.Call) and called(node) == "repeat_interleave":
+        if isinstance(node, ast.Call) and called(node) in knowledge().repeating:
             yield node
 
 
@@ -71,7 +71,7 @@ def _numbers(context: Context, node: ast.expr) -> ast.expr | None:
         case ast.Name(id=name):
             made = definition(context, name)
             return _numbers(context, made) if isinstance(made, ast.Call) else None
-        case ast.Call(args=[ast.Name() | ast.List() | ast.Tuple() as numbers]) if called(node) in _MAKING:
+        case ast.Call(args=[ast.Name() | ast.List() | ast.Tuple() as numbers]) if called(node) in knowledge().literal:
             return numbers
     return None
 

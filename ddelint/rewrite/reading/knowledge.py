@@ -109,6 +109,7 @@ class Knowledge:
     elementwise: frozenset[str]
     listings: frozenset[str]
     concatenations: frozenset[str]
+    repeating: frozenset[str]
     conversions: frozenset[str]
     segments: Segments
     bounds: BoundFacts

@@ -55,6 +55,8 @@ def doubts(comparison: Comparison, candidate: Candidate, decisions: Sequence[Dec
     found = []
     if candidate.claim is Claim.PROMISE:
         found.append("it is a promise about the values")
+    if candidate.last_resort:
+        found.append("it takes code out of what is compiled")
     if candidate.spreads:
         found.append("an infinity or NaN in one place reaches others while compiling")
     if candidate.doubt:

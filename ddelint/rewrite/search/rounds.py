@@ -300,8 +300,8 @@ class Search:
 def with_all_that_is_safe(safe: State, everything: State) -> State:
     """The safe fixes, and those as good that were found when unsafe ones were allowed, up to the first of these."""
     alone = everything
-    unsafe = (s.applicability is not Applicability.SAFE or s.candidate.is_never_safe for s in everything.steps)
-    first = next((number for number, is_unsafe in enumerate(unsafe) if is_unsafe), None)
+    labels = [step.applicability for step in everything.steps]
+    first = next((number for number, label in enumerate(labels) if label is not Applicability.SAFE), None)
     for step in reversed(everything.steps[first:] if first is not None else ()):
         shorter = dropped(alone, step)
         if shorter is alone:
