@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -216,17 +216,27 @@ def _with_front_ends(
     cleared = verified - {result.target for result in compiled if not result.ok}
     everything = [*run.traced, *reported]  # what another entry found is fixed in the text that this one was searched in
     fixed = [edit.span for found in everything if found.fix is not None for edit in found.fix.edits]
-    left = [one for one in asked if one.target not in cleared]
-    unknown = tuple(one.target for one in left if one.questions and one.target not in verified)
-    if unknown and outcome.everything.overlay:  # what was asked of the original may be fixed by now
-        again = session.compile(outcome.everything.overlay, unknown, 0, "eager")
-        passed = {result.target for result in again.results if result.ok} if again.failure is None else set()
-        left = [one for one in left if one.target not in passed]
-    for question in (question for one in left for question in one.questions):
-        if not any(question.span.overlaps(span) for span in (*fixed, *(found.span for found in everything))):
-            found = diagnose(question, run.sources[question.span.filename])
-            reported.append(replace(found, asks=front_ends_of(question.span, left)))
+    known = (*fixed, *(found.span for found in everything))
+    alone = [
+        (one, question)
+        for one in asked
+        for question in one.questions
+        if one.target not in cleared and not any(map(question.span.overlaps, known))
+    ]
+    takes = _taken(session, outcome, {one.target for one, _ in alone} - verified)
+    left = [one for one in asked if one.target not in cleared | takes]
+    for question in (question for one, question in alone if one in left):
+        found = diagnose(question, run.sources[question.span.filename])
+        reported.append(replace(found, asks=front_ends_of(question.span, left)))
     return reported
+
+
+def _taken(session: Session, outcome: Outcome, targets: Collection[str]) -> set[str]:
+    """Of front ends that verified nothing: those that take the fixed program, whatever they asked of the original."""
+    if not targets or not outcome.everything.overlay:
+        return set()
+    found = session.compile(outcome.everything.overlay, tuple(sorted(targets)), 0, "eager")
+    return {result.target for result in found.results if result.ok and found.failure is None}
 
 
 def _suppressed(run: Run) -> Callable[[Diagnostic], bool]:

@@ -706,10 +706,11 @@ def tracing_predicates() -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def compile_settings(*, recompiles: int, captured: bool = True) -> Iterator[None]:
+def compile_settings(*, recompiles: int, captured: bool = True, compilers: int = 1) -> Iterator[None]:
     """`torch.compile` afresh, with room for so many recompiles of one function.
 
-    `captured`: `.item()` and `nonzero` are part of the graph.
+    `captured`: `.item()` and `nonzero` are part of the graph. `compilers`: how many C++ compilers may run at a time;
+    threads wait for them (torch/_inductor/async_compile.py: `AsyncCompile.pool`).
     """
     config = private("torch._dynamo", "config")
     wanted = {
@@ -722,9 +723,10 @@ def compile_settings(*, recompiles: int, captured: bool = True) -> Iterator[None
     private("torch._dynamo", "reset")()
     with contextlib.ExitStack() as stack:
         stack.enter_context(config.patch({name: value for name, value in wanted.items() if hasattr(config, name)}))
-        # A pool of compiling processes would outlive the one that is judged. The caches of whole graphs don't know that
-        # a candidate has changed what its graph calls (the fake kernel of a custom operator).
-        stack.enter_context(inductor.patch({"compile_threads": 1, "fx_graph_cache": False}))
+        # A pool of processes, which kernels for a GPU are compiled in, would outlive the one that is judged. The caches of
+        # whole graphs don't know that a candidate has changed what its graph calls (the fake kernel of an operator).
+        threads = 1 if torch.cuda.is_available() else compilers
+        stack.enter_context(inductor.patch({"compile_threads": threads, "fx_graph_cache": False}))
         stack.enter_context(private("torch._functorch", "config").patch({"enable_autograd_cache": False}))
         try:
             yield

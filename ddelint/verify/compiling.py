@@ -69,7 +69,7 @@ class Compiling:
         cloned: bool,
     ) -> TargetResult:
         started = perf_counter()
-        with torch_internals.compile_settings(recompiles=RECOMPILES):
+        with torch_internals.compile_settings(recompiles=RECOMPILES, compilers=self._options.jobs):
             self._graphs = 0
             counting = self._counting(backend)
             replay = Replay("compile", devices.tolerance(self._device), self._device)
