@@ -723,8 +723,8 @@ def compile_settings(*, recompiles: int, captured: bool = True, compilers: int =
     private("torch._dynamo", "reset")()
     with contextlib.ExitStack() as stack:
         stack.enter_context(config.patch({name: value for name, value in wanted.items() if hasattr(config, name)}))
-        # A pool of processes, which kernels for a GPU are compiled in, would outlive the one that is judged. The caches of
-        # whole graphs don't know that a candidate has changed what its graph calls (the fake kernel of an operator).
+        # A pool of processes, in which kernels for a GPU are compiled, would outlive the one that is judged. The caches
+        # of whole graphs don't know that a candidate has changed what its graph calls (an operator's fake kernel).
         threads = 1 if torch.cuda.is_available() else compilers
         stack.enter_context(inductor.patch({"compile_threads": threads, "fx_graph_cache": False}))
         stack.enter_context(private("torch._functorch", "config").patch({"enable_autograd_cache": False}))
