@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from control_flow import context_of, rewritten
 
 from ddelint.diagnostics import TypeFact
@@ -33,3 +34,46 @@ def test_a_list_that_a_loop_fills_belongs_to_the_region() -> None:
     found = rewritten("outline", context_of(text, "order.shape[0] > 0", types, "DDE106"))
     assert "    kept = []\n    while order.shape[0] > 0:\n" in found[0].partition("custom_op")[0]
     assert found[0].count("kept = []") == 1
+
+
+@pytest.mark.parametrize(
+    ("read", "flows"),
+    [
+        ("np.argsort(-scores[0].detach().cpu().numpy())", False),
+        ("picked((scores > 0).numpy(), scores.shape[0])", False),
+        ("picked(scores.data.numpy(), scores.numel())", False),
+        ("picked(scores.argsort(), scores.detach())", False),
+        ("picked(scores.detach(), scores * 2)", True),
+        ("picked(scores)", True),
+        ("scores.abs().item() + picked(order, scores[0].cpu())", True),
+    ],
+)
+def test_no_gradient_is_promised_to_what_is_read_without_one(read: str, flows: bool) -> None:
+    text = f"import torch\n\n\ndef fn(order, scores, x):\n    out = x * {read}\n    return out\n"
+    float_of_rows = TypeFact("tensor", "float32", ("4", "2"))
+    types = {"order": SIZES, "scores": float_of_rows, "x": float_of_rows, "out": float_of_rows}
+    *_, found = rewritten("outline", context_of(text, read, types, "DDE206"))
+    assert ("scores = scores.detach().requires_grad_()" in found) is flows
+    assert "x = x.detach().requires_grad_()" in found
+
+
+def test_a_search_that_is_left_by_a_break_is_a_region() -> None:
+    body = (
+        "    for at, row in enumerate(rows):\n"
+        "        if row.sum() < x.sum():\n"
+        "            best = row\n"
+        "            break\n"
+        "    else:\n"
+        "        at, best = -1, x\n"
+    )
+    text = f"import torch\n\n\ndef fn(rows, x):\n{body}    return best, at\n"
+    row = TypeFact("tensor", "float32", ("2",))
+    types = {
+        "rows": TypeFact("tensor", "float32", ("4", "2")),
+        "x": row,
+        "row": row,
+        "best": row,
+        "at": TypeFact("int"),
+    }
+    *_, found = rewritten("outline", context_of(text, "row.sum() < x.sum()", types, "DDE105"))
+    assert f"{body}    return at, best\n" in found

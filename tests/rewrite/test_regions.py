@@ -30,6 +30,11 @@ from ddelint.source import SourceFile
         ("z = [p.sum() for p in a]", {"a"}),
         ("with a as b:\n    c = b\nd = c", {"a"}),
         ("try:\n    y = x\nexcept E:\n    z = y", {"x", "y", "E"}),
+        ("match m:\n    case 0:\n        y = a\n    case n:\n        y = n\nz = y", {"m", "a"}),
+        ("match m:\n    case 0:\n        y = a\nz = y", {"m", "a", "y"}),
+        ("match m:\n    case [p, *q] if p > c:\n        y = q", {"m", "c"}),
+        ("for i in a:\n    if c:\n        break\nelse:\n    i = b\nz = i", {"a", "b", "c"}),
+        ("for i in a:\n    if c:\n        break\nz = i", {"a", "c", "i"}),
     ],
 )
 def test_names_that_are_read_before_they_are_given(body: str, free: set[str]) -> None:
@@ -46,6 +51,16 @@ def test_what_statements_change_in_place() -> None:
     [
         ("a = 1\nif c:\n    b = 1\nelse:\n    b = 2", {"a", "b"}, False),
         ("for i in a:\n    b = 1", set(), False),
+        ("for i in a:\n    if c:\n        b = i\n        break\nelse:\n    i = b = 0", {"i", "b"}, False),
+        ("for i in a:\n    if c:\n        break\n    b = i\nelse:\n    b = 0", set(), False),
+        ("for i in a:\n    with c as b:\n        if d:\n            break\nelse:\n    return 0", {"i", "b"}, False),
+        ("for i in a:\n    for j in i:\n        break\nelse:\n    j = 1", {"j"}, False),
+        ("while True:\n    b = 1\n    if c:\n        d = 2\n        break", {"b", "d"}, False),
+        ("while c:\n    b = 1\n    break", set(), False),
+        ("match a:\n    case 0:\n        b = 1\n    case _:\n        b = c = 2", {"b"}, False),
+        ("match a:\n    case 0:\n        b = 1", set(), False),
+        ("match a:\n    case 0:\n        return 1\n    case _:\n        return 2", set(), True),
+        ("match a:\n    case 0:\n        return 1\n    case b:\n        c = b", {"b", "c"}, False),
         ("if c:\n    return 1\nd = 2\nreturn d", {"d"}, True),
         ("if c:\n    return 1\nelse:\n    return 2", set(), True),
         ("if c:\n    return 1", set(), False),

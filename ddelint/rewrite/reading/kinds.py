@@ -145,7 +145,7 @@ class Kinds:
         if is_torch(node.func.value):
             return Kind.TENSOR
         receiver = self.of(node.func.value, depth + 1)
-        if name in {"tolist", "split", "chunk", "unbind", "items", "keys", "values", "get"}:
+        if name in {"tolist", "numpy", "split", "chunk", "unbind", "items", "keys", "values", "get"}:
             return Kind.UNKNOWN
         if receiver is Kind.TENSOR or (receiver is Kind.UNKNOWN and name in (table.reductions | table.boolean)):
             return Kind.TENSOR

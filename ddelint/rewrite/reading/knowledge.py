@@ -104,6 +104,7 @@ class Knowledge:
     catching: frozenset[str]
     total: frozenset[str]
     ranks: frozenset[str]
+    cut: frozenset[str]
     unsafe_gradients: Mapping[str, float]
     functional: Mapping[str, str]
     elementwise: frozenset[str]
@@ -135,6 +136,7 @@ def _knowledge(table: dict[str, Any]) -> Knowledge:
         "checks": table["checks"]["by_exception"],
         "message_reads": table["checks"]["message_reads"],
         "message_refused": table["checks"]["message_refused"],
+        "cut": table["gradients"]["cut"],
         "unsafe_gradients": table["gradients"]["unsafe"],
     }
     flat = (table[section] for section in ("types", "purity", "in_place", "groups", "cost"))

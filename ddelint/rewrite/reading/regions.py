@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence, Set
 
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import called, changes_in_place, enclosing_block, names_read, names_written
@@ -108,9 +108,59 @@ def assigned_on_every_way(body: Sequence[ast.stmt]) -> set[str]:
             case ast.With(body=inner, items=items):
                 found |= assigned_on_every_way(inner)
                 found |= {n for item in items if item.optional_vars for n in names_written(item.optional_vars)}
+            case ast.Match(cases=cases):
+                found |= _given_by_cases(cases, [assigned_on_every_way(case.body) for case in cases])
+            case ast.For() | ast.While():
+                found |= _given_by_loop(statement)
             case ast.Assign() | ast.AnnAssign(value=ast.expr()):
                 found |= names_written(statement)
     return found
+
+
+def _given_by_cases(cases: Sequence[ast.match_case], ends: Sequence[Set[str]]) -> set[str]:
+    """Names that have a value behind a `match`, where one case is taken whatever comes; `ends`: those of each body."""
+    if not _is_total(cases[-1]):
+        return set()
+    arms = [names | names_written(case.pattern) for case, names in zip(cases, ends) if not _leaves(case.body)]
+    return set[str]().union(*arms[:1]).intersection(*arms[1:])
+
+
+def _is_total(case: ast.match_case) -> bool:
+    """Whether a case takes whatever comes."""
+    return case.guard is None and isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None
+
+
+def _given_by_loop(loop: ast.For | ast.While) -> set[str]:
+    """Names that have a value behind a loop: each of its `break`s gives them, and its `else`."""
+    bound = names_written(loop.target) if isinstance(loop, ast.For) else set()
+    ends = list(_at_breaks(loop.body, bound))
+    is_endless = isinstance(loop, ast.While) and isinstance(loop.test, ast.Constant) and bool(loop.test.value)
+    if not is_endless and not _leaves(loop.orelse):
+        ends.append(assigned_on_every_way(loop.orelse))
+    return set[str]().union(*ends[:1]).intersection(*ends[1:])
+
+
+def _at_breaks(body: Sequence[ast.stmt], given: Set[str]) -> Iterator[set[str]]:
+    """For each `break` of the loop that `body` is of, the names that have a value there."""
+    names = set(given)
+    for statement in body:
+        match statement:
+            case ast.Break():
+                yield names
+            case ast.If(body=then, orelse=otherwise):
+                yield from _at_breaks(then, names)
+                yield from _at_breaks(otherwise, names)
+            case ast.With(body=inner, items=items):
+                yield from _at_breaks(inner, names | names_written(*items))
+            case ast.For(orelse=inner) | ast.While(orelse=inner):
+                yield from _at_breaks(inner, names)
+            case ast.Match(cases=cases):
+                for case in cases:
+                    yield from _at_breaks(case.body, names)
+            case ast.Try(body=inner, handlers=handlers, orelse=otherwise, finalbody=final):
+                for block in (inner, *(handler.body for handler in handlers), otherwise, final):
+                    yield from _at_breaks(block, names)
+        names |= assigned_on_every_way([statement])
 
 
 def free_names(body: Sequence[ast.stmt]) -> set[str]:
@@ -159,6 +209,15 @@ def _collect_free(body: Sequence[ast.stmt], given: frozenset[str], free: set[str
                 bound = names_written(statement.target) if isinstance(statement, ast.For) else set()
                 _collect_free(statement.body, given | bound, free)
                 _collect_free(statement.orelse, given, free)
+                given |= _given_by_loop(statement)
+            case ast.Match(subject=subject, cases=cases):
+                free |= _reads(subject) - given
+                arms = []
+                for case in cases:
+                    bound = names_written(case.pattern)
+                    free |= (names_read(case.pattern) | (_reads(case.guard) if case.guard else set())) - given - bound
+                    arms.append(_collect_free(case.body, given | bound, free))
+                given |= _given_by_cases(cases, arms)
             case ast.With(items=items, body=inner):
                 for item in items:
                     free |= _reads(item.context_expr) - given
@@ -194,6 +253,8 @@ def ends_in_return(body: Sequence[ast.stmt]) -> bool:
             return True
         case ast.If(body=then, orelse=otherwise):
             return ends_in_return(then) and ends_in_return(otherwise)
+        case ast.Match(cases=cases):
+            return _is_total(cases[-1]) and all(ends_in_return(case.body) for case in cases)
         case ast.With(body=inner):
             return ends_in_return(inner)
     return False

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.outlining.forms import MODULE, TENSOR, Form, Way, form_of
 from ddelint.rewrite.parts.outlining.region import Operand, Region
 from ddelint.rewrite.reading.bindings import type_at
+from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import bound_before, names_written, position
 from ddelint.rewrite.reading.regions import assigned_on_every_way, bound_inside, changed_in_place, free_names
 
@@ -35,6 +37,9 @@ def read_operands(context: Context, region: Region) -> None:
         if not _defined_before(context, node.id, place):
             raise OutOfReach(node.id, f"`{node.id}` has no value before")
         chains.setdefault(ast.unparse(chain), (chain, form))
+    for text, (chain, form) in chains.items():
+        if form.schema == TENSOR and form.floating and _without_gradient(context, region, text):
+            chains[text] = chain, replace(form, floating=False)
     taken |= {text for text, (chain, _) in chains.items() if isinstance(chain, ast.Name)}
     # a module that is handed over brings what it holds
     whole = [text for text, (_, form) in chains.items() if form.annotation == MODULE]
@@ -113,6 +118,29 @@ def _handed(context: Context, region: Region, node: ast.Name, place: ast.expr | 
     if module is None:
         raise OutOfReach(node.id, f"`{ast.unparse(chain)}` cannot be handed to an operator")
     return module
+
+
+def _without_gradient(context: Context, region: Region, text: str) -> bool:
+    """Whether the region reads an operand only where no gradient flows out: `x[i].detach()`, `x.numel()`, `x > 0`."""
+    parents, facts = context.site.source.parents, knowledge()
+    ends = facts.cut | facts.integer | facts.boolean | facts.numbers
+    found = [n for s in region.body for n in ast.walk(s) if isinstance(n, ast.expr) and ast.unparse(n) == text]
+    for node in found:
+        chain: ast.AST = node
+        while True:
+            parent = parents.get(chain)
+            match parent:
+                case ast.Call(func=ast.Attribute(attr=name) as method) if method is chain and name in ends:
+                    break
+                case ast.Attribute(attr="shape" | "dtype" | "device" | "data" | "ndim") | ast.Compare():
+                    break
+                case ast.Attribute() | ast.UnaryOp():
+                    chain = parent
+                case ast.Subscript(value=value) | ast.Call(func=value) if value is chain:
+                    chain = parent
+                case _:
+                    return False
+    return bool(found)
 
 
 def _local_names(context: Context) -> set[str]:
