@@ -26,7 +26,7 @@ def test_each_entry_is_told_by_itself(tmp_path: Path) -> None:
     for path in ENTRIES:
         (folder / path.name).write_bytes(path.read_bytes())
     (tmp_path / "outside.py").write_text("# not of the call\n")
-    words = ("check", "entries", "--no-suggest", "--no-cache", "--timeout", "10", "--memory", "3G")
+    words = ("check", "entries", "--no-suggest", "--no-cache", "--timeout", "20", "--memory", "3G")
     done = ddelint((*words, "--output-format", "json"), tmp_path, "hostile")
     assert done.returncode == 1, done.stderr
     assert "a bug in ddelint" not in done.stderr
