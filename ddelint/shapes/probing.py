@@ -71,12 +71,17 @@ def probe(conditions: Sequence[str], example: Sizes, runs: Runs, seed: int = 0) 
     return probed
 
 
-def draws(conditions: Sequence[str], example: Sizes, count: int, seed: int) -> Iterator[Sizes]:
-    """Different sizes that satisfy all conditions, the smallest and the example's among them."""
+def draws(
+    conditions: Sequence[str], example: Sizes, count: int, seed: int, values: Sequence[int] = _VALUES
+) -> Iterator[Sizes]:
+    """Different sizes that satisfy all conditions, the smallest and the example's among them.
+
+    The search for each begins at some of `values`.
+    """
     random_ = random.Random(seed)
     seen: set[tuple[int, ...]] = set()
     for _ in range(4 * count):
-        start = {name: random_.choice(_VALUES) for name in example}
+        start = {name: random_.choice(values) for name in example}
         found = find(conditions, start, most=1 << 10, steps=_STEPS)
         if found.sizes is None:
             found = find(conditions, {**start, **_some(example, random_)}, most=1 << 10, steps=_STEPS)
