@@ -83,6 +83,8 @@ def run_shapes(paths: Sequence[str], options: CheckOptions, progress: Progress, 
     forecasts: list[Forecast] = []
     stream = _text_of(wanted.stream) if wanted.stream else ""
     waiting = deque(specs)
+    holders: dict[str, str] = {}
+    """File → the entry whose sizes are written beside it."""
     with start_worker(options) as worker:
         while waiting:
             spec = waiting.popleft()
@@ -113,6 +115,8 @@ def run_shapes(paths: Sequence[str], options: CheckOptions, progress: Progress, 
                     progress.stage("calling with the stream's sizes")
                     forecasts.append(forecast(session, contract, wanted.stream, stream) if derived else Forecast())
                 try:
+                    if derived and (wanted.write or wanted.graphs is not None):
+                        _claim(contract, holders)
                     if wanted.write and derived:
                         written += [_write(contract), _write_test(contract, spec)]
                     if wanted.graphs is not None and derived:
@@ -131,6 +135,16 @@ def run_shapes(paths: Sequence[str], options: CheckOptions, progress: Progress, 
         tuple(run.warnings),
         tuple(run.errors),
     )
+
+
+def _claim(contract: Contract, holders: dict[str, str]) -> None:
+    """One file is written for one entry. Raises PipelineError for the second one of a file."""
+    first = holders.setdefault(contract.filename, contract.label)
+    if first != contract.label:
+        name = os.path.basename(contract.filename)
+        raise PipelineError(
+            f"nothing written for {contract.label}: what is beside {name} is of {first}; choose (--entry)"
+        )
 
 
 def _text_of(filename: str) -> str:

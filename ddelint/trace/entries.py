@@ -256,7 +256,7 @@ class Loader:
     def entry_names(self) -> tuple[str, ...]:
         """The names of all entries that `ddelint_entries()` gives (empty: the file has no such function)."""
         listed = getattr(import_file(self._spec.filename), offers.ENTRIES, None)
-        return tuple(_entry_name(entry, index) for index, entry in enumerate(_listed(listed))) if listed else ()
+        return _entry_names(_listed(listed)) if listed else ()
 
     @property
     def _inputs_are_given(self) -> bool:
@@ -278,17 +278,16 @@ class Loader:
         entries = _listed(listed)
         if not entries:
             raise EntryProblem("missing", f"{offers.ENTRIES}() of {module.__file__} gives no entry")
-        for index, entry in enumerate(entries):
-            if wanted in (None, _entry_name(entry, index)):
-                break
-        else:
+        names = _entry_names(entries)
+        if wanted is not None and wanted not in names:
             return None
+        index = names.index(wanted) if wanted is not None else 0
+        entry, name = entries[index], names[index]
 
         def again() -> Any:
             fresh = import_file(self._spec.filename, again=True)
             return _listed(getattr(fresh, offers.ENTRIES))[index].program
 
-        name = _entry_name(entry, index)
         program = self._made(name, entry.program, again, _constructor_arguments(entry.init, f"{name}'s init"))
         inputs = self._inputs_from(entry.inputs, f"{offers.ENTRIES}()")
         return self._entry(module, program, inputs, entry.unbacked)
@@ -567,8 +566,14 @@ def _listed(function: Any) -> list[entry_api.Entry]:
     return entries
 
 
-def _entry_name(entry: entry_api.Entry, index: int) -> str:
-    return entry.name or getattr(entry.program, "__name__", None) or f"{type(entry.program).__name__}[{index}]"
+def _entry_names(entries: Sequence[entry_api.Entry]) -> tuple[str, ...]:
+    """A name for each: its own, or its program's; with its number for an instance, and where another entry has it."""
+    names: list[str] = []
+    for index, entry in enumerate(entries):
+        name = entry.name or getattr(entry.program, "__name__", None)
+        kind = type(entry.program).__name__
+        names.append(f"{name or kind}[{index}]" if name is None or name in names else name)
+    return tuple(names)
 
 
 def _find(module: ModuleType, dotted: str) -> Any:

@@ -79,3 +79,19 @@ def test_a_stream_is_captured_and_foretold(project: Path) -> None:
     assert done.exit_code == 1
     assert "goes both ways: no marks make one graph of it" in done.stdout
     assert ddelint("shapes", "serving.py", "--stream", "none.jsonl").exit_code == 2
+
+
+def test_what_is_written_for_one_entry_is_not_written_over_by_another(project: Path) -> None:
+    (project / "pair.py").write_text(
+        "import torch\n"
+        "import ddelint\n\n\n"
+        "def ddelint_entries():\n"
+        "    one = ddelint.Entry(lambda x: x[:-1] - x[1:], (torch.rand(4),), name='steps')\n"
+        "    other = ddelint.Entry(lambda y: y.view(-1, 2), (torch.rand(6),), name='pairs')\n"
+        "    return [one, other]\n"
+    )
+    done = ddelint("shapes", "pair.py", "--write")
+    assert done.exit_code == 2
+    assert "nothing written for pair.py:pairs, " in done.stderr
+    assert "x.shape" not in (project / "pair_shapes.py").read_text()
+    assert '"x": TensorSpec(' in (project / "pair_shapes.py").read_text()

@@ -157,6 +157,27 @@ def test_declared_entries(tmp_path: Path) -> None:
     assert second.build()(*second.inputs(0)[0]) == 2
 
 
+def test_entries_of_one_program_have_names_of_their_own(tmp_path: Path) -> None:
+    text = """
+    import ddelint
+
+    class Wide(torch.nn.Module):
+        def forward(self, x):
+            return x
+
+    def ddelint_entries():
+        sizes = [(1,), (2,), (3,)]
+        ones = [ddelint.Entry(Wide, (torch.ones(size),)) for size in sizes]
+        same = [ddelint.Entry(Wide(), (torch.ones(4),), name=name) for name in (None, "last", "last")]
+        return [*ones, ddelint.Entry(lambda x: x, (torch.ones(5),)), *same]
+    """
+    path = write(tmp_path, text)
+    names = entries.Loader(options(path)).entry_names()
+    assert names == ("Wide", "Wide[1]", "Wide[2]", "<lambda>", "Wide[4]", "last", "last[6]")
+    rows = [load(path, entry=name).inputs(0)[0][0].shape for name in names]
+    assert [row[0] for row in rows] == [1, 2, 3, 5, 4, 4, 4]
+
+
 def test_the_first_convention_wins(tmp_path: Path) -> None:
     text = MODEL + "def fn(x):\n    return x\ndef make_inputs(seed):\n    return (1,)\nmodel = 3\nargs = ()\n"
     assert load(write(tmp_path, text)).label == "program.py:Model, inputs from make_inputs(seed)"
