@@ -26,6 +26,7 @@ from ddelint.rewrite.moves import load_moves
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.search.asking import Asking
 from ddelint.rewrite.search.history import History
+from ddelint.rewrite.search.reporting import doubts
 from ddelint.rewrite.search.rounds import Outcome, Search, with_all_that_is_safe
 from ddelint.rewrite.search.steps import Key, State, Step, is_repeated
 from ddelint.source import SourceFile
@@ -776,11 +777,11 @@ def test_what_is_safe_is_called_so_whenever_it_was_found(found: tuple[Applicabil
 
 
 def test_code_that_was_taken_out_is_never_safe() -> None:
-    everything = fixed_state(Applicability.SAFE, Applicability.SAFE)
-    first, second = everything.steps
-    everything.steps[1] = replace(second, candidate=replace(second.candidate, last_resort=True))
-    alone = with_all_that_is_safe(State(History({NAME: SourceFile(NAME, TEXT)})), everything)
-    assert alone.steps == [first]
+    state = fixed_state(Applicability.SAFE)
+    candidate = state.steps[0].candidate
+    equal = Comparison(samples=8, declared=8, equal=True)
+    assert doubts(equal, candidate, (), state) == []
+    assert doubts(equal, replace(candidate, last_resort=True), (), state) == ["it takes code out of what is compiled"]
 
 
 def test_a_program_that_still_asks_has_no_further_safe_fixes() -> None:
