@@ -16,6 +16,7 @@ from ddelint.operators import operators, terminal_name
 from ddelint.options import CheckOptions
 from ddelint.pipeline.gathering import Run
 from ddelint.pipeline.gpu_code import INTERPRETED, wanted
+from ddelint.pipeline.parity import is_selected_by_name
 from ddelint.protocol import HostRead
 from ddelint.source import SourceFile, descend
 
@@ -27,8 +28,7 @@ RULE = "DDE503"
 
 def is_wanted(options: CheckOptions) -> bool:
     """Whether the rule, or its family, was selected by name: not `DDE` or the default."""
-    named = (*options.select, *options.extend_select)
-    return any(prefix.startswith("DDE5") and RULE.startswith(prefix) for prefix in named)
+    return is_selected_by_name(options, RULE)
 
 
 def host_read_findings(session: Session, run: Run) -> list[Diagnostic]:

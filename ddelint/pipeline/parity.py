@@ -43,9 +43,14 @@ class _Part:
 
 
 def is_wanted(options: CheckOptions) -> bool:
-    """Whether a rule about parity was selected by name: `DDE5`, `DDE501`, not `DDE` or the default."""
+    """Whether a rule about parity was selected by name."""
+    return is_selected_by_name(options, HINT_RULE, BOUND_RULE, GAP_RULE)
+
+
+def is_selected_by_name(options: CheckOptions, *codes: str) -> bool:
+    """Whether one of the rules was selected by its name or its family's: `DDE5`, `DDE501`, not `DDE` or the default."""
     named = [prefix for prefix in (*options.select, *options.extend_select) if prefix.startswith("DDE5")]
-    return any(code.startswith(prefix) for prefix in named for code in (HINT_RULE, BOUND_RULE, GAP_RULE))
+    return any(code.startswith(prefix) for prefix in named for code in codes)
 
 
 def parity_findings(session: Session, run: Run) -> list[Diagnostic]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ddelint.contracts import Contract
-from ddelint.shapes.comparing import CONTRADICTORY, TOO_LOOSE, compare
+from ddelint.shapes.comparing import CONTRADICTORY, TOO_LOOSE, Compared, compare
 from ddelint.shapes.facts import as_true, read
 from ddelint.shapes.names import names_of
 from ddelint.shapes.plain import plain
@@ -27,15 +27,16 @@ def check_specs(session: Session, contract: Contract, wanted: str = "") -> list[
         said = f"nothing of that name is declared: {wanted}" if wanted else "nothing is declared beside the entry"
         return [CheckedSpec(SizeSpec(origin=wanted or "--check"), said=(said,))]
     names = names_of(contract)
-    return [check_spec(session, contract, spec, names) for spec in declared.specs]
+    return [check_spec(session, contract, spec, compare(contract, spec), names) for spec in declared.specs]
 
 
 def check_spec(
-    session: Session, contract: Contract, spec: SizeSpec, names: Mapping[str, str] | None = None
+    session: Session, contract: Contract, spec: SizeSpec, compared: Compared, names: Mapping[str, str]
 ) -> CheckedSpec:
-    """One declared spec, compared with the contract, each difference run; `names`: what the program calls its sizes."""
-    names = names_of(contract) if names is None else names
-    compared = compare(contract, spec)
+    """One declared spec that was compared with the contract, each difference run.
+
+    `names`: what the program calls its sizes.
+    """
     loose = [one for one in compared.findings if one.code in (TOO_LOOSE, CONTRADICTORY)]
     strict = [one for one in compared.findings if one.code not in (TOO_LOOSE, CONTRADICTORY)]
     kept, error = _run_loose(session, contract, spec, loose, compared.first)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ddelint.contracts import Contract
 from ddelint.pipeline.spec_checking import check_spec
 from ddelint.shapes.comparing import CONTRADICTORY, TOO_LOOSE, compare
+from ddelint.shapes.names import names_of
 from ddelint.shapes.probing import draws, is_about_values
 from ddelint.shapes.specs import conditions_of
 from ddelint.size_specs import CheckedSpec, Outcome, SizeSpec, SpecFinding
@@ -23,18 +24,21 @@ def held(session: Session, contract: Contract, spec: SizeSpec, *, exact: bool, s
 
     `exact`: that the program takes more than the spec allows is wrong, too.
     """
-    checked = check_spec(session, contract, spec)
+    compared = compare(contract, spec)
+    checked = check_spec(session, contract, spec, compared, names_of(contract))
     kept = tuple(one for one in checked.findings if exact or one.code in (TOO_LOOSE, CONTRADICTORY))
     checked = replace(checked, findings=kept)
-    return checked if kept or checked.error else _drawn(session, contract, checked, samples, seed)
+    first = compared.first or contract.example
+    return checked if kept or checked.error else _drawn(session, contract, checked, first, samples, seed)
 
 
-def _drawn(session: Session, contract: Contract, checked: CheckedSpec, samples: int, seed: int) -> CheckedSpec:
-    """Call the program, compiled under the spec, with sizes that it allows."""
+def _drawn(
+    session: Session, contract: Contract, checked: CheckedSpec, first: Mapping[str, int], samples: int, seed: int
+) -> CheckedSpec:
+    """Call the program, compiled under the spec for inputs of the sizes `first`, with sizes that it allows."""
     known = {name: text for name, text in checked.spec.dimensions.items() if name in contract.example}
     spec = replace(checked.spec, dimensions=known)
     allowed = conditions_of(spec, contract.example)
-    first: Mapping[str, int] = compare(contract, spec).first or contract.example
     cases = list(islice(draws(allowed, contract.example, samples, seed), samples))
     trial = session.try_spec(spec, first, cases)
     if trial.failure is not None or not trial.compiled:

@@ -43,6 +43,7 @@ def foretell(
     """The calls for which a graph is compiled; `dynamic`, `unbacked`: dimensions that are marked so."""
     symbols, seen = set(dynamic), dict[str, int]()
     same = representatives(contract.requirements, list(contract.example))
+    rules = [rule_of(branch) for branch in contract.branches]
     graphs: list[_Graph] = []
     found: list[Compiled] = []
     for number, sizes in enumerate(stream, 1):
@@ -51,7 +52,7 @@ def foretell(
             continue
         symbols |= {name for name, size in sizes.items() if seen.get(name, size) != size}
         seen |= {name: size for name, size in sizes.items() if name not in seen}
-        graphs.append(_graph(contract, sizes, symbols - set(unbacked), set(unbacked)))
+        graphs.append(_graph(contract, sizes, symbols - set(unbacked), set(unbacked), rules))
         nearest = min(reversed(refusals), key=len, default=())
         found.append(Compiled(number, sizes, _told_once(nearest, same)))
     return found
@@ -63,7 +64,8 @@ def _told_once(causes: Sequence[Cause], same: Mapping[str, str]) -> tuple[Cause,
     return tuple(cause for cause in causes if found.get(renamed(cause.guard, same)) is cause)
 
 
-def _graph(contract: Contract, sizes: Sizes, symbols: set[str], unbacked: set[str]) -> _Graph:
+def _graph(contract: Contract, sizes: Sizes, symbols: set[str], unbacked: set[str], rules: Sequence[str]) -> _Graph:
+    """`rules`: that of each of the contract's branches."""
     guards: list[Cause] = []
     for name, size in sizes.items():
         if name in unbacked:
@@ -74,8 +76,8 @@ def _graph(contract: Contract, sizes: Sizes, symbols: set[str], unbacked: set[st
             guards.append(Cause(ZERO_ONE, f"{name} == {size}"))
         else:
             guards.append(Cause(ZERO_ONE, f"{name} >= 2"))
-    for branch in contract.branches:
-        guards.append(_side(branch, sizes))
+    for branch, code in zip(contract.branches, rules):
+        guards.append(Cause(code, _side(branch, sizes), branch.span, branch.code))
     for needed in contract.requirements:
         if needed.source == SPECIALIZED:
             numbers = sorted(read(needed.text).names)
@@ -83,8 +85,9 @@ def _graph(contract: Contract, sizes: Sizes, symbols: set[str], unbacked: set[st
     return _Graph(tuple(guards))
 
 
-def _side(branch: Branch, sizes: Sizes) -> Cause:
-    return Cause(rule_of(branch), as_true(branch.text, bool(read(branch.text).holds(sizes))), branch.span, branch.code)
+def _side(branch: Branch, sizes: Sizes) -> str:
+    """The condition on the side that such sizes take."""
+    return as_true(branch.text, bool(read(branch.text).holds(sizes)))
 
 
 def rule_of(branch: Branch) -> str:
@@ -123,7 +126,7 @@ def outside(contract: Contract, stream: Sequence[Sizes]) -> list[Sizes]:
 def spec_for(contract: Contract, stream: Sequence[Sizes], names: Mapping[str, str]) -> SizeSpec:
     """A spec in which only what varies in a stream is dynamic: the fewest marks."""
     first = stream[0]
-    sides = [plain(_side(branch, first).guard) for branch in contract.branches]
+    sides = [plain(_side(branch, first)) for branch in contract.branches]
     here = replace(contract, dimensions=tuple(replace(one, size=first[one.name]) for one in contract.dimensions))
     spec = spec_of(here, names, sides)
     kept = set(varying(stream))

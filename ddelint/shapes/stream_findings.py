@@ -35,7 +35,8 @@ def recompilations(
 
 def assumed(contract: Contract, remedy: Remedy, stream: Sequence[Sizes]) -> Iterator[StreamFinding]:
     """DDE406 where the one graph for all sizes gives something else than eager, without a word."""
-    calls = [number for number, sizes in enumerate(stream, 1) if dict(sizes) in [dict(one) for one in remedy.different]]
+    different = [dict(sizes) for sizes in remedy.different]
+    calls = [number for number, sizes in enumerate(stream, 1) if dict(sizes) in different]
     if calls:
         said = f"compiled with {', '.join(remedy.marks)}, the program differs from eager"
         yield StreamFinding(ASSUMED, said, remedy.marks, tuple(calls), *_place(contract))

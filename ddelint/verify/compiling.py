@@ -21,6 +21,9 @@ from ddelint.verify.program import RECOMPILES, Program, example_of
 from ddelint.verify.references import Reference
 from ddelint.verify.replaying import REPLAY_SECONDS, Replay
 
+_MOST_COMPILERS = 4
+"""C++ compilers of one request: other requests run beside it."""
+
 
 class Compiling:
     """torch.compile(fullgraph=True) of a program on one device."""
@@ -69,7 +72,9 @@ class Compiling:
         cloned: bool,
     ) -> TargetResult:
         started = perf_counter()
-        with torch_internals.compile_settings(recompiles=RECOMPILES, compilers=self._options.jobs):
+        with torch_internals.compile_settings(
+            recompiles=RECOMPILES, compilers=min(self._options.jobs, _MOST_COMPILERS)
+        ):
             self._graphs = 0
             counting = self._counting(backend)
             replay = Replay("compile", devices.tolerance(self._device), self._device)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from closed_schemas import closed
 
 from ddelint.cli import main
 from ddelint.diagnostics import Applicability, Claim, Diagnostic, Severity
@@ -20,16 +21,6 @@ jsonschema = pytest.importorskip("jsonschema")
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 SCHEMA: dict[str, Any] = json.loads((CHECKOUT / "docs" / "findings.schema.json").read_text("utf-8"))
-
-
-def closed(schema: Any) -> Any:
-    """The schema with no room for keys that it does not name."""
-    if isinstance(schema, list):
-        return [closed(part) for part in schema]
-    if not isinstance(schema, dict):
-        return schema
-    inner = {key: closed(value) for key, value in schema.items()}
-    return {**inner, "additionalProperties": False} if "required" in schema and "properties" in schema else inner
 
 
 def validate(findings: Any) -> None:

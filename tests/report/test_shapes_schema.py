@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from closed_schemas import closed
 
 from ddelint.contracts import Branch, Contract, Dimension, Requirement
 from ddelint.dispatches import Cost, Dispatch, GraphPlan, Part, Tried
@@ -58,16 +59,6 @@ EVERYTHING = Told(
         (Cost("all", 1, 0.5, {"all": 0.25}, ("code",)),),
     ),
 )
-
-
-def closed(schema: Any) -> Any:
-    """The schema with no room for keys that it does not name."""
-    if isinstance(schema, list):
-        return [closed(part) for part in schema]
-    if not isinstance(schema, dict):
-        return schema
-    inner = {key: closed(value) for key, value in schema.items()}
-    return {**inner, "additionalProperties": False} if "required" in schema and "properties" in schema else inner
 
 
 def is_valid(found: Any) -> bool:
