@@ -20,7 +20,7 @@ _AROUND = frozenset(("eval", "train", "cpu", "double", "float", "to", "requires_
 _MOST_STATEMENTS = 12
 _TRIES = re.compile(r"(?:main|demo|test|example|run)\Z|test_")
 """Names of functions that try what their file defines."""
-_FENCE = re.compile(r"^```(?:python|py|python3)?\s*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(r"^```(?:python|py|python3)?[^\S\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)

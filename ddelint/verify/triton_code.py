@@ -11,7 +11,7 @@ from typing import Any
 from ddelint.gpus import Gpu
 from ddelint.trace import gpu_internals
 
-_ACCESS = re.compile(r"(?:ld|st)\.global[\w.:]*?(?:\.v(\d))?\.[bfus](\d+)")
+_ACCESS = re.compile(r"(?:ld|st)\.global[\w.:]{0,60}?(?:\.v(\d))?\.[bfus](\d+)")
 
 
 @dataclass
