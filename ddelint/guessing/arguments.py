@@ -147,12 +147,15 @@ def _setting(parameter: Parameter, init: Definition, facts: Knowledge) -> tuple[
 def _by_use(name: str, init: Definition) -> str:
     """A value for an argument of a constructor by what is done with it; empty: nothing says so."""
     word = re.escape(name)
-    if re.search(rf"\b{word}\[|\bin {word}\b|\blen\({word}\)|enumerate\({word}\)|zip\([^)]{0,200}\b{word}\b", init.text):
+    if re.search(
+        rf"\b{word}\[|\bin {word}\b|\blen\({word}\)|enumerate\({word}\)|zip\([^)]{{0,99}}\b{word}\b", init.text
+    ):
         return "[8, 8]"
     if re.search(rf"range\({word}\)", init.text):
         return "2"
     if re.search(
-        rf"\b{word}\s*(?:\*\*|//|\*|\+|-|/|%)|(?:\*\*|//|\*|\+|/|%)\s*{word}\b|nn\.\w+\([^)]{0,200}\b{word}\b", init.text
+        rf"\b{word}\s*(?:\*\*|//|\*|\+|-|/|%)|(?:\*\*|//|\*|\+|/|%)\s*{word}\b|nn\.\w+\([^)]{{0,99}}\b{word}\b",
+        init.text,
     ):
         return "8"
     return "False" if re.search(rf"\bif (?:not )?{word}\b", init.text) else ""
