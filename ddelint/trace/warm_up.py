@@ -48,6 +48,8 @@ def lowering() -> None:
     threads, and no fork of this process could run one again.
     """
     state = torch.get_rng_state()
+    with contextlib.suppress(Exception):
+        torch_internals.find_vector_instructions()
     with contextlib.suppress(Exception), torch_internals.compile_settings(recompiles=1), torch.no_grad():
         compiled = torch.compile(_Traceable(), backend=torch_internals.backend(LOWERING), fullgraph=True)
         compiled(*_arguments(0)[0])

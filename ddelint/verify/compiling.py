@@ -14,15 +14,12 @@ from torch.utils import _pytree as pytree
 from ddelint.protocol import LOWERING, SessionOptions, TargetResult
 from ddelint.trace import torch_internals
 from ddelint.trace.entry import Arguments
+from ddelint.verify import cpp_kernels, failures
 from ddelint.verify import device as devices
-from ddelint.verify import failures
 from ddelint.verify.calls import module_of, run
 from ddelint.verify.program import RECOMPILES, Program, example_of
 from ddelint.verify.references import Reference
 from ddelint.verify.replaying import REPLAY_SECONDS, Replay
-
-_MOST_COMPILERS = 4
-"""C++ compilers of one request: other requests run beside it."""
 
 
 class Compiling:
@@ -72,9 +69,7 @@ class Compiling:
         cloned: bool,
     ) -> TargetResult:
         started = perf_counter()
-        with torch_internals.compile_settings(
-            recompiles=RECOMPILES, compilers=min(self._options.jobs, _MOST_COMPILERS)
-        ):
+        with torch_internals.compile_settings(recompiles=RECOMPILES), cpp_kernels.compiled_together():
             self._graphs = 0
             counting = self._counting(backend)
             replay = Replay("compile", devices.tolerance(self._device), self._device)

@@ -546,3 +546,18 @@ def test_what_an_environment_knows_without_asking() -> None:
     assert torch_internals.statically(env, expression >= 2) is True
     assert torch_internals.statically(env, expression < 0) is False
     assert torch_internals.statically(env, sympy.Eq(expression, 5)) is None
+
+
+def test_the_widest_vector_instructions_are_those_that_inductor_finds_itself() -> None:
+    from torch._inductor import cpu_vec_isa
+
+    everything = cpu_vec_isa.supported_vec_isa_list
+    cpu_vec_isa.valid_vec_isa_list.cache_clear()
+    itself = cpu_vec_isa.pick_vec_isa()
+    cpu_vec_isa.valid_vec_isa_list.cache_clear()
+
+    torch_internals.find_vector_instructions()
+
+    assert cpu_vec_isa.pick_vec_isa() is itself
+    assert cpu_vec_isa.supported_vec_isa_list is everything
+    cpu_vec_isa.valid_vec_isa_list.cache_clear()
