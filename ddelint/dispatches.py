@@ -9,6 +9,10 @@ from ddelint.protocol import EntryFailure
 from ddelint.size_specs import Outcome, SizeSpec
 
 
+COMPILED, EXPORTED, PACKAGED = "compiled", "exported", "packaged"
+"""What a dispatcher's graphs are: made by torch.compile when a call needs them, or ahead: by export, by AOTInductor."""
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """Some of the sizes that a program takes: those for which all conditions hold."""
@@ -98,6 +102,7 @@ class Dispatch:
     graphs: tuple[GraphPlan, ...] = ()
     filename: str = ""
     """Empty where nothing was written."""
+    form: str = COMPILED
     tried: Tried | None = None
     costs: tuple[Cost, ...] = ()
     problems: tuple[str, ...] = ()

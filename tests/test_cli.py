@@ -99,6 +99,11 @@ def test_readiness_is_asked_for_alone(run: Run, other: list[str]) -> None:
     assert "--readiness" in one_line_error(run("shapes", "model.py", "--readiness", *other))
 
 
+def test_what_graphs_are_is_said_of_a_dispatcher_alone(run: Run) -> None:
+    assert "--as" in one_line_error(run("shapes", "model.py", "--as", "packaged"))
+    assert "--as" in one_line_error(run("shapes", "model.py", "--dispatch", "--as", "exported", "--measure"))
+
+
 def test_exit_codes(run: Run, stage: Stage) -> None:
     stage.report = Report((FINDING,))
     assert run("model.py").exit_code == 1

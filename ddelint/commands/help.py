@@ -7,8 +7,8 @@ import click
 SECTIONS: dict[str, tuple[str, ...]] = {
     "What to do": (
         "--fix", "--unsafe-fixes", "--diff", "--no-suggest", "--static", "--trace", "--bench", "--against",
-        "--check", "--spec", "--write", "--ranges", "--dispatch", "--measure", "--most-graphs", "--stream",
-        "--readiness",
+        "--check", "--spec", "--write", "--ranges", "--dispatch", "--as", "--measure", "--most-graphs",
+        "--stream", "--readiness",
     ),
     "What to run, and with what": (
         "--entry", "--inputs", "--init", "--module", "--path", "--capture-modules", "--save-inputs", "--shapes",

@@ -61,6 +61,14 @@ if TYPE_CHECKING:
     help="Write a graph for each range, or each side of a branch, and the guards in front: FILE_dispatch.py.",
 )
 @click.option(
+    "--as",
+    "form",
+    type=click.Choice(["compiled", "exported", "packaged"]),
+    default="compiled",
+    show_default=True,
+    help="With --dispatch: what each graph is; exported, and packaged by AOTInductor, are saved ahead in a folder.",
+)
+@click.option(
     "--most-graphs", type=click.IntRange(1), metavar="N", help="With --dispatch: no more graphs; merge ranges."
 )
 @click.option("--measure", is_flag=True, help="With --dispatch: compile each graph, and time it against one for all.")
@@ -82,6 +90,7 @@ def shapes(
     write: bool,
     stream: str,
     dispatch: bool,
+    form: str,
     most_graphs: int | None,
     measure: bool,
     readiness: bool,
@@ -94,6 +103,8 @@ def shapes(
     options = check_options(paths, {**given, "trace": True})
     if (most_graphs is not None or measure) and not dispatch:
         raise click.UsageError("--most-graphs and --measure are about the graphs of --dispatch: add it")
+    if form != "compiled" and (measure or not dispatch):
+        raise click.UsageError("--as says what the graphs of --dispatch are: add it; --measure times compiled ones")
     if badge and not readiness:
         raise click.UsageError("--badge is about --readiness: add it")
     if readiness and (is_checked or spec or ranges or write or stream or dispatch):
@@ -111,7 +122,7 @@ def shapes(
     except UnreadableRanges as problem:
         raise click.UsageError(f"--ranges: {problem}") from None
     with progress_of(options) as progress:
-        graphs = Graphs(read, most_graphs, measure) if dispatch else None
+        graphs = Graphs(read, most_graphs, measure, form) if dispatch else None
         report = run_shapes(
             paths, options, progress, Wanted(is_checked or bool(spec), spec, read, write, stream, graphs)
         )

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ddelint.contracts import Contract
-from ddelint.dispatches import Cost, Dispatch, GraphPlan, Part, Tried
+from ddelint.dispatches import COMPILED, Cost, Dispatch, GraphPlan, Part, Tried
 from ddelint.pipeline.beside import write_beside
+from ddelint.shapes.ahead_writing import ahead_text
 from ddelint.shapes.dispatch_writing import MARK, beside, dispatcher_text
 from ddelint.shapes.dispatching import (
     is_proved_total,
@@ -24,6 +25,7 @@ from ddelint.shapes.dispatching import (
 from ddelint.shapes.facts import read
 from ddelint.shapes.names import names_of
 from ddelint.shapes.ranges_given import Ranges, check_ranges
+from ddelint.shapes.signatures import signature_of
 from ddelint.shapes.specs import spec_of
 from ddelint.wire import to_wire
 
@@ -42,6 +44,8 @@ class Graphs:
     most: int | None = None
     """No more graphs than these: ranges are merged."""
     measure: bool = False
+    form: str = COMPILED
+    """Compiled when a call needs it; or, ahead, exported or packaged."""
 
 
 def dispatch(session: Session, contract: Contract, wanted: Graphs) -> Dispatch:
@@ -59,11 +63,23 @@ def dispatch(session: Session, contract: Contract, wanted: Graphs) -> Dispatch:
     planned = replace(planned, costs=costs, said=(*planned.said, *_same_code(contract, planned.graphs, costs, names)))
     if wrong := _uncompiled(costs):
         return replace(planned, problems=wrong)
-    text = dispatcher_text(contract, planned.graphs, names, bool(contract.branches))
-    planned = _tried(session, planned, text)
+    text = _text(contract, planned, names, wanted.form)
+    if text is None:
+        return replace(planned, problems=(_NOT_REPEATED,))
+    planned = _tried(session, replace(planned, form=wanted.form), text)
     if planned.problems:
         return planned
     return replace(planned, filename=write_beside(Path(beside(contract.filename)), text, MARK, "shapes --dispatch"))
+
+
+_NOT_REPEATED = "the parameters cannot be written again for graphs that are loaded without the program: see --as compiled"
+
+
+def _text(contract: Contract, planned: Dispatch, names: Mapping[str, str], form: str) -> str | None:
+    if form == COMPILED:
+        return dispatcher_text(contract, planned.graphs, names, bool(contract.branches))
+    signature = signature_of(contract)
+    return None if signature is None else ahead_text(contract, planned.graphs, names, signature, form)
 
 
 def _planned(contract: Contract, wanted: Graphs, names: Mapping[str, str]) -> Dispatch:
@@ -106,7 +122,8 @@ def _planned(contract: Contract, wanted: Graphs, names: Mapping[str, str]) -> Di
 
 def _tried(session: Session, planned: Dispatch, text: str) -> Dispatch:
     cases = list({tuple(s.items()): s for plan in planned.graphs for s in (plan.first, *plan.cases)}.values())
-    tried = session.try_dispatch(text, cases)
+    calls = [plan.first for plan in planned.graphs] if planned.form != COMPILED else []
+    tried = session.try_dispatch(text, cases, calls)
     if tried.failure is not None or tried.error:
         message = tried.error or (tried.failure.message if tried.failure else "")
         return replace(planned, tried=tried, problems=(f"what was to be written does not run: {message}",))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from ddelint.dispatches import Cost, Dispatch, GraphPlan
+from ddelint.dispatches import COMPILED, Cost, Dispatch, GraphPlan
 from ddelint.report.style import Style
 from ddelint.wire import to_wire
 
@@ -69,6 +69,9 @@ def _counts(dispatch: Dispatch) -> Iterator[str]:
     tried = dispatch.tried
     if tried is not None and not dispatch.problems:
         calls = len(tried.outcomes)
+        if dispatch.form != COMPILED:
+            yield f"{tried.graphs} graphs, {dispatch.form}, saved and loaded for {calls} calls"
+            return
         yield f"{tried.graphs} graphs for {calls} calls; called again, nothing is compiled"
         if not dispatch.costs:
             yield "tried with Dynamo alone; --measure compiles each graph with Inductor"

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import linecache
+import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -45,12 +48,35 @@ def try_dispatch(entry: Entry, seed: int, text: str, cases: Sequence[Sizes]) -> 
     return Tried(tuple(outcomes), counts[-1], compiled_by, recompiled, specialized=specialized)
 
 
+def try_ahead(entry: Entry, seed: int, text: str, calls: Sequence[Sizes], cases: Sequence[Sizes]) -> Tried:
+    """Load the file's text, save a graph for each of `calls` in a folder, call what is loaded from there with `cases`."""
+    with (
+        torch_internals.compile_settings(recompiles=_RECOMPILES),
+        torch_internals.empty_inductor_cache(),
+        tempfile.TemporaryDirectory() as folder,
+        torch.no_grad(),
+        quiet(),
+    ):
+        torch.manual_seed(0)
+        try:
+            namespace = _loaded(text)
+            program = entry.build()
+            with entry.surroundings():
+                namespace["save"](program, [sized(entry, seed, sizes) for sizes in calls], folder)
+            dispatched = namespace["dispatcher"](folder)
+        except Exception as error:
+            return Tried(error=first_line(error))
+        outcomes = tuple(call(entry, program, dispatched, seed, sizes) for sizes in cases)
+        return Tried(outcomes, len(namespace["GRAPHS"]))
+
+
 def _loaded(text: str) -> dict[str, Any]:
     name = "<the dispatcher>"
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
-    namespace: dict[str, Any] = {"__name__": "ddelint_dispatcher"}
-    exec(compile(text, name, "exec"), namespace)
-    return namespace
+    module = ModuleType("ddelint_dispatcher")
+    sys.modules[module.__name__] = module  # Dynamo looks a function's globals up by the name of its module
+    exec(compile(text, name, "exec"), vars(module))
+    return vars(module)
 
 
 def _specialized(

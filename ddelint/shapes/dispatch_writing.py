@@ -38,10 +38,10 @@ def dispatcher_text(contract: Contract, plans: Sequence[GraphPlan], names: Mappi
     imports.append("import torch")
     imports += ["from torch._dynamo.decorators import mark_dynamic"] if marks else []
     imports.append("from torch.fx.experimental.dynamic_spec import ShapesSpec, ShapeVar, TensorSpec")
-    parts = "\n".join(f"{plan.part.name}: {_condition(plan)}" for plan in plans)
-    needs = [line for one in contract.requirements for line in because(one)]
+    parts = "\n".join(f"{plan.part.name}: {condition_of(plan)}" for plan in plans)
+    needs = because_of(contract)
     head = _texts()["file"]["head"].format(
-        what=f"{program} as {_count(plans)}",
+        what=f"{program} as {count_of(plans)}",
         mark=MARK,
         parts=parts,
         imports="\n".join(imports),
@@ -51,11 +51,18 @@ def dispatcher_text(contract: Contract, plans: Sequence[GraphPlan], names: Mappi
     return head.rstrip("\n") + "\n" + specs + _dispatcher(contract, plans, names, signature) + marks
 
 
-def _count(plans: Sequence[GraphPlan]) -> str:
+def because_of(contract: Contract) -> list[str]:
+    """A comment for each requirement."""
+    return [line for one in contract.requirements for line in because(one)]
+
+
+def count_of(plans: Sequence[GraphPlan]) -> str:
+    """`3 graphs`."""
     return f"{len(plans)} graph{'' if len(plans) == 1 else 's'}"
 
 
-def _condition(plan: GraphPlan) -> str:
+def condition_of(plan: GraphPlan) -> str:
+    """What holds of the sizes of one graph."""
     return " and ".join(plan.part.conditions) or "all sizes"
 
 
@@ -74,7 +81,7 @@ def _spec(contract: Contract, plan: GraphPlan) -> str:
         _texts()["spec"]["one"]
         .format(
             name=plan.part.name,
-            condition=f"{_condition(plan)}.",
+            condition=f"{condition_of(plan)}.",
             variables=_indented(variables, 1),
             tensors=_indented(shown, 3),
             assumptions="".join(f"{line}\n" for line in _indented(listed, 2).splitlines()),
@@ -100,8 +107,8 @@ def _dispatcher(
     contract: Contract, plans: Sequence[GraphPlan], names: Mapping[str, str], signature: Signature | None
 ) -> str:
     texts = _texts()["dispatcher"]
-    asked = list(dict.fromkeys(name for plan in plans for text in plan.part.conditions for name in _in_order(text)))
-    words = _words(asked, names, signature)
+    asked = list(dict.fromkeys(name for plan in plans for text in plan.part.conditions for name in in_order(text)))
+    words = words_for(asked, names, signature)
     sizes = []
     for name in asked:
         parameter, dimension = dimension_of(name)
@@ -109,12 +116,12 @@ def _dispatcher(
         sizes.append(f"{words[name]} = {tensor}.shape[{dimension}]")
     arguments = signature.arguments if signature is not None else "*args, **kwargs"
     guards = "".join(
-        texts["guard"].format(condition=_guard(plan, words), graph=plan.part.name, arguments=arguments)
+        texts["guard"].format(condition=guard_of(plan, words), graph=plan.part.name, arguments=arguments)
         for plan in plans
     )
     refused = ", ".join(f"{name} == {{{words[name]}}}" for name in asked)
     return texts["named" if signature is not None else "bound"].format(
-        count=_count(plans),
+        count=count_of(plans),
         graphs=_indented([f"{plan.part.name} = graph(shapes_of_{plan.part.name}())" for plan in plans], 1),
         parameters=signature.parameters if signature is not None else "",
         sizes=_indented(sizes, 2),
@@ -123,11 +130,12 @@ def _dispatcher(
     )
 
 
-def _in_order(text: str) -> list[str]:
+def in_order(text: str) -> list[str]:
+    """The sizes in a condition, as they stand there."""
     return sorted(read(text).names, key=lambda name: (text.index(name), name))
 
 
-def _words(asked: Sequence[str], names: Mapping[str, str], signature: Signature | None) -> dict[str, str]:
+def words_for(asked: Sequence[str], names: Mapping[str, str], signature: Signature | None) -> dict[str, str]:
     """A variable for each size: the program's own name for it, where no parameter has that name."""
     taken: dict[str, object] = dict.fromkeys(signature.names if signature is not None else ("args", "kwargs", "given"))
     words: dict[str, str] = {}
@@ -138,7 +146,7 @@ def _words(asked: Sequence[str], names: Mapping[str, str], signature: Signature 
     return words
 
 
-def _guard(plan: GraphPlan, words: Mapping[str, str]) -> str:
+def guard_of(plan: GraphPlan, words: Mapping[str, str]) -> str:
     """The conditions of a part as one, `low <= size <= high` where they are a range."""
     conditions = [with_words(text, words) for text in plan.part.conditions]
     found: list[str] = []
@@ -163,7 +171,7 @@ def _marks(plans: Sequence[GraphPlan]) -> str:
         return ""
     size = next(iter(about))
     parameter, dimension = dimension_of(size)
-    tests = [_guard(plan, {size: "size"}) for plan in plans[:-1]]
+    tests = [guard_of(plan, {size: "size"}) for plan in plans[:-1]]
     dynamic = list(
         dict.fromkeys(name for plan in plans for name, text in plan.spec.dimensions.items() if not text.isdigit())
     )

@@ -96,7 +96,7 @@ def open_branches(contract: Contract, part: Part) -> list[Branch]:
 
 def not_total(contract: Contract, parts: Sequence[Part]) -> Mapping[str, int] | None:
     """Sizes that the program takes and no part does; None where it is proved that there are none, or none is found."""
-    outside = [" or ".join(f"({negated(text)})" for text in part.conditions) for part in parts]
+    outside = [_outside(part) for part in parts]
     return find([*needed_by_all(contract), *outside], contract.example).sizes
 
 
@@ -104,7 +104,7 @@ def is_proved_total(contract: Contract, splits: Sequence[Split]) -> bool:
     """Whether each split takes all sizes of the program, each of them once: then so do their combinations."""
     needed = needed_by_all(contract)
     for split in splits:
-        outside = [" or ".join(f"({negated(text)})" for text in part.conditions) for part in split.parts]
+        outside = [_outside(part) for part in split.parts]
         if not refuted([*needed, *outside]):
             return False
         for at, part in enumerate(split.parts):
@@ -112,6 +112,10 @@ def is_proved_total(contract: Contract, splits: Sequence[Split]) -> bool:
                 if not refuted([*needed, *part.conditions, *other.conditions]):
                     return False
     return True
+
+
+def _outside(part: Part) -> str:
+    return " or ".join(f"({negated(text)})" for text in part.conditions) or "0 == 1"
 
 
 # --------------------------------------------------------------------------------------------------- parts of a size

@@ -51,8 +51,8 @@ def signature_of(contract: Contract) -> Signature | None:
     return Signature(ast.unparse(without), ", ".join(words), frozenset(_all_names(without)))
 
 
-_TAKEN = {"program", "settings", "graph", "torch", "dispatched"}
-"""Names that the written function uses itself."""
+_TAKEN = {"program", "settings", "graph", "torch", "dispatched", "graphs", "graph_of"}
+"""Names that the written functions use themselves."""
 
 
 def _all_names(given: ast.arguments) -> list[str]:

@@ -513,9 +513,15 @@ class Session:
         arguments = {"overlay": {}, "spec": to_wire(spec), "first": dict(first), "cases": [dict(c) for c in cases]}
         return _result(Trial, self.ask("try_spec", arguments), Trial(False))
 
-    def try_dispatch(self, text: str, cases: Sequence[Mapping[str, int]]) -> Tried:
-        """A dispatcher's file, as it would be written, loaded and called with inputs of each size."""
-        arguments = {"overlay": {}, "text": text, "cases": [dict(sizes) for sizes in cases]}
+    def try_dispatch(
+        self, text: str, cases: Sequence[Mapping[str, int]], calls: Sequence[Mapping[str, int]] = ()
+    ) -> Tried:
+        """A dispatcher's file, as it would be written, loaded and called with inputs of each size.
+
+        `calls`: the sizes with which each graph is saved first, where the file is about graphs of a folder.
+        """
+        given = {"cases": [dict(sizes) for sizes in cases], "calls": [dict(sizes) for sizes in calls]}
+        arguments = {"overlay": {}, "text": text, **given}
         return _result(Tried, self.ask("try_dispatch", arguments), Tried())
 
     def graph_costs(self, arms: Sequence[Mapping[str, Any]]) -> Costs:

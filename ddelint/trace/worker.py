@@ -849,8 +849,10 @@ def _try_spec(options: SessionOptions, request: Mapping[str, Any]) -> object:
 def _try_dispatch(options: SessionOptions, request: Mapping[str, Any]) -> object:
     entry = _loaded(options, request)
     with _engine():
-        from ddelint.shapes.dispatch_trying import try_dispatch
+        from ddelint.shapes.dispatch_trying import try_ahead, try_dispatch
 
+        if request["calls"]:
+            return try_ahead(entry, options.seed, request["text"], request["calls"], request["cases"])
         return try_dispatch(entry, options.seed, request["text"], request["cases"])
 
 
