@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from ddelint.protocol import EntryFailure
 from ddelint.size_specs import Outcome, SizeSpec
 
-
 COMPILED, EXPORTED, PACKAGED = "compiled", "exported", "packaged"
 """What a dispatcher's graphs are: made by torch.compile when a call needs them, or ahead: by export, by AOTInductor."""
 
@@ -102,10 +101,10 @@ class Dispatch:
     graphs: tuple[GraphPlan, ...] = ()
     filename: str = ""
     """Empty where nothing was written."""
-    form: str = COMPILED
     tried: Tried | None = None
     costs: tuple[Cost, ...] = ()
     problems: tuple[str, ...] = ()
     """Why there is no dispatcher."""
     said: tuple[str, ...] = ()
     """What else is to be said: parts that need no graph of their own, and those that were merged."""
+    form: str = COMPILED

@@ -72,7 +72,9 @@ def dispatch(session: Session, contract: Contract, wanted: Graphs) -> Dispatch:
     return replace(planned, filename=write_beside(Path(beside(contract.filename)), text, MARK, "shapes --dispatch"))
 
 
-_NOT_REPEATED = "the parameters cannot be written again for graphs that are loaded without the program: see --as compiled"
+_NOT_REPEATED = (
+    "the parameters cannot be written again for graphs that are loaded without the program: --as compiled can"
+)
 
 
 def _text(contract: Contract, planned: Dispatch, names: Mapping[str, str], form: str) -> str | None:

@@ -1,4 +1,4 @@
-"""A dispatcher over graphs that are exported, or packaged, ahead: the file's text. Its words stand in rules/ahead.toml."""
+"""A dispatcher over graphs that are exported, or packaged, ahead: the file's text, its words from rules/ahead.toml."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def ahead_text(
     guards = [texts["guard"].format(condition=guard_of(plan, words), graph=plan.part.name) for plan in plans]
     refused = ", ".join(f"{name} == {{{words[name]}}}" for name in asked)
     program = contract.label.partition(",")[0]
-    filled = texts["file"].format(
+    text: str = texts["file"].format(
         what=f"{program} as {count_of(plans)}, {form}",
         mark=MARK,
         parts="\n".join(f"{plan.part.name}: {condition_of(plan)}" for plan in plans),
@@ -50,7 +50,7 @@ def ahead_text(
         table="\n".join(f'    "{plan.part.name}": {_function(plan)},' for plan in plans),
         **texts[form],
     )
-    return filled
+    return text
 
 
 def _unbacked(plan: GraphPlan) -> str:

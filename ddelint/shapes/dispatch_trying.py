@@ -49,7 +49,7 @@ def try_dispatch(entry: Entry, seed: int, text: str, cases: Sequence[Sizes]) -> 
 
 
 def try_ahead(entry: Entry, seed: int, text: str, calls: Sequence[Sizes], cases: Sequence[Sizes]) -> Tried:
-    """Load the file's text, save a graph for each of `calls` in a folder, call what is loaded from there with `cases`."""
+    """Load the file's text, save a graph for each of `calls`, and call what is loaded again with `cases`."""
     with (
         torch_internals.compile_settings(recompiles=_RECOMPILES),
         torch_internals.empty_inductor_cache(),

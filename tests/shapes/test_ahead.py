@@ -1,4 +1,4 @@
-"""Graphs that are exported, or packaged, ahead: a file that saves them in a folder and dispatches over what is there."""
+"""Graphs that are exported, or packaged, ahead: a file that saves them in a folder, and dispatches over them."""
 
 from __future__ import annotations
 
