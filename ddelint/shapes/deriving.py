@@ -54,7 +54,7 @@ def derive(explored: Explored) -> Derived:
             if requirement is not None:
                 needed += _apart(requirement)
     order = list(explored.sizes)
-    kept = _without_repetitions(needed)
+    kept = _without_repetitions(_one_number_each(needed, explored.sizes))
     names = representatives(kept, order)
     kept = _without_repetitions(_filled_in([requirement_renamed(one, names, order) for one in kept]))
     branches = [branch_renamed(_branch(one), names) for one in deciding]
@@ -155,6 +155,18 @@ def _filled_in(needed: Sequence[Requirement]) -> list[Requirement]:
         text = shortened(with_numbers([*numbers, one.text])[-1], always)
         filled.append(one if text == one.text else replace(one, text=plain(text)))
     return filled
+
+
+def _one_number_each(needed: Sequence[Requirement], example: Sizes) -> list[Requirement]:
+    """Of a size that is made a number, each run gives its own: the example's is kept, where it has gone that way."""
+    numbers: dict[tuple[str, tuple[str, ...]], Requirement] = {}
+    for one in needed:
+        if one.source == "specialized":
+            known = (one.text.rpartition(" == ")[0], one.when)
+            if known not in numbers or not read(numbers[known].text).holds(example):
+                numbers[known] = one if read(one.text).holds(example) else numbers.get(known, one)
+    kept = {id(one) for one in numbers.values()}
+    return [one for one in needed if one.source != "specialized" or id(one) in kept]
 
 
 def _apart(requirement: Requirement) -> list[Requirement]:

@@ -132,7 +132,7 @@ def _without_digits(text: str) -> str:
 
 def _explaining(sizes: Sizes, known: Sequence[str], example: Sizes, runs: Runs) -> str | None:
     """The first simple condition that these sizes break and others of their kind hold, and then nothing is raised."""
-    for fact in _simple(sizes, example):
+    for fact in (*_at_least(sizes, example), *_simple(sizes, example)):
         if read(fact).holds(sizes) or not read(fact).holds(example) or follows(fact, known):
             continue
         found = find([*known, fact], sizes, most=1 << 10, steps=_STEPS)
@@ -147,6 +147,11 @@ def _explaining(sizes: Sizes, known: Sequence[str], example: Sizes, runs: Runs) 
             if found.sizes is not None and not runs({name: found.sizes[name] for name in example}):
                 return fact
     return None
+
+
+def _at_least(sizes: Sizes, example: Sizes) -> Iterator[str]:
+    """What the example's values may need: `lengths.max() <= x.shape[1]`. A larger one would do, too."""
+    yield from (f"{name} >= {example[name]}" for name in example if 0 < sizes[name] < example[name])
 
 
 def _simple(sizes: Sizes, example: Sizes) -> Iterator[str]:

@@ -89,7 +89,8 @@ def spec_of(contract: Contract, names: Mapping[str, str], within: Sequence[str] 
     facts = [one.text for one in contract.requirements if not one.when and one.source != SPECIALIZED]
     facts += [requirement_text(one) for one in contract.requirements if one.when and one.source != SPECIALIZED]
     facts += within
-    numbers = {name: str(size) for name, size in _numbers(contract, facts).items()}
+    numbers = {same.get(name, name): str(size) for name, size in _numbers(contract, facts).items()}
+    numbers |= {name: numbers[leader] for name, leader in same.items() if leader in numbers}
     variables: dict[str, Bounds] = {}
     dimensions: dict[str, str] = {}
     meant: dict[str, str] = {}

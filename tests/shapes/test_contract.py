@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from ddelint.contracts import Contract, Dimension
+from ddelint.contracts import Contract, Dimension, Requirement
+from ddelint.shapes.facts import read
+from ddelint.shapes.specs import spec_of
 
 Derive = Callable[..., Contract]
 
@@ -227,3 +229,58 @@ def test_what_only_running_it_shows(derive: Derive) -> None:
     assert one.witness is not None
     assert one.witness["x.shape[0]"] != one.witness["y.shape[0]"]
     assert "rows differ" in one.detail
+
+
+def test_a_size_that_is_made_a_number_has_the_example_s(derive: Derive) -> None:
+    contract = derive(
+        """import torch
+
+
+def fn(rows, more):
+    total = rows * 1
+    for _ in range(rows.shape[0]):
+        total = total + 1
+    return total.sum() + more.view(rows.shape[0], -1).sum()
+
+
+def make_inputs(seed):
+    torch.manual_seed(seed)
+    return torch.rand(3, 4), torch.rand(6)
+"""
+    )
+    numbers = [one.text for one in contract.requirements if one.source == "specialized"]
+    assert numbers == ["rows.shape[0] == 3"]
+    assert all(read(one.text).holds(contract.example) for one in contract.requirements)
+
+
+def test_what_the_example_s_values_need_is_a_bound_and_no_number(derive: Derive) -> None:
+    contract = derive("""
+        @torch.library.custom_op("ddelint_shapes::within", mutates_args=())
+        def within(x: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+            if lengths.max() > x.shape[1]:
+                raise ValueError("longer than the rows")
+            return x * lengths[:, None]
+
+        @within.register_fake
+        def _(x, lengths):
+            return x * lengths[:, None]
+
+        def fn(x, lengths):
+            return within(x, lengths)
+
+        def make_inputs(seed):
+            return torch.rand(3, 6), torch.tensor([6, 4, 6])
+    """)
+    assert "x.shape[1] >= 6" in needs(contract)
+    assert "x.shape[1] == 6" not in needs(contract)
+
+
+@pytest.mark.parametrize("fact", ["x.shape[0] == y.shape[0]", "y.shape[0] == x.shape[0]"])
+@pytest.mark.parametrize("number", ["x.shape[0] == 2", "y.shape[0] == 2"])
+def test_a_spec_has_one_number_for_sizes_that_are_equal(fact: str, number: str) -> None:
+    sizes = tuple(Dimension(name, 2, "equal") for name in ("x.shape[0]", "y.shape[0]", "z.shape[0]"))
+    needs = (*(Requirement(text, "torch") for text in (fact, number)), Requirement("y.shape[0] == z.shape[0]", "eager"))
+    contract = Contract("m", "m.py", dimensions=sizes, requirements=needs, ranks={"x": 1, "y": 1, "z": 1})
+    spec = spec_of(contract, {})
+    assert spec.dimensions == {name.name: "2" for name in sizes}
+    assert (spec.variables, spec.assumptions) == ({}, ())
