@@ -339,8 +339,11 @@ def _of_floats(example: torch.Tensor) -> Iterator[tuple[str, Transform]]:
     yield "large", lambda t: t * 1e4
     yield "negative", lambda t: -t.abs()
     yield "one inf", _flat(lambda r: _set(r, -1, math.inf))
+    yield "first nan", _flat(lambda r: _set(r, 0, math.nan))  # what decides may be read off either end
     yield "all -0.0", _filled(-0.0)
     yield "all equal", _filled(0.5)
+    yield "first -inf", _flat(lambda r: _set(r, 0, -math.inf))
+    yield "all nan", _filled(math.nan)
     yield "positive", lambda t: t.abs()
     if example.numel() > 1:
         yield "one large", _flat(lambda r: _set(r, 0, 1e4))
@@ -351,6 +354,7 @@ def _of_floats(example: torch.Tensor) -> Iterator[tuple[str, Transform]]:
     yield "all one", _filled(1.0)
     yield "sorted", _flat(lambda r: r.sort().values)
     yield "one -inf", _flat(lambda r: _set(r, -1, -math.inf))
+    yield "first inf", _flat(lambda r: _set(r, 0, math.inf))
 
 
 def _of_pairs(seen: _Seen) -> Iterator[tuple[str, dict[int, Transform]]]:

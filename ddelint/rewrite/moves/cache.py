@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import takewhile
 
 from ddelint.diagnostics import Claim
 from ddelint.rewrite.candidate import Context
@@ -25,19 +26,19 @@ def bypass_cache(context: Context) -> Iterator[Rewrite]:
         match node:
             case ast.Call(func=ast.Name(id=name)) if found := _cached(source, name, method=False):
                 plain = write.expr("{name}.__wrapped__ if torch.compiler.is_compiling() else {name}", name=name)
-                yield Rewrite(_MESSAGE, {node.func: plain}, _claim(found))
+                yield Rewrite(_MESSAGE, {node.func: plain}, _claim(found, source))
             case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=name)) if found := _cached(
                 source, name, method=True
             ):
                 plain = write.expr("type(self).{}.__wrapped__({})", name, ["self", *node.args, *node.keywords])
                 choice = write.expr("{} if torch.compiler.is_compiling() else {}", plain, node)
-                yield Rewrite(_MESSAGE, {node: choice}, _claim(found))
+                yield Rewrite(_MESSAGE, {node: choice}, _claim(found, source))
     yield from _dictionary(context)
 
 
-def _claim(function: ast.FunctionDef) -> Claim:
+def _claim(function: ast.FunctionDef, source: SourceFile) -> Claim:
     """A function that draws random numbers, or leaves something behind, does so each time where the cache is passed."""
-    return Claim.EQUIVALENT if keeps_no_state(function) else Claim.RESTRUCTURED
+    return Claim.EQUIVALENT if keeps_no_state(function, source) else Claim.RESTRUCTURED
 
 
 def _cached(source: SourceFile, name: str, *, method: bool) -> ast.FunctionDef | None:
@@ -93,9 +94,4 @@ def _dictionary(context: Context) -> Iterator[Rewrite]:
 
 def _guarded(source: SourceFile, node: ast.expr) -> bool:
     """Whether the question is asked only in eager already."""
-    for parent in source.ancestors(node):
-        if isinstance(parent, ast.stmt):
-            return False
-        if asks_compiling(parent):
-            return True
-    return False
+    return any(map(asks_compiling, takewhile(lambda parent: not isinstance(parent, ast.stmt), source.ancestors(node))))

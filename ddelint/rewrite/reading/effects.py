@@ -6,8 +6,9 @@ import ast
 import builtins
 
 from ddelint.rewrite.reading.knowledge import knowledge
-from ddelint.rewrite.reading.names import called, is_pure
+from ddelint.rewrite.reading.names import called, draws_random, is_pure, names_written, parameters, stores
 from ddelint.sites import is_talk
+from ddelint.source import SourceFile, descend
 
 SILENT = "the compiled program doesn't warn"
 """What is said of a rewrite in which only eager does."""
@@ -37,46 +38,56 @@ def silenced(branch: ast.If) -> ast.If:
 
 
 def _only_reads(node: ast.expr) -> bool:
-    return is_pure(node) and all(_is_known(inner) for inner in ast.walk(node) if isinstance(inner, ast.Call))
+    return (
+        is_pure(node)
+        and not draws_random(node)
+        and all(_is_known(inner) for inner in ast.walk(node) if isinstance(inner, ast.Call))
+    )
 
 
 def _is_known(call: ast.Call) -> bool:
     """Whether a call is of Python's own functions, or of a method of a value: not of `self`, not by a plain name."""
+    if any(keyword.arg == "out" for keyword in call.keywords):
+        return False
     match call.func:
         case ast.Name(id=name):
             return hasattr(builtins, name)
         case ast.Attribute(value=ast.Name(id="self" | "cls")):
             return False
-        case ast.Attribute():
-            return True
+        case ast.Attribute(attr=name):
+            return not name.startswith("__")
     return False
 
 
-def keeps_no_state(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Whether a function gives the same for the same arguments each time, as far as its text shows.
+def keeps_no_state(function: ast.FunctionDef | ast.AsyncFunctionDef, source: SourceFile, depth: int = 4) -> bool:
+    """Whether a function gives the same for the same arguments each time, as far as its file shows.
 
-    It draws no random numbers, has no known effect, and stores to nothing but local names.
+    It draws no random numbers, has no known effect, stores to local names, and reads constants and such functions.
     """
-    local = {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    local, impure = names_written(*function.body), knowledge().impure
+    bound = {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     for node in ast.walk(function):
         match node:
             case ast.Global() | ast.Nonlocal() | ast.Yield() | ast.YieldFrom():
                 return False
-            case ast.Attribute(ctx=ast.Store() | ast.Del()):
-                return False
-            case ast.Subscript(value=value, ctx=ast.Store() | ast.Del()):
-                if not (isinstance(value, ast.Name) and value.id in local):
+            case ast.Attribute(ctx=ast.Store() | ast.Del()) | ast.Subscript(ctx=ast.Store() | ast.Del()):
+                if ast.unparse(node.value) not in local:
                     return False
-            case ast.Call() if called(node) in knowledge().random or (
-                called(node) in knowledge().impure and _of_outer(node, local)
-            ):
+            case ast.Call(func=func) if called(node) in impure and ast.unparse(func).split(".")[0] not in local:
                 return False
-    return True
+            case ast.Name(id=name) if name not in bound | parameters(function) and not _stays(name, source, depth):
+                return False
+    return not draws_random(function)
 
 
-def _of_outer(call: ast.Call, local: set[str]) -> bool:
-    """Whether a method is called on what is no local name of the function (`rows.append` of its own rows is)."""
-    match call.func:
-        case ast.Attribute(value=ast.Name(id=name)):
-            return name not in local
-    return True
+def _stays(name: str, source: SourceFile, depth: int) -> bool:
+    """Whether a name is the same at all times: of Python, of a library without a state, a constant, such a function."""
+    for node in descend(source.tree):
+        match node:
+            case ast.FunctionDef(name=found) | ast.ClassDef(name=found) if found == name:
+                return depth > 0 and isinstance(node, ast.FunctionDef) and keeps_no_state(node, source, depth - 1)
+            case ast.Import(names=names) | ast.ImportFrom(names=names) if name in names_written(*names):
+                module = node.module or "" if isinstance(node, ast.ImportFrom) else names[0].name
+                return module.split(".")[0] in knowledge().stateless
+    assigned = [n for n in source.tree.body if isinstance(n, (ast.Assign, ast.AnnAssign)) and name in names_written(n)]
+    return stores(source.tree, name) == len([n for n in assigned if isinstance(n.value, ast.Constant)]) < 2

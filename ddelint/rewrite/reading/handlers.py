@@ -49,14 +49,28 @@ def _type_named(node: ast.expr | None) -> type[BaseException] | None:
 
 
 def _names_of(function: ast.FunctionDef | ast.AsyncFunctionDef, source: SourceFile) -> set[str]:
-    """The function's name, and those for what a call makes of it (`fast = torch.compile(slow)`)."""
-    names = {function.name}
-    for node in descend(source.tree):
-        match node:
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(args=arguments)):
-                if any(isinstance(part, ast.Name) and part.id == function.name for part in arguments):
-                    names.add(name)
+    """The function's name, those under which it is kept (`fast = compile(slow)`), those of functions that use it."""
+    names, found = set[str](), {function.name}
+    while names != found:
+        names = set(found)
+        for node in descend(source.tree):
+            if isinstance(node, (ast.Name, ast.Attribute)) and terminal_name(node) in names:
+                found |= _names_beside(node, source)
     return names
+
+
+def _names_beside(node: ast.Name | ast.Attribute, source: SourceFile) -> set[str]:
+    """The function around a mention of a function; and, where it is not called there, what it is assigned to."""
+    is_called = getattr(source.parents.get(node), "func", None) is node
+    for around in source.ancestors(node):
+        match around:
+            case ast.Lambda():
+                is_called = False
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                return {name}
+            case ast.Assign(targets=targets) if not is_called:
+                return {target.id for target in targets if isinstance(target, ast.Name)}
+    return set()
 
 
 def _is_guarded(source: SourceFile, node: ast.AST, raised: tuple[type[BaseException] | None, ...]) -> bool:

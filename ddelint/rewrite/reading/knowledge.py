@@ -100,6 +100,7 @@ class Knowledge:
     questions: frozenset[str]
     static: frozenset[str]
     random: frozenset[str]
+    stateless: frozenset[str]
     impure: frozenset[str]
     catching: frozenset[str]
     total: frozenset[str]

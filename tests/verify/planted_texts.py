@@ -1,0 +1,260 @@
+"""Texts that invite a wrong fix without a run, and texts of the same shape whose fix is right.
+
+A text has one function `f`, or a class `Model`, and whatever else is in the file. `calls` are arguments, as Python.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Text:
+    """A file, as it is given to the pass that runs nothing."""
+
+    letter: str
+    what: str
+    text: str
+    calls: tuple[str, ...] = ()
+    """Arguments on which the file must do what it did, in eager and where it thinks that it is compiled."""
+    rewritten: str = ""
+    """For a right fix: what the safe fix writes."""
+
+    def __str__(self) -> str:
+        return f"{self.letter}-{self.what}"
+
+
+HEAD = "import torch\nimport warnings\nimport logging\nimport functools\n\n"
+NAN = "torch.tensor([1.0, float('nan')])"
+LOW, HIGH = "torch.tensor([1.0, 2.0])", "torch.tensor([5.0, 7.0])"
+VALUES = (LOW, HIGH, NAN)
+
+WRONG = (
+    Text(
+        "E",
+        "the opposite of a comparison, where NaN is neither",
+        "@torch.compile\ndef f(x):\n    if x.sum() < 4:\n        raise ValueError('low')\n    return x\n",
+        VALUES,
+    ),
+    Text(
+        "E",
+        "the same in a method, the comparison in an `or`",
+        "class Model(torch.nn.Module):\n    def forward(self, x: torch.Tensor):\n"
+        "        if x.max() > 6 or x.sum() < 4:\n            raise ValueError('out of bounds')\n        return x\n",
+        VALUES,
+    ),
+    Text(
+        "E",
+        "the same of a name that a walrus gives",
+        "@torch.compile\ndef f(x):\n    if (low := x.min()) >= 4:\n        raise ValueError('high')\n"
+        "    return x + low\n",
+        VALUES,
+    ),
+    Text(
+        "E",
+        "the same in an assert that is turned over",
+        "@torch.compile\ndef f(x):\n    assert not x.sum() > 4\n    return x\n",
+        VALUES,
+    ),
+    Text(
+        "E",
+        "a conversion that fails, and is caught",
+        "@torch.compile\ndef f(x):\n    try:\n        n = int(x.sum() * 2)\n    except ValueError:\n        n = 0\n"
+        "    return x[:1] * n\n",
+        VALUES,
+    ),
+    Text(
+        "E",
+        "a conversion whose failure a caller catches, in a match",
+        "@torch.compile\ndef f(x):\n    n = int(x.mean())\n    return x * n\n\n\ndef main(x, how):\n    match how:\n"
+        "        case 'once':\n            try:\n                return f(x)\n"
+        "            except (ValueError, OSError):\n                return x\n",
+        VALUES,
+    ),
+    Text(
+        "E",
+        "a check that a `with` catches",
+        "import contextlib\n\n\n@torch.compile\ndef f(x):\n    with contextlib.suppress(AssertionError):\n"
+        "        assert x.sum() > 4, 'low'\n        return x * 2\n    return x\n",
+        VALUES,
+    ),
+    Text(
+        "E",
+        "a log call whose argument counts",
+        "SEEN = []\n\n\ndef seen(x):\n    SEEN.append(1)\n    return len(SEEN)\n\n\n@torch.compile\ndef f(x):\n"
+        "    if x.sum() > 4:\n        warnings.warn(f'{seen(x)} times')\n    return x * (1 + len(SEEN))\n",
+        (HIGH, LOW),
+    ),
+    Text(
+        "E",
+        "a log call whose argument writes into what comes back",
+        "@torch.compile\ndef f(x):\n    x = x.clone()\n    if x.sum() > 4:\n"
+        "        warnings.warn(f'{x.mul_(2).sum()} is much')\n    return x\n",
+        (HIGH, LOW),
+    ),
+    Text(
+        "E",
+        "a cached function that draws random numbers",
+        "@functools.lru_cache(maxsize=None)\ndef noise(n):\n    return torch.rand(n)\n\n\n@torch.compile\ndef f(x):\n"
+        "    return noise(int(x.sum().item() * 0 + 2)) - noise(int(x.sum().item() * 0 + 2))\n",
+        (HIGH, LOW),
+    ),
+    Text(
+        "E",
+        "a cached function that counts its calls",
+        "CALLS = {'made': 0}\n\n\n@functools.cache\ndef table(n):\n    CALLS['made'] += 1\n"
+        "    return torch.arange(n) + CALLS['made']\n\n\n@torch.compile\ndef f(x):\n"
+        "    n = int(x.sum().item() * 0 + 2)\n    return table(n) + table(n)\n",
+        (HIGH, LOW),
+    ),
+    Text(
+        "E",
+        "a buffer beside a buffer",
+        "class Model(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.register_buffer('low', torch.tensor(3.0))\n"
+        "        self.register_buffer('ready', torch.tensor(1))\n\n"
+        "    def forward(self, x: torch.Tensor):\n        if not (self.ready and x.sum() > self.low):\n"
+        "            raise ValueError('not ready')\n        return x\n",
+        VALUES,
+    ),
+    Text(
+        "E",
+        "a flag beside a tensor",
+        "@torch.compile\ndef f(x, strict=False):\n    if strict and x.sum() > 4:\n"
+        "        raise ValueError('high')\n    return x\n",
+        (*VALUES, f"{HIGH}, True", f"{LOW}, True"),
+    ),
+    Text(
+        "E",
+        "what may be None beside a tensor",
+        "@torch.compile\ndef f(x, mask=None):\n    assert mask is None or mask.any(), 'none'\n    return x\n",
+        (*VALUES, f"{LOW}, torch.tensor([True, False])", f"{LOW}, torch.tensor([False])"),
+    ),
+    Text(
+        "D",
+        "a function that gets numbers, too",
+        "def f(n):\n    if n > 4:\n        raise ValueError('many')\n    return n * 2\n\n\n@torch.compile\n"
+        "def main(x):\n    return f(x.sum())\n\n\ndef size(rows):\n    return f(len(rows)) + f(n=3)\n",
+        ("torch.tensor(3.0)", "torch.tensor(7.0)", "3", "9"),
+    ),
+    Text(
+        "D",
+        "a function whose default is a number",
+        "def f(x, most=4):\n    assert x < most, 'many'\n    return x\n\n\n@torch.compile\ndef main(x):\n"
+        "    return f(x.sum())\n\n\nLIMITS = [f(1), f(x=2, most=3)]\n",
+        ("torch.tensor(3.0)", "torch.tensor(7.0)", "3", "9"),
+    ),
+    Text(
+        "D",
+        "a number in a comprehension",
+        "def f(n):\n    return int(n) + 1\n\n\n@torch.compile\ndef main(x):\n    return x * f(x.sum())\n\n\n"
+        "def sizes(rows):\n    return {name: f(len(row)) for name, row in rows.items()}, [f(n) for n in '12']\n",
+        ("torch.tensor(3.0)", "3", "'4'"),
+    ),
+    *(
+        Text(
+            "E",
+            f"a conversion whose failure is caught around {what}",
+            f"@torch.compile\ndef g(x):\n    n = int(x.sum(-1))\n    return x * n\n\n\n{around}"
+            f"def f(x):\n    try:\n        return {call}\n    except ValueError:\n        return x\n",
+            (LOW, "torch.ones(2, 2)"),
+        )
+        for what, around, call in (
+            ("a function that calls it", "def once(x):\n    return [g(x)][0]\n\n\n", "once(x)"),
+            (
+                "two functions",
+                "def inner(x):\n    return g(x)\n\n\ndef outer(x):\n    return inner(x)\n\n\n",
+                "outer(x)",
+            ),
+            ("another name for it", "again = g\n\n\n", "again(x)"),
+            ("a table of functions", "TABLE = {'mean': g}\n\n\n", "TABLE['mean'](x)"),
+            ("a lambda", "late = lambda x: g(x)\n\n\n", "late(x)"),
+        )
+    ),
+    *(
+        Text(
+            "E",
+            f"a warning that {what}",
+            "import operator\nimport random\n\nSEEN = {}\n\n\n@torch.compile\ndef f(x):\n"
+            f"    if x.sum() > 4:\n        logging.info('%s', {said})\n    return x + torch.rand(2) + len(SEEN)\n",
+            (HIGH, LOW),
+        )
+        for what, said in (
+            ("draws a number", "torch.rand(1)"),
+            ("draws into a tensor", "torch.empty(2).uniform_()"),
+            ("writes to a dict without a name for it", "SEEN.__setitem__('high', 1)"),
+            ("adds in place by a function", "operator.iadd(x, 1)"),
+            ("adds into what comes back", "torch.add(x, 1, out=x)"),
+        )
+    ),
+    *(
+        Text(
+            "E",
+            f"a cached function that {what}",
+            "import random\n\nimport mine\n\nSTATE = {'scale': 1}\nscale = 1\n\n\nclass Config:\n    scale = 1\n\n\n"
+            "def draw(n):\n    return torch.rand(n)\n\n\ndef bump():\n    global scale\n    scale += 1\n"
+            "    STATE['scale'] += 1\n    Config.scale += 1\n    return scale\n\n\n"
+            f"@functools.lru_cache\ndef table(n):\n    return {value}\n\n\n@torch.compile\ndef f(x):\n"
+            "    first = table(x.sum().long().item())\n    bump()\n    return first - table(x.sum().long().item())\n",
+            (HIGH, LOW),
+        )
+        for what, value in (
+            ("draws in a helper", "draw(n)"),
+            ("draws in place", "torch.zeros(n).uniform_()"),
+            ("draws what a layer begins with", "torch.nn.Linear(n, 1).weight"),
+            ("reads a dict", "torch.arange(n) * STATE['scale']"),
+            ("reads a number that others change", "torch.arange(n) * scale"),
+            ("reads a class attribute", "torch.arange(n) * Config.scale"),
+            ("calls what stands elsewhere", "torch.arange(n) * mine.number()"),
+        )
+    ),
+)
+
+RIGHT = (
+    Text(
+        "E",
+        "a check of numbers that nobody catches",
+        "@torch.compile\ndef f(x):\n    if x.sum() < 4:\n        raise ValueError('low')\n    return x\n",
+        VALUES,
+        rewritten="torch._check",
+    ),
+    Text(
+        "E",
+        "a conversion that nobody catches",
+        "@torch.compile\ndef f(x):\n    n = int(x.max().long())\n    return x[:n]\n",
+        (LOW, HIGH),
+        rewritten=".item()",
+    ),
+    Text(
+        "E",
+        "a warning without effects",
+        "@torch.compile\ndef f(x):\n    if x.sum() > 4:\n        warnings.warn('high')\n    return x\n",
+        VALUES,
+        rewritten="torch.compiler.is_compiling()",
+    ),
+    Text(
+        "E",
+        "a cached function of nothing but its argument",
+        "@functools.cache\ndef table(n):\n    return torch.arange(n)\n\n\n@torch.compile\ndef f(x):\n"
+        "    return table(x.sum().long().item())\n",
+        (LOW, HIGH),
+        rewritten="torch.compiler.is_compiling()",
+    ),
+    Text(
+        "E",
+        "a cached function that calls another one, and reads a constant",
+        "LEAST: int = 1\n\n\ndef steps(n):\n    return [float(i) for i in range(n)]\n\n\n@functools.lru_cache(8)\n"
+        "def table(n):\n    rows = []\n    rows.append(torch.tensor(steps(n)) + LEAST)\n    return rows[0]\n\n\n"
+        "@torch.compile\ndef f(x):\n    return table(x.sum().long().item())\n",
+        (LOW, HIGH),
+        rewritten="torch.compiler.is_compiling()",
+    ),
+    Text(
+        "E",
+        "a conversion in a function whose callers catch something else",
+        "@torch.compile\ndef f(x):\n    n = int(x.max().long())\n    return x[:n]\n\n\ndef main(x):\n    try:\n"
+        "        return f(x)\n    except KeyError:\n        return x\n",
+        (LOW, HIGH),
+        rewritten=".item()",
+    ),
+)
