@@ -123,6 +123,8 @@ class Operators:
     """So may text that matches one of these; each begins with a literal: that is what makes the scan fast."""
     comparisons: re.Pattern[str]
     """Matches an assignment of a comparison, behind the name."""
+    returned_masks: re.Pattern[str]
+    """Matches what gives back a comparison."""
     size_tests: re.Pattern[str]
     """Matches a size that is compared."""
     of_others: Names
@@ -326,6 +328,7 @@ def _build(table: dict[str, Any]) -> Operators:
         source_calls=_called(scan),
         source_patterns=tuple(map(re.compile, [*scan["patterns"], _handed_on(scan)])),
         comparisons=re.compile(scan["comparisons"]),
+        returned_masks=re.compile(scan["returned_masks"]),
         size_tests=re.compile(scan["size_tests"]),
         of_others=frozenset(table.get(_OTHERS, ())),
         framework_tokens=tuple(token.encode() for token in scan["framework"]),

@@ -46,7 +46,7 @@ LINES = 40
 """Longer functions are interpreted only where their text, or that of what they call, may read data."""
 DEEPEST = 2
 """A function of another file that returns what a function of a third one returns."""
-REMEMBERED = 32
+REMEMBERED = 128
 """Files whose trees are kept."""
 
 

@@ -10,11 +10,13 @@ from ddelint.catalog import rule
 from ddelint.diagnostics import Diagnostic
 from ddelint.operators import operators
 from ddelint.source import SourceError, SourceFile, TooDeepError
+from ddelint.static.program.declared import Outline
 from ddelint.static.program.handed import compiled_elsewhere
 from ddelint.static.program.named import compiled_by_name
 from ddelint.static.program.outline import OutlinedSource, may_compile, outlined
 from ddelint.static.program.project import Context, Project, Returns
 from ddelint.static.program.prospects import Prospects
+from ddelint.static.program.public import in_package, public_functions
 from ddelint.static.program.regions import FileIndex
 from ddelint.static.program.scan import holds_comments, might_matter
 from ddelint.static.report.given_up import whole_file
@@ -53,17 +55,21 @@ def read(
     patterns for the names of functions that are compiled, too, by a configuration in the folder `root`.
     """
     known = operators()
+    if project is not None:
+        project.consulted.clear()
+        project.hand(filename, data)
     comments = holds_comments(data)
     of_framework = any(token in data for token in known.framework_tokens)
     named = compiled_by_name(filename, data, compiled, root) if compiled else frozenset()
+    if not assume_compiled and of_framework and in_package(filename) and might_matter(data, assume_compiled=True):
+        outline = project.outline(filename) if project is not None else None
+        named |= public_functions(filename, outline or Outline(data), project)
     matters = bool(roots) or bool(named) or might_matter(data, assume_compiled)
     context, reached = Context(), frozenset[tuple[str, str]]()
     further: set[tuple[str, str, str]] = set()
     sources: tuple[str, ...] = ()
     roots = frozenset(roots)
     if project is not None:
-        project.consulted.clear()
-        project.hand(filename, data)
         if matters or of_framework or _defines_an_entry(data):
             context, reached = project.inherits(filename)
             if roots or named or context.roots or any(token in data for token in known.region_tokens):

@@ -20,6 +20,7 @@ _CALLED = re.compile(r"(?<![\w.])([A-Za-z_][\w.]*+)\(")
 _METHOD_OF_RESULT = re.compile(r"[\])]\.(\w++)\(")
 _PARENTS = re.compile(r"\bsuper\(\)\.(\w++)\(")
 _WORD = re.compile(r"\w++")
+_HEADER_END = re.compile(r"\)[ \t]*+(?:->[^\n:]{0,200}+)?+:[ \t]*+(?:#[^\n]{0,200}+)?+\n")
 _SELF = ("self", "cls")
 LONGEST_HEADER = 2_000
 """Characters of a function's parameters."""
@@ -47,6 +48,8 @@ class _Spot:
     elsewhere: bool = False
     behind: Reached | None = None
     """`super()` of this class: it is looked for behind it."""
+    caller: Reached | None = None
+    """The class whose method calls it on `self`."""
 
 
 class CallGraph:
@@ -80,8 +83,10 @@ class CallGraph:
         return tuple(found)
 
     def may_ask(self, place: Reached) -> bool:
-        """Whether the text of a function, or of one that it calls, may read data."""
-        return self._asks(place) or any(self._asks(further) for further in self._calls_of(place).places)
+        """Whether the text of a function, or of one that it calls, may read data, or gives a mask."""
+        if self._asks(place) or operators().returned_masks.search(self._text(place)) is not None:
+            return True
+        return any(self._asks(further) for further in self._calls_of(place).places)
 
     def _walk(self, path: str, waiting: list[_Spot]) -> tuple[set[str], set[Reached]]:
         """The methods of `path` that something in another file calls, and the functions of other files that are called.
@@ -102,14 +107,14 @@ class CallGraph:
             file, qualified = place
             calls = self._calls_of(place)
             entry = spot.name in operators().regions["entry_methods"]
-            if file == path and spot.elsewhere:
+            if file == path and (spot.elsewhere or self._overrides(spot, place)):
                 mine.add(qualified)
             elif file != path and not entry and (calls.places or calls.held or self._asks(place)):
                 others.add(place)
             elsewhere = spot.elsewhere or file != path
             if spot.owner is not None:
-                waiting += [_Spot(spot.owner, name, elsewhere) for name in calls.own]
                 cls = (file, qualified.partition(".")[0])
+                waiting += [_Spot(spot.owner, name, elsewhere, caller=cls) for name in calls.own]
                 waiting += [_Spot(spot.owner, name, elsewhere, cls) for name in calls.parents]
                 held = self._held(spot.owner, calls)
             else:
@@ -122,6 +127,13 @@ class CallGraph:
                 elif self._leads_somewhere(target):
                     others.add(target)
         return mine, others
+
+    def _overrides(self, spot: _Spot, place: Reached) -> bool:
+        """Whether the class that calls the method does not have it as it stands here: an heir has defined it anew."""
+        if spot.caller is None:
+            return False
+        owner = (place[0], place[1].partition(".")[0])
+        return owner != spot.caller and all(owner != ancestor for ancestor, _ in self._chain(spot.caller))
 
     def _leads_somewhere(self, place: Reached) -> bool:
         calls = self._calls_of(place)
@@ -177,10 +189,16 @@ class CallGraph:
             return False
         known = operators().regions
         text = self._text(place)
-        if any(word in known["eager_arguments"] for word in _WORD.findall(text.partition("):")[0][:LONGEST_HEADER])):
+        end = _HEADER_END.search(text, 0, LONGEST_HEADER)
+        header = text[: end.end() if end else LONGEST_HEADER]
+        if any(word in known["eager_arguments"] for word in _WORD.findall(header)):
             return True
         named = (name for name, way in outline.imports.items() if _library(way) in known["drawing_libraries"])
-        return any(re.search(rf"(?<![\w.]){re.escape(name)}\b", text) for name in named)
+        return any(
+            re.search(rf"(?<![\w.]){re.escape(name)}\b", header)
+            or re.search(rf"(?<![\w.]){re.escape(name)}(?:\.\w++)*+\(", text)  # not a class that `isinstance` is given
+            for name in named
+        )
 
     def _calls_of(self, place: Reached) -> _Calls:
         outline = self._project.outline(place[0])

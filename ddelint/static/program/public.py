@@ -1,0 +1,197 @@
+"""Functions of a package that are made of tensors and for everybody: who imports them compiles them.
+
+Nothing in the package need call them from a `forward`. By their text: their name is public, they take a tensor (by
+annotation, or as only tensors are used) and give back tensors, and do nothing that no compiler follows.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from functools import cache
+
+from ddelint import extensions
+from ddelint.operators import operators
+from ddelint.static.program import scan
+from ddelint.static.program.declared import Outline
+from ddelint.static.program.imports import Imports
+
+LONGEST_HEADER = 4_000
+"""Characters of a function's parameters."""
+
+_WORD = re.compile(r"\w++")
+_WORD_OF_NAME = re.compile(r"[a-z0-9]++")
+_HANDED_ON = re.compile(r"(?<![\w.])(\w++)\(\s*+(\w++)(?=[,)])")
+_GIVES = re.compile(r"\n[ \t]++return (?!None\b|self\b|True\b|False\b|[\"'])")
+_HEADER_LINE = re.compile(r":[ \t]*+(?:#[^\n]*+)?+\n")
+
+
+def public_functions(path: str, outline: Outline, project: Imports | None) -> frozenset[str]:
+    """The functions (`fn`, `Class.method`) of a file that people import to compile them."""
+    if not in_package(path):
+        return frozenset()
+    reader = _Reader(outline)
+    texts = outline.function_texts
+    found = {name for name in texts if not name.startswith("_") and reader.is_of_tensors(texts[name])}
+    entries = operators().regions["entry_methods"]
+    for owner, cls in outline.classes.items():
+        if owner.startswith("_") or not cls.bases or not _is_module(path, owner, cls.bases, project):
+            continue
+        found |= {
+            f"{owner}.{name}"
+            for name, text in cls.methods.items()
+            if not name.startswith("_") and name not in entries and reader.is_of_tensors(text)
+        }
+    return frozenset(found)
+
+
+def in_package(path: str) -> bool:
+    """Whether a file lies in a package, and not among its tests, examples, or what reads data and draws."""
+    folder, name = os.path.split(os.path.abspath(path))
+    places = _places(folder)
+    return places is not None and not (places | _words(name)) & operators().regions["eager_places"]
+
+
+@cache
+def _places(folder: str) -> frozenset[str] | None:
+    """The words in the names of a package's folder and of those around it; None where it is none."""
+    if not os.path.exists(os.path.join(folder, "__init__.py")):
+        return None
+    around, name = os.path.split(folder)
+    return (_places(around) or frozenset()) | _words(name)
+
+
+def _words(name: str) -> frozenset[str]:
+    return frozenset(_WORD_OF_NAME.findall(name.lower()))
+
+
+def _is_module(path: str, owner: str, bases: tuple[str, ...], project: Imports | None) -> bool:
+    if project is not None:
+        return project.is_module(path, owner) is True
+    return any(f"torch.{base}" in operators().regions["module_bases"] for base in bases)
+
+
+class _Reader:
+    """Reads the functions of one file."""
+
+    def __init__(self, outline: Outline) -> None:
+        self._texts = outline.function_texts
+        self._strangers = _strangers(outline)
+        self._tensors: dict[str, frozenset[str]] = {}
+        """Function → its parameters that are tensors; while that is found out, none."""
+
+    def is_of_tensors(self, text: str) -> bool:
+        """Whether a function takes and gives tensors, and does nothing that no compiler follows."""
+        header = _header(text)
+        if header is None or (self._strangers is not None and self._strangers.search(text)):
+            return False
+        if _eager().search(text) and _eager().search(scan.without_prose(text[len(header) :])):
+            return False
+        node = _parsed(header)
+        if node is None or not self._parameters(node, text[len(header) :]):
+            return False
+        if node.returns is None:
+            return _GIVES.search(text, len(header)) is not None
+        return _words_of(node.returns) & _tensor_types() != frozenset()
+
+    def _parameters(self, node: ast.FunctionDef, body: str) -> frozenset[str]:
+        """The parameters that are tensors: by annotation, by use, or as they are handed on; none for what is eager."""
+        known = operators().regions
+        found: set[str] = set()
+        undeclared: list[str] = []
+        for parameter in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
+            if parameter.annotation is None:
+                if parameter.arg in known["eager_names"]:
+                    return frozenset()
+                undeclared.append(parameter.arg)
+                continue
+            words = _words_of(parameter.annotation)
+            if words & (known["eager_arguments"] | known["eager_types"]):
+                return frozenset()
+            if words & _tensor_types():
+                found.add(parameter.arg)
+        if not found and undeclared:
+            text = scan.without_prose(body)
+            used = {match.group(1) or match.group(2) for match in _tensor_use().finditer(text)}
+            found = used.intersection(undeclared) or {
+                name for called, name in _HANDED_ON.findall(text) if name in undeclared and self._takes_one(called)
+            }
+        return frozenset(found)
+
+    def _takes_one(self, function: str) -> bool:
+        """Whether a function of the file takes a tensor first."""
+        text = self._texts.get(function)
+        if text is None:
+            return False
+        if function not in self._tensors:
+            self._tensors[function] = frozenset()
+            header = _header(text)
+            node = None if header is None else _parsed(header)
+            if header is not None and node is not None and node.args.args:
+                self._tensors[function] = self._parameters(node, text[len(header) :]) & {node.args.args[0].arg}
+        return bool(self._tensors[function])
+
+
+def _strangers(outline: Outline) -> re.Pattern[str] | None:
+    """Uses of what the file imports from libraries that no compiler follows."""
+    known = operators().regions
+    libraries = known["drawing_libraries"] | known["array_libraries"]
+    names = [
+        name
+        for name, way in outline.imports.items()
+        if not way.level and (way.module or way.name).partition(".")[0] in libraries
+    ]
+    return re.compile(rf"(?<![\w.])(?:{'|'.join(map(re.escape, sorted(names)))})\b") if names else None
+
+
+def _parsed(header: str) -> ast.FunctionDef | None:
+    try:
+        node = ast.parse(f"{header} ...").body[0]
+    except (SyntaxError, ValueError):
+        return None
+    return node if isinstance(node, ast.FunctionDef) else None
+
+
+def _words_of(annotation: ast.expr) -> frozenset[str]:
+    """The names in an annotation, also where it is text."""
+    found: set[str] = set()
+    for node in ast.walk(annotation):
+        match node:
+            case ast.Name(id=name) | ast.Attribute(attr=name):
+                found.add(name)
+            case ast.Constant(value=str(text)):
+                found.update(_WORD.findall(text))
+    return frozenset(found)
+
+
+def _header(text: str) -> str | None:
+    """From `def` to the colon before the body."""
+    opened = text.find(")")
+    while opened >= 0:
+        line = _HEADER_LINE.search(text, opened, LONGEST_HEADER)
+        if line is None:
+            return None
+        header = text[: line.start() + 1]
+        if header.count("(") == header.count(")") and header.count("[") == header.count("]"):
+            return header
+        opened = line.end()
+    return None
+
+
+@cache
+def _tensor_types() -> frozenset[str]:
+    known = operators().annotations
+    return known["tensor"] | known["mask"] | known["integers"]
+
+
+@extensions.remembered
+def _tensor_use() -> re.Pattern[str]:
+    known = operators()
+    sure = "|".join(sorted(known.sure_methods | known.sure_attributes))
+    return re.compile(rf"(?<![\w.])(\w++)\.(?:{sure})\b|(?<![\w.])(?:torch|F)\.\w++(?:\.\w++)?\((\w++)(?=[,)])")
+
+
+@extensions.remembered
+def _eager() -> re.Pattern[str]:
+    return re.compile("|".join(sorted(operators().regions["eager_text"])))

@@ -1,0 +1,181 @@
+"""A package's public functions of tensors count as compiled; what draws, reads files or answers in Python does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ddelint.options import CheckOptions, Mode
+from ddelint.pipeline.checking import run_check
+from ddelint.report.model import Silence
+
+ASKS = "if (x > 0).any():\n        x = x + 1\n    return x\n"
+
+
+def rows(root: Path, files: dict[str, str]) -> list[tuple[str, int]]:
+    """Where the static pass finds something in a package of these files."""
+    for name, text in files.items():
+        path = root / "kit" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for folder in {root / "kit", path.parent}:
+            (folder / "__init__.py").touch()
+        path.write_text(text)
+    return checked(root, root / "kit")
+
+
+def checked(root: Path, path: Path, assume_compiled: bool = False) -> list[tuple[str, int]]:
+    options = CheckOptions(mode=Mode.STATIC, root=str(root), cache=False, assume_compiled=assume_compiled)
+    report = run_check([str(path)], options, Silence())
+    return [(Path(found.span.filename).name, found.span.row) for found in report.diagnostics]
+
+
+def function(header: str, body: str = ASKS, before: str = "") -> str:
+    return f"import torch\nfrom torch import Tensor\n{before}\n{header}\n    {body}"
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "def clean(x: Tensor) -> Tensor:",
+        "def clean(x: torch.Tensor, low: float = 0.0) -> tuple[torch.Tensor, Tensor]:",
+        'def clean(low: float, x: "torch.Tensor | None") -> "Tensor":',
+        "def clean(\n    x: Tensor,  # what comes in\n    scale=lambda a: a + 1,\n) -> Tensor:  # what goes out",
+        "def clean(x: Tensor):",
+    ],
+)
+def test_what_is_declared_to_be_of_tensors(tmp_path: Path, header: str) -> None:
+    assert len(rows(tmp_path, {"ops.py": function(header)})) == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"x = x.contiguous()\n    {ASKS}",
+        f"y = torch.exp(x)\n    {ASKS}",
+        f"y = x.new_zeros(3)\n    {ASKS}",
+        "return _clean(x, 3)\n\ndef _clean(x, n):\n    x = x.unsqueeze(0)\n    " + ASKS,
+        "return _outer(x)\n\ndef _outer(x):\n    return _clean(x)\n\ndef _clean(x):\n    x = x.detach()\n    " + ASKS,
+    ],
+)
+def test_what_is_used_as_only_tensors_are(tmp_path: Path, body: str) -> None:
+    assert len(rows(tmp_path, {"ops.py": function("def clean(x):", body)})) == 1
+
+
+@pytest.mark.parametrize(
+    ("header", "body"),
+    [
+        ("def _clean(x: Tensor) -> Tensor:", ASKS),
+        ("def clean(x: Tensor) -> bool:", "return bool((x > 0).any())\n"),
+        ("def clean(x: Tensor, path: Path) -> Tensor:", ASKS),
+        ("def clean(x: Tensor, optimizer) -> Tensor:", ASKS),
+        ("def clean(x: Tensor) -> Tensor:", f"print(x)\n    {ASKS}"),
+        ("def clean(x: Tensor) -> Tensor:", f"y = x.numpy()\n    {ASKS}"),
+        ("def clean(x: Tensor) -> Tensor:", f"y = np.ones(3)\n    {ASKS}"),
+        ("def clean(x: Tensor):", "if (x > 0).any():\n        x.zero_()\n"),
+        ("def clean(x):", ASKS),
+    ],
+)
+def test_what_nobody_compiles_is_silent(tmp_path: Path, header: str, body: str) -> None:
+    files = {"ops.py": function(header, body, before="import numpy as np\nfrom pathlib import Path")}
+    assert rows(tmp_path, files) == []
+
+
+def test_words_in_strings_and_comments_do_nothing(tmp_path: Path) -> None:
+    body = f'"""Does not print() or open()."""\n    # print(x)\n    {ASKS}'
+    assert len(rows(tmp_path, {"ops.py": function("def clean(x: Tensor) -> Tensor:", body)})) == 1
+
+
+@pytest.mark.parametrize("name", ["tests/ops.py", "plot_ops.py", "datasets/ops.py", "cli.py"])
+def test_files_beside_the_library_are_silent(tmp_path: Path, name: str) -> None:
+    assert rows(tmp_path, {name: function("def clean(x: Tensor) -> Tensor:")}) == []
+
+
+def test_a_script_is_no_package(tmp_path: Path) -> None:
+    (tmp_path / "ops.py").write_text(function("def clean(x: Tensor) -> Tensor:"))
+    assert checked(tmp_path, tmp_path) == []
+    assert len(checked(tmp_path, tmp_path, assume_compiled=True)) == 1
+
+
+METHOD = """
+import torch
+from torch import Tensor
+
+class {name}({base}):
+    def forward(self, x):
+        return x
+
+    def decode(self, x: Tensor) -> Tensor:
+        if (x > 0).any():
+            x = x + 1
+        return x
+"""
+
+
+def test_methods_of_modules_are_an_interface_and_those_of_others_are_not(tmp_path: Path) -> None:
+    files = {
+        "a.py": METHOD.format(name="Codec", base="torch.nn.Module"),
+        "b.py": METHOD.format(name="Row", base="object"),
+    }
+    assert rows(tmp_path, files) == [("a.py", 10)]
+
+
+def test_what_a_public_function_calls_elsewhere_is_compiled(tmp_path: Path) -> None:
+    call = "from torch import Tensor\n\ndef clean(x: Tensor) -> Tensor:\n    return _clean(x)[: int(x.sum())]\n"
+    files = {
+        "top.py": f"from kit.low import _clean\n{call}",
+        "low.py": function("def _clean(x: Tensor):"),
+    }
+    assert rows(tmp_path, files) == [("low.py", 5), ("top.py", 5)]
+
+
+HELPERS = {
+    "return labels >= 0": True,
+    "return torch.isnan(labels)": True,
+    "return labels.ge(0)": True,
+    "return ~labels.bool()": True,
+    "return torch.logical_and(labels > 0, labels < 9)": True,
+    "return len(labels)": False,
+}
+
+
+@pytest.mark.parametrize("returns", HELPERS)
+def test_a_mask_that_a_helper_of_another_file_makes(tmp_path: Path, returns: str) -> None:
+    loss = """
+import torch
+from kit.helpers import known
+
+class Loss(torch.nn.Module):
+    def forward(self, x: torch.Tensor, y: torch.Tensor):
+        for row in range(x[known(y)].size(0)):
+            x = x + row
+        return x
+"""
+    files = {"helpers.py": f"import torch\n\ndef known(labels):\n    {returns}\n", "loss.py": loss}
+    assert bool(rows(tmp_path, files)) is HELPERS[returns]
+
+
+BASE = """
+import torch
+
+class Base(torch.nn.Module):
+    def pick(self, x):
+        return x
+"""
+HEIR = """
+import torch
+from kit.base import Base
+
+class _Common(Base):
+    def forward(self, x: torch.Tensor):
+        return self.pick(x){check}
+
+class Heir(_Common):
+    def pick(self, x: torch.Tensor):
+        return x[: int(x.sum())]
+"""
+
+
+@pytest.mark.parametrize("check", ["", " if isinstance(x, PIL.Image.Image) else x"])
+def test_a_method_that_an_heir_defines_anew(tmp_path: Path, check: str) -> None:
+    assert [row for _, row in rows(tmp_path, {"base.py": BASE, "heir.py": HEIR.format(check=check)})] == [11]
