@@ -11,11 +11,14 @@ from ddelint.diagnostics import TypeFact
 from ddelint.rewrite.reading.kinds import Kinds
 
 INDEX = TypeFact("tensor", "int64", ())
+SIZES = TypeFact("list", length=3, element=TypeFact("int"))
+WEIGHTS = TypeFact("list", length=3, element=TypeFact("float"))
 
 
 def dtype_of(expression: str, before: str = "") -> str:
-    head = f"import torch\n\n\nclass M(torch.nn.Module):\n{before}    def fn(self, x, k, m, n, y):\n        y = "
-    context = context_of(f"{head}{expression}\n", expression, {"x": SCALAR, "k": INDEX, "m": MASK, "n": COUNT})
+    head = f"import torch\n\n\nclass M(torch.nn.Module):\n{before}    def fn(self, x, k, m, n, y, sizes, weights):\n"
+    types = {"x": SCALAR, "k": INDEX, "m": MASK, "n": COUNT, "sizes": SIZES, "weights": WEIGHTS}
+    context = context_of(f"{head}        y = {expression}\n", expression, types)
     assert isinstance(context.site.node, ast.expr)
     return Kinds(context).dtype(context.site.node)
 
@@ -37,6 +40,8 @@ def dtype_of(expression: str, before: str = "") -> str:
         ("torch.tensor([1, 2.5])", ""),
         ("torch.tensor(True)", "bool"),
         ("torch.tensor(n)", ""),
+        ("torch.tensor(sizes)[k]", "int64"),
+        ("torch.tensor(weights)", ""),
         ("torch.zeros(3, dtype=torch.long)", "int64"),
         ("torch.zeros(3)", ""),
         ("torch.arange(5)", "integer"),

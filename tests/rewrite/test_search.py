@@ -11,6 +11,7 @@ import pytest
 from ddelint.catalog import rule
 from ddelint.diagnostics import Applicability, Claim, Diagnostic, Edit, Frame, Question, Span
 from ddelint.protocol import (
+    INDUCTOR_BACKENDS,
     TIME_IS_OVER,
     Comparison,
     Compilation,
@@ -789,3 +790,24 @@ def test_a_program_that_still_asks_has_no_further_safe_fixes() -> None:
     everything.given_up[Key(NAME, 7, 8, "", "truth")] = Diagnostic("DDE101", "", Span(NAME, 7, 8, 7, 13))
     nothing = State(History({NAME: SourceFile(NAME, TEXT)}))
     assert with_all_that_is_safe(nothing, everything) is nothing
+
+
+def test_what_inductor_alone_has_asked_is_needed_where_it_asks_again(moves: pytest.MonkeyPatch) -> None:
+    class Lowers(Prover):
+        """Tracing asks of `n`; Inductor asks of `m`, and nothing before it does."""
+
+        def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
+            traced = super().trace(overlay, first=first)
+            asked = tuple(question for question in traced.questions if question.expression.startswith("n"))
+            return TraceResult(asked, runs=1, unbacked=1)
+
+        def compile(self, overlay: Overlay, targets: tuple[str, ...], samples: int, backend: str) -> Compilation:
+            asked = [q for q in super().trace(overlay).questions if q.expression.startswith("m")]
+            left = tuple(replace(q, asks=("inductor",)) for q in asked if backend in INDUCTOR_BACKENDS)
+            return Compilation(tuple(TargetResult(t, "cpu", not left, questions=left) for t in targets))
+
+    moves.setitem(MOVES, MERGE, replacing(MERGE, Claim.RESTRUCTURED, "merged({test})"))
+    found = Asking(Lowers(), {NAME: SourceFile(NAME, TEXT)}, ("compile",), samples=8, diagnose=diagnose, types={})
+    text = Search(found).run().everything.current(NAME).text
+    assert "merged(n > 4)" in text
+    assert "merged(m > 5)" in text

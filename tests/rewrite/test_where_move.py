@@ -221,9 +221,61 @@ def test_the_first_of_nothing_is_a_harmless_row() -> None:
 
 
 def test_two_numbers_stay_numbers() -> None:
-    assert merged("    return x * (2.0 if n > 4 else 3.0)\n", "n > 4")[0] == (
-        "    return x * (torch.sym_ite(n > 4, 2.0, 3.0))\n"
+    assert merged("    return x * (2 if n > 4 else 3)\n", "n > 4")[0] == (
+        "    return x * (torch.sym_ite(n > 4, 2, 3))\n"
     )
+    condition = "torch.full((), n > 4, dtype=torch.bool)"
+    assert merged("    return x * (2.0 if n > 4 else 3.0)\n", "n > 4")[0] == (
+        f"    return x * (torch.where({condition}, torch.full((), 2.0, dtype=torch.float64), 3.0).item())\n"
+    )
+
+
+UPDATE = """import torch
+
+
+class M(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(3))
+        self.register_buffer("seen", torch.zeros(()))
+
+    def update(self, t, x):
+"""
+
+
+@pytest.mark.parametrize(
+    ("early", "late", "left"),
+    [
+        ("return", "", "return"),
+        ("return None", "        return\n", "return"),
+        ("return x", "        return x + 1\n", "return torch.where(condition, x, x + 1)"),
+        ("return False", "        return True\n", "return torch.where(condition, False, True).item()"),
+    ],
+)
+def test_state_behind_an_early_return_keeps_what_it_held(early: str, late: str, left: str) -> None:
+    rest = f"        m = x.mean(0)\n        self.mean.mul_(0.9).add_(m)\n        self.seen += 1\n{late}"
+    branch = f"        if t.sum() < 2:\n            {early}\n{rest}"
+    found = rewritten("where_merge", context_of(UPDATE + branch, "t.sum() < 2", TYPES, "DDE105"))
+    compiled = (
+        "        if torch.compiler.is_compiling():\n            condition = t.sum() < 2\n            m = x.mean(0)\n"
+        "            self.mean.copy_(torch.where(condition, self.mean, self.mean.mul(0.9).add(m)))\n"
+        f"            self.seen += torch.where(condition, 0, 1)\n            {left}\n"
+    )
+    assert UPDATE + compiled + branch in found
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "        self.seen += 1\n        return x / self.seen\n",
+        "        self.mean.copy_(x)\n        self.mean.add_(1)\n        return x\n",
+        "        x = x + 1\n        return x\n",
+    ],
+)
+def test_state_that_is_read_again_or_not_there_is_no_reason_to_go_on(rest: str) -> None:
+    branch = f"        if t.sum() < 2:\n            return x\n{rest}"
+    found = rewritten("where_merge", context_of(UPDATE + branch, "t.sum() < 2", TYPES, "DDE105"))
+    assert not any("self.mean.copy_(torch.where" in text or "self.seen += torch.where" in text for text in found)
 
 
 @pytest.mark.parametrize(
@@ -251,9 +303,7 @@ def test_logic_and_equal_are_said_of_tensors() -> None:
         "    if t.sum() > 4:\n        return {'a': None}\n    return {'a': y}\n",
         "    if t.sum() > 4:\n        return Output(x)\n    return Result(y)\n",
         "    if t.sum() > 4:\n        return x\n    rows.append(x)\n    return x * 2\n",
-        "    if t.sum() > 4:\n        return x\n    y[0] = 1\n    return x * 2\n",
         "    if t.sum() > 4:\n        return x, y\n    return x\n",
-        "    if t.sum() > 4:\n        return x\n    self.seen.add_(1)\n    return x * 2\n",
         "    if t.sum() > 4:\n        return x\n",
         "    if t.sum() > 4:\n        late = x\n    return late\n",
         "    if t.sum() > 4:\n        raise ValueError(x)\n    return x\n",

@@ -11,9 +11,10 @@ from typing import Any
 
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.arms import Arm, NotMergeable, Value, chosen_returns
+from ddelint.rewrite.parts.branch_functions import MOST_BEHIND, has_return
 from ddelint.rewrite.parts.checks import Checks, Inexpressible
 from ddelint.rewrite.parts.harmless import harmless
-from ddelint.rewrite.parts.merge import Merge, device_of
+from ddelint.rewrite.parts.merge import FLOATS, Merge, device_of
 from ddelint.rewrite.parts.truths import NotAPredicate, Truths
 from ddelint.rewrite.reading.effects import SILENT
 from ddelint.rewrite.reading.kinds import Kind, Kinds
@@ -26,6 +27,8 @@ from ddelint.rewrite.reading.names import (
     enclosing_block,
     fresh_name,
     is_pure,
+    names_read,
+    names_written,
     targets_written,
 )
 from ddelint.rewrite.reading.regions import changed_in_place, leaves_a_loop
@@ -35,6 +38,7 @@ from ddelint.sites import Block, Role
 _COST = "both values are computed"
 _MOST_REPEATED = 3
 """Statements of an arm that may stand in the text twice."""
+_BARE = ("return", "return None")
 _MESSAGE = "compute both values and choose with torch.where"
 _MESSAGE_BESIDE = "while compiling, compute both values and choose with torch.where; eager keeps its branch"
 
@@ -45,13 +49,14 @@ def where_merge(context: Context) -> Iterator[Rewrite]:
     site = context.site
     if site.decision is None or asks_compiling(site.decision):
         return
-    if _binding(site.decision) and (site.role is not Role.IF_TEST or _leaves(site.statement)):
+    if _binding(site.decision) and (site.role is not Role.IF_TEST or has_return(site.statement)):
         return
     for assumed in (context.diagnostic.code == "DDE105", context.diagnostic.code != "DDE105"):
         if site.role is Role.TERNARY_TEST:
             yield from _ternary(context, assumed)
         elif site.role is Role.IF_TEST and isinstance(site.statement, ast.If) and _chooses(context, site.statement):
             yield from _branch(context, site.statement, assumed)
+            yield from _before_changes(context, site.statement, assumed)
 
 
 def _chooses(context: Context, statement: ast.If) -> bool:
@@ -68,39 +73,31 @@ def _ternary(context: Context, assumed: bool) -> Iterator[Rewrite]:
     arms = (choice.body, choice.orelse)
     if not all(is_pure(arm) and not draws_random(arm) for arm in arms):
         return
-    if _are_same_numbers(*arms):
-        with suppress(Inexpressible):
+    numbers = {type(arm.value) if isinstance(arm, ast.Constant) else None for arm in arms}
+    with suppress(Inexpressible):
+        if numbers == {int}:  # of floats, what is compiled fails behind Dynamo (torch 2.13)
             condition = Checks(context, assume_tensor=assumed).condition(test, True)
             new = write.expr("torch.sym_ite({}, {}, {})", condition, *arms)
-            message = "let torch.sym_ite choose between the two numbers"
-            yield restructured(message, {choice: new}, decisions=(test,))
+            yield restructured("let torch.sym_ite choose between the two", {choice: new}, decisions=(test,))
     with suppress(NotAPredicate):
         built = Truths(context, device_of(context, *arms), assumed).of(test)
+        if numbers == {float}:
+            yield _rewrite(test, {choice: write.expr(FLOATS, built, *arms)})
         protected = [harmless(context, arm, built, arm is choice.body) or arm for arm in arms]
         for values in (protected, arms):
             yield _rewrite(test, {choice: write.expr("torch.where({}, {}, {})", built, *values)})
-
-
-def _are_same_numbers(first: ast.expr, second: ast.expr) -> bool:
-    """Whether both are constants of one numeric type."""
-    values = [node.value for node in (first, second) if isinstance(node, ast.Constant)]
-    return len(values) == 2 and type(values[0]) is type(values[1]) and type(values[0]) in (int, float)
 
 
 def _branch(context: Context, statement: ast.If, assumed: bool) -> Iterator[Rewrite]:
     for safe, in_place in itertools.product((True, False), repeat=2):
         merge = Merge(context, statement, assumed, safe, in_place=in_place, may_fall_silent=True)
         with suppress(NotMergeable, NotAPredicate, ValueError):
-            if not _leaves(statement):
+            if not has_return(statement):
                 yield from _assigning(merge)
             elif statement.orelse:
                 yield from _returning(merge)
             else:
                 yield from _early(merge)
-
-
-def _leaves(statement: ast.stmt) -> bool:
-    return any(isinstance(node, ast.Return) for node in ast.walk(statement))
 
 
 def _binding(test: ast.expr) -> list[ast.NamedExpr]:
@@ -195,8 +192,7 @@ def _returning(merge: Merge) -> Iterator[Rewrite]:
 
 
 def _return_beside(merge: Merge, lines: Statements) -> Rewrite:
-    lines = merge.write.while_compiling(lines)
-    return _beside(merge, {merge.statement: [*lines, merge.statement]})
+    return _beside(merge, {merge.place: [*merge.write.while_compiling(lines), merge.place]})
 
 
 def _early(merge: Merge) -> Iterator[Rewrite]:
@@ -244,6 +240,23 @@ def _early_in_eager(merge: Merge, kept: Statements, last: ast.Return, lines: Sta
     return _beside(merge, changes)
 
 
+def _before_changes(context: Context, statement: ast.If, assumed: bool) -> Iterator[Rewrite]:
+    """`if c: return`, then changes of state: while compiling, state keeps what it held where `c` is true."""
+    function = context.site.function
+    if function is None or statement.orelse or statement not in function.body or _binding(statement.test):
+        return
+    rest = function.body[function.body.index(statement) + 1 :]
+    if not 0 < len(rest) <= MOST_BEHIND or not has_return(statement):
+        return
+    arms = [arm[:-1] if ast.unparse(arm[-1]) in _BARE else arm for arm in (statement.body, rest)]
+    branch = ast.copy_location(ast.If(test=statement.test, body=arms[0], orelse=arms[1]), statement)
+    with suppress(NotMergeable, NotAPredicate, ValueError):
+        merge = Merge(context, branch, assumed, safe=False, whole=statement, may_fall_silent=True)
+        own = frozenset(names_written(*rest) - names_read(*arms[0]))
+        then, otherwise = (merge.reader(own).read(arm, name) for arm, name in zip(arms, ("early", "late")))
+        yield _return_beside(merge, merge.left(merge.truths({}).of(statement.test), then, otherwise))
+
+
 def _behind(merge: Merge) -> list[ast.stmt]:
     """What runs after the branch where it doesn't return: the rest of its block, and what follows its `with`."""
     rest: list[ast.stmt] = []
@@ -262,7 +275,7 @@ def _behind(merge: Merge) -> list[ast.stmt]:
 
 def _folded(merge: Merge, between: Sequence[ast.stmt], final: Arm) -> tuple[list[ast.If], Arm]:
     """Further early returns in front of `final`, each as one choice: those that go, and what is returned then."""
-    returns = [s for s in between if isinstance(s, ast.If) and any(isinstance(n, ast.Return) for n in ast.walk(s))]
+    returns = [s for s in between if isinstance(s, ast.If) and has_return(s)]
     if len(returns) not in (0, len(between)) or any(statement.orelse for statement in returns):
         raise NotMergeable("another early return in between")
     if not returns and not _only_compute(between):

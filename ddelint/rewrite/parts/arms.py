@@ -226,7 +226,7 @@ class ArmReader:
         new = self._value(value, at)
         if operator is not None:
             _require_neutral(operator)
-        if isinstance(place, ast.Subscript) and self._is_own(_root(place), at):
+        if isinstance(place, ast.Subscript) and _root(place) in at.names.keys() | self.local:
             at.arm.prelude += self.write.assigned(self.write.renamed(place, at.names), new.built, operator)
             return
         target = Target(ast.unparse(place), place)
@@ -238,14 +238,10 @@ class ArmReader:
             raise NotMergeable("a place that is written twice")
         at.arm.values[target] = Value(new.built, operator, new.node)
 
-    def _is_own(self, name: str, at: _Reading) -> bool:
-        """Whether a name is the arm's own object, which may be changed."""
-        return name in at.names or name in self.local
-
     def _in_place(self, owner: ast.expr, attr: str, call: ast.Call, at: _Reading) -> None:
         while isinstance(owner, ast.Call) and isinstance(owner.func, ast.Attribute) and owner.func.attr.endswith("_"):
             owner = owner.func.value  # `x.mul_(m).add_(y)`
-        if isinstance(owner, ast.Name) and self._is_own(owner.id, at):
+        if isinstance(owner, ast.Name) and owner.id in at.names.keys() | self.local:
             at.arm.prelude += self.write.block([self.write.renamed(call, at.names)])
             return
         if _mentions(at.later, owner) or not is_pure(owner):

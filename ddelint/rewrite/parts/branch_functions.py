@@ -35,7 +35,7 @@ _MORE = (
 )
 """What does more than compute."""
 Arms = tuple[Sequence[ast.stmt], Sequence[ast.stmt]]
-_MOST_STATEMENTS = 15
+MOST_BEHIND = 15
 """Statements behind an early return that may stand a second time, for the compiler."""
 _COND = """
 
@@ -254,7 +254,7 @@ def has_return(statement: ast.stmt) -> bool:
 
 def arms_of_return(statement: ast.If, rest: Sequence[ast.stmt]) -> Arms:
     """Both arms up to their return, what stands behind the branch included. Raises NotFunctional."""
-    if len(rest) > _MOST_STATEMENTS:
+    if len(rest) > MOST_BEHIND:
         raise NotFunctional("too much stands behind it")
     then, otherwise = list(statement.body), list(statement.orelse)
     for arm in (then, otherwise):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from ddelint.buffers import is_buffer
@@ -20,6 +20,8 @@ from ddelint.rewrite.writing.rewrites import Expr, Part, Statements
 
 _LONG_TEST = 40
 """Characters of a test from which it gets a name of its own."""
+FLOATS = "torch.where({}, torch.full((), {}, dtype=torch.float64), {}).item()"
+"""A choice between two Python floats: as a tensor of the default dtype, one would be rounded."""
 _TAKING = {"copy_": "{target}.copy_({value})", "append": "{target}.append({value})"}
 
 
@@ -95,6 +97,7 @@ class Merge:
 
     def __post_init__(self) -> None:
         self.source, self.write = self.context.site.source, self.context.write
+        self.place = self.whole or self.statement
         self._readers: list[ArmReader] = []
 
     @property
@@ -188,7 +191,7 @@ class Merge:
             raise NotMergeable("a list that grows on one side only")
         if not target.is_name or self.defined_before(target.text):
             return True
-        if read_elsewhere(self.context, target.text, self.whole or self.statement):
+        if read_elsewhere(self.context, target.text, self.place):
             raise NotMergeable(f"{target.text} is not defined on one side")
         return False
 
@@ -231,7 +234,7 @@ class Merge:
 
     def _assignment(self, choice: _Choice, value: Expr) -> Statements:
         target, operator = choice.target, choice.then.operator
-        keeps_object = operator is None and self.in_place and is_buffer(self.source, self.statement, target.text)
+        keeps_object = operator is None and self.in_place and is_buffer(self.source, self.place, target.text)
         method = target.method or ("copy_" if keeps_object else "")
         if method:
             return self.write.block([self.write.expr(_TAKING[method], target=self._held(target), value=value)])
@@ -267,15 +270,27 @@ class Merge:
         result = then.structure.of(self.write, values)
         return [*then.prelude, *otherwise.prelude, *lines, *self.write.lines("return {value}", value=result)]
 
+    def left(self, test: Expr, then: Arm, otherwise: Arm) -> Statements:
+        """Leaves the function as the chosen arm does: state first, then what is returned. Raises NotMergeable."""
+        choices = self._choices(then, otherwise)
+        if not choices or any(choice.target.is_name for choice in choices):
+            raise NotMergeable("no state is changed")
+        name, lines = self._named(test)
+        lines += [*then.prelude, *otherwise.prelude, *self._assignments(name, choices)]
+        if then.returned is None and otherwise.returned is None:
+            return [*lines, *self.write.lines("return")]
+        return [
+            *lines,
+            *self.returned(name, Arm([], {}, then.returned, then.structure), replace(otherwise, prelude=[])),
+        ]
+
     def _result(self, test: Expr, first: Value, second: Value) -> Expr:
         """What `choose` gives; a number where both are numbers."""
         kinds = Kinds(self.context)
         numbers = {number_kind(kinds, value.node) if value.node is not None else "" for value in (first, second)}
         if "" in numbers or self.write.code(first.built) == self.write.code(second.built):
             return self.choose(test, first, second)
-        template = "torch.where({}, torch.full((), {}, dtype=torch.float64), {}).item()"
-        if "float" not in numbers:
-            template = "torch.where({}, {}, {}).item()"
+        template = FLOATS if "float" in numbers else "torch.where({}, {}, {}).item()"
         return self.write.expr(template, test, first.built, second.built)
 
     # ------------------------------------------------------------------ the test's name

@@ -31,6 +31,7 @@ _OF_FACTS = {
     **dict.fromkeys(("int", "float", "symint", "symfloat"), Kind.NUMBER),
     **dict.fromkeys(("bool", "symbool"), Kind.BOOL),
 }
+_OF_ELEMENTS = {"int": "int64", "bool": "bool"}
 _TENSOR_ATTRIBUTES = frozenset(("T", "mT", "H", "data", "grad", "real", "imag"))
 _DIMENSIONS = frozenset(("axis", "dim", "keepdim"))
 _DEEPEST = 12
@@ -202,8 +203,9 @@ class Kinds:
             return named_dtype(said)
         if name in table.boolean:
             return "uint8" if name in {"all", "any"} and inner == "uint8" else "bool"
-        if name in table.literal:
-            return literal_dtype(node.args[0]) if node.args else ""
+        if name in table.literal and node.args:
+            element = fact.element if (fact := self.fact(node.args[0])) is not None else None
+            return literal_dtype(node.args[0]) or (_OF_ELEMENTS.get(element.kind, "") if element is not None else "")
         if name in table.integer:
             of_floats = any(isinstance(a, ast.Constant) and isinstance(a.value, float) for a in node.args)
             return "" if of_floats else "integer"

@@ -288,8 +288,11 @@ class Search:
                 continue
             if self._asking.asks_anything(history):
                 continue
-            compilation = self._asking.compile(history)
-            if compilation.failure is None and all(r.ok for r in compilation.results):
+            # what Inductor alone has asked is not asked by what comes before it
+            asked = (self._asking.compile, *([self._asking.lower] if "inductor" in step.diagnostic.asks else []))
+            if all(
+                made.failure is None and all(r.ok for r in made.results) for made in (ask(history) for ask in asked)
+            ):
                 self._hears.progress(f"not needed: {step.candidate.message}")
                 state = dropped(state, step)
                 self._asking.forget()
