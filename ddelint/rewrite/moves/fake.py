@@ -32,14 +32,10 @@ def _asked(context: Context) -> str:
     return context.operator.removesuffix(".default").replace(".", "::")
 
 
-def _is_custom(decorator: ast.expr) -> bool:
-    return isinstance(decorator, ast.Call) and called(decorator) == "custom_op"
-
-
 def _qualified(function: ast.FunctionDef) -> str:
     for decorator in function.decorator_list:
         match decorator:
-            case ast.Call(args=[ast.Constant(value=str() as name), *_]) if _is_custom(decorator):
+            case ast.Call(args=[ast.Constant(value=str() as name), *_]) if called(decorator) == "custom_op":
                 return name
     return ""
 

@@ -25,7 +25,7 @@ def symbolic_function(context: Context) -> Iterator[Rewrite]:
                 )
             case ast.Call(func=ast.Name(id="sorted"), args=[ast.Call(func=ast.Attribute(value=tensor, attr="tolist"))]):
                 if all(k.arg == "reverse" and isinstance(k.value, ast.Constant) for k in node.keywords):
-                    falling = any(_is_true(k.value) for k in node.keywords)
+                    falling = any(isinstance(k.value, ast.Constant) and bool(k.value.value) for k in node.keywords)
                     template = "{}.sort(descending=True).values.tolist()" if falling else "{}.sort().values.tolist()"
                     message = "`sorted` compares in Python; the tensor is sorted before it is read"
                     yield Rewrite(message, {node: write.expr(template, tensor)})
@@ -38,7 +38,3 @@ def symbolic_function(context: Context) -> Iterator[Rewrite]:
                     message = f"the list is searched in Python; `arg{name}` finds the first one on the tensor"
                     template = "{}.argmax().item()" if name == "max" else "{}.argmin().item()"
                     yield Rewrite(message, {node: write.expr(template, searched)})
-
-
-def _is_true(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and bool(node.value)

@@ -51,18 +51,14 @@ def where_merge(context: Context) -> Iterator[Rewrite]:
         return
     if _binding(site.decision) and (site.role is not Role.IF_TEST or has_return(site.statement)):
         return
+    # a branch that only raises, or warns and goes on, chooses no value
+    speaks = site.block is Block.RAISES or (site.block is Block.WARNS and not getattr(site.statement, "orelse", ()))
     for assumed in (context.diagnostic.code == "DDE105", context.diagnostic.code != "DDE105"):
         if site.role is Role.TERNARY_TEST:
             yield from _ternary(context, assumed)
-        elif site.role is Role.IF_TEST and isinstance(site.statement, ast.If) and _chooses(context, site.statement):
+        elif site.role is Role.IF_TEST and isinstance(site.statement, ast.If) and not speaks:
             yield from _branch(context, site.statement, assumed)
             yield from _before_changes(context, site.statement, assumed)
-
-
-def _chooses(context: Context, statement: ast.If) -> bool:
-    """Whether the branch may choose a value: it does more than raise, or warn and go on."""
-    block = context.site.block
-    return block is not Block.RAISES and (block is not Block.WARNS or bool(statement.orelse))
 
 
 def _ternary(context: Context, assumed: bool) -> Iterator[Rewrite]:

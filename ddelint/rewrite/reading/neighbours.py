@@ -46,12 +46,10 @@ def _names(source: SourceFile, module: str, name: str) -> Iterator[str]:
             case ast.ImportFrom(names=names) | ast.Import(names=names):
                 found |= {name for alias in names if alias.name.rpartition(".")[2] == module}
                 # one that hands it on: `from .helpers import *` in a package, and then `from package import name`
-                found |= {alias.asname or name for alias in names if alias.name == name and _is_relative(node)}
+                found |= {
+                    alias.asname or name for alias in names if alias.name == name and getattr(node, "level", False)
+                }
     yield from sorted(found)
-
-
-def _is_relative(node: ast.Import | ast.ImportFrom) -> bool:
-    return isinstance(node, ast.ImportFrom) and node.level > 0
 
 
 def _project(folder: Path) -> Path:

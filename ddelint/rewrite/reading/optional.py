@@ -138,13 +138,11 @@ def _excludes(statement: ast.stmt, wanted: str) -> bool:
             return _says(test, wanted, True)
         case ast.If(test=test, body=[*_, last] as body) if _says(test, wanted, False):
             stores = (inner.targets for part in body for inner in ast.walk(part) if isinstance(inner, ast.Assign))
-            is_given = any(_is_place(target, wanted) for targets in stores for target in targets)
+            is_given = any(
+                ast.dump(target).replace("Store()", "Load()") == wanted for targets in stores for target in targets
+            )
             return is_given or isinstance(last, (ast.Return, ast.Raise, ast.Continue, ast.Break))
     return False
-
-
-def _is_place(target: ast.expr, wanted: str) -> bool:
-    return ast.dump(target).replace("Store()", "Load()") == wanted
 
 
 def _says(test: ast.expr, wanted: str, outcome: bool) -> bool:

@@ -84,14 +84,11 @@ class Pieces:
                 return cast(cst.Call, self._item("_({})", node)).args[0]
             case ast.expr() if hasattr(node, "lineno"):
                 if node not in self._known:
-                    self._known[node] = self._taken(node)
+                    self._known[node] = self.marked(node, {})
                 return self._known[node]
             case ast.expr():
                 return cst.parse_expression(ast.unparse(node), self.config)  # a node that somebody has made
         raise ValueError(f"no expression: {type(node).__name__}")
-
-    def _taken(self, node: ast.expr) -> cst.BaseExpression:
-        return self.marked(node, {})
 
     def _item(self, around: str, node: ast.AST, marks: Mapping[ast.AST, str] = MappingProxyType({})) -> Any:
         """An expression parsed where it stands, so that its further lines move along when it goes to another block.

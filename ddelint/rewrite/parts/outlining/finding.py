@@ -6,6 +6,7 @@ import ast
 import builtins
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from ddelint.rewrite.candidate import Context, NotOffered
 from ddelint.rewrite.parts.outlining.forms import TENSOR, Form, Way
@@ -113,17 +114,12 @@ def attempts(context: Context, typed: bool = True) -> Iterator[Attempt]:
             block = tuple(enclosing_block(source, statement))
             position = block.index(statement)
             yield Attempt(block=block, position=position, typed=typed)
-            for further in range(1, len(block) - position):
+            for further, (one, following) in enumerate(pairwise(block[position:]), 1):
                 # one type is known of a name: NumPy's array that a tensor is made of is taken for the tensor
-                if not _made_of(block[position + further - 1], block[position + further]):
+                if not names_written(one) & names_written(following) & names_read(following):
                     break
                 yield Attempt(block=block, position=position, typed=typed, further=further)
         statement = source.parents.get(statement)
-
-
-def _made_of(statement: ast.stmt, following: ast.stmt) -> bool:
-    """Whether `following` gives a name that `statement` gave a value another one, made of the first."""
-    return bool(names_written(statement) & names_written(following) & names_read(following))
 
 
 # ---------------------------------------------------------------------- how far a region reaches
