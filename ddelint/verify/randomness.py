@@ -23,35 +23,42 @@ def digest() -> int:
 
 
 def is_generator(value: Any) -> bool:
-    """Whether a value is a generator of random numbers, of torch, Python or numpy."""
-    if isinstance(value, (torch.Generator, random.Random)):
-        return True
+    """Whether a value is a generator of random numbers, of torch, Python or numpy, whose state can be read.
+
+    That of `random.SystemRandom`, which asks the system, cannot.
+    """
     numpy = _numpy_random()
-    return numpy is not None and isinstance(value, (numpy.Generator, numpy.RandomState))
+    known = (torch.Generator, random.Random, *((numpy.Generator, numpy.RandomState) if numpy is not None else ()))
+    if not isinstance(value, known):
+        return False
+    try:
+        _state(value)
+    except Exception:
+        return False
+    return True
 
 
 def state_of(generator: Any) -> str:
     """A text that changes whenever the generator moves."""
-    if isinstance(generator, torch.Generator):
-        state = generator.get_state().numpy().tobytes()
-    else:
-        known = generator.getstate() if isinstance(generator, random.Random) else _numpy_state(generator)
-        state = repr(known).encode()
-    return f"state {hashlib.blake2b(state, digest_size=4).hexdigest()}"
+    state = _state(generator)
+    held = state.numpy().tobytes() if isinstance(state, torch.Tensor) else repr(state).encode()
+    return f"state {hashlib.blake2b(held, digest_size=4).hexdigest()}"
 
 
 def restoring(generator: Any) -> Callable[[], None]:
     """What puts a generator back to where it is now."""
-    if isinstance(generator, torch.Generator):
-        return partial(generator.set_state, generator.get_state())
+    state = _state(generator)
     if isinstance(generator, random.Random):
-        return partial(generator.setstate, generator.getstate())
+        return partial(generator.setstate, state)
     if hasattr(generator, "set_state"):
-        return partial(generator.set_state, generator.get_state())
-    return partial(setattr, generator.bit_generator, "state", _numpy_state(generator))
+        return partial(generator.set_state, state)
+    return partial(setattr, generator.bit_generator, "state", state)
 
 
-def _numpy_state(generator: Any) -> Any:
+def _state(generator: Any) -> Any:
+    """What a generator goes on from. Raises what the generator raises that has none."""
+    if isinstance(generator, random.Random):
+        return generator.getstate()
     return generator.get_state() if hasattr(generator, "get_state") else generator.bit_generator.state
 
 
