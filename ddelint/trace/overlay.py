@@ -358,8 +358,17 @@ class _Difference:
             )
         if isinstance(statement, _IMPORTS):
             return not (isinstance(statement, ast.ImportFrom) and statement.module == "__future__")
-        simple = isinstance(statement, (*_FUNCTIONS, ast.Assign, ast.AnnAssign))
+        if isinstance(statement, ast.Expr):
+            return self._is_of_an_addition(statement.value)
+        simple = isinstance(statement, (*_FUNCTIONS, ast.ClassDef, ast.Assign, ast.AnnAssign))
         return simple and bool(_bound(statement)) and not known.intersection(_bound(statement))
+
+    def _is_of_an_addition(self, node: ast.expr) -> bool:
+        """Whether it is a call that completes what was added: `operator.register_autograd(…)`."""
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name))):
+                return any(name in _bound(statement) for statement in self.additions)
+        return False
 
     def _add(self, statement: ast.stmt, owner: str) -> None:
         if owner:

@@ -138,6 +138,28 @@ def test_additions(load: Callable[..., Any]) -> None:
     assert module._helper.__code__.co_firstlineno == text[: text.index("def _helper")].count("\n") + 1
 
 
+def test_an_added_class_and_what_completes_an_added_operator(load: Callable[..., Any]) -> None:
+    module = load()
+    added = """
+formulas = {}
+
+def _doubled(x):
+    return 2 * x
+
+formulas.setdefault("backward", _doubled)
+
+class _Outlined:
+    scale = LIMIT
+
+    def forward(self, x):
+        return formulas["backward"](x) * self.scale
+
+def area(r):"""
+    assert overlay.install(changed(module, "\ndef area(r):", added)) == "swap"
+    assert module._Outlined().forward(4) == 24
+    assert module._Outlined.__module__ == "overlaid"
+
+
 def test_a_new_method_may_use_super(load: Callable[..., Any]) -> None:
     module = load()
     layer = module.Layer()
@@ -173,6 +195,7 @@ def test_a_removed_import_may_stay(load: Callable[..., Any]) -> None:
         ("def forward(self, x, add=1)", "def forward(self, x, add=LIMIT)"),
         ("seen.append(x)\n        return len(seen)", "return x"),
         ("\n\nclass Base", "\n\nprint()\n\nclass Base"),
+        ("\n\nclass Base", "\n\nmath.floor(2.5)\n\nclass Base"),
     ],
 )
 def test_what_cannot_be_swapped_is_imported_anew(load: Callable[..., Any], old: str, new: str) -> None:
