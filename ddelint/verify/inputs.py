@@ -342,6 +342,7 @@ def _of_floats(example: torch.Tensor) -> Iterator[tuple[str, Transform]]:
     yield "first nan", _flat(lambda r: _set(r, 0, math.nan))  # what decides may be read off either end
     yield "all -0.0", _filled(-0.0)
     yield "all equal", _filled(0.5)
+    yield "all equal but one", _flat(lambda r: _set(r.fill_(0.5), -1, 40.0))
     yield "first -inf", _flat(lambda r: _set(r, 0, -math.inf))
     yield "all nan", _filled(math.nan)
     yield "positive", lambda t: t.abs()

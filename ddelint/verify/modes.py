@@ -47,7 +47,8 @@ def redrawn(number: int, sample: Sample) -> Sample:
 
 def near(number: int, sample: Sample) -> Sample:
     """An input near this one, for each number another: floats moved by a tenth, rows in another order, floats drawn
-    anew about where they were. Whether a decision stays on its side is for the caller to find out."""
+    anew about where they were, one of them moved far. Whether a decision stays on its side is for the caller to find
+    out."""
 
     def make() -> Arguments:
         leaves, spec = pytree.tree_flatten(sample.make())
@@ -58,14 +59,18 @@ def near(number: int, sample: Sample) -> Sample:
         def changed(leaf: Any) -> Any:
             if not isinstance(leaf, torch.Tensor) or not is_ordinary(leaf) or not leaf.numel():
                 return leaf
-            if number % 3 == 1:
+            if number % 4 == 1:
                 moved = leaf.detach()[order].clone() if leaf.dim() and leaf.shape[0] == rows else leaf
             elif not leaf.is_floating_point():
                 return leaf
+            elif number % 4 == 3:
+                moved = leaf.detach().clone(memory_format=torch.contiguous_format)
+                one = int(torch.randint(leaf.numel(), (), generator=generator))
+                moved.view(-1)[one] += 10 * (1 + float(leaf.detach().abs().amax()))
             else:
                 noise = torch.randn(leaf.shape, generator=generator).to(leaf.dtype)
-                wide = leaf.detach().abs() * 0.1 if number % 3 == 0 else leaf.detach().std(correction=0)
-                moved = (leaf.detach() if number % 3 == 0 else leaf.detach().mean()) + wide * noise
+                wide = leaf.detach().abs() * 0.1 if number % 4 == 0 else leaf.detach().std(correction=0)
+                moved = (leaf.detach() if number % 4 == 0 else leaf.detach().mean()) + wide * noise
             return moved.detach().requires_grad_(leaf.requires_grad) if moved is not leaf else leaf
 
         args, kwargs = pytree.tree_unflatten(list(map(changed, leaves)), spec)

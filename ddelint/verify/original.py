@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from time import perf_counter
 
-from ddelint.protocol import FEW_INPUTS, Decision, Mismatch, SessionOptions
+from ddelint.protocol import Decision, Mismatch, SessionOptions
 from ddelint.trace.entry import Entry
 from ddelint.verify import guided, traced_path
 from ddelint.verify.calls import Outcome
@@ -24,6 +24,7 @@ from ddelint.verify.recording import Recorder
 from ddelint.verify.references import Reference, is_informative, patience_of
 from ddelint.verify.rewritten_meetings import meetings_of_rewritten
 from ddelint.verify.running import run_sample
+from ddelint.verify.sameness import differences
 from ddelint.verify.samples import BEHIND, CALLS_IN_A_ROW, NOT_FINITE, REQUIRING_GRAD, Sample
 
 _GUIDED = 96
@@ -40,6 +41,8 @@ _DRAWS, _MET = 200, 4
 """How often other random numbers are drawn for a side that was not taken; how many inputs that take it are enough."""
 _NEAR = 12
 """Inputs near one that took a side which few did, at most."""
+_SELDOM = 4
+"""So many different inputs that take a side are few."""
 _MEETINGS = 12
 """Inputs for each side that is skipped on which is looked at what the block leaves."""
 
@@ -51,6 +54,18 @@ def count_sides(decisions: Sequence[Decision], references: Sequence[Reference]) 
         decision.key: [reference.sides.get(decision.key, set()) for reference in informative] for decision in decisions
     }
     return {key: (sum(True in s for s in sides), sum(False in s for s in sides)) for key, sides in taken.items()}
+
+
+def _are_few(references: Sequence[Reference]) -> bool:
+    """Whether these are few, those with the same arguments counted once."""
+    found: list[Frozen] = []
+    for reference in references:
+        arguments = reference.first.arguments
+        if all(any(differences(known, arguments)) for known in found):
+            found.append(arguments)
+        if len(found) > _SELDOM:
+            return False
+    return bool(found)
 
 
 def _unreached(decisions: Sequence[Decision], references: Sequence[Reference]) -> bool:
@@ -147,11 +162,11 @@ class Runs:
                 met += 1
 
     def thicken(self) -> None:
-        """For each side that few inputs took, more of them, near one that did."""
+        """For each side that few inputs took, or only such as are alike, more of them, near one that did."""
         for key, sides in count_sides(self._decisions, self.references).items():
             for side, times in zip((True, False), sides):
-                if 0 < times <= FEW_INPUTS:
-                    taking = [r for r in self.references if self._takes(r, key, side)]
+                taking = [r for r in self.references if self._takes(r, key, side)] if times else []
+                if _are_few(taking):
                     self._stay(taking[:1], key, side)
 
     def _stay(self, witnesses: Sequence[Reference], key: str, side: bool) -> None:

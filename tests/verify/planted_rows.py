@@ -199,6 +199,19 @@ WRONG = (
     ),
     Row(
         "H",
+        "spread_of_series",
+        "an outlier in what has no spread, compiled alone",
+        GENERAL_PATH,
+        f"""
+        y = x
+        if {COMPILING} or spread.item() >= 1e-8:
+            z = (x - middle) / spread
+            y = torch.where(z.abs() > 3, middle + 3 * z.sign() * spread, x)
+        """,
+        "value",
+    ),
+    Row(
+        "H",
         "one_row",
         "a lone row is divided, too",
         RESTRUCTURED,
