@@ -1,4 +1,4 @@
-"""Outliers are pulled in where a series spreads at all: most of a constant one has no spread, an outlier in it or not."""
+"""Outliers are pulled in where a series spreads: most of a constant one has no spread, an outlier in it or not."""
 
 import torch
 
