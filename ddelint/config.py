@@ -233,6 +233,7 @@ def to_toml(options: CheckOptions, source: Path | None, extends: Sequence[Path] 
         "respect-gitignore": options.respect_gitignore,
         "assume-compiled": options.assume_compiled,
         "compiled": options.compiled,
+        "public-functions": options.public_functions,
         "target": options.targets,
         "graph-breaks": options.graph_breaks,
         "samples": options.samples,
@@ -490,4 +491,5 @@ _KEYS: dict[str, Reader] = {
     "baseline": _file,
     "assume-compiled": _boolean,
     "compiled": _strings,
+    "public-functions": _boolean,
 }

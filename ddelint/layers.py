@@ -22,6 +22,7 @@ BY_FILE = (
     "per_file_ignores",
     "assume_compiled",
     "compiled",
+    "public_functions",
     "exclude",
     "force_exclude",
     "respect_gitignore",

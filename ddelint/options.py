@@ -160,6 +160,8 @@ class CheckOptions:
     """The static pass treats every function as compiled, not only what `forward` or a decorator reaches."""
     compiled: tuple[str, ...] = ()
     """Patterns for the dotted names of functions and methods that are compiled, too."""
+    public_functions: bool = True
+    """Public functions of a package that take and give tensors count as compiled: its users do it."""
     exclude: tuple[str, ...] = DEFAULT_EXCLUDES
     """Patterns in gitignore syntax, relative to `root`."""
     force_exclude: bool = False

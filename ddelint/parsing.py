@@ -1,10 +1,12 @@
-"""Python's parser, also for text that nests deeper than the recursion limit of the moment lets it."""
+"""How deep text may nest: Python's parser with more room than the moment gives it, and as many frames for everybody."""
 
 from __future__ import annotations
 
 import ast
+import contextlib
 import sys
 import threading
+from collections.abc import Iterator
 
 ROOM = 128 << 20
 """Bytes of stack for what nests deep: a level of nesting takes a few hundred."""
@@ -14,7 +16,25 @@ LIMIT = 20_000
 TOO_DEEP = (RecursionError, MemoryError)
 """What Python raises where a text nests too deep for it; the second one where its parser's own stack is full."""
 
-_one_at_a_time = threading.Lock()
+FRAMES = 950
+"""Frames for reading a syntax tree: what Python gives a program that changes nothing, but for those of its caller."""
+
+_one_at_a_time = threading.RLock()
+
+
+@contextlib.contextmanager
+def same_depth() -> Iterator[None]:
+    """As many frames as ever, however deep the caller stands and whoever raised the limit (Inductor does)."""
+    depth, frame = 0, sys._getframe()
+    while (frame := frame.f_back) is not None:  # type: ignore[assignment]
+        depth += 1
+    with _one_at_a_time:
+        limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(depth + FRAMES)
+        try:
+            yield
+        finally:
+            sys.setrecursionlimit(limit)
 
 
 def parse(text: str, filename: str) -> ast.Module:

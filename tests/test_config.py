@@ -29,6 +29,7 @@ timeout = 20
 python = "bin/python"
 assume-compiled = true
 compiled = ["pkg.functional.*"]
+public-functions = false
 baseline = "known.json"
 
 [per-file-ignores]
@@ -65,6 +66,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
     assert options.python == str(tmp_path / "bin/python")
     assert options.assume_compiled
     assert options.compiled == ("pkg.functional.*",)
+    assert not options.public_functions
     assert options.baseline == str(tmp_path / "known.json")
     assert options.per_file_ignores == (PerFileIgnore("tests/*", ("DDE",)), PerFileIgnore("model.py", ("DDE2",)))
     assert options.entries == (

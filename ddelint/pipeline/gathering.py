@@ -205,4 +205,5 @@ def _static_findings(filename: str, data: bytes, run: Run) -> Sequence[Diagnosti
         roots=run.compiled.get(filename, ()),
         compiled=run.options.at(filename).compiled,
         root=run.options.at(filename).root,
+        public=run.options.at(filename).public_functions,
     ).findings

@@ -35,6 +35,8 @@ class Job:
     compiled: tuple[str, ...] = ()
     """Patterns for the names of functions that a configuration says are compiled, and its folder."""
     root: str = ""
+    public_functions: bool = True
+    """Whether a package's public functions of tensors count as compiled."""
     remember: bool = True
     """Whether a cache wants to know what the file was."""
 
@@ -137,6 +139,7 @@ def _do(job: Job, project: Project | None) -> Answer:
             roots=job.roots,
             compiled=job.compiled,
             root=job.root,
+            public=job.public_functions,
         )
     except RecursionError:
         return Answer(job.path, error=f"{job.path} nests too deep to be checked")

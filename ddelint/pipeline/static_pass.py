@@ -100,7 +100,15 @@ def _read(
 
     cached = run.options.cache
     jobs = [
-        Job(path, caches.assumes(path), caches.is_named(path), roots, *caches.compiled(path), remember=cached)
+        Job(
+            path,
+            caches.assumes(path),
+            caches.is_named(path),
+            roots,
+            *caches.compiled(path),
+            public_functions=run.options.at(path).public_functions,
+            remember=cached,
+        )
         for path, roots in wanted.items()
     ]
     for number, answer in enumerate(answers(jobs, project, run.options.jobs)):
@@ -142,6 +150,8 @@ class _Caches:
         among = self._project.signature if self._project is not None and enabled else ""
         salt = f"assume compiled: {self.assumes(path)}, parse: {self.is_named(path)}, among: {among}"
         options = self._run.options.at(path)
+        if not options.public_functions:
+            salt += ", public functions: not compiled"
         if options.compiled:
             salt += f", compiled: {options.compiled} in {options.root}"
         key = (options.cache_folder, salt)

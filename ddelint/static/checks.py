@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from ddelint.diagnostics import Diagnostic
+from ddelint.parsing import same_depth
 from ddelint.source import SourceFile
 from ddelint.static.domain.definitions import FunctionNode
 from ddelint.static.program.outline import OutlinedSource, outlined
@@ -37,7 +38,7 @@ def check_source(source: SourceFile, *, assume_compiled: bool = False) -> list[D
 
 def check_index(index: FileIndex, *, assume_compiled: bool = False) -> list[Diagnostic]:
     """As `check_source`, of a file whose definitions have been looked up. Raises SourceError."""
-    with _no_collection():
+    with _no_collection(), same_depth():
         found = [*findings.of_patterns(index, assume_compiled), *_undecidable(index, assume_compiled)]
     if isinstance(index.source, OutlinedSource):
         found += [not_parsed(index.source, node) for node in index.source.too_deep]

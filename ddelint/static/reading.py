@@ -48,11 +48,13 @@ def read(
     roots: Iterable[str] = (),
     compiled: Sequence[str] = (),
     root: str = "",
+    public: bool = True,
 ) -> Reading:
     """Check one file. With `parse`, a file that cannot matter is parsed, too: its syntax errors are findings.
 
     `project`: the files that this one may import from. `roots`: its functions that other files compile. `compiled`:
     patterns for the names of functions that are compiled, too, by a configuration in the folder `root`.
+    `public`: so are a package's public functions of tensors (`static/program/public`).
     """
     known = operators()
     if project is not None:
@@ -61,7 +63,8 @@ def read(
     comments = holds_comments(data)
     of_framework = any(token in data for token in known.framework_tokens)
     named = compiled_by_name(filename, data, compiled, root) if compiled else frozenset()
-    if not assume_compiled and of_framework and in_package(filename) and might_matter(data, assume_compiled=True):
+    public = public and not assume_compiled and of_framework and in_package(filename)
+    if public and might_matter(data, assume_compiled=True):
         outline = project.outline(filename) if project is not None else None
         named |= public_functions(filename, outline or Outline(data), project)
     matters = bool(roots) or bool(named) or might_matter(data, assume_compiled)

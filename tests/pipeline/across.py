@@ -11,7 +11,7 @@ from ddelint.report.model import Silence
 
 
 class Tree:
-    """The package `pkg`."""
+    """The package `pkg`, in which nothing is compiled for being public."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -36,7 +36,12 @@ class Tree:
 
     def _run(self, names: tuple[str, ...], *, cache: bool = False, fix: bool = False) -> list[str]:
         options = CheckOptions(
-            mode=Mode.STATIC, root=str(self._root), cache_folder=str(self._root / "cache"), cache=cache, fix=fix
+            mode=Mode.STATIC,
+            root=str(self._root),
+            cache_folder=str(self._root / "cache"),
+            cache=cache,
+            fix=fix,
+            public_functions=False,
         )
         paths = [str(self._root / "src" / name) for name in names or ("",)]
         report = run_check(paths, options, Silence())

@@ -56,7 +56,9 @@ def package(tmp_path: Path) -> Path:
     ],
 )
 def test_names(package: Path, patterns: tuple[str, ...], found: list[str]) -> None:
-    options = CheckOptions(mode=Mode.STATIC, root=str(package), cache_folder=str(package / "cache"))
+    options = CheckOptions(
+        mode=Mode.STATIC, root=str(package), cache_folder=str(package / "cache"), public_functions=False
+    )
     for _ in range(2):  # the second time, the cache knows
         report = run_check([str(package / "src")], replace(options, compiled=patterns), Silence())
         assert [f"{Path(d.span.filename).name}:{d.span.row}" for d in report.remaining] == found

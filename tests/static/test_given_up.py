@@ -125,6 +125,22 @@ def test_what_nests_too_deep_is_said_at_the_function(line: str) -> None:
     assert other.expression == "n > 3"
 
 
+def test_how_deep_is_read_depends_on_nobody_else() -> None:
+    """Inductor raises the recursion limit of a process, and a caller may stand deep in its own functions."""
+
+    def from_below(levels: int) -> list[str]:
+        return from_below(levels - 1) if levels else [found.code for found in check(text)]
+
+    text = program(DEEP["powers"])
+    limit = sys.getrecursionlimit()
+    try:
+        sys.setrecursionlimit(5_000)
+        assert from_below(0) == from_below(500) == ["DDE004", "DDE101"]
+        assert sys.getrecursionlimit() == 5_000
+    finally:
+        sys.setrecursionlimit(limit)
+
+
 @pytest.mark.parametrize("line", ["y = " + "- " * 9_000 + "x", "y = " + " ** ".join(["x"] * 9_000)], ids=["-", "**"])
 def test_what_python_cannot_parse_costs_its_function_only(line: str) -> None:
     said, other = check(program(line))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,8 +25,8 @@ def rows(root: Path, files: dict[str, str]) -> list[tuple[str, int]]:
     return checked(root, root / "kit")
 
 
-def checked(root: Path, path: Path, assume_compiled: bool = False) -> list[tuple[str, int]]:
-    options = CheckOptions(mode=Mode.STATIC, root=str(root), cache=False, assume_compiled=assume_compiled)
+def checked(root: Path, path: Path, **options_given: bool) -> list[tuple[str, int]]:
+    options = replace(CheckOptions(mode=Mode.STATIC, root=str(root), cache=False), **options_given)
     report = run_check([str(path)], options, Silence())
     return [(Path(found.span.filename).name, found.span.row) for found in report.diagnostics]
 
@@ -179,3 +180,8 @@ class Heir(_Common):
 @pytest.mark.parametrize("check", ["", " if isinstance(x, PIL.Image.Image) else x"])
 def test_a_method_that_an_heir_defines_anew(tmp_path: Path, check: str) -> None:
     assert [row for _, row in rows(tmp_path, {"base.py": BASE, "heir.py": HEIR.format(check=check)})] == [11]
+
+
+def test_a_configuration_may_say_that_they_are_not_compiled(tmp_path: Path) -> None:
+    assert rows(tmp_path, {"ops.py": function("def clean(x: Tensor):")}) == [("ops.py", 5)]
+    assert checked(tmp_path, tmp_path / "kit", public_functions=False) == []
