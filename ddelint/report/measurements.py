@@ -21,7 +21,6 @@ from ddelint.measurements import (
 )
 from ddelint.report.gpu_words import bound, per_kernel
 from ddelint.report.style import Style, width_of, words
-from ddelint.wire import to_wire
 
 _HEADINGS = ("", "time", "quartiles", "speed", "first call", "graphs", "launches", "kernels", "syncs", "recompiles")
 _SHOWN_WORDS = 3
@@ -125,14 +124,6 @@ def remedy_words(remedy: Remedy, parity: Parity) -> str:
     if remedy.milliseconds is not None and parity.backed_milliseconds:
         said += f", {remedy.milliseconds / parity.backed_milliseconds:.2f}x the time of backed"
     return f"{', '.join(given) or remedy.name}: {said}"
-
-
-def benchmark_values(benchmark: Benchmark) -> dict[str, Any]:
-    """The benchmark as plain values for JSON, with what is derived from them."""
-    values: dict[str, Any] = to_wire(benchmark)
-    parity = benchmark.parity
-    values["ratio"] = parity.ratio if parity is not None else None
-    return values
 
 
 def _counted(shown: Any) -> str:

@@ -64,9 +64,9 @@ PROGRAMS = [
 def test_a_selection_under_a_condition() -> None:
     found = rewritten(MOVE, context_of(GUARDED, "keep.any()", TYPES, "DDE105"))[0]
     assert found == (
-        "\ndef fn(x, scores):\n    keep = scores > 0\n    condition = keep.any()\n"
-        "    if torch.compiler.is_compiling() or condition:\n"
-        "        x, scores = x[keep | ~condition], scores[keep | ~condition]\n    return x, scores\n"
+        "\ndef fn(x, scores):\n    keep = scores > 0\n    any_keep = keep.any()\n"
+        "    if torch.compiler.is_compiling() or any_keep:\n"
+        "        x, scores = x[keep | ~any_keep], scores[keep | ~any_keep]\n    return x, scores\n"
     )
 
 

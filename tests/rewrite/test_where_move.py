@@ -29,7 +29,7 @@ def test_two_assignments() -> None:
 
 def test_a_number_becomes_a_tensor_first() -> None:
     found = merged("    if n > 4:\n        x = x * 2\n    return x\n", "n > 4")
-    assert found[0] == f"    condition = {FULL}\n    x = torch.where(condition, x * 2, x)\n    return x\n"
+    assert found[0] == f"    n_exceeds_4 = {FULL}\n    x = torch.where(n_exceeds_4, x * 2, x)\n    return x\n"
 
 
 def test_a_chain_about_an_integer_tensor_compares_the_tensor() -> None:
@@ -115,8 +115,8 @@ def test_names_of_the_arm_do_not_leak() -> None:
 def test_a_change_in_place_stays_in_place() -> None:
     body = "    if mask.any():\n        x += t\n        self.seen.add_(1)\n    return x\n"
     assert merged(body, "mask.any()", "DDE105")[0] == (
-        "    condition = mask.any()\n    x += torch.where(condition, t, 0)\n"
-        "    self.seen.copy_(torch.where(condition, self.seen.add(1), self.seen))\n    return x\n"
+        "    any_mask = mask.any()\n    x += torch.where(any_mask, t, 0)\n"
+        "    self.seen.copy_(torch.where(any_mask, self.seen.add(1), self.seen))\n    return x\n"
     )
 
 
@@ -375,9 +375,9 @@ def test_what_an_arm_computes_on_the_way_is_kept_harmless() -> None:
         "        x = x * root + new\n    return x\n"
     )
     assert merged(body, "mask.any()")[0] == (
-        "    condition = mask.any()\n    new_then = (x * mask).sum() / torch.where(condition, mask.sum(), 1)\n"
-        "    root_then = torch.where(condition, new_then, 1).sqrt()\n"
-        "    x = torch.where(condition, x * root_then + new_then, x)\n    return x\n"
+        "    any_mask = mask.any()\n    new_then = (x * mask).sum() / torch.where(any_mask, mask.sum(), 1)\n"
+        "    root_then = torch.where(any_mask, new_then, 1).sqrt()\n"
+        "    x = torch.where(any_mask, x * root_then + new_then, x)\n    return x\n"
     )
 
 

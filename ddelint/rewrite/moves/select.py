@@ -16,6 +16,7 @@ from ddelint.rewrite.reading.around import is_tensor
 from ddelint.rewrite.reading.effects import says_without_effect
 from ddelint.rewrite.reading.kinds import Kinds
 from ddelint.rewrite.reading.names import asks_compiling, enclosing_block, fresh_name, is_pure, is_whole_slice
+from ddelint.rewrite.reading.naming import condition_name
 from ddelint.rewrite.reading.regions import live_behind
 from ddelint.rewrite.writing.rewrites import Expr, Rewrite, rewriting
 from ddelint.sites import Role, is_talk
@@ -36,7 +37,7 @@ def select_or_keep(context: Context) -> Iterator[Rewrite]:
     masks = _returned(context, statement) if returns else _assigned(context, statement)
     if not masks:
         return
-    name = write.expression(fresh_name(site.source, "condition"))
+    name = write.expression(fresh_name(site.source, condition_name(ast.unparse(statement.test))))
     for assumed in (context.diagnostic.code == "DDE105", context.diagnostic.code != "DDE105"):
         with suppress(NotAPredicate):
             test = Truths(context, device_of(context, *masks, statement), assumed).of(statement.test)

@@ -31,6 +31,7 @@ from ddelint.rewrite.reading.names import (
     names_written,
     targets_written,
 )
+from ddelint.rewrite.reading.naming import condition_name
 from ddelint.rewrite.reading.regions import changed_in_place, leaves_a_loop
 from ddelint.rewrite.writing.rewrites import Changes, Rewrite, Statements, restructured, rewriting
 from ddelint.sites import Block, Role
@@ -205,7 +206,7 @@ def _early(merge: Merge) -> Iterator[Rewrite]:
     changed = {name for kept in between for name in targets_written(kept)}
     kept = list(then.prelude)
     if write.reads(test) & changed:
-        name = fresh_name(merge.source, "condition")
+        name = fresh_name(merge.source, condition_name(write.code(test)))
         kept += write.assigned(name, test)
         test = write.expression(name)
     values: list[Value] = []

@@ -15,6 +15,7 @@ from ddelint.rewrite.parts.truths import Truths
 from ddelint.rewrite.reading.around import number_kind, read_elsewhere
 from ddelint.rewrite.reading.kinds import Kind, Kinds
 from ddelint.rewrite.reading.names import bound_before, fresh_name, names_read, names_written, parameters
+from ddelint.rewrite.reading.naming import condition_name
 from ddelint.rewrite.reading.regions import live_behind
 from ddelint.rewrite.writing.rewrites import Expr, Part, Statements
 
@@ -116,7 +117,7 @@ class Merge:
 
         Raises NotMergeable.
         """
-        name = self.write.expression(fresh_name(self.source, "condition"))
+        name = self.write.expression(fresh_name(self.source, condition_name(self.write.code(test))))
         readers = [self.reader(), self.reader()]
         if self.safe:
             for reader, taken in zip(readers, (True, False)):
@@ -305,5 +306,5 @@ class Merge:
 
     def _named(self, test: Expr) -> tuple[Expr, Statements]:
         """The test under a name of its own, and the line that gives it that name."""
-        name = fresh_name(self.source, "condition")
+        name = fresh_name(self.source, condition_name(self.write.code(test)))
         return self.write.expression(name), self.write.assigned(name, test)

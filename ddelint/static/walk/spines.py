@@ -7,9 +7,6 @@ a builder that is called a thousand times, nests deeper than Python's stack, tho
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
-
-from ddelint.static.domain.values import Value
 
 FIRST: dict[type[ast.AST], str] = {
     ast.Attribute: "value",
@@ -20,6 +17,3 @@ FIRST: dict[type[ast.AST], str] = {
     ast.UnaryOp: "operand",
 }
 """The part that is evaluated first, before anything else happens."""
-
-Link = Callable[..., Value]
-"""Node, value of its first part, and state → the node's value."""

@@ -1,0 +1,105 @@
+"""What a test is called for what it asks: `hit.shape[0] == 0` is `hit_is_empty`, `mask.any()` is `any_mask`."""
+
+from __future__ import annotations
+
+import ast
+
+UNNAMED = "condition"
+"""The name of a test that says nothing shorter than its own text."""
+_LONGEST = 28
+"""Characters of a name; a longer one is harder to read than the test."""
+_RELATIONS: dict[type[ast.cmpop], str] = {
+    ast.Eq: "equals",
+    ast.NotEq: "differs_from",
+    ast.Lt: "is_below",
+    ast.LtE: "is_at_most",
+    ast.Gt: "exceeds",
+    ast.GtE: "is_at_least",
+}
+_OF_SIZES: dict[type[ast.cmpop], str] = {ast.Eq: "{}_is_empty", ast.NotEq: "has_{}", ast.Gt: "has_{}"}
+_OF_SIGNS: dict[type[ast.cmpop], str] = {
+    ast.Eq: "{}_is_zero",
+    ast.NotEq: "{}_is_not_zero",
+    ast.Lt: "{}_is_negative",
+    ast.Gt: "{}_is_positive",
+}
+
+
+def condition_name(test: str) -> str:
+    """A name for the value of a test, given as code; UNNAMED where none says it in a few words."""
+    name = _name(ast.parse(test, mode="eval").body)
+    return name if name and name.isidentifier() and len(name) <= _LONGEST else UNNAMED
+
+
+def _name(test: ast.expr) -> str:
+    """The name of a test, "" where there is none."""
+    match test:
+        case ast.Call(func=ast.Attribute(attr="full"), args=[_, inner]):  # a truth value made a tensor
+            return _name(inner)
+        case ast.Call(func=ast.Attribute(value=inner, attr="item"), args=[]):
+            return _name(inner)
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="torch"), attr="any" | "all" as how), args=[asked]):
+            return _prefixed(how, _asked(asked))
+        case ast.Call(func=ast.Attribute(value=asked, attr="any" | "all" as how), args=[]):
+            return _prefixed(how, _asked(asked))
+        case ast.UnaryOp(op=ast.Not() | ast.Invert(), operand=inner):
+            return _contrary(_name(inner))
+        case ast.Compare(left=left, ops=[relation], comparators=[right]):
+            return _compared(left, type(relation), right)
+    return ""
+
+
+def _asked(node: ast.expr) -> str:
+    """What is looked for among the elements of a tensor: `nan` of `x.isnan()`, else the tensor's word."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr=name)) if name.startswith("is"):
+            return name.removeprefix("is").strip("_")
+        case ast.UnaryOp(op=ast.Invert(), operand=inner):
+            return _contrary(_word(inner))
+    return _word(node)
+
+
+def _compared(left: ast.expr, relation: type[ast.cmpop], right: ast.expr) -> str:
+    word = _word(left)
+    if not word or relation not in _RELATIONS:
+        return ""
+    if isinstance(right, ast.Constant) and right.value == 0 and not isinstance(right.value, bool):
+        known = _OF_SIZES if _is_size(left) else _OF_SIGNS
+        if relation in known:
+            return known[relation].format(word)
+    other = _word(right)
+    return f"{word}_{_RELATIONS[relation]}_{other}" if other else ""
+
+
+def _is_size(node: ast.expr) -> bool:
+    match node:
+        case ast.Subscript(value=ast.Attribute(attr="shape")):
+            return True
+        case ast.Call(func=ast.Attribute(attr="size" | "numel" | "nelement") | ast.Name(id="len")):
+            return True
+    return False
+
+
+def _word(node: ast.expr) -> str:
+    """The one word for a value: the name that it is read from, or a small number; "" where there is none."""
+    match node:
+        case ast.Name(id=word) | ast.Attribute(value=ast.Name(id="self"), attr=word):
+            return word.strip("_")
+        case ast.Constant(value=int(number)) if number is not True and number is not False and 0 <= number < 1_000:
+            return str(number)
+        case ast.Subscript(value=ast.Attribute(value=inner, attr="shape")):
+            return _word(inner)
+        case ast.Call(func=ast.Attribute(value=inner, attr="size" | "numel" | "nelement" | "item")):
+            return _word(inner)
+        case ast.Call(func=ast.Name(id="len" | "int"), args=[inner]):
+            return _word(inner)
+    return ""
+
+
+def _prefixed(prefix: str, word: str) -> str:
+    return f"{prefix}_{word}" if word else ""
+
+
+def _contrary(name: str) -> str:
+    """`no_mask` for `any_mask`, `not_all_mask` for `all_mask`."""
+    return f"no_{name.removeprefix('any_')}" if name.startswith("any_") else _prefixed("not", name)

@@ -1,0 +1,53 @@
+"""Tests are called for what they ask."""
+
+from __future__ import annotations
+
+import pytest
+
+from ddelint.rewrite.reading.naming import UNNAMED, condition_name
+
+
+@pytest.mark.parametrize(
+    ("test", "name"),
+    [
+        ("hit.shape[0] == 0", "hit_is_empty"),
+        ("len(hit) == 0", "hit_is_empty"),
+        ("self._hits.numel() > 0", "has_hits"),
+        ("x.size(1) != 0", "has_x"),
+        ("mask.any()", "any_mask"),
+        ("torch.all(self.ready)", "all_ready"),
+        ("(~mask).any()", "any_not_mask"),
+        ("~mask.any()", "no_mask"),
+        ("not mask.all().item()", "not_all_mask"),
+        ("x.isnan().any()", "any_nan"),
+        ("torch.isinf(x).any()", "any_inf"),
+        ("n > 4", "n_exceeds_4"),
+        ("torch.full((), n > 4, dtype=torch.bool, device=x.device)", "n_exceeds_4"),
+        ("best >= self.limit", "best_is_at_least_limit"),
+        ("x.shape[0] <= y.shape[0]", "x_is_at_most_y"),
+        ("gain < 0", "gain_is_negative"),
+        ("count.item() == 0", "count_is_zero"),
+        ("hit.shape[0] == flag", "hit_equals_flag"),
+    ],
+)
+def test_what_says_itself_in_few_words(test: str, name: str) -> None:
+    assert condition_name(test) == name
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "x.sum() > 0.5",
+        "a < b < c",
+        "flag",
+        "n > -1",
+        "(x > 0).any()",
+        "key in table",
+        "n == True",
+        "mask.any() & (n > 4)",
+        "a_rather_long_name > another_long_name",
+        "table['key'] == 1",
+    ],
+)
+def test_what_does_not_is_a_condition(test: str) -> None:
+    assert condition_name(test) == UNNAMED
