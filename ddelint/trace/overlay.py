@@ -13,6 +13,7 @@ import gc
 import importlib.abc
 import importlib.machinery
 import io
+import itertools
 import linecache
 import os
 import sys
@@ -33,7 +34,12 @@ _CAPTURING_DECORATORS = ("jit", "njit", "script", "autotune", "heuristics")
 _real = functools.cache(os.path.realpath)
 _texts: dict[str, str] = {}
 """What is in effect: real path → text."""
-_remembered: list[FunctionType] = []
+_remembered: dict[str, list[FunctionType]] = {}
+"""Real path → the functions that were there when `note_functions` looked."""
+_names: dict[str, list[str]] = {}
+"""Real path → the names of its modules that were there when `remember` looked."""
+_known: set[str] = set()
+"""The names of all of these modules."""
 _cells: set[str] = set()
 """Files (real paths) whose text was executed in `__main__` piece by piece: a notebook's cells."""
 
@@ -41,17 +47,25 @@ _cells: set[str] = set()
 def remember() -> None:
     """Note the functions that exist now and leave them, with all other objects, out of later collections.
 
-    Forks of this process then find the functions to swap without walking over every object.
+    Forks of this process then find the functions to swap without walking over every object, which would copy the pages
+    that they lie in.
     """
     note_functions()
-    _loaded_modules({})
+    for name in tuple(sys.modules):
+        filename = _file_of(sys.modules.get(name))
+        if filename is not None:
+            _names.setdefault(filename, []).append(name)
+    _known.update(sys.modules)
     gc.collect()
     gc.freeze()
 
 
 def note_functions() -> None:
     """Note the functions that exist now: forks that leave older objects alone find them all the same."""
-    _remembered[:] = (found for found in gc.get_objects() if type(found) is FunctionType)
+    _remembered.clear()
+    for found in gc.get_objects():
+        if type(found) is FunctionType:
+            _remembered.setdefault(_real(found.__code__.co_filename), []).append(found)
 
 
 def forget_functions() -> None:
@@ -431,7 +445,8 @@ def live_functions(filenames: set[str]) -> list[FunctionType]:
     `gc.get_objects` alone does not list what `remember` froze: whoever looks for functions asks here.
     """
     found: dict[int, FunctionType] = {}
-    for candidate in (*_remembered, *gc.get_objects()):
+    noted = itertools.chain.from_iterable(_remembered.get(name, ()) for name in filenames)
+    for candidate in itertools.chain(noted, gc.get_objects()):
         if type(candidate) is FunctionType and _real(candidate.__code__.co_filename) in filenames:
             found[id(candidate)] = candidate
     return list(found.values())
@@ -443,13 +458,21 @@ def live_functions(filenames: set[str]) -> list[FunctionType]:
 def _loaded_modules(changed: Mapping[str, str]) -> dict[str, list[ModuleType]]:
     wanted = {_real(name) for name in changed}
     found: dict[str, list[ModuleType]] = {}
-    for module in list(sys.modules.values()):
-        filename = getattr(module, "__file__", None) if isinstance(module, ModuleType) else None
-        if isinstance(filename, str) and _real(filename) in wanted:
-            found.setdefault(_real(filename), []).append(module)
+    noted = [name for filename in sorted(wanted) for name in _names.get(filename, ())]
+    for name in (*noted, *(name for name in tuple(sys.modules) if name not in _known)):
+        module = sys.modules.get(name)
+        filename = _file_of(module)
+        if filename is not None and filename in wanted and isinstance(module, ModuleType):
+            found.setdefault(filename, []).append(module)
     for filename in wanted & _cells:
         found.setdefault(filename, []).append(sys.modules["__main__"])
     return found
+
+
+def _file_of(module: object) -> str | None:
+    """The real path of a module's file, where it has one."""
+    filename = getattr(module, "__file__", None) if isinstance(module, ModuleType) else None
+    return _real(filename) if isinstance(filename, str) else None
 
 
 def _drop(modules: Sequence[ModuleType]) -> None:

@@ -209,8 +209,11 @@ def _eager_mismatches(
                         )
                     if traced is None:
                         yield _overdone(sample, TRACED_PATH)
-                    else:
-                        yield from counted(reference, _traced_path_mismatches(reference, traced))
+                        continue
+                    differing = list(counted(reference, _traced_path_mismatches(reference, traced)))
+                    yield from differing
+                    if any(map(_settles, differing)):
+                        return
     for reference in itertools.chain.from_iterable(wanted.values()):
         yield Mismatch(reference.sample.label, reference.sample.declared, "eager", "type", "this input", "another one")
 
