@@ -193,17 +193,10 @@ def static_findings_of_stdin(path: Path, run: Run) -> Sequence[Diagnostic]:
 
 
 def _static_findings(filename: str, data: bytes, run: Run) -> Sequence[Diagnostic]:
+    from ddelint.static.program.survey import Asked
     from ddelint.static.reading import read
 
+    options = run.options.at(filename)
+    asked = Asked(options.assume_compiled, options.compiled, options.root, options.public_functions)
     project = run.project if run.project is not None and run.project.holds(filename) else None
-    return read(
-        filename,
-        data,
-        assume_compiled=run.options.at(filename).assume_compiled,
-        parse=True,
-        project=project,
-        roots=run.compiled.get(filename, ()),
-        compiled=run.options.at(filename).compiled,
-        root=run.options.at(filename).root,
-        public=run.options.at(filename).public_functions,
-    ).findings
+    return read(filename, data, asked, parse=True, project=project, roots=run.compiled.get(filename, ())).findings

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from ddelint.cache import Content, content_of, stamp_of
 from ddelint.files import LARGE, read_regular
 from ddelint.static.program.project import Project
+from ddelint.static.program.survey import Asked, Survey, survey
 from ddelint.static.reading import Reading, prepare, read
 
 FILES_A_PROCESS = 48
@@ -24,19 +25,18 @@ _NOTHING = Reading()
 
 @dataclass(slots=True)
 class Job:
-    """One file to read."""
+    """One file to survey, or to read."""
 
     path: str
-    assume_compiled: bool
+    asked: Asked
     parse: bool
     """Parse it in any case: somebody named it."""
     roots: tuple[str, ...] = ()
     """Its functions that other files compile."""
-    compiled: tuple[str, ...] = ()
-    """Patterns for the names of functions that a configuration says are compiled, and its folder."""
-    root: str = ""
-    public_functions: bool = True
-    """Whether a package's public functions of tensors count as compiled."""
+    surveyed: Survey | None = None
+    """What is known of it: with these roots where it is to be read, else with fewer."""
+    survey: bool = False
+    """Say only what it has to do with other files."""
     remember: bool = True
     """Whether a cache wants to know what the file was."""
 
@@ -47,6 +47,7 @@ class Answer:
 
     path: str
     content: Content | None = None
+    surveyed: Survey | None = None
     reading: Reading | None = None
     """None: nothing was found, and nothing need be said."""
     error: str = ""
@@ -129,18 +130,14 @@ def _do(job: Job, project: Project | None) -> Answer:
         data = read_regular(job.path, LARGE)
     except OSError as error:
         return Answer(job.path, error=f"cannot read {job.path}: {error.strerror}")
+    surveyed, reading = job.surveyed, _NOTHING
     try:
-        reading = read(
-            job.path,
-            data,
-            assume_compiled=job.assume_compiled,
-            parse=job.parse,
-            project=project,
-            roots=job.roots,
-            compiled=job.compiled,
-            root=job.root,
-            public=job.public_functions,
-        )
+        if job.survey:
+            surveyed = survey(job.path, data, job.asked, project, job.roots, surveyed)
+        else:
+            reading = read(
+                job.path, data, job.asked, parse=job.parse, project=project, roots=job.roots, surveyed=surveyed
+            )
     except RecursionError:
         return Answer(job.path, error=f"{job.path} nests too deep to be checked")
     except Exception as error:  # the other files are still to be reported
@@ -148,7 +145,8 @@ def _do(job: Job, project: Project | None) -> Answer:
             raise
         what = f"{type(error).__name__}: {error} (a bug in ddelint; DDELINT_DEBUG=1 shows where)"
         return Answer(job.path, error=f"cannot check {job.path}: {what}")
-    return Answer(job.path, content_of(data, stamp) if job.remember else None, reading if reading != _NOTHING else None)
+    content = content_of(data, stamp) if job.remember else None
+    return Answer(job.path, content, surveyed, reading if reading != _NOTHING else None)
 
 
 @contextmanager

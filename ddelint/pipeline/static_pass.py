@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ddelint.cache import Cache, content_of, stamp_of
+from ddelint.cache import Cache, Content, content_of, stamp_of
 from ddelint.files import LARGE, read_regular
 from ddelint.pipeline.gathering import Run
 
 if TYPE_CHECKING:  # what reads is loaded where something must be read
     from ddelint.pipeline.readers import Answer
     from ddelint.static.program.project import Project
+    from ddelint.static.program.survey import Asked, Survey
     from ddelint.static.reading import Reading
 
 MOST_ROUNDS = 12
 """Calls from file to file that are followed."""
 
 _NO_ROOTS: tuple[str, ...] = ()
+Reaches = tuple[tuple[str, str, str], ...]
+"""See Reading."""
 
 
 def check_files(files: Sequence[str], named: frozenset[str], run: Run) -> None:
@@ -36,19 +39,16 @@ def check_files(files: Sequence[str], named: frozenset[str], run: Run) -> None:
         else:
             readings[path], known[path] = found
     run.progress.debug(f"static pass: {len(missing)} of {len(files)} files to read, the others are as they were")
-    _read(missing, project, caches, readings, run)
-    # what is compiled because of another file is known only now, and what that calls only when it was read for it
-    for _ in range(MOST_ROUNDS):
-        compiled = _compiled(readings)
-        again = {
-            path: compiled.get(path, _NO_ROOTS)
-            for path in files
-            if path in readings and compiled.get(path, _NO_ROOTS) != known.get(path, _NO_ROOTS)
-        }
-        if not again:
-            break
-        _read(again, project, caches, readings, run)
-        known |= again
+    reader = _Reader(project, caches, run)
+    if project is None:
+        wanted = missing
+    else:
+        reaches = {path: reading.reaches for path, reading in readings.items() if reading is not None}
+        wanted = _surveyed(missing, files, known, reaches, reader)
+    for path in wanted:
+        readings.pop(path, None)  # where it was known, others compile more of it now
+    reader.read(wanted, readings)
+    known |= wanted
     run.project, run.compiled = project, {path: known[path] for path in files if known.get(path)}
     caches.save()
     for path in files:
@@ -59,11 +59,39 @@ def check_files(files: Sequence[str], named: frozenset[str], run: Run) -> None:
                 run.sources.get(path)
 
 
-def _compiled(readings: Mapping[str, Reading | None]) -> dict[str, tuple[str, ...]]:
-    """The functions of each file that are compiled because of other files, as far as the readings know."""
+def _surveyed(
+    missing: Mapping[str, tuple[str, ...]],
+    files: Sequence[str],
+    known: Mapping[str, tuple[str, ...]],
+    reaches: dict[str, Reaches],
+    reader: _Reader,
+) -> dict[str, tuple[str, ...]]:
+    """The files to read, each with its functions that other files compile.
+
+    What is compiled because of another file is known only when that was looked at, and what it calls only when it was
+    looked at again because of that. `known`, `reaches`: of the files that are as they were.
+    """
+    roots = dict(known)
+    again = dict(missing)
+    for _ in range(MOST_ROUNDS):
+        reaches |= reader.survey(again)
+        roots |= again
+        compiled = _compiled(reaches)
+        again = {
+            path: compiled.get(path, _NO_ROOTS)
+            for path in files
+            if path in roots and path not in reader.failed and compiled.get(path, _NO_ROOTS) != roots[path]
+        }
+        if not again:
+            break
+    return {path: roots[path] for path in files if path in reader.surveys}
+
+
+def _compiled(reaches: Mapping[str, Reaches]) -> dict[str, tuple[str, ...]]:
+    """The functions of each file that are compiled because of other files, as far as the files are known."""
     edges: dict[tuple[str, str], list[tuple[str, str]]] = {}
-    for path, reading in readings.items():
-        for own, file, function in reading.reaches if reading is not None else ():
+    for path, reached in reaches.items():
+        for own, file, function in reached:
             edges.setdefault((path, own), []).append((file, function))
     waiting = [place for (_, own), places in edges.items() if not own for place in places]
     seen: set[tuple[str, str]] = set()
@@ -72,10 +100,10 @@ def _compiled(readings: Mapping[str, Reading | None]) -> dict[str, tuple[str, ..
         if place not in seen:
             seen.add(place)
             waiting += edges.get(place, ())
-    reached: dict[str, list[str]] = {}
+    functions: dict[str, list[str]] = {}
     for file, function in sorted(seen):
-        reached.setdefault(file, []).append(function)
-    return {file: tuple(functions) for file, functions in reached.items()}
+        functions.setdefault(file, []).append(function)
+    return {file: tuple(found) for file, found in functions.items()}
 
 
 def _project(files: Sequence[str]) -> Project | None:
@@ -86,40 +114,75 @@ def _project(files: Sequence[str]) -> Project | None:
     return Project(files)
 
 
-def _read(
-    wanted: Mapping[str, tuple[str, ...]],
-    project: Project | None,
-    caches: _Caches,
-    readings: dict[str, Reading | None],
-    run: Run,
-) -> None:
-    """Read files; `wanted`: each with its functions that other files compile."""
-    if not wanted:
-        return
-    from ddelint.pipeline.readers import Job, answers
+class _Reader:
+    """Has files surveyed, and read."""
 
-    cached = run.options.cache
-    jobs = [
-        Job(
-            path,
-            caches.assumes(path),
-            caches.is_named(path),
-            roots,
-            *caches.compiled(path),
-            public_functions=run.options.at(path).public_functions,
-            remember=cached,
-        )
-        for path, roots in wanted.items()
-    ]
-    for number, answer in enumerate(answers(jobs, project, run.options.jobs)):
-        run.progress.share(number, len(jobs))
-        if not answer.error:
+    def __init__(self, project: Project | None, caches: _Caches, run: Run) -> None:
+        self._project = project
+        self._caches = caches
+        self._run = run
+        self.surveys: dict[str, Survey] = {}
+        self.failed: set[str] = set()
+        self._contents: dict[str, Content | None] = {}
+
+    def survey(self, wanted: Mapping[str, tuple[str, ...]]) -> dict[str, Reaches]:
+        """What the files reach in others; `wanted`: each with its functions that other files compile."""
+        found: dict[str, Reaches] = {}
+        for answer in self._answers(wanted, survey=True):
+            assert answer.surveyed is not None
+            self.surveys[answer.path], self._contents[answer.path] = answer.surveyed, answer.content
+            found[answer.path] = answer.surveyed.reaches
+        return found
+
+    def read(self, wanted: Mapping[str, tuple[str, ...]], readings: dict[str, Reading | None]) -> None:
+        """Read the files, but for those of which the survey says all."""
+        for path in list(wanted):
+            surveyed = self.surveys.get(path)
+            if surveyed is not None and not (surveyed.matters or self._caches.is_named(path)):
+                readings[path] = _said_by(surveyed)
+                self._caches.take(path, self._contents[path], readings[path], wanted[path])
+        rest = {path: roots for path, roots in wanted.items() if path not in readings}
+        for answer in self._answers(rest, survey=False):
             readings[answer.path] = answer.reading
-            caches.take(answer, wanted[answer.path])
-            continue
-        run.unread.add(answer.path)
-        if answer.error not in run.errors:
-            run.errors.append(answer.error)
+            self._caches.take(answer.path, answer.content, answer.reading, rest[answer.path])
+
+    def _answers(self, wanted: Mapping[str, tuple[str, ...]], survey: bool) -> Iterator[Answer]:
+        if not wanted:
+            return
+        from ddelint.pipeline.readers import Job, answers
+
+        run, caches = self._run, self._caches
+        jobs = [
+            Job(
+                path,
+                caches.asked(path),
+                caches.is_named(path),
+                roots,
+                self.surveys.get(path),
+                survey,
+                remember=run.options.cache,
+            )
+            for path, roots in wanted.items()
+        ]
+        for number, answer in enumerate(answers(jobs, self._project, run.options.jobs)):
+            run.progress.share(number, len(jobs))
+            if not answer.error:
+                yield answer
+                continue
+            self.failed.add(answer.path)
+            self.surveys.pop(answer.path, None)
+            run.unread.add(answer.path)
+            if answer.error not in run.errors:
+                run.errors.append(answer.error)
+
+
+def _said_by(surveyed: Survey) -> Reading | None:
+    """What a reading would say of a file that need not be read."""
+    if not (surveyed.comments or surveyed.reaches or surveyed.consulted):
+        return None
+    from ddelint.static.reading import Reading
+
+    return Reading((), surveyed.comments, surveyed.reaches, surveyed.consulted)
 
 
 class _Caches:
@@ -136,10 +199,12 @@ class _Caches:
         """Whether all functions of the file are taken as compiled."""
         return self._run.options.at(path).assume_compiled
 
-    def compiled(self, path: str) -> tuple[tuple[str, ...], str]:
-        """Patterns for functions of the file that a configuration says are compiled, and that one's folder."""
+    def asked(self, path: str) -> Asked:
+        """What of the file is to be taken as compiled."""
+        from ddelint.static.program.survey import Asked
+
         options = self._run.options.at(path)
-        return (options.compiled, options.root) if options.compiled else ((), "")
+        return Asked(options.assume_compiled, options.compiled, options.root, options.public_functions)
 
     def is_named(self, path: str) -> bool:
         """Whether somebody named the file: it is parsed in any case."""
@@ -201,19 +266,19 @@ class _Caches:
         except OSError:
             return None
 
-    def take(self, answer: Answer, roots: tuple[str, ...]) -> None:
+    def take(self, path: str, content: Content | None, reading: Reading | None, roots: tuple[str, ...]) -> None:
         """Remember what was read, with these functions taken as compiled by others."""
-        cache = self._of(answer.path)
-        if answer.content is None or not cache.enabled:
+        cache = self._of(path)
+        if content is None or not cache.enabled:
             return
         value: dict[str, Any] = {}
-        if answer.reading is not None:
+        if reading is not None:
             from ddelint.wire import to_wire
 
-            value["reading"] = to_wire(answer.reading)
+            value["reading"] = to_wire(reading)
         if roots:
             value["roots"] = list(roots)
-        cache.put(answer.path, answer.content, value)
+        cache.put(path, content, value)
 
     def save(self) -> None:
         """Write what is new."""

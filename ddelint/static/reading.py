@@ -10,15 +10,12 @@ from ddelint.catalog import rule
 from ddelint.diagnostics import Diagnostic
 from ddelint.operators import operators
 from ddelint.source import SourceError, SourceFile, TooDeepError
-from ddelint.static.program.declared import Outline
-from ddelint.static.program.handed import compiled_elsewhere
-from ddelint.static.program.named import compiled_by_name
+from ddelint.static.program.declared import digest_of
 from ddelint.static.program.outline import OutlinedSource, may_compile, outlined
 from ddelint.static.program.project import Context, Project, Returns
 from ddelint.static.program.prospects import Prospects
-from ddelint.static.program.public import in_package, public_functions
 from ddelint.static.program.regions import FileIndex
-from ddelint.static.program.scan import holds_comments, might_matter
+from ddelint.static.program.survey import Asked, Survey, survey
 from ddelint.static.report.given_up import whole_file
 
 
@@ -41,89 +38,66 @@ class Reading:
 def read(
     filename: str,
     data: bytes,
+    asked: Asked = Asked(),  # noqa: B008 - it cannot be changed
     *,
-    assume_compiled: bool = False,
     parse: bool = False,
     project: Project | None = None,
     roots: Iterable[str] = (),
-    compiled: Sequence[str] = (),
-    root: str = "",
-    public: bool = True,
+    surveyed: Survey | None = None,
 ) -> Reading:
     """Check one file. With `parse`, a file that cannot matter is parsed, too: its syntax errors are findings.
 
-    `project`: the files that this one may import from. `roots`: its functions that other files compile. `compiled`:
-    patterns for the names of functions that are compiled, too, by a configuration in the folder `root`.
-    `public`: so are a package's public functions of tensors (`static/program/public`).
+    `project`: the files that this one may import from. `roots`: its functions that other files compile. `surveyed`:
+    what was found of it with these, where it was looked at before.
     """
-    known = operators()
-    if project is not None:
-        project.consulted.clear()
+    if surveyed is None or surveyed.digest != digest_of(data):
+        surveyed = survey(filename, data, asked, project, roots)
+    elif project is not None:
         project.hand(filename, data)
-    comments = holds_comments(data)
-    of_framework = any(token in data for token in known.framework_tokens)
-    named = compiled_by_name(filename, data, compiled, root) if compiled else frozenset()
-    public = public and not assume_compiled and of_framework and in_package(filename)
-    if public and might_matter(data, assume_compiled=True):
-        outline = project.outline(filename) if project is not None else None
-        named |= public_functions(filename, outline or Outline(data), project)
-    matters = bool(roots) or bool(named) or might_matter(data, assume_compiled)
-    context, reached = Context(), frozenset[tuple[str, str]]()
-    further: set[tuple[str, str, str]] = set()
-    sources: tuple[str, ...] = ()
-    roots = frozenset(roots)
-    if project is not None:
-        if matters or of_framework or _defines_an_entry(data):
-            context, reached = project.inherits(filename)
-            if roots or named or context.roots or any(token in data for token in known.region_tokens):
-                sources = project.sources(filename)
-            matters = matters or bool(context.roots) or bool(sources)
-        if named:
-            reached |= project.calls_of(filename, named)
-        for other in sorted(roots):
-            further |= {(other, *place) for place in project.calls_of(filename, [other])}
-    roots |= named
-    findings: list[Diagnostic] = []
-    try:
-        if matters or parse or (project is not None and of_framework):
-            source = SourceFile.from_bytes(filename, data)
-            if parse:
-                with suppress(TooDeepError):  # it may be one function that does
-                    _ = source.tree
-            source = outlined(source)
-            compiles = of_framework and may_compile(source)
-            prospects: Prospects | None = None
-            if matters and isinstance(source, OutlinedSource) and not (compiles or assume_compiled):
-                prospects = Prospects(source.text, source.functions, sources)
-                names = {root.rpartition(".")[2] for root in (*roots, *context.roots)}
-                matters = comments or _says_more(data) or not prospects.nothing_asks(names)
-            hands = compiles and project is not None
-            if matters or hands:
-                if project is not None:
-                    context = replace(
-                        context,
-                        aliases=project.aliases(filename),
-                        roots=context.roots | roots,
-                        sources=sources,
-                        elsewhere=_elsewhere(project),
-                    )
-                elif roots:
-                    context = replace(context, roots=roots)
-                index = FileIndex(source, context, prospects)
-                if project is not None and hands:
-                    reached |= compiled_elsewhere(index, project)
-                if matters:
-                    from ddelint.static.checks import check_index  # what the cache knows needs no interpreter
+    consulted = surveyed.consulted
+    findings: Sequence[Diagnostic] = ()
+    if surveyed.matters or parse:
+        if project is not None:
+            project.consulted = {}
+        findings = _findings(filename, data, asked, parse, project, surveyed)
+        if project is not None:
+            others = {path: digest for path, digest in project.consulted.items() if path != filename}
+            consulted = {**consulted, **others}
+    return Reading(tuple(findings), surveyed.comments, surveyed.reaches, consulted)
 
-                    findings = check_index(index, assume_compiled=assume_compiled)
-                index.release()
+
+def _findings(
+    filename: str, data: bytes, asked: Asked, parse: bool, project: Project | None, surveyed: Survey
+) -> Sequence[Diagnostic]:
+    try:
+        source = SourceFile.from_bytes(filename, data)
+        if parse:
+            with suppress(TooDeepError):  # it may be one function that does
+                _ = source.tree
+        if not surveyed.matters:
+            return ()
+        source = outlined(source)
+        context = surveyed.context or Context()
+        roots = context.roots | surveyed.roots | surveyed.named
+        prospects: Prospects | None = None
+        if isinstance(source, OutlinedSource) and not (
+            asked.assume_compiled or (surveyed.of_framework and may_compile(source))
+        ):
+            prospects = Prospects(source.text, source.functions, context.sources)
+            names = {root.rpartition(".")[2] for root in roots}
+            if not surveyed.comments and not _says_more(data) and prospects.nothing_asks(names):
+                return ()
+        elsewhere = None if project is None else _elsewhere(project)
+        index = FileIndex(source, replace(context, roots=roots, elsewhere=elsewhere), prospects)
+        from ddelint.static.checks import check_index  # what the cache knows needs no interpreter
+
+        findings = check_index(index, assume_compiled=asked.assume_compiled)
+        index.release()
+        return findings
     except (TooDeepError, RecursionError):
-        return Reading((whole_file(SourceFile.from_bytes(filename, data)),) if matters or parse else (), comments)
+        return [whole_file(SourceFile.from_bytes(filename, data))]
     except SourceError as error:
-        return Reading((syntax_error(error),) if matters or parse else (), comments)
-    consulted = {} if project is None else {path: d for path, d in project.consulted.items() if path != filename}
-    reaches = sorted({("", *place) for place in reached} | further)
-    return Reading(tuple(findings), comments, tuple(reaches), consulted)
+        return [syntax_error(error)]
 
 
 def _elsewhere(project: Project) -> Returns:
@@ -137,11 +111,6 @@ def _elsewhere(project: Project) -> Returns:
 def _says_more(data: bytes) -> bool:
     """Whether the file may have findings outside of what asks, or says of itself what is compiled."""
     return any(token in data for token in operators().always_tokens)
-
-
-def _defines_an_entry(data: bytes) -> bool:
-    """Whether the file may have a module's `forward`, whatever it knows of torch."""
-    return any(f"def {name}(".encode() in data for name in operators().regions["guessed_methods"])
 
 
 def prepare() -> None:
