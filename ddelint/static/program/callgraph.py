@@ -13,12 +13,14 @@ from dataclasses import dataclass
 
 from ddelint.operators import operators
 from ddelint.static.program import scan
-from ddelint.static.program.declared import ClassOutline, Imported
+from ddelint.static.program.declared import ClassOutline, Imported, Outline
 from ddelint.static.program.imports import Imports, Reached
 
 _CALLED = re.compile(r"(?<![\w.])([A-Za-z_][\w.]*+)\(")
 _METHOD_OF_RESULT = re.compile(r"[\])]\.(\w++)\(")
 _PARENTS = re.compile(r"\bsuper\(\)\.(\w++)\(")
+_REST_OF_CALL = re.compile(r"((?:\.[\w.]*+)?+)\(")
+_PART_OF_NAME = re.compile(r"[\w.]")
 _WORD = re.compile(r"\w++")
 _HEADER_END = re.compile(r"\)[ \t]*+(?:->[^\n:]{0,200}+)?+:[ \t]*+(?:#[^\n]{0,200}+)?+\n")
 _SELF = ("self", "cls")
@@ -59,6 +61,10 @@ class CallGraph:
         self._project = project
         self._calls: dict[Reached, tuple[str, _Calls]] = {}
         """By function, with the digest of the file that it was read in."""
+        self._by_itself: dict[Reached, tuple[str, bool]] = {}
+        """Likewise, whether its own text asks, or gives a mask."""
+        self._drawing: dict[Reached, tuple[str, bool]] = {}
+        """Likewise, whether nobody compiles it."""
 
     def of_class(self, path: str, name: str) -> tuple[set[str], set[Reached]]:
         """What the entry methods of a class reach: see `_walk`."""
@@ -70,11 +76,8 @@ class CallGraph:
 
     def sources(self, path: str) -> tuple[str, ...]:
         """Calls in a file of functions of other files that may read data, or that call such: `find(`."""
-        outline = self._project.outline(path)
         found: list[str] = []
-        for name in sorted(set(_CALLED.findall(outline.text))) if outline is not None else ():
-            if name.partition(".")[0] in _SELF or not self._is_ours(path, name.partition(".")[0]):
-                continue
+        for name in sorted(self._calls_of_others(path)):
             place = self._project.resolve(path, name)
             if not isinstance(place, tuple) or place[0] == path or self._is_class(place):
                 continue
@@ -82,11 +85,37 @@ class CallGraph:
                 found.append(f"{name}(")
         return tuple(found)
 
+    def _calls_of_others(self, path: str) -> set[str]:
+        """The names that are called in a file and may come from another one of the project."""
+        outline = self._project.outline(path)
+        if outline is None:
+            return set()
+        if outline.stars:
+            called = set(_CALLED.findall(outline.text))
+            return {n for n in called if (first := n.partition(".")[0]) not in _SELF and self._is_ours(path, first)}
+        text = outline.text
+        found: set[str] = set()
+        for name in outline.imports:
+            if name in _SELF or not self._is_ours(path, name):
+                continue
+            place = text.find(name)
+            while place >= 0:  # a pattern that begins with any name takes three times as long
+                end = place + len(name)
+                called_as = _REST_OF_CALL.match(text, end)
+                if called_as is not None and not _PART_OF_NAME.match(text, max(place - 1, 0), place):
+                    found.add(name + called_as.group(1))
+                place = text.find(name, end)
+        return found
+
     def may_ask(self, place: Reached) -> bool:
         """Whether the text of a function, or of one that it calls, may read data, or gives a mask."""
-        if self._asks(place) or operators().returned_masks.search(self._text(place)) is not None:
-            return True
-        return any(self._asks(further) for further in self._calls_of(place).places)
+        outline = self._project.outline(place[0])
+        digest = "" if outline is None else outline.digest
+        known = self._by_itself.get(place)
+        if known is None or known[0] != digest:
+            asks = self._asks(place) or operators().returned_masks.search(self._text(place)) is not None
+            known = self._by_itself[place] = digest, asks
+        return known[1] or any(self._asks(further) for further in self._calls_of(place).places)
 
     def _walk(self, path: str, waiting: list[_Spot]) -> tuple[set[str], set[Reached]]:
         """The methods of `path` that something in another file calls, and the functions of other files that are called.
@@ -187,6 +216,12 @@ class CallGraph:
         outline = self._project.outline(place[0])
         if outline is None:
             return False
+        known = self._drawing.get(place)
+        if known is None or known[0] != outline.digest:
+            known = self._drawing[place] = outline.digest, self._reads_as_drawing(place, outline)
+        return known[1]
+
+    def _reads_as_drawing(self, place: Reached, outline: Outline) -> bool:
         known = operators().regions
         text = self._text(place)
         end = _HEADER_END.search(text, 0, LONGEST_HEADER)

@@ -19,7 +19,7 @@ _WORD = re.compile(r"\w++")
 LONGEST_DISPLAY = 2_000
 """Characters between the beginning of a list or dict and what stands in it."""
 
-_BY_NAME = re.compile(r"\bgetattr\(\s{0,20}+\w{1,80}+,\s{0,20}+f?[\"'](\w{1,80}+)")
+_BY_NAME = re.compile(r"getattr(?<!\wgetattr)\(\s{0,20}+\w{1,80}+,\s{0,20}+f?[\"'](\w{1,80}+)")
 """A method that is picked by a name: what the name begins with."""
 
 

@@ -84,18 +84,24 @@ def without_prose(text: str) -> str:
 
 def kept_tensors(text: str) -> frozenset[str]:
     """The attributes of modules that a file makes buffers or parameters: they are tensors in every method."""
-    return frozenset(match.group(1) or match.group(2) for match in _kept_tensor().finditer(text))
+    return frozenset(
+        match.group(1)
+        for makers, pattern in _kept_tensor()
+        if any(maker in text for maker in makers)
+        for match in pattern.finditer(text)
+    )
 
 
 @extensions.remembered
-def _kept_tensor() -> re.Pattern[str]:
+def _kept_tensor() -> list[tuple[list[str], re.Pattern[str]]]:
+    """How one is made, each way with words of which one stands in any such text: to look for these costs little."""
     regions = operators().regions
-    made = "|".join(sorted({name.rpartition(".")[2] for name in regions["parameters"]}))
-    registered = "|".join(sorted(regions["buffer_methods"]))
-    return re.compile(
-        rf"(?:{registered})\(\s*[\"'](\w+)|"
-        rf"self\.(\w++)(?::[^=\n]{{0,300}}+| )(?<= )= (?:\w++\.)*+(?:{made})\("
-    )
+    made = sorted({name.rpartition(".")[2] for name in regions["parameters"]})
+    assigned = rf"self\.(\w++)(?::[^=\n]{{0,300}}+| )(?<= )= (?:\w++\.)*+(?:{'|'.join(made)})\("
+    return [
+        *(([name], re.compile(rf"{name}\(\s*[\"'](\w+)")) for name in sorted(regions["buffer_methods"])),
+        ([f"{name}(" for name in made], re.compile(assigned)),
+    ]
 
 
 def _tests_one_of(names: frozenset[str], text: str) -> bool:

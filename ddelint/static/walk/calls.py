@@ -201,7 +201,7 @@ def _path(walker: Walker, path: Path, call: Call) -> Value:
 def _elsewhere(walker: Walker, path: Path, call: Call) -> Value:
     """What a function of another file returns."""
     index, name = walker.index, dotted_name(call.node.func)
-    if index.context.elsewhere is None:
+    if index.context.elsewhere is None or call.node is walker.unused:
         return UNKNOWN
     if index.dotted(call.node.func) != path.name:  # it was picked before, or goes by a name of the function's own
         name = index.name_of(path.name)

@@ -66,6 +66,7 @@ def delete(walker: Walker, node: ast.Delete, state: State) -> State:
 
 def expression_statement(walker: Walker, node: ast.Expr, state: State) -> State:
     if not isinstance(node.value, ast.Constant):
+        walker.unused = node.value
         walker.evaluate(node.value, state)
     return state
 

@@ -77,6 +77,8 @@ class Walker:
         self.tuples: dict[ClassInfo, bool] = {}
         self.evidence: dict[ast.AST, Evidence] = {}
         self.nonlocals: dict[ast.AST, tuple[str, ...]] = {}
+        self.unused: ast.expr | None = None
+        """The last call that stood as a statement: nobody looks at what it gives."""
         self.kept: list[object] = []
         """What is known by its address, so that nothing else gets that."""
 
