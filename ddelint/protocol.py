@@ -269,6 +269,8 @@ class Comparison:
     """CPU time: what else the machine does changes no verdict."""
     slower: tuple[Slower, ...] = ()
     """Declared inputs on which eager does more than before, the worst first."""
+    left_out: tuple[str, ...] = ()
+    """How the programs were not run, as time ran out: "in train()", "with gradients"."""
 
 
 @dataclass(frozen=True, slots=True)

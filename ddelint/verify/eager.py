@@ -39,6 +39,8 @@ _MOST_MISMATCHES = 12
 _RESULTS = ("value", "dtype", "shape", "type")
 _QUICK_SECONDS, _FULL_SECONDS = 10.0, 60.0
 """Time for running the original; the other runs take about as long each."""
+_VARIED, _OWED = 0.6, 0.5
+"""Shares of it: for the inputs as they are; and, once it is over, for what nothing was run of yet."""
 
 
 def compare(
@@ -64,8 +66,10 @@ def compare(
     limit = min(_QUICK_SECONDS if quick else _FULL_SECONDS, options.timeout / 5)
     extra = 0 if quick or not decisions else _EXTRA
     with recording(decisions) as recorder, traced_path.watched() as consultation:
-        runs = Runs(original, decisions, options, recorder, consultation, until=started + limit)
-        runs.vary(count, extra, only)
+        until = started + limit
+        latest = until + limit * (0.0 if quick else _OWED)
+        runs = Runs(original, decisions, options, recorder, consultation, until, latest)
+        runs.vary(count, extra, until if quick else started + limit * _VARIED, only)
         if not quick:
             runs.guide()
             runs.redraw()
@@ -105,6 +109,7 @@ def compare(
         mismatches=tuple(_worst(mismatches)),
         seconds=process_time() - busy,
         slower=tuple(work.slower(looked_at, before, after)),
+        left_out=() if quick or only else tuple(runs.left_out),
     )
 
 

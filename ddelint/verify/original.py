@@ -83,21 +83,25 @@ class Runs:
         recorder: Recorder,
         consultation: traced_path.Consultation,
         until: float,
+        latest: float,
     ) -> None:
+        """`until`: when no more is begun; `latest`: up to when one run of each kind is begun all the same."""
         self.references: list[Reference] = []
+        self.left_out: list[str] = []
+        """What nothing was run of, as time ran out: how a program was not run ("in train()")."""
         self._original = original
         self._decisions = decisions
         self._options = options
         self._recorder = recorder
         self._consultation = consultation
-        self._until = until
+        self._until, self._latest = until, latest
         self._has_gradients = True
         """Whether a backward pass goes through on all sides that were tried."""
 
-    def vary(self, count: int, extra: int, only: Collection[str] = ()) -> None:
+    def vary(self, count: int, extra: int, until: float, only: Collection[str] = ()) -> None:
         """Declared inputs and variations: `count`, and `extra` more as long as some side was not taken.
 
-        `only`: no others than these of them.
+        `only`: no others than these of them. None is begun after `until`, for there is more to run than these.
         """
         before: Sample | None = None
         for number, sample in enumerate(variations(self._original, count, self._options.seed, extra=extra)):
@@ -105,7 +109,7 @@ class Runs:
                 return
             if number >= count and not _unreached(self._decisions, self.references):
                 return
-            if self.references and self._is_over():
+            if self.references and perf_counter() > until:
                 return
             if not only or sample.label in only:
                 self._add(sample, before=before)
@@ -188,8 +192,8 @@ class Runs:
         chosen = [r for r in self._one_for_each_way() if _has_plain_floats(r.first.arguments)]
         chosen += [r for r in self.references if r.sample.label.endswith(NOT_FINITE) and r.first.returned][:_NOT_FINITE]
         chosen += [r for r in self.references if r.sample.label.endswith(TIES) and r.first.returned][:_TIES]
-        for reference in chosen:
-            if self._is_over():
+        for number, reference in enumerate(chosen):
+            if self._is_left_out("with gradients", first=not number):
                 break
             if reference.sample.label == REQUIRING_GRAD:
                 continue
@@ -214,8 +218,9 @@ class Runs:
         flags = other_flags(program, chosen[0].sample)
         for mode, at in [*((mode, chosen) for mode in other_modes(program)), *((flag, chosen[:2]) for flag in flags)]:
             known = len(self.references)
-            for reference in at:
-                if not self._is_over():
+            for number, reference in enumerate(at):
+                name = mode(reference.sample).label.removeprefix(f"{reference.sample.label}, ")
+                if not self._is_left_out(name, first=not number):
                     self._add(reference.sample, mode, of=reference, twin=True)
             added = self.references[known:]
             if any(r.sample.mode in (*OTHER_SIZES, FLAG) and not r.first.returned for r in added):
@@ -223,7 +228,8 @@ class Runs:
 
     def call_in_a_row(self) -> None:
         """Where a call changes state: one instance, called on one declared input set after the other."""
-        if self._is_over() or not any(r.first.state_changed for r in self.references):
+        changing = any(r.first.state_changed for r in self.references)
+        if not changing or self._is_left_out("in a row of calls", first=True):
             return
         declared = [r.sample for r in self.references if r.sample.declared and not r.twin and r.first.returned]
         if declared := declared[:CALLS_IN_A_ROW]:
@@ -236,10 +242,11 @@ class Runs:
 
         An arm that is computed and thrown away may raise or spoil what is kept.
         """
-        for reference in self._one_for_each_way()[:_HELD]:
+        for nth, reference in enumerate(self._one_for_each_way()[:_HELD]):
             kept = 0
-            for change in itertools.islice(changes_of(reference.sample, self._original.parameters), _HELD_EACH * 2):
-                if self._is_over() or kept >= _HELD_EACH:
+            changes = itertools.islice(changes_of(reference.sample, self._original.parameters), _HELD_EACH * 2)
+            for number, change in enumerate(changes):
+                if kept >= _HELD_EACH or self._is_left_out("with its decisions held", first=not (nth or number)):
                     break
                 known = len(self.references)
                 self._add(reference.sample, self._as_differentiable(change), of=reference, twin=True)
@@ -271,8 +278,8 @@ class Runs:
                 continue
             taking = [r for r in self.references if self._takes_other(r, decision)][:_MEETINGS]
             untouched = []
-            for reference in taking:
-                if self._is_over():
+            for number, reference in enumerate(taking):
+                if self._is_left_out("up to where its sides meet", first=not number):
                     break
                 as_it_is = self._left(reference, decision.key)
                 with self._recorder.forced(decision.key, decision.compiled):
@@ -335,6 +342,14 @@ class Runs:
 
     def _is_over(self) -> bool:
         return perf_counter() > self._until
+
+    def _is_left_out(self, what: str, *, first: bool) -> bool:
+        """Whether a run is not begun any more; `first`: nothing was run yet of what it is there for, which is noted."""
+        if not self._is_over() or (first and perf_counter() <= self._latest):
+            return False
+        if first and what not in self.left_out:
+            self.left_out.append(what)
+        return True
 
     def _add(
         self,

@@ -27,7 +27,7 @@ from ddelint.rewrite.moves import load_moves
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.search.asking import Asking
 from ddelint.rewrite.search.history import History
-from ddelint.rewrite.search.reporting import doubts
+from ddelint.rewrite.search.reporting import diagnostics, doubts
 from ddelint.rewrite.search.rounds import Outcome, Search, with_all_that_is_safe
 from ddelint.rewrite.search.steps import Key, State, Step, is_repeated
 from ddelint.source import SourceFile
@@ -736,6 +736,23 @@ def test_nothing_is_safe_that_could_not_be_run_on_all_samples(moves: pytest.Monk
         assert any(TIME_IS_OVER in note for note in found.evidence.notes)
 
 
+def test_nothing_is_safe_that_was_not_run_in_all_the_ways_there_are(moves: pytest.MonkeyPatch) -> None:
+    moves.setitem(MOVES, SHORTCUT, replacing(SHORTCUT, Claim.GENERAL_PATH, "not compiling and {test}"))
+
+    class Slow(Prover):
+        def compare(self, *asked: Any, **options: Any) -> Comparison:
+            quick = asked[-1]
+            found = super().compare(*asked, **options)
+            return found if quick else replace(found, left_out=("in train()", "in double precision"))
+
+    outcome = search(Slow())
+    fixes = [found.fix for found in outcome.diagnostics]
+    reason = "time ran out before it was run in train(), in double precision"
+    assert [(fix.applicability.value, fix.reasons) for fix in fixes if fix is not None] == [("unsafe", (reason,))] * 2
+    assert outcome.everything.current(NAME).text.count("not compiling") == 2
+    assert outcome.safe.overlay == {}
+
+
 def test_a_move_is_not_made_at_one_place_without_end() -> None:
     key = Key(NAME, 5, 8, "n > 4", "truth")
     candidate = Candidate(SHORTCUT, Claim.GENERAL_PATH, "again", ())
@@ -775,6 +792,17 @@ def test_what_is_safe_is_called_so_whenever_it_was_found(found: tuple[Applicabil
     alone = with_all_that_is_safe(State(History({NAME: SourceFile(NAME, TEXT)})), everything)
     assert [step.number for step in alone.steps] == safe
     assert alone.history.current(NAME).text.count("if True") == len(safe)
+
+
+def test_what_is_not_safe_for_another_fix_says_so() -> None:
+    """The second is right by itself, and was run with the first, which is unsafe."""
+    everything = fixed_state(Applicability.UNSAFE, Applicability.SAFE)
+    everything.steps[0] = replace(everything.steps[0], reasons=("it differs in train()",))
+    equal = Comparison(samples=8, declared=8, equal=True)
+    found = diagnostics(everything, State(History({NAME: SourceFile(NAME, TEXT)})), equal)
+    together = "it was run only together with fixes that are unsafe"
+    assert [d.fix.reasons for d in found if d.fix is not None] == [("it differs in train()",), (together,)]
+    assert [together in d.evidence.notes for d in found if d.evidence is not None] == [False, True]
 
 
 def test_code_that_was_taken_out_is_never_safe() -> None:

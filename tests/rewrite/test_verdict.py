@@ -42,6 +42,15 @@ def test_what_does_not_refute_is_doubtful(mismatch: Mismatch) -> None:
     assert "on an input of our own making (keep all false)" in doubt(of(mismatch))
 
 
+def test_what_keeps_a_fix_from_being_safe_is_the_gravest() -> None:
+    zeros = Mismatch("seed 0", True, "eager", "gradient of zeros", "none of self.w", "zeros of self.w")
+    effect = Mismatch("seed 0", True, "traced path", "side effect", "self.n changed", "self.n unchanged")
+    differs = Mismatch("seed 1, in train()", False, "eager", "value", "1.0", "2.0", narrower=True)
+    for milder, graver in ((zeros, effect), (effect, OURS), (zeros, OURS), (OURS, differs)):
+        for found in ((milder, graver), (graver, milder)):
+            assert f"{graver.aspect} differs" in doubt(Comparison(8, 4, True, {}, found))
+
+
 def test_what_a_later_check_stops_waits_for_that_check() -> None:
     stopped = Mismatch("seed 3", True, "traced path", "exception", "a result", "ValueError", stopped=True)
     assert refutation(of(stopped, equal=False), Claim.GENERAL_PATH)

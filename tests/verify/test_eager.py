@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -12,7 +13,10 @@ import pytest
 
 from ddelint.diagnostics import Span
 from ddelint.protocol import Comparison, Decision, SessionOptions
+from ddelint.rewrite.search import verdict
 from ddelint.trace.entry import Entry
+from ddelint.verify import eager
+from ddelint.verify import original as original_runs
 from ddelint.verify.eager import compare
 from ddelint.verify.witness import Moved, Witness
 
@@ -648,3 +652,20 @@ def test_a_graph_that_is_kept_in_the_state_has_no_second_backward(program: Progr
 
     assert all(found.sides["d"])
     assert found.mismatches == ()
+
+
+@pytest.mark.parametrize(("late", "left_out"), [(1.2, False), (3.0, True)])
+def test_what_nothing_was_run_of_is_run_late_or_said(
+    program: Program, options: SessionOptions, monkeypatch: pytest.MonkeyPatch, late: float, left_out: bool
+) -> None:
+    """A program that takes its time: each look at the clock but the first finds that time is over."""
+    limit = min(60.0, options.timeout / 5)
+    clock = itertools.chain([0.0], itertools.repeat(limit * late))
+    for module in (eager, original_runs):
+        monkeypatch.setattr(module, "perf_counter", lambda: next(clock))
+
+    found = judged(program, options, ORIGINAL, ORIGINAL.replace("x[keep].sum(0)", "x[keep].sum(0).float()"))
+
+    assert ("in double precision" in found.left_out) == left_out
+    assert any(m.aspect == "dtype" and "in double precision" in m.sample for m in found.mismatches) != left_out
+    assert bool(verdict.not_run(found)) == left_out

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from ddelint.operators import terminal_name
 from ddelint.rewrite.candidate import Candidate
 from ddelint.rewrite.reading.kinds import is_torch
+from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.neighbours import importers
 from ddelint.sites import Site
 from ddelint.source import SourceFile, descend
@@ -17,6 +18,8 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _MOST_NAMED = 3
 """Places that are named; that there are more is said."""
 _DEEPEST = 6
+_SIZES = ("size", "stride")
+"""Methods that give a number for a dimension, and all of them without one."""
 
 
 def keeps_nothing_for_numbers(candidate: Candidate) -> bool:
@@ -60,6 +63,70 @@ def other_callers(site: Site, run: Collection[str] | None = None, importing: Imp
     return f"`{function.name}` is called at {', '.join(places[:_MOST_NAMED])}{more}, perhaps with what is no tensor"
 
 
+def compiled_callers(site: Site, run: Collection[str], importing: Importers = importers) -> str:
+    """Which calls in code that may be compiled, and was not run, give the site's function a number for what its test
+    is about; empty where there is none.
+
+    What is written for the compiler alone leaves eager as it was, and takes a tensor, or the side that a tensor takes,
+    wherever else the function is compiled.
+    """
+    function, source = site.function, site.source
+    if function is None or not isinstance(source.parents.get(function), ast.Module):
+        return ""
+    test = getattr(site.statement, "test", None) or site.node
+    asked = {node.id for node in ast.walk(test) if isinstance(node, ast.Name)}
+    places = []
+    for file, name in ((source, function.name), *importing(source.filename, function.name)):
+        compiled = _compiled_functions(file)
+        calls = [
+            call
+            for call in _calls(file, name)
+            if any(around in compiled for around in file.ancestors(call))
+            and not _was_run(file, call, run)
+            and any(_is_number(file, value) for value in _given(function, call, asked))
+        ]
+        elsewhere = "" if file is source else f" of {os.path.basename(file.filename)}"
+        places += [f"{place}{elsewhere}" for place in _places(calls)]
+    if not places:
+        return ""
+    return f"`{function.name}` is called at {', '.join(places[:_MOST_NAMED])} with a number, in what may be compiled"
+
+
+def _compiled_functions(source: SourceFile) -> set[ast.AST]:
+    """The functions of a file that may be compiled: a module's methods, what a decorator compiles, what these call."""
+    functions = [node for node in descend(source.tree) if isinstance(node, _FUNCTIONS)]
+    found: set[ast.AST] = {node for node in functions if _is_compiled(source, node)}
+    known: set[str] = set()
+    while (called := {name for node in found for name in _called_by(node)}) - known:
+        known |= called
+        found |= {node for node in functions if node.name in known}
+    return found
+
+
+def _is_compiled(source: SourceFile, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    owner = source.parents.get(node)
+    if any("compile" in ast.unparse(decorator) for decorator in node.decorator_list):
+        return True
+    return isinstance(owner, ast.ClassDef) and any(
+        isinstance(member, _FUNCTIONS) and member.name == "forward" for member in owner.body
+    )
+
+
+def _called_by(function: ast.AST) -> Iterator[str]:
+    for node in ast.walk(function):
+        if isinstance(node, ast.Call) and (name := terminal_name(node.func)):
+            yield name
+
+
+def _given(
+    function: ast.FunctionDef | ast.AsyncFunctionDef, call: ast.Call, names: Collection[str]
+) -> Iterator[ast.expr]:
+    """What a call gives for the parameters of these names."""
+    parameters = [*function.args.posonlyargs, *function.args.args]
+    yield from (value for parameter, value in zip(parameters, call.args) if parameter.arg in names)
+    yield from (keyword.value for keyword in call.keywords if keyword.arg in names)
+
+
 def _calls(source: SourceFile, name: str) -> Iterator[ast.Call]:
     for node in descend(source.tree):
         if isinstance(node, ast.Call) and terminal_name(node.func) == name:
@@ -82,6 +149,29 @@ def _gives_a_number(call: ast.Call) -> bool:
             return True
         case [ast.Call(func=ast.Name(id="len" | "int" | "float")), *_]:
             return True
+    return False
+
+
+def _is_number(source: SourceFile, node: ast.AST, depth: int = 0) -> bool:
+    """Whether an expression is plainly a number: a literal, a size, a count."""
+    match node:
+        case ast.Constant(value=value):
+            return isinstance(value, (int, float))
+        case ast.Attribute(attr="ndim") | ast.Subscript(value=ast.Attribute(attr="shape")):
+            return True
+        case ast.Call(func=ast.Attribute(attr=name), args=arguments):
+            return name in knowledge().numbers and (name not in _SIZES or bool(arguments))
+        case ast.Call(func=ast.Name(id="len" | "int" | "float" | "round")):
+            return True
+        case ast.BinOp(left=left, right=right):
+            return _is_number(source, left, depth) and _is_number(source, right, depth)
+        case ast.UnaryOp(operand=value):
+            return _is_number(source, value, depth)
+        case ast.Name(id=name) if depth < _DEEPEST:
+            values = list(_values_of(source, node, name))
+            return bool(values) and all(_is_number(source, value, depth + 1) for value in values)
+        case ast.arg(annotation=ast.Name(id=name)):
+            return name in {"int", "float", "bool"}
     return False
 
 

@@ -13,7 +13,7 @@ from ddelint.protocol import LOWERING, Comparison, Compilation, Decision, Overla
 from ddelint.rewrite.candidate import Candidate, Context
 from ddelint.rewrite.moves import load_moves
 from ddelint.rewrite.reading.bindings import moved_row
-from ddelint.rewrite.reading.callers import keeps_nothing_for_numbers, other_callers
+from ddelint.rewrite.reading.callers import compiled_callers, keeps_nothing_for_numbers, other_callers
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import qualified_name
 from ddelint.rewrite.reading.neighbours import importers
@@ -263,9 +263,13 @@ class Asking:
     def other_callers(self, history: History, question: Question, candidate: Candidate) -> str:
         """Who else calls the function that a candidate rewrites, without having been run; empty where nobody does."""
         site = locate(history.current(question.span.filename), question.span)
-        if site is None or candidate.claim is Claim.GENERAL_PATH or not keeps_nothing_for_numbers(candidate):
+        if site is None:
             return ""
-        return other_callers(site, self._types, self._importers)
+        if keeps_nothing_for_numbers(candidate):
+            is_shortcut = candidate.claim is Claim.GENERAL_PATH
+            return "" if is_shortcut else other_callers(site, self._types, self._importers)
+        is_checked = candidate.claim in (Claim.GENERAL_PATH, Claim.RESTRUCTURED)
+        return compiled_callers(site, self._types, self._importers) if is_checked else ""
 
     def last_resort_candidates(
         self, history: History, question: Question, diagnostic: Diagnostic, refused: list[Refusal]

@@ -20,6 +20,7 @@ def diagnostics(state: State, safe: State, comparison: Comparison | None) -> tup
     found: dict[tuple[Span, str], Diagnostic] = {}
     for step in state.steps:
         is_safe = step.number in safe_numbers and step.applicability is Applicability.SAFE
+        step = step if is_safe else with_a_reason(step)
         diagnostic = replace(
             step.diagnostic,
             fix=fix_of(step, fix_edits(state.history, step.number, step.candidate.imports), is_safe),
@@ -33,6 +34,14 @@ def diagnostics(state: State, safe: State, comparison: Comparison | None) -> tup
     return tuple(sorted(found.values(), key=lambda d: (d.span, d.code)))
 
 
+def with_a_reason(step: Step) -> Step:
+    """A step that is not safe, with what keeps it from being so where nothing speaks against the step itself."""
+    return step if step.reasons else replace(step, reasons=(_TOGETHER,))
+
+
+_TOGETHER = "it was run only together with fixes that are unsafe"
+
+
 def fix_of(step: Step, edits: tuple[Edit, ...], is_safe: bool) -> Fix:
     """The fix of a step."""
     return Fix(
@@ -41,7 +50,7 @@ def fix_of(step: Step, edits: tuple[Edit, ...], is_safe: bool) -> Fix:
         edits=edits,
         move=step.candidate.move,
         claim=step.candidate.claim,
-        reasons=() if is_safe else step.reasons,
+        reasons=() if is_safe else with_a_reason(step).reasons,
     )
 
 

@@ -111,6 +111,7 @@ class Search:
                 break
             # what else was proved stays: another start would go through the same questions again
             kept, kept_unsafe = without(safe, wrong), without(everything, wrong) if late else None
+        safe, everything = self._as_far_as_it_was_run(safe, everything)
         return self._outcome(first, safe, everything, comparison)
 
     def _seconds_left(self) -> float:
@@ -131,6 +132,21 @@ class Search:
             for step in everything.steps
         ]
         return State(self.start), replace(everything, steps=steps)
+
+    def _as_far_as_it_was_run(self, safe: State, everything: State) -> tuple[State, State]:
+        """What no text settles is not safe where time ran out before the programs were run in all ways."""
+        reason = verdict.not_run(self._judging.compare_whole(safe)) if safe.steps else ""
+        if not reason:
+            return safe, everything
+        rest = without(safe, [step for step in safe.steps if not (step.by_text or step.candidate.proof)])
+        kept = {step.number for step in rest.steps}
+        steps = [
+            replace(step, applicability=Applicability.UNSAFE, reasons=(*step.reasons, reason))
+            if step.applicability is Applicability.SAFE and step.number not in kept
+            else step
+            for step in everything.steps
+        ]
+        return replace(safe, history=rest.history, steps=rest.steps), replace(everything, steps=steps)
 
     def findings(self) -> Outcome:
         """What is asked, and no rewrite tried."""

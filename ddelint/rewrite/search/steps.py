@@ -48,6 +48,8 @@ class Step:
     sides: tuple[int, int] | None
     raises: bool = False
     """Whether it is a check that stops, on the path that is compiled, an input for which the original returns."""
+    by_text: bool = False
+    """Whether the text alone settles it (see `is_settled`)."""
 
 
 @dataclass(frozen=True, slots=True)

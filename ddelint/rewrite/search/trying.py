@@ -92,14 +92,15 @@ class Trying:
             self._asking.forget()
             return None
         for p in proposals:
-            if any(verdict.unreached(comparison, p.decisions)) and not is_settled(
-                state.history, p.candidate, p.diagnostic
-            ):
+            settled = is_settled(state.history, p.candidate, p.diagnostic)
+            if not settled and any(verdict.unreached(comparison, p.decisions)):
                 self._judging.unsettled.add(p.number)
             sides = comparison.sides.get(p.decisions[0].key) if p.decisions else None
             home = p.diagnostic.relocated(state.history.home)
             state.others.pop(p.key, None)
-            state.steps.append(Step(p.number, p.key, home, p.candidate, p.decisions, Applicability.SAFE, (), sides))
+            safe = Applicability.SAFE
+            step = Step(p.number, p.key, home, p.candidate, p.decisions, safe, (), sides, by_text=settled)
+            state.steps.append(step)
         state.history = history
         return guilty
 
@@ -165,7 +166,7 @@ class Trying:
         home = diagnostic.relocated(state.history.home)
         sides = comparison.sides.get(decisions[0].key) if decisions else None
         raises = diagnostic.code == VALIDATION and verdict.narrows(comparison)
-        step = Step(number, key, home, candidate, decisions, applicability, tuple(reasons), sides, raises)
+        step = Step(number, key, home, candidate, decisions, applicability, tuple(reasons), sides, raises, settled)
         return (history, step), ""
 
     def applied(self, history: History, candidate: Candidate, number: int) -> History:

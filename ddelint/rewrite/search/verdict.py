@@ -13,6 +13,8 @@ _ZEROS = "gradient of zeros"
 _VARIES = ("memory", "autocast dtype")
 _TOLD = ("sign of zero", "side effect", "warning", "meeting", _ZEROS, "shared memory", "generators' state", *_VARIES)
 """What refutes no rewrite, and keeps each from being safe."""
+_MILD = ("sign of zero", "warning", _ZEROS)
+"""Of these what is named where there is nothing else to name."""
 
 
 def refutation(comparison: Comparison, claim: Claim) -> str:
@@ -56,9 +58,21 @@ def doubt(comparison: Comparison) -> str:
 
 
 def doubting(comparison: Comparison) -> Mismatch | None:
-    """The first mismatch that keeps a rewrite from being safe."""
+    """The mismatch that keeps a rewrite from being safe: the gravest, of these the first."""
     told = (mismatch for mismatch in comparison.mismatches if not _is_only_noted(mismatch))
-    return next((m for m in told if m.narrower or m.aspect in (*_RAISED, *_TOLD)), None)
+    return min((m for m in told if m.narrower or m.aspect in (*_RAISED, *_TOLD)), key=_mildness, default=None)
+
+
+def _mildness(mismatch: Mismatch) -> int:
+    """Results first, then what is raised, then what no result differs in, then what some optimizers alone notice."""
+    if mismatch.aspect not in _TOLD:
+        return int(mismatch.aspect in _RAISED)
+    return 2 + (mismatch.aspect in _MILD)
+
+
+def not_run(comparison: Comparison) -> str:
+    """How the programs were not run, as time ran out; empty where they were."""
+    return f"time ran out before it was run {', '.join(comparison.left_out)}" if comparison.left_out else ""
 
 
 def remarks(comparison: Comparison) -> list[str]:

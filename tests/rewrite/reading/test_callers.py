@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ddelint.rewrite.reading.callers import other_callers
+from ddelint.rewrite.reading.callers import compiled_callers, other_callers
 from ddelint.sites import locate
 from ddelint.source import SourceFile
 
@@ -27,7 +27,7 @@ class Model:
 """
 
 
-def callers(folder: Path, run: Collection[str], text: str = HELPERS) -> str:
+def callers(folder: Path, run: Collection[str], text: str = HELPERS, *, compiled: bool = False) -> str:
     path = folder / "helpers.py"
     path.write_text(text)
     source = SourceFile.read(path)
@@ -36,7 +36,8 @@ def callers(folder: Path, run: Collection[str], text: str = HELPERS) -> str:
     span = source.span(test)
     site = locate(source, span)
     assert site is not None
-    return other_callers(site, {name.replace("FILE", str(path)) for name in run})
+    known = {name.replace("FILE", str(path)) for name in run}
+    return compiled_callers(site, known) if compiled else other_callers(site, known)
 
 
 @pytest.fixture
@@ -117,3 +118,27 @@ def test_a_method_is_known_by_its_class_unless_a_call_plainly_gives_a_number(
     found = callers(project, ("FILE::Pool.at_most", "FILE::Pool.forward"), METHOD.replace("GIVEN", given))
     assert (found == "`at_most` is called at line 12, perhaps with what is no tensor") is is_number
     assert bool(found) is is_number
+
+
+@pytest.mark.parametrize(
+    ("module", "counts"),
+    [
+        ("class Head:\n    def forward(self, x):\n        return x[: at_most(x.shape[0], 3)]", True),
+        ("class Head:\n    def forward(self, x):\n        n = x.size(0) - 1\n        return x[: at_most(n, 3)]", True),
+        ("def cut(x):\n    return at_most(len(x), 3)\nclass Head:\n    def forward(self, x):\n        cut(x)", True),
+        ("@torch.compile\ndef cut(x, n: int):\n    return x[: at_most(most=n, n=x.numel())]", True),
+        ("class Head:\n    def forward(self, x, k: int):\n        return x * at_most(x.sum(), most=k)", True),
+        ("class Head:\n    def forward(self, x):\n        return x * at_most(x.sum(), x.mean())", False),
+        ("class Head:\n    def forward(self, x, k):\n        return x * at_most(x.sum(), most=k)", False),
+        ("def report(rows):\n    return at_most(len(rows), 3)", False),
+        ("class Report:\n    def rows(self, rows):\n        return at_most(len(rows), 3)", False),
+    ],
+)
+def test_what_may_be_compiled_and_gives_numbers_counts_where_eager_is_left_as_it_was(
+    project: Path, module: str, counts: bool
+) -> None:
+    beside = callers(project, RUN, f"{ALONE}\n{module}\n", compiled=True)
+    (project / "heads.py").write_text(f"import torch\nfrom .helpers import at_most\n{module}\n")
+    elsewhere = callers(project, RUN, ALONE, compiled=True)
+    assert beside.endswith(" with a number, in what may be compiled") == counts
+    assert elsewhere.endswith(" of heads.py with a number, in what may be compiled") == counts
