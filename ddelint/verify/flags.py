@@ -1,11 +1,14 @@
-"""The same inputs with another Python argument: a flag inverted, a default where another value was given."""
+"""The same inputs with another Python argument, or a module that was made with others: a flag inverted, a default
+where another value was given.
+"""
 
 from __future__ import annotations
 
 import ast
 import inspect
+import itertools
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -19,6 +22,7 @@ from ddelint.verify.samples import Sample
 FLAG = "with another argument"
 """The mode of inputs with another Python argument than any that was declared."""
 _MOST = 6
+_MOST_SETTINGS = 4
 
 
 def other_flags(program: Callable[..., Any], sample: Sample) -> Iterator[Callable[[Sample], Sample]]:
@@ -43,6 +47,37 @@ def other_flags(program: Callable[..., Any], sample: Sample) -> Iterator[Callabl
         for other in _others(value, parameter.default, is_tested=name in tested):
             found += 1
             yield partial(_with_argument, signature, name, other)
+
+
+def other_settings(program: Any, names: Iterable[str]) -> Iterator[Callable[[Sample], Sample]]:
+    """Changes of an input set: an attribute of these names that a module of the user's was made with, one at a time.
+
+    Bools are inverted, floats halved, and zero becomes one half: a fill or factor that begins as zero or one hides what
+    it is for. Integers are left alone, for sizes and counts of layers go together.
+    """
+    found = 0
+    for name, place in itertools.product(
+        names, program.named_modules() if isinstance(program, torch.nn.Module) else ()
+    ):
+        path, module = place
+        value = vars(module).get(name)
+        is_users = type(module).__module__.partition(".")[0] != "torch"
+        if found >= _MOST_SETTINGS or not is_users or name == "training" or not isinstance(value, (bool, float)):
+            continue
+        other = not value if isinstance(value, bool) else 0.5 * value or 0.5
+        if other == value or other != other:  # infinite, or NaN
+            continue
+        found += 1
+        yield partial(_with_setting, path, name, other)
+
+
+def _with_setting(path: str, name: str, value: object, sample: Sample) -> Sample:
+    def prepare(program: Any) -> Any:
+        setattr(program.get_submodule(path), name, value)
+        return program
+
+    where = ".".join(part for part in ("self", path, name) if part)
+    return replace(sample, label=f"{sample.label}, {where}={value!r}", declared=False, prepare=prepare, mode=FLAG)
 
 
 def _others(value: object, default: object, *, is_tested: bool) -> Iterator[object]:

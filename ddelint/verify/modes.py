@@ -116,11 +116,29 @@ def _with_other_weights(sample: Sample) -> Sample:
 
 
 def _weights(program: torch.nn.Module) -> Iterator[torch.Tensor]:
-    """Parameters, and statistics of batches: what training changes, and what stays positive where it was."""
-    statistics = ((name, buffer) for name, buffer in program.named_buffers() if "running_" in name)
-    for _, tensor in itertools.chain(program.named_parameters(), statistics):
+    """Parameters, statistics of batches, and buffers that are saved and alike all over: what training changes, and what
+    stays positive where it was. A buffer with a pattern (frequencies, anchors, a mask) is mostly a constant."""
+    saved = _saved(program)
+    changing = (
+        (name, buffer)
+        for name, buffer in program.named_buffers()
+        if "running_" in name or (name in saved and _is_uniform(buffer))
+    )
+    for _, tensor in itertools.chain(program.named_parameters(), changing):
         if not torch.nn.parameter.is_lazy(tensor) and tensor.is_floating_point() and is_ordinary(tensor):
             yield tensor
+
+
+def _saved(program: torch.nn.Module) -> frozenset[str]:
+    """The names in its state dict; none where the program's own hooks refuse to give one."""
+    try:
+        return frozenset(program.state_dict())
+    except Exception:
+        return frozenset()
+
+
+def _is_uniform(tensor: torch.Tensor) -> bool:
+    return is_ordinary(tensor) and tensor.numel() > 0 and bool((tensor == tensor.reshape(-1)[0]).all())
 
 
 def _in_double(sample: Sample) -> Sample:

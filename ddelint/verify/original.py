@@ -14,7 +14,7 @@ from ddelint.protocol import Decision, Mismatch, SessionOptions
 from ddelint.trace.entry import Entry
 from ddelint.verify import guided, traced_path
 from ddelint.verify.calls import Outcome
-from ddelint.verify.flags import FLAG, other_flags
+from ddelint.verify.flags import FLAG, other_flags, other_settings
 from ddelint.verify.frozen import Container, Frozen, FrozenTensor, is_finite
 from ddelint.verify.inputs import TIES, variations
 from ddelint.verify.meeting import difference, is_untouched
@@ -215,7 +215,7 @@ class Runs:
         if not chosen:
             return
         program = self._original.build()
-        flags = other_flags(program, chosen[0].sample)
+        flags = [*other_flags(program, chosen[0].sample), *other_settings(program, self._recorder.settings)]
         for mode, at in [*((mode, chosen) for mode in other_modes(program)), *((flag, chosen[:2]) for flag in flags)]:
             known = len(self.references)
             for number, reference in enumerate(at):

@@ -34,6 +34,8 @@ class Recorder:
         self._forced: dict[str, bool] = {}
         self.shapes: dict[str, Shape] = {}
         """How each decision's test is built of comparisons, where it is."""
+        self.settings: dict[str, None] = {}
+        """Attributes that the methods of the classes with decisions read of `self`, in the order of the text."""
         self.missing: tuple[str, ...] = ()
         """Keys of decisions that could not be found in the running program."""
 
@@ -149,6 +151,7 @@ def _instrumented(
             missing.append(decision.key)
             continue
         wanted.setdefault(position_of(node), []).append(decision.key)
+        recorder.settings |= dict.fromkeys(_read_of_self(source, node))
         statement = site.statement if site is not None else None
         if decision.compiled is not None and isinstance(statement, ast.If) and statement.test is node:
             function = site.function if site is not None else None
@@ -166,6 +169,17 @@ def _instrumented(
     except (SyntaxError, ValueError):
         return {}, [decision.key for decision in decisions]
     return dict(pairs_of(plain, recording_code)), missing
+
+
+def _read_of_self(source: SourceFile, node: ast.expr) -> Iterator[str]:
+    """The attributes of `self` that are read in the methods of the class around an expression."""
+    owner = next((parent for parent in source.ancestors(node) if isinstance(parent, ast.ClassDef)), None)
+    for method in owner.body if owner is not None else ():
+        if isinstance(method, ast.FunctionDef) and method.name != "__init__":
+            for inner in ast.walk(method):
+                match inner:
+                    case ast.Attribute(value=ast.Name(id="self"), attr=name, ctx=ast.Load()):
+                        yield name
 
 
 Position = tuple[int, int, int, int]

@@ -1436,6 +1436,59 @@ WRONG = (
 
 DOUBTFUL = (
     Row(
+        "C",
+        "empty_fill",
+        "a sum of nothing is zero, as the fill is here",
+        RESTRUCTURED,
+        "y = rows.sum(0) * self.scale",
+        "self.fill=0.5: value differs",
+    ),
+    Row(
+        "C",
+        "empty_fill",
+        "the fill in eager only",
+        GENERAL_PATH,
+        f"""
+        if not {COMPILING} and rows.shape[0] == 0:
+            y = x.new_full((4,), self.fill)
+        else:
+            y = rows.sum(0) * self.scale
+        """,
+        "self.fill=0.5: value differs",
+    ),
+    Row(
+        "C",
+        "empty_fill",
+        "not scaled, as the scale is one here",
+        RESTRUCTURED,
+        """
+        none = torch.full((), rows.shape[0] == 0)
+        y = torch.where(none, x.new_full((4,), self.fill), rows.sum(0))
+        """,
+        "self.scale=0.5: value differs",
+    ),
+    Row(
+        "C",
+        "prior_in_a_buffer",
+        "a sum of nothing is zero, as the prior is before it is loaded",
+        RESTRUCTURED,
+        "y = rows.sum(0)",
+        "with other weights: value differs",
+    ),
+    Row(
+        "C",
+        "prior_in_a_buffer",
+        "the prior in eager only",
+        GENERAL_PATH,
+        f"""
+        if not {COMPILING} and rows.shape[0] == 0:
+            y = self.prior * 1.0
+        else:
+            y = rows.sum(0)
+        """,
+        "with other weights: value differs",
+    ),
+    Row(
         "-",
         "reason_to_refuse",
         "the check is left out of what is compiled",
@@ -1818,6 +1871,23 @@ DOUBTFUL = (
 )
 
 RIGHT = (
+    Row(
+        "C",
+        "empty_fill",
+        "the fill or the scaled sum",
+        RESTRUCTURED,
+        """
+        none = torch.full((), rows.shape[0] == 0)
+        y = torch.where(none, x.new_full((4,), self.fill), rows.sum(0) * self.scale)
+        """,
+    ),
+    Row(
+        "C",
+        "prior_in_a_buffer",
+        "the prior or the sum",
+        RESTRUCTURED,
+        "y = torch.where(torch.full((), rows.shape[0] == 0), self.prior * 1.0, rows.sum(0))",
+    ),
     Row(
         "L",
         "noise_ahead",
