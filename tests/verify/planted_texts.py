@@ -32,6 +32,20 @@ VALUES = (LOW, HIGH, NAN)
 WRONG = (
     Text(
         "E",
+        "a place that is one number, beside one in a dimension of its own",
+        "@torch.compile\ndef f(x):\n    best = x.argmax()\n    last = x.argmax(-1, keepdim=True)\n"
+        "    table = torch.arange(8.0).view(4, 2)\n    return table[best] + table[last]\n",
+        VALUES,
+    ),
+    Text(
+        "E",
+        "the same beside the places of several rows",
+        "@torch.compile\ndef f(x):\n    best = x.argmax()\n    rows = x.expand(3, 2).argmax(1)\n"
+        "    table = torch.arange(8.0).view(4, 2)\n    return table[best], table[rows]\n",
+        VALUES,
+    ),
+    Text(
+        "E",
         "the opposite of a comparison, where NaN is neither",
         "@torch.compile\ndef f(x):\n    if x.sum() < 4:\n        raise ValueError('low')\n    return x\n",
         VALUES,
@@ -211,6 +225,14 @@ WRONG = (
 )
 
 RIGHT = (
+    Text(
+        "E",
+        "a place that is one number, twice",
+        "@torch.compile\ndef f(x):\n    best = x.argmax()\n    table = torch.arange(8.0).view(4, 2)\n"
+        "    return table[best] + table[best]\n",
+        VALUES,
+        rewritten="best.item()",
+    ),
     Text(
         "E",
         "a check of numbers that nobody catches",

@@ -44,7 +44,9 @@ def _number_places(context: Context, kinds: Kinds) -> Iterator[ast.expr]:
 
 
 def _one_element(kinds: Kinds, node: ast.expr) -> bool:
-    """Whether `node` is a tensor of one number, as far as anything says."""
+    """Whether `node` is a tensor of one number, as far as anything says; without a run, one that the finding names."""
+    if kinds.context.kind == "static" and kinds.fact(node) is None:
+        return False
     shape, dtype = kinds.shape(node), kinds.dtype(node)
     single = shape is None or all(size == "1" for size in shape)
     return single and (not dtype or is_whole(dtype)) and is_tensor(kinds, node)
