@@ -154,6 +154,24 @@ def fn(x, w, t):
 """
 
 
+@pytest.mark.parametrize(
+    ("steps", "given_back"),
+    [
+        (["self.steps += x.sum()"], True),
+        (["self.steps *= 2", "self.steps += x.sum()"], True),
+        (["self.steps += x.sum()", "self.steps = self.steps * 2"], False),
+    ],
+)
+def test_an_attribute_that_is_changed_by_an_operator_keeps_its_tensor(steps: list[str], given_back: bool) -> None:
+    """`self.steps += 1` changes the buffer itself: giving the attribute another tensor is something else."""
+    body = "".join(f"        {step}\n" for step in steps)
+    text = f"import torch\n\n\ndef update(self, x):\n    if x.sum() > 1:\n{body}    return x\n"
+    found = context_of(text, "x.sum() > 1", TYPES | {"self.steps": SCALAR})
+    new = found.site.source.apply(candidates("outline", found)[0].edits)
+    assert ("steps.copy_(steps_after)" in new) is given_back
+    assert ("    self.steps = (" in new) is not given_back
+
+
 def test_gradients_flow_through_the_operator() -> None:
     import torch
 

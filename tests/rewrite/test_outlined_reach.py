@@ -54,6 +54,7 @@ def test_no_gradient_is_promised_to_what_is_read_without_one(read: str, flows: b
     types = {"order": SIZES, "scores": float_of_rows, "x": float_of_rows, "out": float_of_rows}
     *_, found = rewritten("outline", context_of(text, read, types, "DDE206"))
     assert ("scores = scores.detach().requires_grad_()" in found) is flows
+    assert ("scores.detach()" in found.rpartition(" else ")[2]) is not flows
     assert "x = x.detach().requires_grad_()" in found
 
 

@@ -35,6 +35,8 @@ from ddelint.source import SourceFile
         ("match m:\n    case [p, *q] if p > c:\n        y = q", {"m", "c"}),
         ("for i in a:\n    if c:\n        break\nelse:\n    i = b\nz = i", {"a", "b", "c"}),
         ("for i in a:\n    if c:\n        break\nz = i", {"a", "c", "i"}),
+        ("z = n if (n := x) > 0 else -n", {"x"}),
+        ("z = n + (n if (n := x) > 0 else 1)", {"n", "x"}),
     ],
 )
 def test_names_that_are_read_before_they_are_given(body: str, free: set[str]) -> None:

@@ -267,15 +267,58 @@ def test_state_behind_an_early_return_keeps_what_it_held(early: str, late: str, 
 @pytest.mark.parametrize(
     "rest",
     [
-        "        self.seen += 1\n        return x / self.seen\n",
-        "        self.mean.copy_(x)\n        self.mean.add_(1)\n        return x\n",
+        "        self.seen += 1\n        self.refresh()\n        return x\n",
+        "        self.mean.copy_(x)\n        helper(self)\n        return x\n",
         "        x = x + 1\n        return x\n",
     ],
 )
-def test_state_that_is_read_again_or_not_there_is_no_reason_to_go_on(rest: str) -> None:
+def test_state_that_others_may_read_or_that_is_not_there_is_no_reason_to_go_on(rest: str) -> None:
     branch = f"        if t.sum() < 2:\n            return x\n{rest}"
     found = rewritten("where_merge", context_of(UPDATE + branch, "t.sum() < 2", TYPES, "DDE105"))
     assert not any("self.mean.copy_(torch.where" in text or "self.seen += torch.where" in text for text in found)
+
+
+@pytest.mark.parametrize(
+    ("rest", "compiled"),
+    [
+        (
+            "        self.seen += 1\n        return x / self.seen\n",
+            "            seen_late = self.seen + 1\n"
+            "            self.seen.copy_(torch.where(condition, self.seen, seen_late))\n"
+            "            return torch.where(condition, x, x / seen_late)\n",
+        ),
+        (
+            "        self.mean.mul_(0.9)\n        self.mean.add_(x)\n        self.seen += 1\n        return x\n",
+            "            mean_late = self.mean.mul(0.9)\n"
+            "            self.mean.copy_(torch.where(condition, self.mean, mean_late.add(x)))\n"
+            "            self.seen += torch.where(condition, 0, 1)\n            return x\n",
+        ),
+    ],
+)
+def test_state_that_is_changed_in_several_steps(rest: str, compiled: str) -> None:
+    branch = f"        if t.sum() < 2:\n            return x\n{rest}"
+    found = rewritten("where_merge", context_of(UPDATE + branch, "t.sum() < 2", TYPES, "DDE105"))
+    begun = "        if torch.compiler.is_compiling():\n            condition = t.sum() < 2\n"
+    assert UPDATE + begun + compiled + branch in found
+
+
+def test_a_branch_inside_that_was_rewritten_for_the_compiler_is_taken_as_it_is_compiled() -> None:
+    branch = (
+        "        if x.shape[0] > 0:\n            if torch.compiler.is_compiling():\n"
+        "                self.mean.copy_(torch.where(self.seen == 0, x, self.mean))\n"
+        "            elif self.seen == 0:\n                self.mean.copy_(x)\n"
+        "            if not torch.compiler.is_compiling() and t.any():\n                self.mean.zero_()\n"
+        "            self.seen += 1\n"
+    )
+    found = rewritten("where_merge", context_of(UPDATE + branch, "x.shape[0] > 0", TYPES))
+    assert len(found) == 1
+    assert (
+        "        if torch.compiler.is_compiling():\n"
+        "            condition = torch.full((), x.shape[0] > 0, dtype=torch.bool, device=x.device)\n"
+        "            self.mean.copy_(torch.where(condition, torch.where(self.seen == 0, x, self.mean), self.mean))\n"
+        "            self.seen += torch.where(condition, 1, 0)\n"
+        "        elif x.shape[0] > 0:\n"
+    ) in found[0]
 
 
 @pytest.mark.parametrize(

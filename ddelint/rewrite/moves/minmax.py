@@ -27,7 +27,7 @@ def symbolic_minmax(context: Context) -> Iterator[Rewrite]:
     for node in origins(context):
         match node:
             case ast.Call(func=ast.Name(id="max" | "min" as name), args=args, keywords=[]):
-                yield from _call(kinds, write, node, name, args)
+                yield from _call(kinds, write, node, name, args, asks_tensors=context.diagnostic.code == "DDE105")
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 chosen = _chosen(test, body, orelse)
                 if chosen and is_pure(node) and not is_tensor(kinds, body) and not is_tensor(kinds, orelse):
@@ -60,15 +60,20 @@ def _nested(write: Writer, name: str, parts: Sequence[ast.expr]) -> Expr:
     return reduce(pair, map(write.expression, parts))
 
 
-def _call(kinds: Kinds, write: Writer, node: ast.Call, name: str, args: list[ast.expr]) -> Iterator[Rewrite]:
+def _call(
+    kinds: Kinds, write: Writer, node: ast.Call, name: str, args: list[ast.expr], asks_tensors: bool = False
+) -> Iterator[Rewrite]:
     match args:
         case [ast.List(elts=[_, _, *_] as elements) | ast.Tuple(elts=[_, _, *_] as elements)]:
-            yield from _call(kinds, write, node, name, elements)
+            yield from _call(kinds, write, node, name, elements, asks_tensors)
         case [] | [ast.List() | ast.Tuple() | ast.Starred()]:
             pass
         case [one] if is_tensor(kinds, one):
             message = f"the built-in `{name}` compares the elements in Python; the tensor's own `{name}` does not"
             yield Rewrite(message, {node: write.expr("{}.{name}()", one, name=name)})
+        case [one] if _holds_tensors(kinds, one) or asks_tensors:
+            message = f"the built-in `{name}` asks for the truth of tensors; they are compared side by side"
+            yield restructured(message, {node: write.expr("torch.stack(tuple({})).{name}()", one, name=name)})
         case [one]:
             message = f"the built-in `{name}` compares while tracing; `{_shown(write, name)}` over the list does not"
             reduced = write.expr("functools.reduce(torch.{name}, {})", one, name=_SYMBOLIC[name])
@@ -86,6 +91,15 @@ def _call(kinds: Kinds, write: Writer, node: ast.Call, name: str, args: list[ast
                 {node.func: function} if in_place else {node: _nested(write, name, args)},
                 Claim.RESTRUCTURED if "float" in found and len(found) > 1 else Claim.EQUIVALENT,
             )
+
+
+def _holds_tensors(kinds: Kinds, several: ast.expr) -> bool:
+    """Whether a list, or what goes through one, gives tensors."""
+    match several:
+        case ast.GeneratorExp(elt=part) | ast.ListComp(elt=part):
+            return is_tensor(kinds, part)
+    fact = kinds.fact(several)
+    return fact is not None and fact.element is not None and fact.element.kind == "tensor"
 
 
 def _of_tensors(kinds: Kinds, write: Writer, node: ast.Call, name: str, args: list[ast.expr]) -> Iterator[Rewrite]:

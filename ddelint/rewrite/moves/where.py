@@ -120,19 +120,19 @@ def _assigning(merge: Merge) -> Iterator[Rewrite]:
     if operator is not None:
         lines = _behind_known(merge, operator, known, lines)
     plain = _rewrite(statement.test, {statement: lines})
-    if write.is_elif(statement) or (operator is not None and not merge.falls_silent):
+    if write.is_elif(statement) or (operator is not None and not merge.keeps_eager):
         yield from _unless_silent(merge, plain)
         return
     beside = _beside(merge, {statement: write.beside(lines, [statement])})
-    if not merge.falls_silent and _is_costly(merge.context, statement):
+    if not merge.keeps_eager and _is_costly(merge.context, statement):
         yield from (beside, plain)
     else:
         yield from (*_unless_silent(merge, plain), beside)
 
 
 def _unless_silent(merge: Merge, plain: Rewrite) -> Iterator[Rewrite]:
-    """A rewrite that eager runs, too: not where it would lose a warning."""
-    if not merge.falls_silent:
+    """A rewrite that eager runs, too: not where it would lose a warning, or a branch of its own."""
+    if not merge.keeps_eager:
         yield plain
 
 

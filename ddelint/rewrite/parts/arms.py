@@ -11,7 +11,14 @@ from ddelint.rewrite.parts.structures import Structure, structure_of
 from ddelint.rewrite.parts.truths import NotAPredicate, Truths
 from ddelint.rewrite.reading.effects import says_without_effect
 from ddelint.rewrite.reading.knowledge import knowledge
-from ddelint.rewrite.reading.names import draws_random, fresh_name, is_pure, names_read, names_written
+from ddelint.rewrite.reading.names import (
+    answer_while_compiling,
+    draws_random,
+    fresh_name,
+    is_pure,
+    names_read,
+    names_written,
+)
 from ddelint.rewrite.writing.rewrites import Expr, Part, Statements
 from ddelint.sites import is_talk
 
@@ -98,6 +105,8 @@ class ArmReader:
     """Whether what an arm only says may be left out, since eager keeps its branch."""
     falls_silent: bool = False
     """Whether something was."""
+    is_compiled: bool = False
+    """Whether something stands for what the compiler sees of the arm alone: eager must keep its branch."""
     _given: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -154,7 +163,7 @@ class ArmReader:
             raise NotMergeable("a value that draws random numbers")
         if _is_no_number(node) or isinstance(node, _NO_NUMBERS):
             raise NotMergeable("a value that is not a number or a tensor")
-        if names_read(node) & at.names.keys():
+        if _reads_any(node, at.names):
             return Value(self.write.renamed(self._protected(node), at.names))
         return Value(self.write.expression(node), node=node)
 
@@ -230,13 +239,37 @@ class ArmReader:
             at.arm.prelude += self.write.assigned(self.write.renamed(place, at.names), new.built, operator)
             return
         target = Target(ast.unparse(place), place)
-        if not is_pure(place) or _mentions(at.later, place.value):
-            raise NotMergeable("a place that is read again")
-        if names_read(place) & at.names.keys():
+        if not is_pure(place):
+            raise NotMergeable("a place with an effect")
+        if operator is not None and isinstance(place, ast.Attribute) and self._is_told(target, at):
+            new, operator = Value(self.write.operation(self._held(target, at), operator, new.built)), None
+        self._keep(target, Value(new.built, operator, new.node), at)
+
+    def _keep(self, target: Target, value: Value, at: _Reading) -> None:
+        """The value of a place, under a name of its own where the arm reads or changes the place again."""
+        read_again = _touches(at.later, target.node, self.context)
+        if target.text not in at.names and _reads_any(target.node, at.names):
             raise NotMergeable("a place that hangs on a value of the arm")
-        if target in at.arm.values:
+        if read_again:
+            if not isinstance(target.node, ast.Attribute) or value.operator is not None:
+                raise NotMergeable("a place that is read again")
+            at.names[target.text] = self._fresh(target.node.attr.strip("_"), at)
+            at.arm.prelude += self.write.assigned(at.names[target.text], value.built)
+            value = Value(self.write.expression(at.names[target.text]))
+        elif target in at.arm.values and target.text not in at.names:
             raise NotMergeable("a place that is written twice")
-        at.arm.values[target] = Value(new.built, operator, new.node)
+        earlier = [other for other in at.arm.values if other.text == target.text and other != target]
+        if any(other.method == "copy_" for other in earlier):  # it keeps its object, as it did
+            target = earlier[0]
+        at.arm.values[target] = value
+
+    def _is_told(self, target: Target, at: _Reading) -> bool:
+        """Whether a place that is changed in place has, or needs, a name for its value on the way."""
+        return target.text in at.names or _touches(at.later, target.node, self.context)
+
+    def _held(self, target: Target, at: _Reading) -> Expr:
+        """What a place holds where the arm has come to."""
+        return self.write.renamed(target.node, at.names)
 
     def _in_place(self, owner: ast.expr, attr: str, call: ast.Call, at: _Reading) -> None:
         while isinstance(owner, ast.Call) and isinstance(owner.func, ast.Attribute) and owner.func.attr.endswith("_"):
@@ -244,12 +277,9 @@ class ArmReader:
         if isinstance(owner, ast.Name) and owner.id in at.names.keys() | self.local:
             at.arm.prelude += self.write.block([self.write.renamed(call, at.names)])
             return
-        if _mentions(at.later, owner) or not is_pure(owner):
+        if not is_pure(owner):
             raise NotMergeable("a value changed in place is read again")
-        target = Target(ast.unparse(owner), owner, "copy_")
-        if target in at.arm.values:
-            raise NotMergeable("a value changed in place twice")
-        at.arm.values[target] = Value(self._out_of_place(call, at))
+        self._keep(Target(ast.unparse(owner), owner, "copy_"), Value(self._out_of_place(call, at)), at)
 
     def _out_of_place(self, call: ast.Call, at: _Reading) -> Expr:
         """What a call in place leaves in its tensor, as a value."""
@@ -267,7 +297,8 @@ class ArmReader:
             return self.write.expression(0)
         if attr not in knowledge().functional:
             raise NotMergeable(f"{attr} in place")
-        before = self._out_of_place(owner, at) if isinstance(owner, ast.Call) else self.write.expression(owner)
+        inner = isinstance(owner, ast.Call)
+        before = self._out_of_place(owner, at) if inner else self.write.renamed(owner, at.names)
         method = knowledge().functional[attr]
         return self.write.expr("{owner}.{method}({arguments})", owner=before, method=method, arguments=arguments)
 
@@ -280,6 +311,11 @@ class ArmReader:
         at.arm.values[target] = self._value(value, at)
 
     def _nested(self, statement: ast.If, at: _Reading) -> None:
+        answer = answer_while_compiling(statement.test)
+        if answer is not None and self.may_fall_silent:
+            self.is_compiled = True
+            self._inner(statement.body if answer else statement.orelse, at)
+            return
         if not is_pure(statement.test):
             raise NotMergeable("a test with an effect")
         try:
@@ -293,10 +329,9 @@ class ArmReader:
             at.arm.returned, at.arm.structure = chosen_returns(self.choose, test, then, otherwise), then.structure
             return
         for target in dict.fromkeys((*then.values, *otherwise.values)):
-            if target.method == "append" or (not target.is_name and target in at.arm.values):
-                raise NotMergeable("a place inside a nested branch that is changed twice")
-            held = at.names.get(target.text, target.text) if target.is_name else target.node
-            before = Value(self.write.expression(held))
+            if target.method == "append":
+                raise NotMergeable("a list that grows in a nested branch")
+            before = Value(self._held(target, at))
             values = [
                 Value(self.write.operation(before.built, value.operator, value.built)) if value.operator else value
                 for value in (then.values.get(target, before), otherwise.values.get(target, before))
@@ -304,10 +339,16 @@ class ArmReader:
             chosen = Value(self.choose(test, *values))
             if target.is_name:
                 self._give(target.text, chosen, at)
-            elif _mentions(at.later, target.node.value if isinstance(target.node, ast.Subscript) else target.node):
-                raise NotMergeable("a value changed in place is read again")
             else:
-                at.arm.values[target] = chosen
+                self._keep(target, chosen, at)
+
+    def _inner(self, body: Sequence[ast.stmt], at: _Reading) -> None:
+        """Statements that stand in the place of the one that is read."""
+        behind = at.later
+        for number, statement in enumerate(body, start=1):
+            at.later = [*body[number:], *behind]
+            self._statement(statement, at)
+        at.later = behind
 
 
 def chosen_returns(choose: Callable[[Expr, Value, Value], Expr], test: Expr, then: Arm, otherwise: Arm) -> list[Value]:
@@ -338,8 +379,31 @@ def _root(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def _mentions(statements: Sequence[ast.stmt], node: ast.expr) -> bool:
-    return any(ast.unparse(node) in ast.unparse(statement) for statement in statements)
+def _reads_any(node: ast.expr, names: Mapping[str, str]) -> bool:
+    """Whether an expression reads one of the names and chains of attributes that have another name."""
+    chains = (inner for inner in ast.walk(node) if isinstance(inner, (ast.Name, ast.Attribute)))
+    return any(ast.unparse(inner) in names for inner in chains)
+
+
+def _touches(statements: Sequence[ast.stmt], place: ast.expr, context: Context) -> bool:
+    """Whether statements may read or change a place: by its own text, or as a part of an object that is handed on."""
+    if not isinstance(place, ast.Attribute):
+        whole = place.value if isinstance(place, ast.Subscript) else place
+        return any(ast.unparse(whole) in ast.unparse(statement) for statement in statements)
+    text, owner = ast.unparse(place), ast.unparse(place.value)
+    for node in (inner for statement in statements for inner in ast.walk(statement)):
+        match node:
+            case ast.Attribute() if ast.unparse(node) == text:
+                return True
+            case ast.Call(func=ast.Attribute(value=value) as method) if ast.unparse(value) == owner:
+                fact = context.type_of(ast.unparse(method))
+                if fact is None or fact.kind != "module":
+                    return True
+            case ast.Call(args=arguments, keywords=keywords):
+                handed = (*arguments, *(keyword.value for keyword in keywords))
+                if any(ast.unparse(argument) == owner for argument in handed):
+                    return True
+    return False
 
 
 def _changes_part(statement: ast.stmt, name: str) -> bool:

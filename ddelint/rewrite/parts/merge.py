@@ -106,6 +106,11 @@ class Merge:
         """Whether what was read so far says something that is left out: then eager must keep its branch."""
         return any(reader.falls_silent for reader in self._readers)
 
+    @property
+    def keeps_eager(self) -> bool:
+        """Whether eager must keep its branch: what was read says something, or is what the compiler sees of it."""
+        return self.falls_silent or any(reader.is_compiled for reader in self._readers)
+
     def reader(self, local: frozenset[str] = frozenset()) -> ArmReader:
         """Reads the branch's arms; `local` names live in them only."""
         reader = ArmReader(self.context, self.choose, self.truths, local=local, may_fall_silent=self.may_fall_silent)

@@ -54,6 +54,8 @@ class Truths:
                 )
             case ast.Call(func=ast.Name(id="bool"), args=[argument]):
                 return self.of(argument)
+            case ast.Call(func=ast.Name(id="any" | "all" as name), args=[several], keywords=[]):
+                return self._several(name, several)
             case ast.Call(func=ast.Attribute(attr="item", value=value), args=[]) if self.kinds.dtype(value) == "bool":
                 return self.of(value)
             case ast.Call(func=ast.Attribute(value=ast.Name(id=owner)), args=[_, _, *_]) if owner in {
@@ -84,6 +86,24 @@ class Truths:
         if kind is Kind.TENSOR or (kind is Kind.UNKNOWN and self.assume_tensor):
             return self._flat(node, leaf if self.kinds.dtype(node) in ("bool", "") else self._nonzero(leaf))
         return self.number(self._nonzero(leaf) if kind is Kind.NUMBER else leaf)
+
+    def _several(self, name: str, several: ast.expr) -> Expr:
+        """`any(x.max() > 2 for x in xs)`, `all(flags)`: the predicates side by side. Raises NotAPredicate."""
+        match several:
+            case ast.List(elts=[_, *_] as parts) | ast.Tuple(elts=[_, *_] as parts):
+                return self.write.joined(ast.BitAnd() if name == "all" else ast.BitOr(), [self.of(p) for p in parts])
+            case ast.GeneratorExp(elt=part, generators=each) | ast.ListComp(elt=part, generators=each):
+                if any(one.ifs for one in each) or not is_pure(several):
+                    raise NotAPredicate("a part of what is gone through")
+                iterated = {one.iter: self.write.renamed(one.iter, self.names) for one in each}
+                return self._stacked(name, self.write.replaced(several, {part: self.of(part), **iterated}))
+        fact = self.kinds.fact(several)
+        if fact is None or fact.element is None or fact.element.kind != "tensor" or fact.element.shape != ():
+            raise NotAPredicate("no tensors of one element")
+        return self._stacked(name, self._leaf(several))
+
+    def _stacked(self, name: str, several: Expr) -> Expr:
+        return self.write.expr("torch.stack(tuple({})).{name}()", several, name=name)
 
     def _leaf(self, node: ast.expr) -> Expr:
         if not self.bound:

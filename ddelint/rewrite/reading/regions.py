@@ -239,7 +239,19 @@ def _collect_free(body: Sequence[ast.stmt], given: frozenset[str], free: set[str
 
 
 def _reads(node: ast.AST) -> set[str]:
-    return names_read(node) - bound_inside([node])
+    return names_read(node) - bound_inside([node]) - _bound_by_tests(node)
+
+
+def _bound_by_tests(node: ast.AST) -> set[str]:
+    """Names that only a ternary reads whose test binds them: `n if (n := f(x)) > 0 else 1`."""
+    found: set[str] = set()
+    for choice in ast.walk(node):
+        if isinstance(choice, ast.IfExp):
+            bound = {inner.target.id for inner in ast.walk(choice.test) if isinstance(inner, ast.NamedExpr)}
+            inside = set(ast.walk(choice))
+            elsewhere = (inner for inner in ast.walk(node) if isinstance(inner, ast.Name) and inner not in inside)
+            found |= bound - {inner.id for inner in elsewhere}
+    return found
 
 
 def _leaves(body: Sequence[ast.stmt]) -> bool:

@@ -17,6 +17,7 @@ from ddelint.rewrite.reading.callers import compiled_callers, keeps_nothing_for_
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import qualified_name
 from ddelint.rewrite.reading.neighbours import importers
+from ddelint.rewrite.parts.respelling import respelled
 from ddelint.rewrite.reading.returned import returned_types
 from ddelint.rewrite.search import last_resort
 from ddelint.rewrite.search.history import History
@@ -377,4 +378,14 @@ def _in_order(names: Sequence[str], context: Context) -> list[Candidate]:
         claim = Claim.RESTRUCTURED if candidate.unlikely else candidate.claim
         return CLAIM_RANK[claim], candidate.unlikely, not candidate.preferred
 
-    return sorted((candidate for name in names for candidate in offered(name, context)), key=place)
+    direct = sorted((candidate for name in names for candidate in offered(name, context)), key=place)
+    return [*direct, *sorted((other for name in names for other in _in_other_words(name, context)), key=place)]
+
+
+def _in_other_words(name: str, context: Context) -> Iterator[Candidate]:
+    """What a move offers once the statement is said in words that more moves know."""
+    for respelling in respelled(context):
+        for candidate in offered(name, respelling.context):
+            said = respelling.said(candidate)
+            if said is not None:
+                yield said

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ddelint.rewrite.candidate import Context
@@ -37,13 +37,15 @@ def read_operands(context: Context, region: Region) -> None:
         if not _defined_before(context, node.id, place):
             raise OutOfReach(node.id, f"`{node.id}` has no value before")
         chains.setdefault(ast.unparse(chain), (chain, form))
-    for text, (chain, form) in chains.items():
-        if form.schema == TENSOR and form.floating and _without_gradient(context, region, text):
-            chains[text] = chain, replace(form, floating=False)
+    cut = {text for text, (_, form) in chains.items() if form.schema == TENSOR and form.floating}
+    cut = {text for text in cut if _without_gradient(context, region, text)}
+    for text in cut:
+        chains[text] = chains[text][0], replace(chains[text][1], floating=False)
     taken |= {text for text, (chain, _) in chains.items() if isinstance(chain, ast.Name)}
     # a module that is handed over brings what it holds
     whole = [text for text, (_, form) in chains.items() if form.annotation == MODULE]
     changed = {root.removesuffix(".data") for root in changed_in_place(region.body)}
+    changed |= augmented(context, region.body)
     parameters = callers(context)
     for text, (chain, form) in chains.items():
         if any(text.startswith(f"{owner}.") for owner in whole):
@@ -57,7 +59,10 @@ def read_operands(context: Context, region: Region) -> None:
         if is_changed and form.schema != TENSOR and region.typed:
             raise OutOfReach(chain.id if isinstance(chain, ast.Name) else "", f"`{text}` is changed")
         given_back = is_changed and (text in parameters or name != text) and text not in region.targets.values()
-        region.operands.append(Operand(name, text, form, is_changed and region.typed, given_back and region.typed))
+        detached = text in cut and not is_changed
+        region.operands.append(
+            Operand(name, text, form, is_changed and region.typed, given_back and region.typed, detached)
+        )
     if region.typed and not any(map(_holds_tensors, region.operands)):
         numbers = [o.text for o in region.operands if o.text.isidentifier() and o.text not in parameters]
         raise OutOfReach(numbers[-1] if numbers else "", "it reads no tensor")
@@ -95,7 +100,8 @@ def _only_assigned(context: Context, region: Region, node: ast.Name) -> bool:
         chain = parents.get(chain)
     if not isinstance(chain, ast.Attribute):
         return False
-    return parents.get(chain) in region.body
+    parent = parents.get(chain)
+    return parent in region.body and not isinstance(parent, ast.AugAssign)
 
 
 def _handed(context: Context, region: Region, node: ast.Name, place: ast.expr | ast.stmt) -> tuple[ast.expr, Form]:
@@ -155,6 +161,15 @@ def _local_names(context: Context) -> set[str]:
             found |= names_written(*body)
         node = source.parents.get(node)
     return found
+
+
+def augmented(context: Context, body: Sequence[ast.stmt]) -> set[str]:
+    """Chains of attributes that hold tensors and are only ever changed in place, by `self.steps += 1`."""
+    stored = [n for s in body for n in ast.walk(s) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)]
+    by_operator = [n for n in stored if isinstance(context.site.source.parents.get(n), ast.AugAssign)]
+    assigned = {ast.unparse(node) for node in stored if node not in by_operator}
+    facts = {text: context.type_of(text) for node in by_operator if (text := ast.unparse(node)) not in assigned}
+    return {text for text, fact in facts.items() if fact is not None and fact.kind == "tensor"}
 
 
 def callers(context: Context) -> set[str]:

@@ -136,7 +136,10 @@ def between(write: Writer, region: Region, name: str) -> Statements:
 
 def call(write: Writer, region: Region, name: str) -> Expr:
     """The call in the place of the region: of the function in eager, of the operator while compiling."""
-    operands = [write.expr(operand.text) for operand in (*region.modules, *region.values)]
+    operands = [
+        write.expr(f"{operand.text}.detach()" if operand.detached else operand.text)
+        for operand in (*region.modules, *region.values)
+    ]
     traced = f"{name}_op" if region.crosses_as_it_is else f"{name}_traced"
     return write.expr("({} if torch.compiler.is_compiling() else {})({})", traced, name, operands)
 

@@ -19,7 +19,8 @@ class Operand:
     """One parameter of the function: its name there, what is handed over, and its form.
 
     `changed`: the region changes it in place, so that the operator works on a copy, which goes back behind the call
-    where `given_back` says so.
+    where `given_back` says so. `detached`: no gradient flows through it, and none may seem to: an operator without a
+    gradient gives tensors that require one where an operand does (torch 2.13).
     """
 
     name: str
@@ -27,6 +28,7 @@ class Operand:
     form: Form
     changed: bool = False
     given_back: bool = False
+    detached: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ddelint.protocol import RETURNED
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.outlining.forms import TENSOR, Form, Way, form_of
-from ddelint.rewrite.parts.outlining.operands import callers
+from ddelint.rewrite.parts.outlining.operands import augmented, callers
 from ddelint.rewrite.parts.outlining.region import Region, Result
 from ddelint.rewrite.reading.bindings import type_behind
 from ddelint.rewrite.reading.kinds import Kind, Kinds
@@ -35,7 +35,7 @@ def read_results(context: Context, region: Region, way: Way) -> str:
     live = written & live_behind(context.site.source, region.body[-1])
     if region.typed:
         live -= callers(context)  # these change where they stand
-    assigned = _attributes(region.body) if region.typed else {}
+    assigned = _attributes(region.body, augmented(context, region.body)) if region.typed else {}
     region.targets = {name: name for name in sorted(live)} | {name: text for text, name in assigned.items()}
     if not region.typed:
         return ""
@@ -52,12 +52,16 @@ def read_results(context: Context, region: Region, way: Way) -> str:
     return ""
 
 
-def _attributes(body: Sequence[ast.stmt]) -> dict[str, str]:
-    """Chains of attributes that are assigned, with what they are called inside."""
+def _attributes(body: Sequence[ast.stmt], in_place: set[str]) -> dict[str, str]:
+    """Chains of attributes that are assigned, not changed `in_place`, with what they are called inside."""
     found: dict[str, str] = {}
     for statement in body:
         for node in ast.walk(statement):
-            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            if (
+                isinstance(node, ast.Attribute)
+                and isinstance(node.ctx, ast.Store)
+                and ast.unparse(node) not in in_place
+            ):
                 found[ast.unparse(node)] = f"{node.attr.strip('_')}_"
     return found
 

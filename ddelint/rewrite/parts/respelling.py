@@ -1,0 +1,186 @@
+"""Statements said in words that more moves know: a `match` on a number as `if`s, `:=` on a line of its own.
+
+The moves read the new text; what they make of it is offered as one change of the text that there is.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ddelint.rewrite.candidate import Candidate, Context
+from ddelint.rewrite.reading.bindings import moved_row
+from ddelint.rewrite.reading.names import is_pure
+from ddelint.rewrite.writing.edits import minimal_edits
+from ddelint.rewrite.writing.rewrites import Rewrite
+from ddelint.sites import site_of
+from ddelint.source import SourceFile
+
+_MOVE = "respelled"
+_UNRECORDED = "which case an input takes is not recorded"
+
+
+@dataclass(frozen=True, slots=True)
+class Respelling:
+    """A site in the new text; `decided` says whether the tests there stand in the text that there is, too."""
+
+    before: Context
+    context: Context
+    decided: bool
+
+    def said(self, candidate: Candidate) -> Candidate | None:
+        """What a move offers for the new text, as a change of the text that there is; None where it changes others."""
+        source, new = self.before.site.source, self.context.site.source
+        if any(edit.span.filename != source.filename for edit in candidate.edits):
+            return None
+        edits = minimal_edits(source, new.apply(candidate.edits))
+        decision = self.before.site.decision
+        if self.decided and decision is not None:
+            return replace(candidate, edits=edits, decisions=(source.span(decision),))
+        return replace(candidate, edits=edits, decisions=(), doubt=candidate.doubt or _UNRECORDED)
+
+
+def respelled(context: Context) -> Iterator[Respelling]:
+    """The site's statement in other words, where there are any."""
+    statement = context.site.statement
+    for rewrite, asked in (*_cases_as_tests(context, statement), *_names_before(context, statement)):
+        new = _context(context, rewrite, asked)
+        if new is not None:
+            yield Respelling(context, new, not isinstance(statement, ast.Match))
+
+
+def _context(context: Context, rewrite: Rewrite, asked: str) -> Context | None:
+    """The context in the new text; None where the rewrite cannot be written. `asked`: what asks there."""
+    from ddelint.rewrite.writing.rendering import rendered  # loads libcst
+
+    source, first = context.site.source, context.site.statement.lineno
+    candidate = rendered(source, _MOVE, rewrite)
+    if candidate is None:
+        return None
+    new = SourceFile(source.filename, source.apply(candidate.edits), source.encoding)
+    further = len(new.lines) - len(source.lines)
+    found = [
+        node
+        for node in ast.walk(new.tree)
+        if isinstance(node, ast.expr) and first <= node.lineno and ast.unparse(node) == asked
+    ]
+    if not found:
+        return None
+    site = site_of(new, min(found, key=lambda node: (node.lineno, node.col_offset)))
+    types = {moved_row(key, lambda row: row + further * (row >= first)): fact for key, fact in context.types.items()}
+    diagnostic = replace(context.diagnostic, span=site.span, expression=asked)
+    return replace(context, site=site, diagnostic=diagnostic, types=types, asked=())
+
+
+# ---------------------------------------------------------------------- cases
+
+
+def _cases_as_tests(context: Context, statement: ast.stmt) -> Iterator[tuple[Rewrite, str]]:
+    """`match n: case 0: … case 1 | 2: … case _: …` → `if n == 0: … elif n == 1 or n == 2: … else: …`."""
+    if not isinstance(statement, ast.Match) or not is_pure(statement.subject):
+        return
+    write, subject = context.write, statement.subject
+    tests: list[ast.expr | None] = []
+    for case in statement.cases:
+        test = _test_of(subject, case.pattern)
+        if test is None or (tests and tests[-1] is None):
+            return
+        known = isinstance(test, ast.Constant)
+        if case.guard is not None:
+            test = case.guard if known else ast.BoolOp(ast.And(), [test, case.guard])
+        tests.append(None if known and case.guard is None else test)
+    if tests[0] is None:
+        return
+    parts: dict[str, Any] = {}
+    text = ""
+    for number, (case, test) in enumerate(zip(statement.cases, tests)):
+        parts[f"body{number}"] = case.body
+        if test is None:
+            text += f"else:\n    {{body{number}}}\n"
+        else:
+            parts[f"test{number}"] = write.expr(ast.unparse(test).replace("{", "{{").replace("}", "}}"))
+            text += f"{'elif' if number else 'if'} {{test{number}}}:\n    {{body{number}}}\n"
+    first = ast.unparse(tests[0])
+    yield Rewrite("", {statement: write.lines(text.rstrip("\n"), **parts)}), first
+
+
+def _test_of(subject: ast.expr, pattern: ast.pattern) -> ast.expr | None:
+    """The test that a pattern stands for: true where it fits anything; None where it is more than a test."""
+    match pattern:
+        case ast.MatchAs(pattern=None, name=None):
+            return ast.Constant(True)
+        case ast.MatchValue(value=value):
+            return ast.Compare(subject, [ast.Eq()], [value])
+        case ast.MatchSingleton(value=bool() as value):
+            return subject if value else ast.UnaryOp(ast.Not(), subject)
+        case ast.MatchOr(patterns=patterns):
+            tests = [_test_of(subject, inner) for inner in patterns]
+            known = [test for test in tests if test is not None and not isinstance(test, ast.Constant)]
+            return ast.BoolOp(ast.Or(), known) if len(known) == len(tests) else None
+    return None
+
+
+# ---------------------------------------------------------------------- names
+
+
+def _names_before(context: Context, statement: ast.stmt) -> Iterator[tuple[Rewrite, str]]:
+    """`return a / (n if (n := f(x)) > 0 else 1)` → `n = f(x)`, then the same about `n`."""
+    source, write, site = context.site.source, context.write, context.site
+    whole = _evaluated_first(statement)
+    if whole is None or write.is_elif(statement) or not isinstance(site.node, ast.expr):
+        return
+    named = [node for node in ast.walk(whole) if isinstance(node, ast.NamedExpr)]
+    if len(named) != 1 or not is_pure(named[0].value) or not _is_unconditional(source, named[0], statement):
+        return
+    (node,) = named
+    others = [inner for inner in ast.walk(whole) if isinstance(inner, ast.Call) and node not in set(ast.walk(inner))]
+    if any(not is_pure(call) for call in others):
+        return
+    name = write.expression(node.target.id)
+    changes: dict[ast.AST, Any] = {
+        statement: [*write.assigned(node.target.id, node.value), statement],
+        whole: write.replaced(whole, {node: name}),
+    }
+    asked = site.decision if site.decision is not None and node in set(ast.walk(site.decision)) else site.node
+    if asked is node:
+        return
+    named_only = _Named().visit(ast.parse(ast.unparse(asked), mode="eval").body)
+    yield Rewrite("", changes), ast.unparse(named_only)
+
+
+class _Named(ast.NodeTransformer):
+    """Names in the place of the assignments that make them."""
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.Name:
+        return ast.Name(node.target.id, ast.Load())
+
+
+def _evaluated_first(statement: ast.stmt) -> ast.expr | None:
+    """What a statement evaluates before it does anything."""
+    match statement:
+        case ast.Return(value=ast.expr() as value) | ast.Assign(value=value) | ast.Expr(value=value):
+            return value
+        case ast.AugAssign(value=value) | ast.AnnAssign(value=ast.expr() as value) | ast.If(test=value):
+            return value
+    return None
+
+
+def _is_unconditional(source: SourceFile, node: ast.expr, statement: ast.stmt) -> bool:
+    """Whether a statement evaluates a part of it once, whatever comes before it."""
+    child: ast.AST = node
+    for parent in source.ancestors(node):
+        match parent:
+            case ast.IfExp(test=test) if test is not child:
+                return False
+            case ast.BoolOp(values=[first, *_]) if first is not child:
+                return False
+            case ast.Lambda() | ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+                return False
+            case ast.Compare(left=left, comparators=[_, _, *_]) if left is not child:
+                return False
+        if parent is statement:
+            return True
+        child = parent
+    return False
