@@ -8,6 +8,7 @@ from control_flow import COUNT, INTEGERS, MASK, SCALAR, TENSOR, candidates, cont
 from ddelint.diagnostics import Claim, TypeFact
 
 INDEX = TypeFact("tensor", "int64", ())
+LOSSES = TypeFact("list", element=SCALAR, length=2, python_type="list")
 FLAG = TypeFact("tensor", "bool", ())
 
 
@@ -110,6 +111,9 @@ def test_the_length_of_a_tensor_is_its_size(
         ("y = max([n, 1])", "max([n, 1])", {"n": COUNT}, "y = torch.sym_max(n, 1)"),
         ("y = max(n)", "max(n)", {"n": TypeFact("list")}, "y = functools.reduce(torch.sym_max, n)"),
         ("y = max(t)", "max(t)", {"t": INTEGERS}, "y = t.max()"),
+        ("y = max(ts)", "max(ts)", {"ts": LOSSES}, "y = torch.stack(list(ts)).max()"),
+        ("y = min(t for t in ts)", "min(t for t in ts)", {"t": SCALAR}, "y = torch.stack([t for t in ts]).min()"),
+        ("y = max([t * 2 for t in ts])", "max([", {"t": SCALAR}, "y = torch.stack([t * 2 for t in ts]).max()"),
         ("y = max(t, x)", "max(t, x)", {"t": SCALAR, "x": SCALAR}, "y = torch.maximum(t, x)"),
         ("y = max(t, 1)", "max(t, 1)", {"t": SCALAR}, "y = t.clamp(min=1)"),
         ("y = n if n > 1 else 1", "n > 1", {"n": COUNT}, "y = torch.sym_max(n, 1)"),

@@ -314,8 +314,9 @@ def test_a_branch_inside_that_was_rewritten_for_the_compiler_is_taken_as_it_is_c
     assert len(found) == 1
     assert (
         "        if torch.compiler.is_compiling():\n"
+        "            mean_then = torch.where(self.seen == 0, x, self.mean)\n"
         "            condition = torch.full((), x.shape[0] > 0, dtype=torch.bool, device=x.device)\n"
-        "            self.mean.copy_(torch.where(condition, torch.where(self.seen == 0, x, self.mean), self.mean))\n"
+        "            self.mean.copy_(torch.where(condition, mean_then, self.mean))\n"
         "            self.seen += torch.where(condition, 1, 0)\n"
         "        elif x.shape[0] > 0:\n"
     ) in found[0]

@@ -73,7 +73,7 @@ def _call(
             yield Rewrite(message, {node: write.expr("{}.{name}()", one, name=name)})
         case [one] if _holds_tensors(kinds, one) or asks_tensors:
             message = f"the built-in `{name}` asks for the truth of tensors; they are compared side by side"
-            yield restructured(message, {node: write.expr("torch.stack(tuple({})).{name}()", one, name=name)})
+            yield restructured(message, {node: write.expr("torch.stack({}).{name}()", write.listed(one), name=name)})
         case [one]:
             message = f"the built-in `{name}` compares while tracing; `{_shown(write, name)}` over the list does not"
             reduced = write.expr("functools.reduce(torch.{name}, {})", one, name=_SYMBOLIC[name])

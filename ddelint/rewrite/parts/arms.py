@@ -247,10 +247,11 @@ class ArmReader:
 
     def _keep(self, target: Target, value: Value, at: _Reading) -> None:
         """The value of a place, under a name of its own where the arm reads or changes the place again."""
-        read_again = _touches(at.later, target.node, self.context)
         if target.text not in at.names and _reads_any(target.node, at.names):
             raise NotMergeable("a place that hangs on a value of the arm")
-        if read_again:
+        if _is_handed_on(at.later, target.node, self.context):
+            raise NotMergeable("a place that is read again")
+        if _is_said(at.later, target.node):
             if not isinstance(target.node, ast.Attribute) or value.operator is not None:
                 raise NotMergeable("a place that is read again")
             at.names[target.text] = self._fresh(target.node.attr.strip("_"), at)
@@ -265,7 +266,7 @@ class ArmReader:
 
     def _is_told(self, target: Target, at: _Reading) -> bool:
         """Whether a place that is changed in place has, or needs, a name for its value on the way."""
-        return target.text in at.names or _touches(at.later, target.node, self.context)
+        return target.text in at.names or _is_said(at.later, target.node)
 
     def _held(self, target: Target, at: _Reading) -> Expr:
         """What a place holds where the arm has come to."""
@@ -385,16 +386,22 @@ def _reads_any(node: ast.expr, names: Mapping[str, str]) -> bool:
     return any(ast.unparse(inner) in names for inner in chains)
 
 
-def _touches(statements: Sequence[ast.stmt], place: ast.expr, context: Context) -> bool:
-    """Whether statements may read or change a place: by its own text, or as a part of an object that is handed on."""
+def _is_said(statements: Sequence[ast.stmt], place: ast.expr) -> bool:
+    """Whether statements read or change a place by its own text."""
     if not isinstance(place, ast.Attribute):
         whole = place.value if isinstance(place, ast.Subscript) else place
         return any(ast.unparse(whole) in ast.unparse(statement) for statement in statements)
-    text, owner = ast.unparse(place), ast.unparse(place.value)
+    said = (n for statement in statements for n in ast.walk(statement) if isinstance(n, ast.Attribute))
+    return any(ast.unparse(node) == ast.unparse(place) for node in said)
+
+
+def _is_handed_on(statements: Sequence[ast.stmt], place: ast.expr, context: Context) -> bool:
+    """Whether statements may read or change an attribute as a part of its object: `self.update()`, `helper(self)`."""
+    if not isinstance(place, ast.Attribute):
+        return False
+    owner = ast.unparse(place.value)
     for node in (inner for statement in statements for inner in ast.walk(statement)):
         match node:
-            case ast.Attribute() if ast.unparse(node) == text:
-                return True
             case ast.Call(func=ast.Attribute(value=value) as method) if ast.unparse(value) == owner:
                 fact = context.type_of(ast.unparse(method))
                 if fact is None or fact.kind != "module":

@@ -103,7 +103,7 @@ class Truths:
         return self._stacked(name, self._leaf(several))
 
     def _stacked(self, name: str, several: Expr) -> Expr:
-        return self.write.expr("torch.stack(tuple({})).{name}()", several, name=name)
+        return self.write.expr("torch.stack({}).{name}()", self.write.listed(several), name=name)
 
     def _leaf(self, node: ast.expr) -> Expr:
         if not self.bound:

@@ -12,12 +12,12 @@ from ddelint.diagnostics import Claim, Diagnostic, Question, Refusal, TypeFact
 from ddelint.protocol import LOWERING, Comparison, Compilation, Decision, Overlay, TraceResult
 from ddelint.rewrite.candidate import Candidate, Context
 from ddelint.rewrite.moves import load_moves
+from ddelint.rewrite.parts.respelling import respelled
 from ddelint.rewrite.reading.bindings import moved_row
 from ddelint.rewrite.reading.callers import compiled_callers, keeps_nothing_for_numbers, other_callers
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import qualified_name
 from ddelint.rewrite.reading.neighbours import importers
-from ddelint.rewrite.parts.respelling import respelled
 from ddelint.rewrite.reading.returned import returned_types
 from ddelint.rewrite.search import last_resort
 from ddelint.rewrite.search.history import History

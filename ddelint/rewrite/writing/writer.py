@@ -84,6 +84,13 @@ class Writer(Pieces):
         """`*value`: an argument or element among those that fill a hole."""
         return cast(cst.Call, self.expr("_(*{})", value)).args[0]
 
+    def listed(self, several: Part) -> Expr:
+        """What a generator, a comprehension or anything else that is gone through gives, as a list."""
+        built = self.expression(several)
+        if isinstance(built, cst.GeneratorExp):
+            return cst.ListComp(built.elt, built.for_in)
+        return built if isinstance(built, (cst.ListComp, cst.List, cst.Tuple)) else self.expr("list({})", built)
+
     def slice(self, lower: Part, upper: Part) -> cst.BaseSlice:
         """`lower : upper`: a place among those that fill a subscript, or in the place of another one."""
         built = cast(cst.Subscript, self.expr("_[{lower} : {upper}]", lower=lower, upper=upper))

@@ -65,7 +65,8 @@ def test_what_the_moves_are_shown(body: str, asking: str, expected: str) -> None
 
 
 def test_what_they_make_of_it_changes_the_text_that_there_is() -> None:
-    text = "def fn(x, mode):\n    match mode.sum():\n        case 0:\n            y = x\n        case _:\n            y = -x\n    return y\n"
+    cases = "        case 0:\n            y = x\n        case _:\n            y = -x\n"
+    text = f"def fn(x, mode):\n    match mode.sum():\n{cases}    return y\n"
     (respelling,) = respelled(context_of(text, "0", TYPES))
     first = candidates("where_merge", respelling.context)[0]
     offered = respelling.said(first)
