@@ -14,7 +14,7 @@ from ddelint.rewrite.candidate import Candidate, Context
 from ddelint.rewrite.reading.bindings import moved_row
 from ddelint.rewrite.reading.names import is_pure
 from ddelint.rewrite.writing.edits import minimal_edits
-from ddelint.rewrite.writing.rewrites import Rewrite
+from ddelint.rewrite.writing.rewrites import Rewrite, Statements, Writer
 from ddelint.sites import site_of
 from ddelint.source import SourceFile
 
@@ -88,6 +88,8 @@ def _cases_as_tests(context: Context, statement: ast.stmt) -> Iterator[tuple[Rew
         if test is None or (tests and tests[-1] is None):
             return
         known = isinstance(test, ast.Constant)
+        if case.guard is not None and _capture(case):
+            return
         if case.guard is not None:
             test = case.guard if known else ast.BoolOp(ast.And(), [test, case.guard])
         tests.append(None if known and case.guard is None else test)
@@ -96,7 +98,7 @@ def _cases_as_tests(context: Context, statement: ast.stmt) -> Iterator[tuple[Rew
     parts: dict[str, Any] = {}
     text = ""
     for number, (case, test) in enumerate(zip(statement.cases, tests)):
-        parts[f"body{number}"] = case.body
+        parts[f"body{number}"] = [*_captured(write, subject, case), *case.body]
         if test is None:
             text += f"else:\n    {{body{number}}}\n"
         else:
@@ -106,10 +108,22 @@ def _cases_as_tests(context: Context, statement: ast.stmt) -> Iterator[tuple[Rew
     yield Rewrite("", {statement: write.lines(text.rstrip("\n"), **parts)}), first
 
 
+def _capture(case: ast.match_case) -> str:
+    """The name that a case gives to whatever comes; empty where it gives none."""
+    match case.pattern:
+        case ast.MatchAs(pattern=None, name=str() as name):
+            return name
+    return ""
+
+
+def _captured(write: Writer, subject: ast.expr, case: ast.match_case) -> Statements:
+    return write.assigned(_capture(case), subject) if _capture(case) else []
+
+
 def _test_of(subject: ast.expr, pattern: ast.pattern) -> ast.expr | None:
     """The test that a pattern stands for: true where it fits anything; None where it is more than a test."""
     match pattern:
-        case ast.MatchAs(pattern=None, name=None):
+        case ast.MatchAs(pattern=None):
             return ast.Constant(True)
         case ast.MatchValue(value=value):
             return ast.Compare(subject, [ast.Eq()], [value])

@@ -138,10 +138,11 @@ class Truths:
     def _compared(self, left: ast.expr, operator: ast.cmpop, right: ast.expr) -> Expr:
         return self.write.operation(self._leaf(left), operator, self._leaf(right))
 
-    @staticmethod
-    def _read(node: ast.expr) -> ast.expr | None:
+    def _read(self, node: ast.expr) -> ast.expr | None:
         match node:
             case ast.Call(func=ast.Attribute(attr="item", value=value), args=[]):
+                return value
+            case ast.Call(func=ast.Name(id="int"), args=[value], keywords=[]) if self.kinds.of(value) is Kind.TENSOR:
                 return value
         return None
 

@@ -41,6 +41,17 @@ def said(body: str, asking: str) -> str:
             "if bool(x.any()):\n    return x\nelif not bool(x.any()):\n    return y\n? bool(x.any())",
         ),
         (
+            "match int(total):\n    case 0:\n        y = x\n    case other:\n        y = x * other\nreturn y",
+            "0",
+            "if int(total) == 0:\n    y = x\nelse:\n    other = int(total)\n    y = x * other\nreturn y\n"
+            "? int(total) == 0",
+        ),
+        (
+            "match int(total):\n    case 0:\n        y = x\n    case n if n > 3:\n        y = x * n\nreturn y",
+            "0",
+            "",
+        ),
+        (
             "return x / (n if (n := mode.sum().item()) > 0 else 1)",
             "(n := mode.sum().item()) > 0",
             "n = mode.sum().item()\nreturn x / (n if n > 0 else 1)\n? n > 0",

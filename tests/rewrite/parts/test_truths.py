@@ -26,7 +26,8 @@ def built(test: str, names: Mapping[str, str] | None = None) -> str:
 
 TESTS = [
     "s > 1", "not s > 1", "s > 1 and t < 3", "not (s > 1 or not t == 2)", "s", "not t", "1 < t <= 3", "0 <= n < t",
-    "t.item() > 2", "n > 2", "n", "bool(t) or n == 0", "mask.any()", "not mask.all() and s > 0", "torch.equal(s, t)",
+    "t.item() > 2", "int(t) > 2", "int(mask.sum()) != n",
+    "n > 2", "n", "bool(t) or n == 0", "mask.any()", "not mask.all() and s > 0", "torch.equal(s, t)",
     "any(p > 1 for p in (s, t))", "not all([s > 1, t < 2, n > 0])", "all(p < n for p in (s, t)) or mask.any()",
     "any(len(mask[: p + 1]) > n for p in range(3))", "torch.allclose(s, s + 1e-9) or t > n",
     "s + t > 2 and n", "mask.any().item()", "t.item() < 2 < n",
