@@ -11,6 +11,7 @@ HEAD = "import math\nimport torch\nimport torch.nn.functional as F\n\n\ndef fn(x
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
+        ("divmod(n + 1, x.shape[1])", "((n + 1) // x.shape[1], (n + 1) % x.shape[1])"),
         ("math.sqrt(n + 1)", "torch.sym_sqrt(n + 1)"),
         ("sorted(t.tolist())", "t.sort().values.tolist()"),
         ("sorted((t + 1).tolist(), reverse=True)", "(t + 1).sort(descending=True).values.tolist()"),
@@ -26,7 +27,13 @@ def test_a_function_takes_a_symbol(value: str, expected: str) -> None:
 
 @pytest.mark.parametrize(
     "value",
-    ["math.floor(n)", "sorted(t.tolist(), key=abs)", "t.tolist().index(max(y.tolist()))", "y.index(max(y))"],
+    [
+        "divmod(next(n), 2)",
+        "math.floor(n)",
+        "sorted(t.tolist(), key=abs)",
+        "t.tolist().index(max(y.tolist()))",
+        "y.index(max(y))",
+    ],
 )
 def test_functions_that_stay(value: str) -> None:
     types = {"n": COUNT, "t": INTEGERS, "x": TENSOR}

@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.around import around, listed_tensor
 from ddelint.rewrite.reading.kinds import Kinds
+from ddelint.rewrite.reading.names import is_pure
 from ddelint.rewrite.reading.replacements import replacements
 from ddelint.rewrite.writing.rewrites import Rewrite, rewriting
 
 
 @rewriting("symbolic_function")
 def symbolic_function(context: Context) -> Iterator[Rewrite]:
-    """`math.sqrt(n)` → `torch.sym_sqrt(n)`, `sorted(t.tolist())` → `t.sort()`, `v.index(max(v))` → `t.argmax()`."""
+    """`math.sqrt(n)` → `torch.sym_sqrt(n)`, `divmod(n, 2)` → `(n // 2, n % 2)`, `v.index(max(v))` → `t.argmax()`."""
     write, table = context.write, replacements().math
     for node in around(context):
         match node:
@@ -23,6 +24,11 @@ def symbolic_function(context: Context) -> Iterator[Rewrite]:
                     f"`math.{name}` demands a concrete number; `{write.torch}.{table[name]}` takes a symbol",
                     {node: write.expr("torch.{name}({number})", name=table[name], number=number)},
                 )
+            case ast.Call(func=ast.Name(id="divmod"), args=[number, divisor], keywords=[]):
+                if is_pure(number) and is_pure(divisor):
+                    message = "`divmod` takes no symbol; quotient and remainder by themselves do"
+                    pair = [write.expr("{} // {}", number, divisor), write.expr("{} % {}", number, divisor)]
+                    yield Rewrite(message, {node: write.tuple(pair)})
             case ast.Call(func=ast.Name(id="sorted"), args=[ast.Call(func=ast.Attribute(value=tensor, attr="tolist"))]):
                 if all(k.arg == "reverse" and isinstance(k.value, ast.Constant) for k in node.keywords):
                     falling = any(isinstance(k.value, ast.Constant) and bool(k.value.value) for k in node.keywords)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ddelint.diagnostics import Claim
 from ddelint.rewrite.candidate import Candidate, Context
 from ddelint.rewrite.reading.bindings import moved_row
 from ddelint.rewrite.reading.names import is_pure
@@ -39,7 +40,10 @@ class Respelling:
         decision = self.before.site.decision
         if self.decided and decision is not None:
             return replace(candidate, edits=edits, decisions=(source.span(decision),))
-        return replace(candidate, edits=edits, decisions=(), doubt=candidate.doubt or _UNRECORDED)
+        # one case is seldom the general one, and what chooses between all of them answers the others, too
+        one_sided = candidate.unlikely or candidate.claim is Claim.GENERAL_PATH
+        doubt = candidate.doubt or _UNRECORDED
+        return replace(candidate, edits=edits, decisions=(), doubt=doubt, unlikely=one_sided)
 
 
 def respelled(context: Context) -> Iterator[Respelling]:
