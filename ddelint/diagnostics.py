@@ -64,6 +64,8 @@ class GpuCounts:
     launches: int | None = None
     """Kernels of Inductor's own that are launched."""
     library_calls: int | None = None
+    eager_operators: int | None = None
+    """Operators that eager calls between graphs: on a GPU each launches a kernel or more."""
     host_reads: int | None = None
     """Operators at which the host waits for the GPU."""
     bound_microseconds: float | None = None
@@ -113,6 +115,8 @@ class GpuEvidence:
     launches: int | None = None
     """Of Inductor's own kernels, in one forward call."""
     library_calls: int | None = None
+    eager_operators: int | None = None
+    """As in GpuCounts."""
     host_reads: int | None = None
     before: GpuCounts | None = None
     """The same of the original, compiled with its graph breaks."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ddelint.diagnostics import Diagnostic, GpuEvidence
+from ddelint.diagnostics import Diagnostic, Evidence, GpuEvidence
 from ddelint.gpus import DEFAULT, gpu_of
 from ddelint.options import CheckOptions
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ddelint.trace.session import Session
 
 ASSEMBLED, INTERPRETED = "assembled", "interpreted"
+_NOT_ASSEMBLED = "not assembled: "
 
 
 def wanted(options: CheckOptions, info: EntryInfo) -> str:
@@ -41,18 +42,38 @@ def gpu_code(
         return found.evidence
     gpu = gpu_of(options.gpu or DEFAULT)
     why = found.failure.message if found.failure is not None else "nothing came back"
-    return GpuEvidence(gpu.target, gpu.name, notes=(f"not assembled: {why}",))
+    return GpuEvidence(gpu.target, gpu.name, notes=(f"{_NOT_ASSEMBLED}{why}",))
 
 
 def with_gpu_code(found: Sequence[Diagnostic], evidence: GpuEvidence | None) -> list[Diagnostic]:
-    """The findings whose fix compiles, with that in their evidence."""
+    """The findings whose fix compiles, with that in their evidence, and whether it was run on a GPU, too."""
     if evidence is None:
         return list(found)
     reported = []
     for diagnostic in found:
         known = diagnostic.evidence
         if known is not None and known.compile and diagnostic.fix is not None:
-            notes = (*known.notes, *(f"GPU code for {evidence.target}: {note}" for note in evidence.notes))
-            known = replace(known, gpu=evidence, notes=tuple(dict.fromkeys(notes)))
+            on_device = known.compile if "cuda" in (known.devices or ()) else None
+            known = _noted(replace(known, gpu=replace(evidence, run=on_device)), evidence.notes, evidence.target)
         reported.append(replace(diagnostic, evidence=known))
     return reported
+
+
+def without_gpu_code(found: Sequence[Diagnostic], options: CheckOptions, info: EntryInfo) -> list[Diagnostic]:
+    """The findings, those whose fix does not compile with the reason why nothing is said of its code for a GPU."""
+    if wanted(options, info) != INTERPRETED:
+        return list(found)
+    gpu = gpu_of(options.gpu or DEFAULT)
+    reported = []
+    for diagnostic in found:
+        known = diagnostic.evidence
+        if known is not None and known.compile is False and diagnostic.fix is not None:
+            nothing = replace(known, gpu=GpuEvidence(gpu.target, gpu.name))
+            known = _noted(nothing, (f"{_NOT_ASSEMBLED}torch.compile fails on the CPU",), gpu.target)
+        reported.append(replace(diagnostic, evidence=known))
+    return reported
+
+
+def _noted(evidence: Evidence, notes: Sequence[str], target: str) -> Evidence:
+    told = (*evidence.notes, *(f"GPU code for {target}: {note}" for note in notes))
+    return replace(evidence, notes=tuple(dict.fromkeys(told)))

@@ -17,7 +17,7 @@ from ddelint.pipeline import host_reads, parity
 from ddelint.pipeline.changed_lines import is_new
 from ddelint.pipeline.entries import label, others, session_options
 from ddelint.pipeline.gathering import PipelineError, Run
-from ddelint.pipeline.gpu_code import gpu_code, wanted, with_gpu_code
+from ddelint.pipeline.gpu_code import gpu_code, wanted, with_gpu_code, without_gpu_code
 from ddelint.protocol import EntryFailure, EntrySpec, SessionOptions
 from ddelint.source import SourceError, SourceFile
 
@@ -179,6 +179,7 @@ def _searched(session: Session, run: Run) -> set[str]:
 
 def _with_gpu_code(session: Session, outcome: Outcome, found: list[Diagnostic], run: Run) -> list[Diagnostic]:
     """The findings, those that are fixed with what can be said of their code for a GPU."""
+    found = without_gpu_code(found, run.options, session.info)
     if not any(one.fix is not None and one.evidence is not None and one.evidence.compile for one in found):
         return found
     if wanted(run.options, session.info):

@@ -38,13 +38,18 @@ def counts(gpu: GpuEvidence) -> str:
         if now is None:
             continue
         before = getattr(gpu.before, attribute) if gpu.before is not None else None
+        if attribute == _RARE and not (now or before):
+            continue
         words.append(f"{now} {one if now == 1 else many}" + (f" (before {before})" if before is not None else ""))
     return ", ".join(words)
 
 
+_RARE = "eager_operators"
+"""Said only where there are any, before or after."""
 _COUNTED = (
     ("launch", "launches", "launches"),
     ("library call", "library calls", "library_calls"),
+    ("operator in eager", "operators in eager", _RARE),
     ("host read", "host reads", "host_reads"),
 )
 
@@ -115,6 +120,7 @@ def plain(gpu: GpuEvidence | None) -> dict[str, Any] | None:
         "kernels": gpu.kernels,
         "launches": gpu.launches,
         "library_calls": gpu.library_calls,
+        "eager_operators": gpu.eager_operators,
         "host_reads": gpu.host_reads,
         "before": asdict(gpu.before) if gpu.before is not None else None,
         "registers": gpu.registers,

@@ -146,7 +146,7 @@ def _table(arms: Sequence[Arm], style: Style, gpu: GpuEvidence | None) -> Iterat
         yield style.paint(line, "dim") if number == 0 else line
 
 
-_ON_GPU = ("launches", "library calls", "host reads", "bound")
+_ON_GPU = ("launches", "library calls", "in eager", "host reads", "bound")
 
 
 def _on_gpu_cells(arm: Arm, gpu: GpuEvidence | None) -> tuple[str, ...]:
@@ -158,7 +158,7 @@ def _on_gpu_cells(arm: Arm, gpu: GpuEvidence | None) -> tuple[str, ...]:
     )
     if known is None:
         return ("",) * len(_ON_GPU)
-    counted = (known.launches, known.library_calls, known.host_reads)
+    counted = (known.launches, known.library_calls, known.eager_operators, known.host_reads)
     least = bound(known.bound_microseconds) if known.bound_microseconds is not None else ""
     return (*("" if count is None else str(count) for count in counted), least)
 

@@ -227,11 +227,6 @@ def _settings_without_device() -> Any:
     return config.patch({**_WITHOUT_DEVICE, **({renamed: False} if renamed else {})})
 
 
-def writing_settings(*, fallback_random: bool) -> Any:
-    """Settings under which code is written: with `fallback_random`, random numbers come from eager's own generator."""
-    return import_module("torch._inductor.config").patch({"fallback_random": fallback_random})
-
-
 class Kernels(Protocol):
     """Who takes the kernels that Inductor writes."""
 

@@ -733,6 +733,12 @@ def compile_settings(*, recompiles: int, captured: bool = True) -> Iterator[None
             private("torch._dynamo", "reset")()
 
 
+def drawn_as_in_eager(wanted: bool) -> contextlib.AbstractContextManager[None]:
+    """Inside, where `wanted`, code that Inductor writes takes its random numbers from eager's own generator."""
+    config = import_module("torch._inductor.config")
+    return config.patch({"fallback_random": wanted})  # type: ignore[no-any-return]
+
+
 @contextlib.contextmanager
 def kernels_compiled_by(
     build: Callable[[Sequence[tuple[Sequence[str], str]]], Sequence[Callable[..., None] | None]],

@@ -21,6 +21,8 @@ from ddelint.verify.program import RECOMPILES, Program, example_of
 from ddelint.verify.references import Reference
 from ddelint.verify.replaying import REPLAY_SECONDS, Replay
 
+_RANDOM = "compile: random numbers are drawn as eager draws them; without that, Inductor's code draws others"
+
 
 class Compiling:
     """torch.compile(fullgraph=True) of a program on one device."""
@@ -69,7 +71,14 @@ class Compiling:
         cloned: bool,
     ) -> TargetResult:
         started = perf_counter()
-        with torch_internals.compile_settings(recompiles=RECOMPILES), cpp_kernels.compiled_together():
+        random = backend == "inductor" and any(reference.first.drew for reference in replays)
+        if random:
+            self._notes.append(_RANDOM)
+        with (
+            torch_internals.compile_settings(recompiles=RECOMPILES),
+            torch_internals.drawn_as_in_eager(random),
+            cpp_kernels.compiled_together(),
+        ):
             self._graphs = 0
             counting = self._counting(backend)
             replay = Replay("compile", devices.tolerance(self._device), self._device)

@@ -24,10 +24,11 @@ from ddelint.verify.compiled import eager_references
 from ddelint.verify.compiling import Compiling
 from ddelint.verify.device import ON_GPU
 from ddelint.verify.gpu_calls import Collector, Spent
-from ddelint.verify.gpu_program import GpuProgram, cuda_graphs, host_reads, imports_of
+from ddelint.verify.gpu_program import GpuProgram, called_once, cuda_graphs, imports_of
 from ddelint.verify.host_reads import frames_of
 from ddelint.verify.limits import TooMuch, limited
 from ddelint.verify.mismatches import mismatches
+from ddelint.verify.profiles import Profile
 from ddelint.verify.program import RECOMPILES, Program
 from ddelint.verify.reach import Rewinding
 from ddelint.verify.references import Reference, witnessed
@@ -154,12 +155,12 @@ class _Look:
         """The program that is to be judged."""
         collector = Collector(self._gpu, self._interpreted)
         inputs = 0
-        random = any(_draws(reference) for reference in references)
+        random = any(reference.first.drew for reference in references)
         stopped = ""
         if random:
             self.notes.append("random numbers are drawn as eager draws them: a GPU's generator draws others")
         with (
-            gpu_internals.writing_settings(fallback_random=random),
+            torch_internals.drawn_as_in_eager(random),
             self._compiling(program, collector) as compile_anew,
         ):
             compiled = compile_anew()
@@ -186,7 +187,7 @@ class _Look:
         collector = Collector(self._gpu, True)
         options = replace(self._options, graph_breaks=True)
         error: object = None
-        reads = 0
+        called = Profile(0, 0, 0)
         try:
             with (
                 limited(max(self._deadline - perf_counter(), self._patience * _ORIGINAL, _LITTLE), None),
@@ -197,7 +198,7 @@ class _Look:
                 error = run(compiled, compiled.prepared(reference), module=compiled.module, gradients=gradients).error
                 if error is None:
                     collector.reset()
-                    reads = host_reads(compiled, reference)
+                    called = called_once(compiled, reference)
         except TooMuch:
             error = "took too long"
         except Exception as raised:
@@ -211,7 +212,8 @@ class _Look:
             len(collector.assembled),
             collector.launches,
             collector.library_calls,
-            reads,
+            called.in_eager,
+            called.host_syncs,
             _microseconds(sum(spent.bound for spent in collector.costs)),
         )
         self.evidence = replace(self.evidence, before=counts)
@@ -254,8 +256,7 @@ class _Look:
                 return f"not interpreted: {collector.limits[0]}"
         if first and self._interpreted and outcomes[0].returned:
             collector.reset()
-            reads = host_reads(compiled, reference)
-            self._count(collector, reads)
+            self._count(collector, called_once(compiled, reference))
         if not self._interpreted:
             return ""
         # what is refused on inputs that nobody declared is reported for the same program on the CPU
@@ -290,7 +291,7 @@ class _Look:
             return False
         return not any(True for _ in mismatches(replace(reference, calls=calls), outcomes, "GPU code", ON_GPU))
 
-    def _count(self, collector: Collector, reads: int) -> None:
+    def _count(self, collector: Collector, called: Profile) -> None:
         self._costs = {code: _cost(spent) for code, spent in collector.kernels.items()}
         self.reads = tuple(HostRead(name, times, frames_of(stack)) for (stack, name), times in collector.reads.items())
         self._libraries = tuple(replace(_cost(spent), library=True) for spent in collector.libraries.values())
@@ -298,11 +299,12 @@ class _Look:
             self.evidence,
             launches=collector.launches,
             library_calls=collector.library_calls,
-            host_reads=reads,
+            eager_operators=called.in_eager,
+            host_reads=called.host_syncs,
             bytes_moved=sum(spent.moved for spent in collector.costs),
             operations=sum(spent.operations for spent in collector.costs),
             bound_microseconds=_microseconds(sum(spent.bound for spent in collector.costs)),
-            cuda_graphs=cuda_graphs([code for code, backward in collector.codes if not backward], reads),
+            cuda_graphs=cuda_graphs([code for code, backward in collector.codes if not backward], called.host_syncs),
         )
 
     def _report(self, collector: Collector, inputs: int, stopped: str, *, complete: bool) -> None:
@@ -386,8 +388,3 @@ def _complete(collector: Collector, differentiated: bool) -> bool:
 
 def _microseconds(seconds: float) -> float:
     return round(seconds * 1e6, 6)
-
-
-def _draws(reference: Reference) -> bool:
-    """Whether the call drew random numbers."""
-    return reference.first.drew

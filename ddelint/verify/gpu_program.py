@@ -13,7 +13,7 @@ from typing import Any
 from ddelint.trace import torch_internals
 from ddelint.verify.compiling import Compiling
 from ddelint.verify.generated_code import knowledge
-from ddelint.verify.profiles import profiled
+from ddelint.verify.profiles import Profile, profiled
 from ddelint.verify.references import Reference
 
 
@@ -58,12 +58,12 @@ def imports_of(modules: Mapping[str, ModuleType]) -> Iterator[None]:
                 sys.modules[name] = module
 
 
-def host_reads(compiled: GpuProgram, reference: Reference) -> int:
-    """At how many operators of one call the host would wait."""
+def called_once(compiled: GpuProgram, reference: Reference) -> Profile:
+    """What one call does: at how many operators the host would wait, and how many are left to eager."""
     args, kwargs = compiled.prepared(reference)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return profiled(lambda: compiled(*args, **kwargs), "cpu").host_syncs
+        return profiled(lambda: compiled(*args, **kwargs), "cpu")
 
 
 def cuda_graphs(codes: Sequence[str], reads: int) -> str:

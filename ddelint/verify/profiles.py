@@ -20,6 +20,8 @@ class Profile:
     launches: int
     kernels: int
     host_syncs: int
+    in_eager: int = 0
+    """On a CPU: what was called outside of compiled graphs."""
 
 
 def profiled(call: Callable[[], Any], device: str) -> Profile:
@@ -35,7 +37,9 @@ def profiled(call: Callable[[], Any], device: str) -> Profile:
     if device == "cuda":
         return Profile(launches, sum(map(_is_kernel, events)), _waits(call))
     names = [(event.name, tuple(_parents(event))) for event in events]
-    return Profile(launches, sum(_is_operator(*name) for name in names), sum(_would_wait(*name) for name in names))
+    operators = [parents for name, parents in names if _is_operator(name, parents)]
+    in_eager = sum(not any(parent.startswith(launch) for parent in parents) for parents in operators)
+    return Profile(launches, len(operators), sum(_would_wait(*name) for name in names), in_eager)
 
 
 def _is_kernel(event: Any) -> bool:

@@ -20,7 +20,8 @@ import numpy
 import torch
 
 from ddelint.trace import gpu_internals
-from ddelint.verify import triton_masks, triton_numbers, triton_operations, triton_reductions
+from ddelint.verify import triton_functions, triton_masks, triton_numbers, triton_operations, triton_reductions
+from ddelint.verify.triton_functions import CannotInterpret
 from ddelint.verify.waiting_blocks import WaitingBlocks
 
 _BLOCKS = ("XBLOCK", "YBLOCK", "ZBLOCK", "R0_BLOCK", "R1_BLOCK")
@@ -35,10 +36,6 @@ _UNMASKED = re.compile(r"^[ \t]*([xyz]|r\d_)mask = tl\.full\(", re.MULTILINE)
 
 class OutOfBounds(Exception):
     """A kernel reaches for memory that is nobody's."""
-
-
-class CannotInterpret(Exception):
-    """What the interpreter has no word for."""
 
 
 @dataclass
@@ -234,7 +231,8 @@ class Interpreter:
                 ("create_masked_store", store),
                 ("create_atomic_rmw", rmw),
                 ("create_atomic_cas", cas),
-                ("create_extern_elementwise", _extern),
+                ("create_extern_elementwise", triton_functions.extern),
+                ("create_inline_asm", triton_functions.inline),
                 ("cast_impl", cast_to),
                 ("create_trans", trans),
             ):
@@ -268,32 +266,6 @@ def _parameters(function: Any) -> Any:
 
 def _bound(function: Any, semantic: Any) -> Any:
     return lambda *args, **_: function(*args, _semantic=semantic)
-
-
-def _extern(_: Any, library: str, path: str, symbol: str, arguments: list[Any], kind: Any, pure: bool) -> Any:
-    """A function of libdevice, by torch's own of the same meaning."""
-    from triton.runtime.interpreter import TensorHandle
-
-    from ddelint.verify.generated_code import knowledge
-
-    table = knowledge()["libdevice"]
-    plain = symbol.removeprefix("__nv_")
-    name = table.get(plain) or table.get(plain.removesuffix("f"))
-    if name is None:
-        raise CannotInterpret(f"the interpreter has no {symbol}")
-    function: Any = torch
-    for part in name.split("."):
-        function = getattr(function, part)
-    tensors = [torch.from_numpy(numpy.ascontiguousarray(argument.data)) for argument in arguments]
-    found = function(*tensors).numpy()
-    dtype = arguments[0].dtype if found.dtype == arguments[0].data.dtype else None
-    if dtype is None:
-        import triton.language as tl
-
-        dtype = {"bool": tl.int1, "int32": tl.int32, "int64": tl.int64}.get(str(found.dtype), arguments[0].dtype)
-        if dtype is tl.int1 and symbol.startswith("__nv_"):
-            found, dtype = found.astype(numpy.int32), tl.int32
-    return TensorHandle(found, dtype)
 
 
 def arguments_of(autotuner: Any, configuration: Any, count: int) -> list[str]:

@@ -37,8 +37,9 @@ INTERPRETED = replace(
     inputs=12,
     launches=3,
     library_calls=2,
+    eager_operators=0,
     host_reads=1,
-    before=GpuCounts(2, 5, 4, 1, 2),
+    before=GpuCounts(2, 5, 4, 1, 7, 2),
     bytes_moved=335,
     bound_microseconds=0.0001,
     cuda_graphs="not safe: 1 host read",
@@ -96,7 +97,10 @@ def test_every_format_that_goes_to_a_forge_carries_that_line(name: str) -> None:
 
 
 def test_counts_stand_beside_those_of_the_original() -> None:
-    assert counts(INTERPRETED) == "3 launches (before 4), 2 library calls (before 1), 1 host read (before 2)"
+    told = "3 launches (before 4), 2 library calls (before 1)"
+    assert counts(INTERPRETED) == f"{told}, 0 operators in eager (before 7), 1 host read (before 2)"
+    unbroken = replace(INTERPRETED, before=GpuCounts(2, 5, 4, 1, 0, 2))
+    assert counts(unbroken) == f"{told}, 1 host read (before 2)", "there are none, and were none"
     assert counts(ASSEMBLED) == ""
     assert any("a bound of 0.0001 us on H100" in line and "not measured" in line for line in details(INTERPRETED))
 

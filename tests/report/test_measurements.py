@@ -108,8 +108,9 @@ def test_what_gpu_code_says_stands_beside_its_arm() -> None:
         "sm_90",
         launches=3,
         library_calls=2,
+        eager_operators=0,
         host_reads=0,
-        before=GpuCounts(2, 5, 4, 1, 7, 1.5),
+        before=GpuCounts(2, 5, 4, 1, 9, 7, 1.5),
         bound_microseconds=0.25,
         per_kernel=(KernelCost("triton_poi_fused_add_0", calls=3, registers=30),),
     )
@@ -123,8 +124,8 @@ def test_what_gpu_code_says_stands_beside_its_arm() -> None:
     at = next(number for number, line in enumerate(lines) if "sm_90 launches" in line)
     heading, eager, compiled, fullgraph = [line.split() for line in lines[at : at + 4]]
     assert any(line.endswith("triton_poi_fused_add_0") for line in lines[at + 4 :]), "and kernel by kernel"
-    assert " ".join(heading).endswith("sm_90 launches sm_90 library calls sm_90 host reads sm_90 bound")
-    assert compiled[-5:] == ["4", "1", "7", "1.5", "us"]
-    assert fullgraph[-5:] == ["3", "2", "0", "0.25", "us"]
+    assert " ".join(heading).endswith("sm_90 launches sm_90 library calls sm_90 in eager sm_90 host reads sm_90 bound")
+    assert compiled[-6:] == ["4", "1", "9", "7", "1.5", "us"]
+    assert fullgraph[-6:] == ["3", "2", "0", "0", "0.25", "us"]
     assert eager[-1] == "1.00x"
     assert "sm_90" not in "".join(measurements.render_benchmark(benchmark, Style(), GpuEvidence("sm_90")))

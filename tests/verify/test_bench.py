@@ -55,7 +55,21 @@ def test_a_call_is_profiled() -> None:
         return float((rows * 2).view(-1).sum().item())
 
     counts = profiles.profiled(call, "cpu")
-    assert counts == profiles.Profile(launches=0, kernels=3, host_syncs=2)  # nonzero, mul, sum; nonzero and item wait
+    # nonzero, mul, sum, all of them in eager; nonzero and item wait
+    assert counts == profiles.Profile(launches=0, kernels=3, host_syncs=2, in_eager=3)
+
+
+def test_what_lies_between_graphs_is_left_to_eager() -> None:
+    def broken(x: torch.Tensor) -> torch.Tensor:
+        y = x @ x
+        torch._dynamo.graph_break()
+        return y @ y
+
+    x = torch.randn(4, 4)
+    compiled = torch.compile(broken)
+    compiled(x)
+    counts = profiles.profiled(lambda: broken(compiled(x)), "cpu")
+    assert (counts.launches, counts.kernels, counts.in_eager) == (2, 4, 2)
 
 
 def test_arms_take_turns() -> None:

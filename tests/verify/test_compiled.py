@@ -347,6 +347,30 @@ def test_inductor_gives_what_eager_gives(program: Program, options: SessionOptio
     assert found.backward is True
 
 
+DRAWING = """
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = torch.nn.Linear(3, 3)
+
+        def forward(self, x, mask):
+            return torch.nn.functional.dropout(self.linear(x), 0.5) + SAME * torch.rand_like(x)
+"""
+
+
+@pytest.mark.slow
+def test_what_draws_random_numbers_is_compared_under_eagers_own(program: Program, options: SessionOptions) -> None:
+    entry = program(textwrap.dedent(DRAWING.replace("SAME", "1")) + INPUTS)
+    other = program(textwrap.dedent(DRAWING.replace("SAME", "2")) + INPUTS)
+
+    found = compile_targets(entry, lambda: entry, ("compile",), options, 4, "inductor")
+    wrong = compile_targets(entry, lambda: other, ("compile",), options, 4, "inductor")
+
+    assert found.results[0].ok, found
+    assert any("random numbers are drawn as eager draws them" in note for note in found.notes)
+    assert not wrong.results[0].ok
+
+
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="waits for a CUDA device")
 def test_the_same_on_a_gpu(program: Program, options: SessionOptions) -> None:

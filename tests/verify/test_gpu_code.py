@@ -88,8 +88,10 @@ def test_forward_and_backward_are_assembled_and_interpreted(program: Program, op
     assert found.library_calls == 2, "nonzero and addmm"
     assert found.registers
     assert found.bytes_moved
+    assert found.eager_operators == 0
     assert found.before is not None
     assert found.before.graphs == 2
+    assert found.before.eager_operators == 1, "nonzero, at which the graph breaks"
     costs = found.per_kernel
     assert sum(cost.calls for cost in costs) == found.launches + found.library_calls
     assert sum(cost.bytes_moved or 0 for cost in costs) == found.bytes_moved

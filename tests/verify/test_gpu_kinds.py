@@ -168,6 +168,20 @@ KINDS: dict[str, tuple[Callable[..., Any], list[torch.Tensor], dict[str, Any], l
     "double": (lambda x: x.double().sin() / 3, [randn(70)], {}, ["pointwise"], r"'out_ptr0': '\*fp64'"),
     "long": (lambda x: (x * 100).long() // 7, [randn(70)], {}, ["pointwise"], r"'out_ptr0': '\*i64'"),
     "libdevice": (lambda x: x.erf(), [randn(70)], {}, ["pointwise"], r"libdevice\.erf"),
+    "instructions": (
+        lambda x: x.atan() * 2,
+        [randn(70) * 3],
+        {},
+        ["pointwise"],
+        r"tl\.inline_asm_elementwise\('fma\.rn\.f32",
+    ),
+    "rounded product": (
+        lambda x: torch.addcmul(x, x, x.sin(), value=0.3),
+        [randn(70)],
+        {},
+        ["pointwise"],
+        r"libdevice\.mul_rn",
+    ),
     "mutated": (
         lambda x: x.mul_(2),
         [randn(70)],

@@ -1,0 +1,72 @@
+"""What is said of the code for a GPU stands beside the fixes, and what was not done has a reason."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from ddelint.diagnostics import Applicability, Claim, Diagnostic, Edit, Evidence, Fix, GpuEvidence, Span
+from ddelint.options import CheckOptions
+from ddelint.pipeline.gpu_code import ASSEMBLED, INTERPRETED, wanted, with_gpu_code, without_gpu_code
+
+EDIT = Edit(Span("m.py", 1, 1, 1, 2), "b")
+FIXED = Diagnostic(
+    "DDE102",
+    "asks",
+    EDIT.span,
+    fix=Fix(Applicability.SAFE, "do", (EDIT,), "check", Claim.EQUIVALENT),
+    evidence=Evidence(compile=True, devices=("cpu",), notes=("said",)),
+)
+GPU = GpuEvidence("sm_90", "H100", assembled=True, notes=("not interpreted: no time",))
+
+
+def info(*devices: str, triton: bool = True) -> Any:
+    return SimpleNamespace(devices=devices, triton=triton)
+
+
+@pytest.mark.parametrize(
+    ("options", "machine", "level"),
+    [
+        ({"gpu": "sm_80"}, info("cpu"), INTERPRETED),
+        ({"gpu": "sm_80"}, info("cpu", "cuda"), INTERPRETED),
+        ({"device": "cuda"}, info("cpu"), INTERPRETED),
+        ({"device": "cuda"}, info("cpu", "cuda"), ""),
+        ({"device": "auto"}, info("cpu"), ASSEMBLED),
+        ({"device": "auto"}, info("cpu", triton=False), ""),
+        ({"device": "cpu"}, info("cpu"), ""),
+        ({"gpu": "sm_80", "targets": ("export",)}, info("cpu"), ""),
+    ],
+)
+def test_how_far_to_go(options: dict[str, Any], machine: Any, level: str) -> None:
+    assert wanted(CheckOptions(**options), machine) == level
+
+
+def test_what_compiles_carries_it_with_its_notes() -> None:
+    (found,) = with_gpu_code([FIXED], GPU)
+    assert found.evidence is not None
+    assert found.evidence.gpu == GPU
+    assert found.evidence.notes == ("said", "GPU code for sm_90: not interpreted: no time")
+    assert with_gpu_code([FIXED], None) == [FIXED]
+
+
+def test_run_is_said_where_it_was_compiled_for_a_gpu_that_is_there() -> None:
+    assert FIXED.evidence is not None
+    there = replace(FIXED, evidence=replace(FIXED.evidence, devices=("cpu", "cuda")))
+    (found,) = with_gpu_code([there], GPU)
+    assert found.evidence is not None
+    assert found.evidence.gpu is not None
+    assert found.evidence.gpu.run is True
+
+
+def test_what_does_not_compile_says_why_nothing_is_known_of_its_code() -> None:
+    assert FIXED.evidence is not None
+    failing = replace(FIXED, evidence=replace(FIXED.evidence, compile=False))
+    (found,) = without_gpu_code([failing], CheckOptions(gpu="H100"), info("cpu"))
+    assert found.evidence is not None
+    assert found.evidence.gpu == GpuEvidence("sm_90", "H100")
+    assert "GPU code for sm_90: not assembled: torch.compile fails on the CPU" in found.evidence.notes
+    assert without_gpu_code([failing], CheckOptions(), info("cpu")) == [failing], "nobody asks"
+    assert without_gpu_code([FIXED], CheckOptions(gpu="H100"), info("cpu")) == [FIXED]
