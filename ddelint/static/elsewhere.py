@@ -65,6 +65,8 @@ class Elsewhere:
         self._indexes: dict[str, FileIndex | None] = {}
         self._answers: dict[object, _Answer] = {}
         self._active: list[tuple[str, str]] = []
+        self._recursions = 0
+        """How many calls were refused because what they call is being interpreted."""
 
     def returned(
         self,
@@ -81,7 +83,10 @@ class Elsewhere:
             self._indexes.clear()
             self._answers.clear()
         place = project.resolve(importer, name)
-        if not isinstance(place, tuple) or place[0] == importer or place in self._active:
+        if not isinstance(place, tuple) or place[0] == importer:
+            return UNKNOWN
+        if place in self._active:
+            self._recursions += 1
             return UNKNOWN
         if len(self._active) >= DEEPEST or any(isinstance(argument, ast.Starred) for argument in node.args):
             return UNKNOWN
@@ -106,10 +111,11 @@ class Elsewhere:
         definition = index.functions.get(place[1]) if index is not None else None
         if index is None or definition is None:
             return UNKNOWN
-        names = {**{str(number): value for number, value in enumerate(positional)}, **named}
+        names = {**{str(number): value for number, value in enumerate(positional)}, **dict(sorted(named.items()))}
         key = Signature(definition, names, spread).key
-        known = self._answers.get(key) if key is not None else None
-        project = self._project
+        depth = len(self._active)  # how deep it stands decides what it may follow itself
+        known = self._answers.get((depth, key)) if key is not None else None
+        project, recursions = self._project, self._recursions
         if known is None:
             before, project.consulted = project.consulted, {}
             self._active.append(place)
@@ -122,8 +128,8 @@ class Elsewhere:
                 self._active.pop()
                 rests_on, project.consulted = project.consulted, before
             known = _Answer(value, rests_on)
-            if key is not None and not self._active:  # an answer that the depth may have cut short is not for keeps
-                self._answers[key] = known
+            if key is not None and recursions == self._recursions:  # what a recursion has cut short is not for keeps
+                self._answers[depth, key] = known
         project.consulted.update(known.rests_on)
         return known.value
 

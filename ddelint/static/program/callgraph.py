@@ -16,7 +16,8 @@ from ddelint.static.program import scan
 from ddelint.static.program.declared import ClassOutline, Imported, Outline
 from ddelint.static.program.imports import Imports, Reached
 
-_CALLED = re.compile(r"(?<![\w.])([A-Za-z_][\w.]*+)\(")
+CALLED = re.compile(r"(?<![\w.])([A-Za-z_][\w.]*+)\(")
+"""A call of what goes by a (dotted) name."""
 _METHOD_OF_RESULT = re.compile(r"[\])]\.(\w++)\(")
 _PARENTS = re.compile(r"\bsuper\(\)\.(\w++)\(")
 _REST_OF_CALL = re.compile(r"((?:\.[\w.]*+)?+)\(")
@@ -91,7 +92,7 @@ class CallGraph:
         if outline is None:
             return set()
         if outline.stars:
-            called = set(_CALLED.findall(outline.text))
+            called = set(CALLED.findall(outline.text))
             return {n for n in called if (first := n.partition(".")[0]) not in _SELF and self._is_ours(path, first)}
         text = outline.text
         found: set[str] = set()
@@ -257,7 +258,7 @@ class CallGraph:
         places: set[Reached] = set()
         built: set[Reached] = set()
         methods = set(_METHOD_OF_RESULT.findall(text))
-        for name in sorted(set(_CALLED.findall(text))):
+        for name in sorted(set(CALLED.findall(text))):
             parts = name.split(".")
             if parts[0] in _SELF:
                 if len(parts) == 2:

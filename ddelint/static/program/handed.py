@@ -13,8 +13,10 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from ddelint.operators import dotted_name, operators
-from ddelint.source import descend
+from ddelint.source import DeferredBody, descend
 from ddelint.static.domain.definitions import FunctionNode
+from ddelint.static.program import scan
+from ddelint.static.program.callgraph import CALLED
 from ddelint.static.program.imports import Reached
 from ddelint.static.program.project import Project
 from ddelint.static.program.regions import FileIndex
@@ -51,8 +53,11 @@ class _Handed:
 
     def called(self, function: FunctionNode | ast.Lambda) -> set[Reached]:
         """The functions of other files that a function calls by their names."""
-        calls = (node.func for node in descend(function) if isinstance(node, ast.Call))
-        return {place for func in calls if (place := self._resolved(func)) is not None}
+        if isinstance(function.body, DeferredBody) and not function.body.loaded:  # nothing is parsed for this alone
+            names = set(CALLED.findall(scan.without_prose(self._index.text_of(function))))
+        else:
+            names = {dotted_name(node.func) for node in descend(function) if isinstance(node, ast.Call)}
+        return {place for name in names if (place := self._place(name)) is not None}
 
     def _classes(self, node: ast.expr, depth: int) -> Iterator[Reached]:
         """The classes that an object may be of: `Sampler()`, or a name that was bound to that."""
@@ -65,7 +70,9 @@ class _Handed:
                 yield from self._classes(value, depth + 1)
 
     def _resolved(self, node: ast.expr) -> Reached | None:
-        name = dotted_name(node)
+        return self._place(dotted_name(node))
+
+    def _place(self, name: str) -> Reached | None:
         if not name or name.partition(".")[0] not in self._index.imports:
             return None
         place = self._project.resolve(self._index.source.filename, name)
