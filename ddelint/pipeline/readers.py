@@ -7,12 +7,15 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ddelint.cache import Content, content_of, stamp_of
 from ddelint.files import LARGE, read_regular
-from ddelint.static.program.project import Project
 from ddelint.static.program.survey import Asked, Survey, survey
 from ddelint.static.reading import Reading, prepare, read
+
+if TYPE_CHECKING:
+    from ddelint.static.program.project import Project
 
 FILES_A_PROCESS = 48
 """Fewer files than that are not worth a process of their own."""
@@ -55,7 +58,6 @@ class Answer:
 
 def answers(jobs: Sequence[Job], project: Project | None, processes: int) -> Iterator[Answer]:
     """Do the jobs, here or in several processes; the answers come in the order of the jobs."""
-    prepare()
     processes = min(processes, len(jobs) // FILES_A_PROCESS)
     with _without_collector():
         if processes < 2 or not _can_fork():
@@ -64,6 +66,7 @@ def answers(jobs: Sequence[Job], project: Project | None, processes: int) -> Ite
                 if number % BETWEEN_COLLECTIONS == 0:
                     gc.collect()
             return
+        prepare()
         yield from _in_processes(jobs, project, processes)
 
 

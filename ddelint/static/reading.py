@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from ddelint.catalog import rule
 from ddelint.diagnostics import Diagnostic
 from ddelint.operators import operators
 from ddelint.source import SourceError, SourceFile, TooDeepError
 from ddelint.static.program.declared import digest_of
-from ddelint.static.program.outline import OutlinedSource, may_compile, outlined
-from ddelint.static.program.project import Context, Project, Returns
-from ddelint.static.program.prospects import Prospects
-from ddelint.static.program.regions import FileIndex
 from ddelint.static.program.survey import Asked, Survey, survey
 from ddelint.static.report.given_up import whole_file
+
+if TYPE_CHECKING:
+    from ddelint.static.program.project import Project, Returns
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +76,13 @@ def _findings(
                 _ = source.tree
         if not surveyed.matters:
             return ()
+        # a single file that says nothing of torch needs none of them, and what the cache knows no interpreter
+        from ddelint.static.checks import check_index
+        from ddelint.static.program.outline import OutlinedSource, may_compile, outlined
+        from ddelint.static.program.project import Context
+        from ddelint.static.program.prospects import Prospects
+        from ddelint.static.program.regions import FileIndex
+
         source = outlined(source)
         context = surveyed.context or Context()
         roots = context.roots | surveyed.roots | surveyed.named
@@ -89,8 +96,6 @@ def _findings(
                 return ()
         elsewhere = None if project is None else _elsewhere(project)
         index = FileIndex(source, replace(context, roots=roots, elsewhere=elsewhere), prospects)
-        from ddelint.static.checks import check_index  # what the cache knows needs no interpreter
-
         findings = check_index(index, assume_compiled=asked.assume_compiled)
         index.release()
         return findings

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from ddelint.operators import operators
 from ddelint.parsing import TOO_DEEP
 from ddelint.source import SourceError, SourceFile, TooDeepError
 from ddelint.static.program.declared import Outline, digest_of
-from ddelint.static.program.handed import compiled_elsewhere
-from ddelint.static.program.imports import Reached
 from ddelint.static.program.named import compiled_by_name
-from ddelint.static.program.outline import may_compile, outlined
-from ddelint.static.program.project import Context, Project
 from ddelint.static.program.public import in_package, public_functions
-from ddelint.static.program.regions import FileIndex
 from ddelint.static.program.scan import holds_comments, might_matter
+
+if TYPE_CHECKING:  # a single file that says nothing of torch needs none of them
+    from ddelint.static.program.imports import Reached
+    from ddelint.static.program.project import Context, Project
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +125,10 @@ def _among(filename: str, data: bytes, project: Project, found: Survey, new: fro
 
 def _handing_over(filename: str, data: bytes, project: Project, found: Survey) -> Survey:
     """What the file hands to a compiler."""
+    from ddelint.static.program.handed import compiled_elsewhere
+    from ddelint.static.program.outline import may_compile, outlined
+    from ddelint.static.program.regions import FileIndex
+
     context = found.context
     assert context is not None
     try:
