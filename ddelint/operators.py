@@ -97,6 +97,8 @@ class Operators:
     while_compiling: Mapping[str, bool | None]
     """Functions whose answer is settled while a compiler traces."""
     known_methods: Names
+    known_without_arguments: Names
+    """Methods that answer with something known where they are given nothing."""
     evidence_attributes: Names
     evidence_methods: Names
     sure_attributes: Names
@@ -308,6 +310,7 @@ def _build(table: dict[str, Any]) -> Operators:
             name: None if answer == "None" else answer for name, answer in table["while_compiling"].items()
         },
         known_methods=frozenset(table["known_methods"]["names"]),
+        known_without_arguments=frozenset(table["known_methods"]["without_arguments"]),
         evidence_attributes=frozenset(evidence["attributes"]),
         evidence_methods=frozenset(evidence["methods"]),
         sure_attributes=frozenset(evidence["sure_attributes"]),

@@ -130,7 +130,9 @@ def _reduced_and_read(walker: Walker, node: ast.Call, state: State) -> Value:
 def _tensor_method(walker: Walker, method: Method, call: Call) -> Value:
     tensor = method.receiver
     assert isinstance(tensor, Tensor)
-    if method.name in operators().known_methods:
+    known = operators()
+    given = call.arguments or call.keywords
+    if method.name in known.known_methods or (method.name in known.known_without_arguments and not given):
         return KNOWN
     receiver = call.node.func.value if isinstance(call.node.func, ast.Attribute) else None
     operator = OperatorCall(
