@@ -100,10 +100,11 @@ def _alone(filename: str, data: bytes, asked: Asked, project: Project | None) ->
     of_framework = any(token in data for token in operators().framework_tokens)
     named = compiled_by_name(filename, data, asked.compiled, asked.root) if asked.compiled else frozenset()
     public = asked.public and not asked.assume_compiled and of_framework and in_package(filename)
-    if public and might_matter(data, assume_compiled=True):
+    asks = might_matter(data, asked.assume_compiled)
+    # where a class may have an entry and nothing asks, nothing asks in a public function
+    if public and (asks or not _has_regions(data)) and might_matter(data, assume_compiled=True):
         outline = project.outline(filename) if project is not None else None
         named |= public_functions(filename, outline or Outline(data), project)
-    asks = might_matter(data, asked.assume_compiled)
     return Survey(digest_of(data), holds_comments(data), of_framework, asks, named)
 
 
@@ -117,7 +118,7 @@ def _among(filename: str, data: bytes, project: Project, found: Survey, new: fro
     if found.context is None:
         return found
     compiles = found.roots or found.named or found.context.roots
-    if not found.context.sources and (compiles or any(token in data for token in operators().region_tokens)):
+    if not found.context.sources and (compiles or _has_regions(data)):
         found = replace(found, context=replace(found.context, sources=project.sources(filename)))
     further = {(root, *place) for root in sorted(new) for place in project.calls_of(filename, [root])}
     return _handing_over(filename, data, project, replace(found, further=found.further | further))
@@ -149,3 +150,8 @@ def _handing_over(filename: str, data: bytes, project: Project, found: Survey) -
 def _defines_an_entry(data: bytes) -> bool:
     """Whether the file may have a module's `forward`, whatever it knows of torch."""
     return any(f"def {name}(".encode() in data for name in operators().regions["guessed_methods"])
+
+
+def _has_regions(data: bytes) -> bool:
+    """Whether the bytes may say that something is compiled."""
+    return any(token in data for token in operators().region_tokens)
