@@ -22,6 +22,7 @@ from ddelint.verify.limits import TooMuch, limited
 from ddelint.verify.program import RECOMPILES, Program
 from ddelint.verify.reach import Rewinding
 from ddelint.verify.references import Reference, witnessed
+from ddelint.verify.replaying import the_row_early
 from ddelint.verify.running import Patience, run_sample
 from ddelint.verify.samples import CALLS_IN_A_ROW, IN_A_ROW, REQUIRING_GRAD
 
@@ -65,7 +66,7 @@ def _through_targets(
     replayed: bool,
     since: float,
 ) -> Compilation:
-    replays = references if replayed else []
+    replays = the_row_early(references) if replayed else []
     notes: list[str] = []
     results: list[TargetResult] = []
     backward: list[bool] = []
@@ -76,7 +77,7 @@ def _through_targets(
                 if target == "compile":
                     results += Compiling(program, options, backend, notes).judge(references, replays, backward)
                 elif target in ("export", "strict"):
-                    results.append(judge_export(program, target, references, replays))
+                    results.append(judge_export(program, target, references, replays, notes))
         except TooMuch:
             results.append(TargetResult(target, "cpu", ok=False, error=f"{UNFINISHED} within {max(left, 1.0):.0f} s"))
     if "compile" in targets and replayed:

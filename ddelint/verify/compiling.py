@@ -19,7 +19,7 @@ from ddelint.verify import device as devices
 from ddelint.verify.calls import module_of, run
 from ddelint.verify.program import RECOMPILES, Program, example_of
 from ddelint.verify.references import Reference
-from ddelint.verify.replaying import REPLAY_SECONDS, Replay
+from ddelint.verify.replaying import Replay
 
 _RANDOM = "compile: random numbers are drawn as eager draws them; without that, Inductor's code draws others"
 
@@ -129,8 +129,7 @@ class Compiling:
         compiled = self.compiled(counting, cloned)
         before = declared = self._graphs
         for reference in replays:
-            if replay.replayed and perf_counter() - started > REPLAY_SECONDS:
-                self._notes.append(f"compile: {replay.replayed} of {len(replays)} inputs replayed in the time")
+            if replay.is_over(reference, perf_counter() - started, len(replays), self._notes):
                 break
             if not replay.is_wanted(reference):
                 continue

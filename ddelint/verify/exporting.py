@@ -24,15 +24,16 @@ from ddelint.verify.assumptions import Assumptions
 from ddelint.verify.calls import Outcome, run
 from ddelint.verify.program import RECOMPILES, Program, Wrapped, example_of, signature
 from ddelint.verify.references import Reference
-from ddelint.verify.replaying import REPLAY_SECONDS, Replay
+from ddelint.verify.replaying import Replay
 from ddelint.verify.sameness import COMPILED
 
 _ZERO_ONE = re.compile(r"Guard failed: [^\n]{0,1000} != [01]\s*$", re.MULTILINE)
 
 
 def judge_export(
-    program: Program, target: str, references: Sequence[Reference], replays: Sequence[Reference]
+    program: Program, target: str, references: Sequence[Reference], replays: Sequence[Reference], notes: list[str]
 ) -> TargetResult:
+    """Export the program and replay it; `notes` hears of what time ran out for."""
     started = perf_counter()
     example = example_of(references)
     assumptions = Assumptions(Paths(program.options.paths), _export.__code__)
@@ -54,7 +55,7 @@ def judge_export(
     questions: dict[Span, Question] = {}
     module: torch.nn.Module | None = None
     for reference in replays:
-        if perf_counter() - started > REPLAY_SECONDS:
+        if replay.is_over(reference, perf_counter() - started, len(replays), notes):
             break
         if not replay.is_wanted(reference):
             continue

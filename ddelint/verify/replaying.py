@@ -12,6 +12,7 @@ from ddelint.verify.references import Reference
 from ddelint.verify.sameness import Tolerance
 
 REPLAY_SECONDS = 45.0
+"""Once they are over, no more inputs are given to a traced program; one is, and so are the calls in a row."""
 
 
 @dataclass
@@ -32,6 +33,13 @@ class Replay:
     def is_wanted(self, reference: Reference) -> bool:
         """What the original refuses says nothing, unless the user declared it."""
         return reference.first.returned or reference.sample.declared
+
+    def is_over(self, reference: Reference, seconds: float, of: int, notes: list[str]) -> bool:
+        """Whether `seconds` are enough for a slow program; then it is noted on how many of all inputs it ran."""
+        if seconds <= REPLAY_SECONDS or not self.replayed or reference.sequel:
+            return False
+        notes.append(f"{self.target}: {self.replayed} of {of} inputs replayed in the time")
+        return True
 
     def compare(self, reference: Reference, outcomes: Sequence[Outcome]) -> list[Mismatch]:
         """Add one input set; gives what differed."""
@@ -63,3 +71,9 @@ class Replay:
             recompiles=recompiles,
             seconds=seconds,
         )
+
+
+def the_row_early(references: Sequence[Reference]) -> list[Reference]:
+    """The first one, then those of several calls in a row, which are run in any case, then all others."""
+    rows = [reference for reference in references if reference.sequel]
+    return [*references[:1], *rows, *(reference for reference in references[1:] if not reference.sequel)]

@@ -12,6 +12,7 @@ import torch
 
 from ddelint.protocol import Compilation, SessionOptions, TargetResult
 from ddelint.trace.entry import Entry
+from ddelint.verify import replaying
 from ddelint.verify.compiled import compile_targets
 
 Program = Callable[..., Entry]
@@ -379,3 +380,27 @@ def test_the_same_on_a_gpu(program: Program, options: SessionOptions) -> None:
     found = compile_targets(entry, lambda: entry, ("compile",), replace(options, device="cuda"), 8, "inductor")
 
     assert {result.device: result.ok for result in found.results} == {"cpu": True, "cuda": True}
+
+
+def test_where_time_is_over_one_input_and_the_calls_in_a_row_are_replayed(
+    compiled: Callable[..., Compilation], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else `export ok` would be said of a program that took long to trace, and of which nothing was compared."""
+    monkeypatch.setattr(replaying, "REPLAY_SECONDS", -1.0)
+    text = """
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.calls = 0
+
+        def forward(self, x, keep):
+            self.calls += 1
+            return x + 1.0 if self.calls % 5 == 0 else x * 2.0
+    """
+    compilation = compiled(text, targets=("export", "compile"))
+    export, compile_ = by_target(compilation)["export"], by_target(compilation)["compile"]
+
+    assert (export.replayed, export.compared, export.ok) == (1, 1, False)
+    assert (compile_.replayed, compile_.compared) == (1, 1)
+    assert any(mismatch.in_a_row for mismatch in export.mismatches)
+    assert {note.partition(":")[0] for note in compilation.notes if "1 of" in note} == {"export", "compile"}
