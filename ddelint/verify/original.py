@@ -5,6 +5,7 @@ gradients, in other modes; and what its decisions' sides leave where they meet.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -185,11 +186,14 @@ class Runs:
             found += len(self.references) - known
 
     def differentiate(self) -> None:
-        """One input set for each way that a decision went, run again with gradients flowing into it.
+        """One input set for each way that a decision went, and the one nearest to the other way, run again with
+        gradients flowing into them.
 
-        Gradients differ on one side only, more often than not: a root of zero, a division of nothing.
+        Gradients differ on one side only, more often than not: a root of zero, a division of nothing. And on a side
+        they differ at its edge: the spread of one row has none, that of no rows is never asked for.
         """
-        chosen = [r for r in self._one_for_each_way() if _has_plain_floats(r.first.arguments)]
+        ways = [*self._one_for_each_way(), *self._nearest_for_each_way()]
+        chosen = [r for r in {id(r): r for r in ways}.values() if _has_plain_floats(r.first.arguments)]
         chosen += [r for r in self.references if r.sample.label.endswith(NOT_FINITE) and r.first.returned][:_NOT_FINITE]
         chosen += [r for r in self.references if r.sample.label.endswith(TIES) and r.first.returned][:_TIES]
         for number, reference in enumerate(chosen):
@@ -269,6 +273,18 @@ class Runs:
                 if sides:
                     found.setdefault((decision.key, sides), reference)
         return list({reference.sample.label: reference for reference in found.values()}.values())
+
+    def _nearest_for_each_way(self) -> list[Reference]:
+        """For each side of a decision, the input set that took it and came nearest to the other side."""
+        found: dict[tuple[str, bool], tuple[float, Reference]] = {}
+        for reference in self.references:
+            usable = reference.first.returned and not reference.twin and is_finite(reference.first.arguments)
+            if not usable or not reference.sample.differentiable:
+                continue
+            for (key, other), far in reference.distances.items():
+                if (not other) in reference.sides.get(key, ()) and 0 < far < found.get((key, other), (math.inf,))[0]:
+                    found[key, other] = far, reference
+        return [reference for _, reference in found.values()]
 
     def meet(self) -> Iterator[Mismatch | Parting]:
         """What the sides leave where they meet, on inputs that take the side which the compiled program skips."""

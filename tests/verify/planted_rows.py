@@ -34,6 +34,21 @@ UNBACKED = {"batch_of_one": "x.0"}
 """Input sizes of the programs that exist at run time only."""
 
 WRONG = (
+    Row(
+        "F",
+        "centred_or_standardized",
+        "the spread of one reward behind torch.where",
+        RESTRUCTURED,
+        f"""
+        if {COMPILING}:
+            several = torch.full((), kept.shape[0] > 1)
+            spread = torch.where(several, kept.std() + 1e-6, 1)
+            kept = torch.where(several, (kept - kept.mean()) / spread, kept)
+        elif kept.shape[0] > 1:
+            kept = (kept - kept.mean()) / (kept.std() + 1e-6)
+        """,
+        "gradient",
+    ),
     # ------------------------------------------------------------------------------------------------- which side
     Row(
         "-",
