@@ -22,7 +22,8 @@ from ddelint.verify.samples import AUTOCAST, NOT_FINITE, Sample, is_ordinary
 
 OTHER_SIZES = ("with one row", "without rows")
 """Modes in which sizes are others than those that are compiled for."""
-TRACED_ANEW = (*OTHER_SIZES, AUTOCAST, FLAG)
+SHARED_ARGUMENT = "with one tensor for two arguments"
+TRACED_ANEW = (*OTHER_SIZES, AUTOCAST, FLAG, SHARED_ARGUMENT)
 """Modes for which what is compiled is traced anew: what cannot be says so then."""
 _OTHER_DRAWS = 1000
 """Seeds from here on are those of draws that no input set comes with."""
@@ -94,6 +95,35 @@ def other_modes(program: Any) -> Iterator[Callable[[Sample], Sample]]:
     yield _strided
     yield partial(_with_rows, 1)
     yield partial(_with_rows, 0)
+
+
+def sharing(sample: Sample) -> Iterator[Callable[[Sample], Sample]]:
+    """The same input with the first two arguments that are alike in shape and dtype one and the same tensor, if there
+    are any: what an arm writes into one is read from the other."""
+    leaves = pytree.tree_leaves(sample.make())
+    for first, second in itertools.combinations(range(len(leaves)), 2):
+        one, other = leaves[first], leaves[second]
+        if _are_alike(one, other) and one is not other:
+            yield partial(_with_one_for_two, first, second)
+            return
+
+
+def _are_alike(one: Any, other: Any) -> bool:
+    if not (isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor)):
+        return False
+    return is_ordinary(one) and is_ordinary(other) and one.shape == other.shape and one.dtype == other.dtype
+
+
+def _with_one_for_two(first: int, second: int, sample: Sample) -> Sample:
+    def make() -> Arguments:
+        leaves, spec = pytree.tree_flatten(sample.make())
+        if _are_alike(leaves[first], leaves[second]):
+            leaves[second] = leaves[first]
+        args, kwargs = pytree.tree_unflatten(leaves, spec)
+        return tuple(args), dict(kwargs)
+
+    label = f"{sample.label}, {SHARED_ARGUMENT}"
+    return replace(sample, label=label, declared=False, make=make, mode=SHARED_ARGUMENT)
 
 
 def _in_training(training: bool, sample: Sample) -> Sample:

@@ -19,7 +19,7 @@ from ddelint.verify.flags import FLAG, other_flags, other_settings
 from ddelint.verify.frozen import Container, Frozen, FrozenTensor, is_finite
 from ddelint.verify.inputs import TIES, variations
 from ddelint.verify.meeting import difference, is_untouched
-from ddelint.verify.modes import OTHER_SIZES, changes_of, near, other_modes, redrawn, requiring_grad
+from ddelint.verify.modes import OTHER_SIZES, changes_of, near, other_modes, redrawn, requiring_grad, sharing
 from ddelint.verify.partings import Parting, met, void
 from ddelint.verify.recording import Recorder
 from ddelint.verify.references import Reference, is_informative, patience_of
@@ -219,7 +219,11 @@ class Runs:
         if not chosen:
             return
         program = self._original.build()
-        flags = [*other_flags(program, chosen[0].sample), *other_settings(program, self._recorder.settings)]
+        flags = [
+            *sharing(chosen[0].sample),
+            *other_flags(program, chosen[0].sample),
+            *other_settings(program, self._recorder.settings),
+        ]
         for mode, at in [*((mode, chosen) for mode in other_modes(program)), *((flag, chosen[:2]) for flag in flags)]:
             known = len(self.references)
             for number, reference in enumerate(at):

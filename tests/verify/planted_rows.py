@@ -1451,6 +1451,18 @@ WRONG = (
 
 DOUBTFUL = (
     Row(
+        "B",
+        "damped_in_place",
+        "the keys are read before the query is damped",
+        RESTRUCTURED,
+        """
+        loud = query.abs().max() > 2
+        mixed = torch.where(loud, query * 0.5 + key * 2, query + key)
+        query.copy_(torch.where(loud, query * 0.5, query))
+        """,
+        "with one tensor for two arguments: value differs",
+    ),
+    Row(
         "C",
         "empty_fill",
         "a sum of nothing is zero, as the fill is here",
@@ -1886,6 +1898,17 @@ DOUBTFUL = (
 )
 
 RIGHT = (
+    Row(
+        "B",
+        "damped_in_place",
+        "the query is damped before the keys are read",
+        RESTRUCTURED,
+        """
+        loud = query.abs().max() > 2
+        query.copy_(torch.where(loud, query * 0.5, query))
+        mixed = torch.where(loud, query + key * 2, query + key)
+        """,
+    ),
     Row(
         "C",
         "empty_fill",
