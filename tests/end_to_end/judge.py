@@ -29,7 +29,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, is_dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -324,6 +324,8 @@ def difference(expected: Any, got: Any, relative: float = 1e-4, absolute: float 
             if expected == got or (expected != expected and got != got) or abs(expected - got) < absolute
             else "value"
         )
+    if is_dataclass(expected) and type(expected).__qualname__ == type(got).__qualname__:  # each program has its own
+        return difference(vars(expected), vars(got), relative, absolute)
     if type(expected) is not type(got) and not (isinstance(expected, (bool, int)) and isinstance(got, (bool, int))):
         return f"type: {type(expected).__name__} became {type(got).__name__}"
     if hasattr(expected, "__dict__") and type(expected).__eq__ is object.__eq__:

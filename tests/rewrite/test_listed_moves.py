@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from control_flow import INTEGERS, TENSOR, candidates, context_of, rewritten
+from control_flow import COUNT, INTEGERS, TENSOR, candidates, context_of, rewritten
 
 from ddelint.diagnostics import TypeFact
 
@@ -16,6 +16,7 @@ TYPES = {
     "out": TENSOR,
     "chosen": INTEGERS,
     "v": NUMBERS,
+    "k": COUNT,
     "w": TENSORS,
     "self.experts": MODULES,
 }
@@ -54,6 +55,15 @@ def function(body: str) -> str:
             "k + 1 > n",
             "return torch.where((t + 1 > n).any(), t[(t + 1 > n).int().argmax()], 0).item()",
         ),
+        ("v = t.tolist()\nreturn sum(v[:k])", "v[:k]", "return t[:k].sum().item()"),
+        (
+            "v = t.tolist()\nreturn x[sum(v[:k]) :], v",
+            "sum(v[:k])",
+            "v = t.tolist()\nreturn x[t[:k].sum().item() :], v",
+        ),
+        ("v = t.tolist()\nreturn max(v[k : k + 2])", "v[k : k + 2]", "return t[k : k + 2].max().item()"),
+        ("v = t.tolist()\nreturn x.narrow(0, 0, v[k])", "v[k]", "return x.narrow(0, 0, t[k].item())"),
+        ("v = t.tolist()\nreturn v[k + 1] - v[k]", "v[k + 1]", "v = t.tolist()\nreturn t[k + 1].item() - v[k]"),
     ],
 )
 def test_a_list_of_numbers_asks_its_tensor(body: str, asking: str, expected: str) -> None:

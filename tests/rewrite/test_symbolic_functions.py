@@ -25,6 +25,13 @@ def test_a_function_takes_a_symbol(value: str, expected: str) -> None:
     assert rewritten("symbolic_function", context) == [f"{HEAD}{expected}\n"]
 
 
+def test_what_is_divided_is_computed_once() -> None:
+    text = f"{HEAD.removesuffix('return ')}i, j = divmod(t.argmax().item(), 3)\n    return i, j\n"
+    divided = "value = t.argmax().item()\n    i, j = (value // 3, value % 3)\n    return i, j\n"
+    found = rewritten("symbolic_function", context_of(text, "divmod(t.argmax().item(), 3)", {"t": INTEGERS}))
+    assert found == [f"{HEAD.removesuffix('return ')}{divided}"]
+
+
 @pytest.mark.parametrize(
     "value",
     [

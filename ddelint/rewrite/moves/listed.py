@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ddelint.rewrite.candidate import Context
-from ddelint.rewrite.reading.around import listed_tensor, origins
+from ddelint.rewrite.reading.around import listed_tensor, number_kind, origins
 from ddelint.rewrite.reading.constants import value_of
 from ddelint.rewrite.reading.kinds import Kinds
 from ddelint.rewrite.reading.names import is_pure, names_read
@@ -22,7 +22,9 @@ _ABSENT = "where no element fits, eager raised and the tensor form gives the fir
 
 @rewriting("tensor_instead_of_list")
 def tensor_instead_of_list(context: Context) -> Iterator[Rewrite]:
-    """`v.index(max(v))`, `v.index(x)`, `next(i for i, n in enumerate(v) if n > x)` → the tensor's `argmax`."""
+    """`v.index(max(v))`, `v.index(x)`, `next(i for i, n in enumerate(v) if n > x)` → the tensor's `argmax`; so for
+    `sum(v[:n])` and `v[n]`.
+    """
     for node in origins(context, 1):
         found = _Asked(context, Kinds(context)).of(node)
         if found is not None:
@@ -57,6 +59,14 @@ class _Asked:
                 read = _read_by(key)
                 return self._extreme(name, read) if read is not None and self._counts(places, read) else None
             case ast.Call(
+                func=ast.Name(id="sum" | "max" | "min" as name),
+                args=[ast.Subscript(value=listed, slice=ast.Slice() as part)],
+                keywords=[],
+            ):
+                return self._reduced(name, listed, part)
+            case ast.Subscript(value=listed, slice=place, ctx=ast.Load()) if not isinstance(place, ast.Slice):
+                return self._element(listed, place)
+            case ast.Call(
                 func=ast.Name(id="next"), args=[ast.GeneratorExp(elt=chosen, generators=[each]), *default], keywords=[]
             ) if len(default) < 2:
                 return self._first(chosen, each, default[0] if default else None)
@@ -73,6 +83,30 @@ class _Asked:
         if fact is None or fact.element is None or not numbers or fact.element.kind not in _NUMBERS:
             return None
         return write.expr("torch.tensor({})", listed) if is_pure(listed) else None
+
+    def _reduced(self, name: str, listed: ast.expr, part: ast.Slice) -> _Found | None:
+        """`sum(v[:n])`, of a part that ends where data says."""
+        tensor = self._tensor(listed)
+        if tensor is None or part.step is not None or self._is_fixed(part):
+            return None
+        bounds = [bound for bound in (part.lower, part.upper) if bound is not None]
+        close = all(isinstance(bound, (ast.Name, ast.Constant)) for bound in bounds)
+        sides = ["{}" if bound is not None else "" for bound in (part.lower, part.upper)]
+        cut = (":" if close else " : ").join(sides).strip()
+        return self.context.write.expr(f"{{}}[{cut}].{name}().item()", tensor, *bounds), ()
+
+    def _element(self, listed: ast.expr, place: ast.expr) -> _Found | None:
+        """`v[n]`."""
+        tensor = self._tensor(listed)
+        if tensor is None or self._is_fixed(place) or not is_pure(place) or not number_kind(self.kinds, place):
+            return None
+        return self.context.write.expr("{}[{}].item()", tensor, place), ()
+
+    def _is_fixed(self, place: ast.AST) -> bool:
+        """Whether a place is written as a number, or counted by Python."""
+        numbers = [node for node in ast.walk(place) if isinstance(node, ast.expr) and not isinstance(node, ast.Slice)]
+        facts = [fact for node in numbers if (fact := self.kinds.fact(node)) is not None]
+        return not any(fact.kind in ("symint", "tensor") for fact in facts)
 
     def _place(self, listed: ast.expr, wanted: ast.expr) -> _Found | None:
         """`v.index(max(v))`, `v.index(x)`."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import Any
 
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.around import around, listed_tensor
 from ddelint.rewrite.reading.kinds import Kinds
-from ddelint.rewrite.reading.names import is_pure
+from ddelint.rewrite.reading.names import fresh_name, is_pure
 from ddelint.rewrite.reading.replacements import replacements
 from ddelint.rewrite.writing.rewrites import Rewrite, rewriting
 
@@ -27,8 +28,7 @@ def symbolic_function(context: Context) -> Iterator[Rewrite]:
             case ast.Call(func=ast.Name(id="divmod"), args=[number, divisor], keywords=[]):
                 if is_pure(number) and is_pure(divisor):
                     message = "`divmod` takes no symbol; quotient and remainder by themselves do"
-                    pair = [write.expr("{} // {}", number, divisor), write.expr("{} % {}", number, divisor)]
-                    yield Rewrite(message, {node: write.tuple(pair)})
+                    yield Rewrite(message, _divided(context, node, number, divisor))
             case ast.Call(func=ast.Name(id="sorted"), args=[ast.Call(func=ast.Attribute(value=tensor, attr="tolist"))]):
                 if all(k.arg == "reverse" and isinstance(k.value, ast.Constant) for k in node.keywords):
                     falling = any(isinstance(k.value, ast.Constant) and bool(k.value.value) for k in node.keywords)
@@ -44,3 +44,18 @@ def symbolic_function(context: Context) -> Iterator[Rewrite]:
                     message = f"the list is searched in Python; `arg{name}` finds the first one on the tensor"
                     template = "{}.argmax().item()" if name == "max" else "{}.argmin().item()"
                     yield Rewrite(message, {node: write.expr(template, searched)})
+
+
+def _divided(context: Context, node: ast.Call, number: ast.expr, divisor: ast.expr) -> dict[ast.AST, Any]:
+    """`(n // d, n % d)`; a number that is computed has a name before, for read twice it would be two symbols."""
+    write, statement = context.write, context.site.statement
+    value, before = write.expression(number), []
+    if (
+        isinstance(statement, ast.Assign)
+        and statement.value is node
+        and not isinstance(number, (ast.Name, ast.Constant))
+    ):
+        name = fresh_name(context.site.source, "value")
+        value, before = write.expression(name), [*write.assigned(name, number), statement]
+    pair = write.tuple([write.expr("{} // {}", value, divisor), write.expr("{} % {}", value, divisor)])
+    return {node: pair} | ({statement: before} if before else {})
