@@ -298,8 +298,7 @@ class ArmReader:
             return self.write.expression(0)
         if attr not in knowledge().functional:
             raise NotMergeable(f"{attr} in place")
-        inner = isinstance(owner, ast.Call)
-        before = self._out_of_place(owner, at) if inner else self.write.renamed(owner, at.names)
+        before = self._out_of_place(owner, at) if isinstance(owner, ast.Call) else self.write.renamed(owner, at.names)
         method = knowledge().functional[attr]
         return self.write.expr("{owner}.{method}({arguments})", owner=before, method=method, arguments=arguments)
 

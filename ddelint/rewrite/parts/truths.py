@@ -95,8 +95,8 @@ class Truths:
             case ast.GeneratorExp(elt=part, generators=each) | ast.ListComp(elt=part, generators=each):
                 if any(one.ifs for one in each) or not is_pure(several):
                     raise NotAPredicate("a part of what is gone through")
-                iterated = {one.iter: self.write.renamed(one.iter, self.names) for one in each}
-                return self._stacked(name, self.write.replaced(several, {part: self.of(part), **iterated}))
+                iterated = [(one.iter, self.write.renamed(one.iter, self.names)) for one in each]
+                return self._stacked(name, self.write.replaced(several, dict([(part, self.of(part)), *iterated])))
         fact = self.kinds.fact(several)
         if fact is None or fact.element is None or fact.element.kind != "tensor" or fact.element.shape != ():
             raise NotAPredicate("no tensors of one element")
