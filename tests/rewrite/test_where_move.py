@@ -230,6 +230,32 @@ def test_two_numbers_stay_numbers() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("line", "asking", "chosen"),
+    [
+        (
+            "lr = 0.1 if n < 2 else 0.01 if n < 4 else 0.001",
+            "n < 4",
+            "torch.where({n < 2}, torch.full((), 0.1, dtype=torch.float64), "
+            "torch.where({n < 4}, torch.full((), 0.01, dtype=torch.float64), 0.001)).item()",
+        ),
+        (
+            "k = (1 if t.sum() > 4 else 2) if n < 2 else 3",
+            "n < 2",
+            "torch.where({n < 2}, torch.where(t.sum() > 4, 1, 2), 3).item()",
+        ),
+        ("k = 1 if n < 2 else 2.0 if n < 4 else 3", "n < 2", ""),
+        ("k = 1 if n < 2 else f() if n < 4 else 3", "n < 2", ""),
+    ],
+)
+def test_nested_choices_of_numbers_are_one(line: str, asking: str, chosen: str) -> None:
+    found = "".join(merged(f"    {line}\n    return x * k\n", asking)).replace("\n", " ")
+    for test in ("n < 2", "n < 4"):
+        chosen = chosen.replace(f"{{{test}}}", f"torch.full((), {test}, dtype=torch.bool)")
+    found = " ".join(found.split()).replace("( ", "(").replace(", )", ")")
+    assert (chosen in found) if chosen else (").item()" not in found)
+
+
 UPDATE = """import torch
 
 

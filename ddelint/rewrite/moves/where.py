@@ -16,6 +16,7 @@ from ddelint.rewrite.parts.checks import Checks, Inexpressible
 from ddelint.rewrite.parts.harmless import harmless
 from ddelint.rewrite.parts.merge import FLOATS, Merge, device_of
 from ddelint.rewrite.parts.truths import NotAPredicate, Truths
+from ddelint.rewrite.reading.around import number_kind
 from ddelint.rewrite.reading.effects import SILENT
 from ddelint.rewrite.reading.kinds import Kind, Kinds
 from ddelint.rewrite.reading.knowledge import knowledge
@@ -33,7 +34,7 @@ from ddelint.rewrite.reading.names import (
 )
 from ddelint.rewrite.reading.naming import condition_name
 from ddelint.rewrite.reading.regions import changed_in_place, leaves_a_loop
-from ddelint.rewrite.writing.rewrites import Changes, Rewrite, Statements, restructured, rewriting
+from ddelint.rewrite.writing.rewrites import Changes, Expr, Rewrite, Statements, restructured, rewriting
 from ddelint.sites import Block, Role
 
 _COST = "both values are computed"
@@ -67,6 +68,7 @@ def _ternary(context: Context, assumed: bool) -> Iterator[Rewrite]:
     choice = context.site.source.parents.get(test) if test is not None else None
     if test is None or not isinstance(choice, ast.IfExp):
         return
+    yield from _nested_numbers(context, choice, assumed)
     arms = (choice.body, choice.orelse)
     if not all(is_pure(arm) and not draws_random(arm) for arm in arms):
         return
@@ -83,6 +85,38 @@ def _ternary(context: Context, assumed: bool) -> Iterator[Rewrite]:
         protected = [harmless(context, arm, built, arm is choice.body) or arm for arm in arms]
         for values in (protected, arms):
             yield _rewrite(test, {choice: write.expr("torch.where({}, {}, {})", built, *values)})
+
+
+def _nested_numbers(context: Context, choice: ast.IfExp, assumed: bool) -> Iterator[Rewrite]:
+    """`0.1 if c else 0.01 if d else f`: one number, chosen by nested torch.where."""
+    parents, outermost = context.site.source.parents, choice
+    while isinstance(parent := parents.get(outermost), ast.IfExp) and parent.test is not outermost:
+        outermost = parent
+    leaves, tests = _numbers_of(outermost)
+    kinds = {number_kind(Kinds(context), leaf) for leaf in leaves}
+    if len(tests) < 2 or len(kinds) != 1 or not kinds <= {"int", "float"} or not all(map(is_pure, (*leaves, *tests))):
+        return
+    write, truths = context.write, Truths(context, None, assumed)
+
+    def chosen(node: ast.expr) -> Expr:
+        if not isinstance(node, ast.IfExp):
+            return write.expression(node)
+        first = chosen(node.body)
+        if not isinstance(node.body, ast.IfExp) and kinds == {"float"}:
+            first = write.expr("torch.full((), {}, dtype=torch.float64)", first)
+        return write.expr("torch.where({}, {}, {})", truths.of(node.test), first, chosen(node.orelse))
+
+    with suppress(NotAPredicate):
+        new = write.expr("{}.item()", chosen(outermost))
+        yield restructured(_MESSAGE, {outermost: new}, _COST, decisions=tuple(tests))
+
+
+def _numbers_of(node: ast.expr) -> tuple[list[ast.expr], list[ast.expr]]:
+    """What nested ternaries choose between, and their tests."""
+    if not isinstance(node, ast.IfExp):
+        return [node], []
+    parts = [_numbers_of(node.body), _numbers_of(node.orelse)]
+    return [leaf for leaves, _ in parts for leaf in leaves], [node.test, *(t for _, tests in parts for t in tests)]
 
 
 def _branch(context: Context, statement: ast.If, assumed: bool) -> Iterator[Rewrite]:

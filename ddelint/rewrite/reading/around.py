@@ -86,6 +86,9 @@ def number_kind(kinds: Kinds, node: ast.expr, depth: int = 0) -> str:
             return "float"
         case ast.Call(func=ast.Attribute(value=receiver, attr="item"), args=[]):
             return number_of(kinds.dtype(receiver))
+        case ast.IfExp(body=body, orelse=orelse):
+            sides = {number_kind(kinds, body, depth + 1), number_kind(kinds, orelse, depth + 1)}
+            return sides.pop() if len(sides) == 1 else ""
         case ast.UnaryOp(op=ast.USub() | ast.UAdd(), operand=operand):
             return number_kind(kinds, operand, depth + 1)
         case ast.BinOp(left=left, right=right, op=operator):
