@@ -241,7 +241,7 @@ class ArmReader:
         target = Target(ast.unparse(place), place)
         if not is_pure(place):
             raise NotMergeable("a place with an effect")
-        if operator is not None and isinstance(place, ast.Attribute) and self._is_told(target, at):
+        if operator is not None and self._is_slot(place) and self._is_told(target, at):
             new, operator = Value(self.write.operation(self._held(target, at), operator, new.built)), None
         self._keep(target, Value(new.built, operator, new.node), at)
 
@@ -249,12 +249,13 @@ class ArmReader:
         """The value of a place, under a name of its own where the arm reads or changes the place again."""
         if target.text not in at.names and _reads_any(target.node, at.names):
             raise NotMergeable("a place that hangs on a value of the arm")
-        if _is_handed_on(at.later, target.node, self.context):
+        is_slot = self._is_slot(target.node)
+        if is_slot and _is_handed_on(at.later, target.node, self.context):
             raise NotMergeable("a place that is read again")
-        if _is_said(at.later, target.node):
-            if not isinstance(target.node, ast.Attribute) or value.operator is not None:
+        if _is_said(at.later, target.node, is_slot):
+            if not is_slot or value.operator is not None:
                 raise NotMergeable("a place that is read again")
-            at.names[target.text] = self._fresh(target.node.attr.strip("_"), at)
+            at.names[target.text] = self._fresh(_word(target.node), at)
             at.arm.prelude += self.write.assigned(at.names[target.text], value.built)
             value = Value(self.write.expression(at.names[target.text]))
         elif target in at.arm.values and target.text not in at.names:
@@ -266,7 +267,17 @@ class ArmReader:
 
     def _is_told(self, target: Target, at: _Reading) -> bool:
         """Whether a place that is changed in place has, or needs, a name for its value on the way."""
-        return target.text in at.names or _is_said(at.later, target.node)
+        return target.text in at.names or _is_said(at.later, target.node, self._is_slot(target.node))
+
+    def _is_slot(self, place: ast.expr) -> bool:
+        """Whether a place holds one object, whose value on the way may have a name: `self.x`, `stats["loss"]`."""
+        match place:
+            case ast.Attribute():
+                return True
+            case ast.Subscript(value=ast.Name(id=owner), slice=ast.Constant(value=str())):
+                fact = self.context.type_of(owner)
+                return fact is not None and fact.kind == "dict"
+        return False
 
     def _held(self, target: Target, at: _Reading) -> Expr:
         """What a place holds where the arm has come to."""
@@ -381,24 +392,36 @@ def _root(node: ast.expr) -> str:
 
 def _reads_any(node: ast.expr, names: Mapping[str, str]) -> bool:
     """Whether an expression reads one of the names and chains of attributes that have another name."""
-    chains = (inner for inner in ast.walk(node) if isinstance(inner, (ast.Name, ast.Attribute)))
+    chains = (inner for inner in ast.walk(node) if isinstance(inner, (ast.Name, ast.Attribute, ast.Subscript)))
     return any(ast.unparse(inner) in names for inner in chains)
 
 
-def _is_said(statements: Sequence[ast.stmt], place: ast.expr) -> bool:
-    """Whether statements read or change a place by its own text."""
-    if not isinstance(place, ast.Attribute):
+def _word(place: ast.expr) -> str:
+    """What a value is called that a place is given."""
+    match place:
+        case ast.Attribute(attr=name) | ast.Subscript(slice=ast.Constant(value=str() as name)) if name.isidentifier():
+            return name.strip("_") or "value"
+    return "value"
+
+
+def _is_said(statements: Sequence[ast.stmt], place: ast.expr, is_slot: bool) -> bool:
+    """Whether statements read or change a place by its own text; parts of it, too, where it is no slot."""
+    if not is_slot:
         whole = place.value if isinstance(place, ast.Subscript) else place
         return any(ast.unparse(whole) in ast.unparse(statement) for statement in statements)
-    said = (n for statement in statements for n in ast.walk(statement) if isinstance(n, ast.Attribute))
+    said = (n for s in statements for n in ast.walk(s) if isinstance(n, (ast.Attribute, ast.Subscript)))
     return any(ast.unparse(node) == ast.unparse(place) for node in said)
 
 
 def _is_handed_on(statements: Sequence[ast.stmt], place: ast.expr, context: Context) -> bool:
-    """Whether statements may read or change an attribute as a part of its object: `self.update()`, `helper(self)`."""
-    if not isinstance(place, ast.Attribute):
-        return False
+    """Whether statements may read or change a slot as a part of its object: `self.update()`, `helper(stats)`."""
+    assert isinstance(place, (ast.Attribute, ast.Subscript))
     owner = ast.unparse(place.value)
+    if isinstance(place, ast.Subscript):
+        nodes = [node for statement in statements for node in ast.walk(statement)]
+        whole = sum(isinstance(node, ast.Name) and node.id == owner for node in nodes)
+        items = [n for n in nodes if isinstance(n, ast.Subscript) and isinstance(n.slice, ast.Constant)]
+        return whole > sum(ast.unparse(node.value) == owner for node in items)
     for node in (inner for statement in statements for inner in ast.walk(statement)):
         match node:
             case ast.Call(func=ast.Attribute(value=value) as method) if ast.unparse(value) == owner:

@@ -13,7 +13,10 @@ Node = TypeVar("Node", bound=cst.CSTNode)
 
 
 def renamed(tree: Node, names: Mapping[str, str]) -> Node:
-    """`tree` with names or chains of attributes (`a.b`) replaced; attributes and keywords of the same words stay."""
+    """`tree` with names, chains of attributes (`a.b`) or items of dictionaries (`a['b']`) replaced.
+
+    Attributes and keywords of the same words stay.
+    """
     return cast(Node, tree.visit(_Renaming(names))) if names else tree
 
 
@@ -42,15 +45,21 @@ class _Renaming(cst.CSTTransformer):
         name = self.names.get(_chain(original_node))
         return cst.Name(name) if name else updated_node.with_changes(attr=original_node.attr)
 
+    def leave_Subscript(self, original_node: cst.Subscript, updated_node: cst.Subscript) -> cst.BaseExpression:
+        name = self.names.get(_chain(original_node))
+        return cst.Name(name) if name else updated_node
+
     def leave_Arg(self, original_node: cst.Arg, updated_node: cst.Arg) -> cst.Arg:
         return updated_node.with_changes(keyword=original_node.keyword)
 
 
 def _chain(node: cst.CSTNode) -> str:
-    """`a.b.c` of a chain of attributes; empty for anything else."""
+    """`a.b.c` of a chain of attributes, `a['b']` of an item, as `ast.unparse` writes them; empty for anything else."""
     match node:
         case cst.Name(value=name):
             return name
         case cst.Attribute(value=value, attr=attribute) if chain := _chain(value):
             return f"{chain}.{attribute.value}"
+        case cst.Subscript(value=value, slice=[cst.SubscriptElement(slice=cst.Index(value=cst.SimpleString() as key))]):
+            return f"{chain}[{key.evaluated_value!r}]" if (chain := _chain(value)) else ""
     return ""

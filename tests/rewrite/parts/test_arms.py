@@ -8,12 +8,13 @@ from collections.abc import Mapping
 import pytest
 from control_flow import COUNT, INTEGERS, MASK, TENSOR, context_of
 
+from ddelint.diagnostics import TypeFact
 from ddelint.rewrite.parts.arms import Arm, ArmReader, NotMergeable, Value
 from ddelint.rewrite.parts.truths import Truths
 from ddelint.rewrite.writing.rewrites import Expr
 from ddelint.rewrite.writing.writer import Writer
 
-TYPES = {"x": TENSOR, "y": TENSOR, "t": INTEGERS, "n": COUNT, "mask": MASK}
+TYPES = {"x": TENSOR, "y": TENSOR, "t": INTEGERS, "n": COUNT, "mask": MASK, "d": TypeFact("dict", length=2)}
 
 
 def read(body: str, local: frozenset[str] = frozenset()) -> tuple[Arm, Writer]:
@@ -58,6 +59,11 @@ def shown(arm: Arm, write: Writer) -> tuple[list[str], dict[str, str]]:
         ("self.m.mul_(n)\ny = self.m", ["m_then = self.m.mul(n)"], {"self.m copy_": "m_then", "y": "m_then"}),
         ("self.k += 1\ny = self.k * 2", ["k_then = self.k + 1"], {"self.k": "k_then", "y": "k_then * 2"}),
         ("self.k = n\ny = self.layer(x)", None, {}),
+        ("d['k'] = n\ny = d['k'] + d['other']", ["k_then = n"], {"d['k']": "k_then", "y": "k_then + d['other']"}),
+        ("d['k'] = n\nd['k'] += x\nd['m'] = y", ["k_then = n"], {"d['k']": "k_then + x", "d['m']": "y"}),
+        ("d['k'] = n\ny = f(d)", None, {}),
+        ("d['k'] = n\ny = sum(v for v in d.values())", None, {}),
+        ("t['k'] = n\ny = t['k']", None, {}),
         ("self.k = n\ny = f(x, self)", None, {}),
         ("x.zero_()\ny.fill_(n)", [], {"x copy_": "0", "y copy_": "n"}),
         ("rows.append(x)", [], {"rows append": "x"}),
