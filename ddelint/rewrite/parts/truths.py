@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.kinds import Kind, Kinds
-from ddelint.rewrite.reading.names import called, is_pure
+from ddelint.rewrite.reading.names import answer_while_compiling, called, is_pure
 from ddelint.rewrite.reading.optional import may_be_none
 from ddelint.rewrite.writing.rewrites import Expr, Part
 
@@ -54,6 +54,8 @@ class Truths:
                 )
             case ast.Call(func=ast.Name(id="bool"), args=[argument]):
                 return self.of(argument)
+            case ast.IfExp(test=test, body=body, orelse=orelse) if (known := answer_while_compiling(test)) is not None:
+                return self.of(body if known else orelse)
             case ast.Call(func=ast.Name(id="any" | "all" as name), args=[several], keywords=[]):
                 return self._several(name, several)
             case ast.Call(func=ast.Attribute(attr="item", value=value), args=[]) if self.kinds.dtype(value) == "bool":

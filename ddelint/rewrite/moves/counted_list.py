@@ -1,0 +1,145 @@
+"""A list that a loop fills where data says so, and that is only added up, averaged or counted behind it.
+
+While compiling every iteration appends, a zero where eager appends nothing, and a second list says which count.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.parts.merge import device_of
+from ddelint.rewrite.parts.truths import NotAPredicate, Truths
+from ddelint.rewrite.reading.kinds import is_torch
+from ddelint.rewrite.reading.names import asks_compiling, enclosing_block, fresh_name, is_pure, names_written
+from ddelint.rewrite.reading.regions import changed_in_place, leaves_a_loop, live_behind, separate_names
+from ddelint.rewrite.writing.rewrites import Expr, Rewrite, restructured, rewriting
+from ddelint.sites import Role
+
+_COUNT = "torch.stack({}).sum()"
+_COST = "every iteration is computed"
+
+
+@dataclass(frozen=True, slots=True)
+class _Filled:
+    """A list's name, the statement that makes it, and the value that an iteration appends."""
+
+    name: str
+    born: ast.stmt
+    value: ast.expr
+
+
+@rewriting("counted_list")
+def counted_list(context: Context) -> Iterator[Rewrite]:
+    """`if c: continue`, `l.append(v)`, then `sum(l) / len(l)`: while compiling, zeros are appended and not counted."""
+    site = context.site
+    branch, loop = site.statement, site.source.parents.get(site.statement)
+    if site.role is not Role.IF_TEST or not isinstance(branch, ast.If) or not isinstance(loop, ast.For):
+        return
+    if branch not in loop.body or branch.orelse or loop.orelse or asks_compiling(branch.test):
+        return
+    skips = isinstance(branch.body[0], ast.Continue)
+    filling = loop.body[loop.body.index(branch) + 1 :] if skips else branch.body
+    filled = _filled(context, loop, filling)
+    if filled is None or not is_pure(branch.test):
+        return
+    kept = fresh_name(site.source, f"{filled.name}_kept")
+    uses = _uses(context, loop, filled, kept)
+    if uses is None:
+        return
+    write = context.write
+    for assumed in (context.diagnostic.code == "DDE105", context.diagnostic.code != "DDE105"):
+        with suppress(NotAPredicate):
+            counts = ast.copy_location(ast.UnaryOp(ast.Not(), branch.test), branch.test) if skips else branch.test
+            truth = Truths(context, device_of(context, branch), assumed).of(counts)
+            noted = write.lines("{kept}.append({truth})", kept=kept, truth=truth)
+            changes: dict[ast.AST, Any] = {
+                filled.born: [filled.born, *write.lines("{kept} = []", kept=kept)],
+                filled.value: _while_compiling(
+                    context, write.expr("torch.where({}[-1], {}, 0)", kept, filled.value), filled.value
+                ),
+                **uses,
+            }
+            if skips:
+                changes[branch] = write.beside(noted, [branch])
+            else:
+                changes[branch] = [*write.while_compiling(noted), branch]
+                changes[branch.test] = write.expr("torch.compiler.is_compiling() or {}", branch.test)
+            message = "while compiling every iteration appends, and what eager would have left out does not count"
+            yield restructured(message, changes, _COST, decisions=(branch.test,))
+
+
+def _filled(context: Context, loop: ast.For, filling: Sequence[ast.stmt]) -> _Filled | None:
+    """The one list that the statements fill, where they do nothing else that is read behind the loop."""
+    function, source = context.site.function, context.site.source
+    appended = [
+        (statement, call)
+        for statement in filling
+        for call in ast.walk(statement)
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "append"
+    ]
+    if function is None or len(appended) != 1 or any(map(leaves_a_loop, filling)):
+        return None
+    match appended[0]:
+        case ast.Expr() as statement, ast.Call(func=ast.Attribute(value=ast.Name(id=name)), args=[value]) as call:
+            if statement.value is not call:
+                return None
+        case _:
+            return None
+    live = live_behind(source, loop) & (names_written(*filling) | changed_in_place(filling))
+    if live - {name} or changed_in_place(filling) - {name} - separate_names(list(filling)):
+        return None
+    block = enclosing_block(source, loop)
+    for statement in block[: block.index(loop)]:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=given)], value=ast.List(elts=[])) if given == name:
+                stores = [n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == name]
+                once = sum(isinstance(node.ctx, ast.Store) for node in stores) == 1
+                return _Filled(name, statement, value) if once else None
+    return None
+
+
+def _uses(context: Context, loop: ast.For, filled: _Filled, kept: str) -> dict[ast.AST, Any] | None:
+    """What reads the list behind the loop, and what says the same of the items that count; None for another use."""
+    source, write, function = context.site.source, context.write, context.site.function
+    assert function is not None
+    inside, found = set(ast.walk(loop)), dict[ast.AST, Any]()
+    for node in ast.walk(function):
+        if (
+            not isinstance(node, ast.Name)
+            or node.id != filled.name
+            or node in inside
+            or isinstance(node.ctx, ast.Store)
+        ):
+            continue
+        parent = source.parents.get(node)
+        whole, said = parent, None
+        match parent:
+            case ast.Call(func=ast.Name(id="sum"), args=[_], keywords=[]):
+                continue
+            case ast.Call(func=ast.Name(id="len")):
+                said = write.expr(_COUNT, kept)
+            case ast.UnaryOp(op=ast.Not()):
+                said = write.expr("~torch.stack({}).any()", kept)
+            case ast.If(test=test) | ast.IfExp(test=test) if test is node:
+                whole, said = node, write.expr("torch.stack({}).any()", kept)
+            case ast.Call(func=ast.Attribute(value=owner, attr="stack"), args=[_], keywords=[]) if is_torch(owner):
+                method = source.parents.get(parent)
+                whole = source.parents.get(method) if method is not None else None
+                match whole:
+                    case ast.Call(func=ast.Attribute(attr="sum") as called, args=[], keywords=[]) if called is method:
+                        continue
+                    case ast.Call(func=ast.Attribute(attr="mean") as called, args=[], keywords=[]) if called is method:
+                        said = write.expr(f"{{}}.sum() / {_COUNT}", parent, kept)
+        if said is None or not isinstance(whole, ast.expr):
+            return None
+        found[whole] = _while_compiling(context, said, whole)
+    return found or None
+
+
+def _while_compiling(context: Context, compiled: Expr, eager: ast.expr) -> Expr:
+    return context.write.expr("{} if torch.compiler.is_compiling() else {}", compiled, eager)

@@ -1,0 +1,68 @@
+"""counted_list: items that only some iterations append, added up and counted by torch while compiling."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from control_flow import INTEGERS, TENSOR, context_of, load, rewritten
+
+from ddelint.diagnostics import TypeFact
+
+LOSSES = TypeFact("list", element=TypeFact("tensor", "float32", ()), python_type="list")
+TYPES = {"x": TENSOR, "labels": INTEGERS, "losses": LOSSES}
+SKIPPED = """        own = x[labels == c]
+        if own.sum() <= 0:
+            continue
+        scale = own.abs().sum() + 1
+        losses.append(own.sum() / scale)
+"""
+GUARDED = """        if (labels == c).any() and x.sum() > c:
+            losses.append(x[labels == c].sum() * 2)
+"""
+ENDS = {
+    "sum": "    return sum(losses) / max(len(losses), 1)\n",
+    "mean": "    return torch.stack(losses).mean() if losses else x.sum() * 0\n",
+    "stacked": "    if not losses:\n        return x.sum() * 0\n    return torch.stack(losses).sum() + len(losses)\n",
+}
+
+
+def text(body: str, end: str) -> str:
+    return f"import torch\n\n\ndef fn(x, labels):\n    losses = []\n    for c in range(3):\n{body}{end}"
+
+
+@pytest.mark.parametrize("end", ENDS.values(), ids=ENDS)
+@pytest.mark.parametrize(
+    ("body", "asking"), [(SKIPPED, "own.sum() <= 0"), (GUARDED, "(labels == c).any() and x.sum() > c")]
+)
+def test_eager_is_what_it_was_and_what_is_compiled_comes_to_the_same(
+    body: str, asking: str, end: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+
+    source = text(body, end)
+    new = rewritten("counted_list", context_of(source, asking, TYPES, "DDE105"))[0]
+    original, changed = load(source), load(new)
+    for number in range(12):
+        torch.manual_seed(number)
+        arguments: tuple[Any, ...] = (torch.randn(6), torch.randint(0, 4, (6,)))
+        expected = original(*arguments)
+        torch.testing.assert_close(changed(*arguments), expected)
+        with monkeypatch.context() as patched:
+            patched.setattr(torch.compiler, "is_compiling", lambda: True)
+            torch.testing.assert_close(torch.as_tensor(changed(*arguments)).float(), torch.as_tensor(expected).float())
+
+
+@pytest.mark.parametrize(
+    ("body", "end"),
+    [
+        (SKIPPED, "    return losses\n"),
+        (SKIPPED, "    return torch.stack(losses).max()\n"),
+        (SKIPPED, "    return sum(losses) + scale\n"),
+        (SKIPPED.replace("        scale", "        x[c] = 0\n        scale"), ENDS["sum"]),
+        (SKIPPED + "        losses.append(x.sum())\n", ENDS["sum"]),
+        (SKIPPED.replace("continue", "break"), ENDS["sum"]),
+    ],
+)
+def test_other_lists_stay(body: str, end: str) -> None:
+    assert rewritten("counted_list", context_of(text(body, end), "own.sum() <= 0", TYPES, "DDE105")) == []
