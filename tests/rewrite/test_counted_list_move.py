@@ -10,7 +10,7 @@ from control_flow import INTEGERS, TENSOR, context_of, load, rewritten
 from ddelint.diagnostics import TypeFact
 
 LOSSES = TypeFact("list", element=TypeFact("tensor", "float32", ()), python_type="list")
-TYPES = {"x": TENSOR, "labels": INTEGERS, "losses": LOSSES}
+TYPES = {"x": TENSOR, "own": TENSOR, "other": TENSOR, "labels": INTEGERS, "losses": LOSSES}
 SKIPPED = """        own = x[labels == c]
         if own.sum() <= 0:
             continue
@@ -19,6 +19,12 @@ SKIPPED = """        own = x[labels == c]
 """
 GUARDED = """        if (labels == c).any() and x.sum() > c:
             losses.append(x[labels == c].sum() * 2)
+"""
+EMPTY = """        own, other = x[labels == c], x[labels != c]
+        if own.numel() == 0 or other.shape[0] == 0:
+            continue
+        far = own.max()
+        losses.append(far - torch.min(other) + own.argmax())
 """
 ENDS = {
     "sum": "    return sum(losses) / max(len(losses), 1)\n",
@@ -33,7 +39,12 @@ def text(body: str, end: str) -> str:
 
 @pytest.mark.parametrize("end", ENDS.values(), ids=ENDS)
 @pytest.mark.parametrize(
-    ("body", "asking"), [(SKIPPED, "own.sum() <= 0"), (GUARDED, "(labels == c).any() and x.sum() > c")]
+    ("body", "asking"),
+    [
+        (SKIPPED, "own.sum() <= 0"),
+        (EMPTY, "own.numel() == 0 or other.shape[0] == 0"),
+        (GUARDED, "(labels == c).any() and x.sum() > c"),
+    ],
 )
 def test_eager_is_what_it_was_and_what_is_compiled_comes_to_the_same(
     body: str, asking: str, end: str, monkeypatch: pytest.MonkeyPatch

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.parts.harmless import harmless
 from ddelint.rewrite.parts.merge import device_of
 from ddelint.rewrite.parts.truths import NotAPredicate, Truths
 from ddelint.rewrite.reading.kinds import is_torch
@@ -57,12 +58,15 @@ def counted_list(context: Context) -> Iterator[Rewrite]:
             counts = ast.copy_location(ast.UnaryOp(ast.Not(), branch.test), branch.test) if skips else branch.test
             truth = Truths(context, device_of(context, branch), assumed).of(counts)
             noted = write.lines("{kept}.append({truth})", kept=kept, truth=truth)
+            counted = write.expr("{}[-1]", kept)
+            value = harmless(context, filled.value, counted, taken=True) or filled.value
             changes: dict[ast.AST, Any] = {
                 filled.born: [filled.born, *write.lines("{kept} = []", kept=kept)],
                 filled.value: _while_compiling(
-                    context, write.expr("torch.where({}[-1], {}, 0)", kept, filled.value), filled.value
+                    context, write.expr("torch.where({}, {}, 0)", counted, value), filled.value
                 ),
                 **uses,
+                **_kept_harmless(context, filling, counted),
             }
             if skips:
                 changes[branch] = write.beside(noted, [branch])
@@ -71,6 +75,17 @@ def counted_list(context: Context) -> Iterator[Rewrite]:
                 changes[branch.test] = write.expr("torch.compiler.is_compiling() or {}", branch.test)
             message = "while compiling every iteration appends, and what eager would have left out does not count"
             yield restructured(message, changes, _COST, decisions=(branch.test,))
+
+
+def _kept_harmless(context: Context, filling: Sequence[ast.stmt], counted: Expr) -> dict[ast.AST, Any]:
+    """What is computed on the way, where there may be nothing to compute it of."""
+    found = dict[ast.AST, Any]()
+    for statement in filling:
+        if isinstance(statement, ast.Assign):
+            new = harmless(context, statement.value, counted, taken=True)
+            if new is not None:
+                found[statement.value] = _while_compiling(context, new, statement.value)
+    return found
 
 
 def _filled(context: Context, loop: ast.For, filling: Sequence[ast.stmt]) -> _Filled | None:

@@ -14,6 +14,10 @@ from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import called
 from ddelint.rewrite.writing.rewrites import Expr
 
+_LEAST, _MOST = "-torch.inf", "torch.inf"
+_EXTREMES = {"max": _LEAST, "amax": _LEAST, "argmax": _LEAST, "min": _MOST, "amin": _MOST, "argmin": _MOST}
+"""Reductions that raise where there is nothing, and the number that they never choose."""
+
 
 def harmless(context: Context, node: ast.expr, test: Expr, taken: bool) -> Expr | None:
     """An arm that is computed where it isn't chosen, too; None where it has nothing to protect.
@@ -44,6 +48,11 @@ class _Arm:
                 if ast.unparse(index) in ("0", "-1"):
                     self.changes[rows] = self._padded(rows, first=ast.unparse(index) == "0")
                     return
+            case ast.Call(func=ast.Attribute(attr=name), args=arguments, keywords=[]) if name in _EXTREMES:
+                rows = self._whole(node, arguments)
+                if rows is not None:
+                    self.changes[rows] = self._extended(rows, _EXTREMES[name])
+                    return
             case ast.BinOp(op=ast.Div(), left=left, right=right) if not isinstance(right, ast.Constant):
                 divisor = self._divisor(right)
                 if divisor is not None:
@@ -62,6 +71,18 @@ class _Arm:
         """One harmless row more, so that there is one to take where the arm isn't chosen."""
         row = self.write.expr("{rows}.new_zeros(1, *{rows}.shape[1:])", rows=rows)
         return self.write.expr("torch.cat([{}])", [rows, row] if first else [row, rows])
+
+    def _whole(self, node: ast.Call, arguments: list[ast.expr]) -> ast.expr | None:
+        """The counted tensor that a call reduces as a whole: there may be nothing, and then it would raise."""
+        assert isinstance(node.func, ast.Attribute)
+        rows = node.func.value if not arguments else arguments[0] if is_torch(node.func.value) else None
+        known = rows is not None and len(arguments) < 2 and ast.unparse(rows) in self.counted
+        return rows if rows is not None and known and self.kinds.dtype(rows).startswith(("float", "bfloat")) else None
+
+    def _extended(self, rows: ast.expr, extreme: str) -> Expr:
+        """One row more behind, which is never the one that is looked for where there is another."""
+        row = self.write.expr(f"{{rows}}.new_full((1, *{{rows}}.shape[1:]), {extreme})", rows=rows)
+        return self.write.expr("torch.cat([{}])", [rows, row])
 
     def _divisor(self, node: ast.expr) -> Expr | None:
         if self.kinds.of(node) in (Kind.TENSOR, Kind.UNKNOWN):
