@@ -75,12 +75,31 @@ class _Arm:
     def _whole(self, node: ast.Call, arguments: list[ast.expr]) -> ast.expr | None:
         """The counted tensor that a call reduces as a whole: there may be nothing, and then it would raise."""
         assert isinstance(node.func, ast.Attribute)
-        rows = node.func.value if not arguments else arguments[0] if is_torch(node.func.value) else None
-        known = rows is not None and len(arguments) < 2 and ast.unparse(rows) in self.counted
-        return rows if rows is not None and known and self.kinds.dtype(rows).startswith(("float", "bfloat")) else None
+        owner = node.func.value
+        of_torch = is_torch(owner) or ast.unparse(owner) == self.write.torch
+        rows = owner if not arguments else arguments[0] if of_torch else None
+        if rows is None or len(arguments) > 1:
+            return None
+        if ast.unparse(rows) in self.counted:
+            return rows if self.kinds.dtype(rows).startswith(("float", "bfloat")) else None
+        return rows if self._is_selected(rows) else None
+
+    def _is_selected(self, rows: ast.expr) -> bool:
+        """Whether something is a float for each place where a mask is true: `x[mask]`, `x[mask].abs()`."""
+        match rows:
+            case ast.Call(func=ast.Attribute(value=inner, attr=name), args=[], keywords=[]):
+                plain = knowledge().same_dtype - knowledge().reductions - knowledge().with_places
+                return name in plain and self._is_selected(inner)
+            case ast.Subscript(value=whole, slice=mask) if self.kinds.dtype(mask) == "bool":
+                shape, masked = self.kinds.shape(whole), self.kinds.shape(mask)
+                is_flat = shape is not None and len(shape) in (1, len(masked) if masked is not None else 1)
+                return is_flat and self.kinds.dtype(whole).startswith(("float", "bfloat"))
+        return False
 
     def _extended(self, rows: ast.expr, extreme: str) -> Expr:
         """One row more behind, which is never the one that is looked for where there is another."""
+        if ast.unparse(rows) not in self.counted:
+            return self.write.expr(f"torch.nn.functional.pad({{}}, (0, 1), value={extreme})", rows)
         row = self.write.expr(f"{{rows}}.new_full((1, *{{rows}}.shape[1:]), {extreme})", rows=rows)
         return self.write.expr("torch.cat([{}])", [rows, row])
 

@@ -39,6 +39,13 @@ def protected(arm: str, test: str, taken: bool = True) -> str | None:
         ("x[0] + x[1]", "x.numel() > 0", "th.cat([x, x.new_zeros(1, *x.shape[1:])])[0] + x[1]"),
         ("(x + y)[-1]", "len(x + y) > 0", "th.cat([(x + y).new_zeros(1, *(x + y).shape[1:]), x + y])[-1]"),
         ("x[0]", "x.sum() > 0", None),
+        ("y + x.max()", "x.numel() > 0", "y + th.cat([x, x.new_full((1, *x.shape[1:]), -th.inf)]).max()"),
+        ("x.argmin()", "len(x) > 0", "th.cat([x, x.new_full((1, *x.shape[1:]), th.inf)]).argmin()"),
+        ("x.max(0)", "x.numel() > 0", None),
+        ("x.max()", "y.numel() > 0", None),
+        ("x[y > 1].abs().max()", "n > 0", "th.nn.functional.pad(x[y > 1].abs(), (0, 1), value=-th.inf).max()"),
+        ("th.amin(x[y > 1])", "n > 0", "th.amin(th.nn.functional.pad(x[y > 1], (0, 1), value=th.inf))"),
+        ("x[k].max()", "n > 0", None),
     ],
 )
 def test_operands_that_can_do_harm_get_a_value_that_cannot(arm: str, test: str, expected: str | None) -> None:
