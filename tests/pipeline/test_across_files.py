@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
+from typing import Any
 
 import pytest
 from across import Tree
 
+from ddelint.diagnostics import Diagnostic
+from ddelint.static import checks
+from ddelint.static.domain.values import Value
+from ddelint.static.elsewhere import Elsewhere
 from ddelint.static.program.project import Project
+from ddelint.static.program.regions import FileIndex
 
 
 @pytest.fixture
@@ -185,3 +192,41 @@ def test_a_rewritten_file_tells_of_itself_as_it_is_now(tmp_path: Path) -> None:
     assert project.resolve(name, "nz") == "torch.nonzero"
     project.hand(name, b"from torch import unique as nz\n")
     assert project.resolve(name, "nz") == "torch.unique"
+
+
+def test_a_file_is_interpreted_once_whoever_compiles_it(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who compiles what is known before: `deep` is reached through `helper`, which a third file reaches."""
+    tree.write("pkg/deep.py", "import torch\n" + HELPER)
+    tree.write("pkg/helper.py", "import torch\nfrom .deep import count\n\n\ndef tally(x):\n    return count(x)\n")
+    tree.write("pkg/caller.py", "import torch\nfrom .helper import tally\n\nfast = torch.compile(tally)\n")
+    interpreted: list[str] = []
+    whole = checks.check_index
+
+    def noted(index: FileIndex, *, assume_compiled: bool = False) -> list[Diagnostic]:
+        interpreted.append(Path(index.source.filename).name)
+        return whole(index, assume_compiled=assume_compiled)
+
+    monkeypatch.setattr(checks, "check_index", noted)
+    assert tree.check() == ["deep.py:5 DDE101"]
+    assert "deep.py" in interpreted
+    assert len(interpreted) == len(set(interpreted))
+
+
+def test_what_a_call_gives_that_stands_alone_is_not_asked_for(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree.write("pkg/helper.py", "import torch\n\n\ndef find(mask):\n    return torch.where(mask)[0]\n")
+    tree.write(
+        "pkg/net.py",
+        "import torch\nfrom .helper import find\n\n\nclass Net(torch.nn.Module):\n"
+        "    def forward(self, x):\n        find(x > 0)\n        rows = find(x > 1)\n"
+        "        if len(rows) > 3:\n            return x\n        return -x\n",
+    )
+    asked: list[int] = []
+    whole = Elsewhere.returned
+
+    def noted(self: Elsewhere, importer: str, name: str, given: Any, named: Any, node: ast.Call) -> Value:
+        asked.append(node.lineno)
+        return whole(self, importer, name, given, named, node)
+
+    monkeypatch.setattr(Elsewhere, "returned", noted)
+    assert tree.check() == ["net.py:9 DDE101"]
+    assert set(asked) == {8}

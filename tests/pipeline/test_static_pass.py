@@ -308,3 +308,23 @@ def test_beside_another_thread_one_process_reads(
     finally:
         done.set()
         other.join()
+
+
+LOADED = """
+import sys
+from ddelint.cli import main
+
+try:
+    main(["check", sys.argv[1], "--static", "--isolated", "--no-cache", "-q", "--exit-zero"], prog_name="ddelint")
+except SystemExit:
+    pass
+names = ("ddelint.static.walk.interpreter", "ddelint.static.program.callgraph")
+print(*(name for name in names if name in sys.modules), sep="\\n", file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize(("text", "count"), [("import os\n\nx = os.sep\n", 0), (ASKS.format(number=1), 2)])
+def test_a_file_without_torch_loads_no_interpreter(tmp_path: Path, text: str, count: int) -> None:
+    path = make(tmp_path, "m.py", text)
+    done = subprocess.run([sys.executable, "-c", LOADED, str(path)], capture_output=True, text=True, check=True)
+    assert len(done.stderr.split()) == count
