@@ -10,7 +10,7 @@ import torch
 
 from ddelint.protocol import Mismatch
 from ddelint.verify.calls import Outcome, Raised
-from ddelint.verify.frozen import Container, Frozen, FrozenTensor
+from ddelint.verify.frozen import Container, Frozen, FrozenTensor, is_finite
 from ddelint.verify.noise import Noise
 from ddelint.verify.references import Reference
 from ddelint.verify.sameness import EXACT, OWN_MEMORY, SHARED, SIGN_OF_ZERO, Difference, Tolerance, differences
@@ -31,7 +31,9 @@ PROMOTED = "autocast dtype"
 """The aspect in which a result has one dtype under autocast where it had now one, now another."""
 DRAWS = "generators' state"
 """The aspect in which the path that tracing picks, or the backward pass, draws another number of random numbers."""
-TOLD = (SIGN_OF_ZERO, SIDE_EFFECT, WARNING, MEETING, ZEROS, SHARED, COPIED, PROMOTED, DRAWS)
+POISONED = "gradient of NaN"
+"""The aspect in which, on an input with a NaN or infinity, a gradient is not finite where there was none."""
+TOLD = (SIGN_OF_ZERO, SIDE_EFFECT, WARNING, MEETING, ZEROS, SHARED, COPIED, PROMOTED, DRAWS, POISONED)
 """Aspects in which no result differs."""
 RANDOM = "random state"
 _NUMERIC = ("value", "mutation", "gradient")
@@ -46,6 +48,8 @@ def mismatches(
     for number, (expected, got) in enumerate(zip(reference.calls, outcomes)):
         label = reference.label_of(number)
         if sample.mode == BEHIND:
+            for text in _poisoned(expected, got):
+                yield Mismatch(label, sample.declared, where, POISONED, f"none {text}", f"NaN or infinity {text}")
             got = where_finite(expected, got)
         found = list(_call_mismatches(expected, got, where, tolerance, label, sample.declared))
         if sample.rough:
@@ -237,6 +241,14 @@ def _tensors(value: Frozen) -> Iterator[FrozenTensor]:
         case Container(parts=parts):
             for part in parts:
                 yield from _tensors(part)
+
+
+def _poisoned(expected: Outcome, got: Outcome) -> Iterator[str]:
+    """Whose gradients are not finite where there were none: what is computed and not chosen has read a NaN."""
+    if expected.gradients is not None and got.gradients is not None:
+        for name, gradient in got.gradients.items():
+            if name not in expected.gradients and not is_finite(gradient):
+                yield f"of {name}"
 
 
 def where_finite(expected: Outcome, got: Outcome) -> Outcome:

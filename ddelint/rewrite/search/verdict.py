@@ -10,7 +10,7 @@ from ddelint.protocol import Comparison, Decision, Mismatch
 
 _RAISED = ("exception", "message")
 _ZEROS = "gradient of zeros"
-_VARIES = ("memory", "autocast dtype")
+_VARIES = ("memory", "autocast dtype", "gradient of NaN")
 _TOLD = ("sign of zero", "side effect", "warning", "meeting", _ZEROS, "shared memory", "generators' state", *_VARIES)
 """What refutes no rewrite, and keeps each from being safe."""
 _MILD = ("sign of zero", "warning", _ZEROS)
