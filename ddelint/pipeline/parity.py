@@ -154,6 +154,9 @@ def _fixed(found: Sequence[tuple[_Part, Diagnostic]], gap: Gap, session: Session
     if history is before:
         return with_fixes
     evidence, reason = gap.closed(lambda timed: session.parity(history.overlay, timed=timed))
+    if evidence is None and any(one.fix is not None and not one.fix.edits for one in with_fixes):
+        # only all parts together were seen to help, and one of them is for the user to write
+        return [_by_hand(finding, part, gap) for part, finding in found]
     if evidence is None:
         return [_refused(one, reason) for one in with_fixes]
     run.history = allowed

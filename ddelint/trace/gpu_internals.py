@@ -152,6 +152,7 @@ def pretended(gpu: Gpu) -> Iterator[None]:
         for name in _GUARDED:
             answer(fakes.FakeTensor, name, _as_on_cpu(getattr(fakes.FakeTensor, name), fakes.FakeTensor))
         answer(helpers, "set_driver_to_gpu", lambda: None)
+        answer(import_module("torch._C"), "_conv_determine_backend_memory_format", _layout_of_cudnn)
         if not torch.version.cuda:
             stack.enter_context(mock.patch.object(torch.version, "cuda", "13.0"))
         before = getattr(driver, "_active", None)
@@ -197,6 +198,19 @@ def _as_on_cpu(method: Callable[..., Any], fake_tensor: Any) -> Callable[..., An
         return made
 
     return call
+
+
+def _layout_of_cudnn(image: Any, weight: Any, backend: Any) -> torch.memory_format:
+    """In which layout cuDNN gives a convolution: by pixels where one of its operands lies so, and is no double.
+
+    As `cudnn_conv_suggest_memory_format` in aten/src/ATen/native/ConvUtils.h; a CPU build knows of no cuDNN.
+    """
+    plain: torch.memory_format = torch.contiguous_format
+    if torch.float64 in (image.dtype, weight.dtype):
+        return plain
+    suggest = private("torch._prims_common", "suggest_memory_format")
+    suggested = (suggest(operand) for operand in (image, weight))
+    return next((found for found in suggested if found != plain), plain)
 
 
 def _forget_devices() -> None:
@@ -338,7 +352,30 @@ class Backend:
             exec(compile(text, name, "exec"), vars(module))
         # the wrapper's own allocations and copies name the device
         module.device = lambda *_, **__: torch.device("cpu")
+        if hasattr(module, "assert_size_stride"):
+            module.assert_size_stride = _laid_out(module.assert_size_stride)
         return module
+
+
+def _laid_out(plain: Callable[..., None]) -> Callable[..., None]:
+    """A wrapper's check of layouts; what eager's operator made on the CPU first gets the layout that it has on a GPU.
+
+    A convolution's result lies channel by channel on one device and pixel by pixel on the other. Views, and what the
+    wrapper itself was given, stay as they are.
+    """
+
+    def check(tensor: Any, size: Sequence[int], stride: Sequence[int], *name: Any) -> None:
+        made = bool(name) and name[0] not in _GIVEN and isinstance(tensor, torch.Tensor) and not tensor._is_view()
+        if made and tuple(tensor.shape) == tuple(size) and tensor.stride() != tuple(stride):
+            with without_modes(), torch.no_grad():
+                tensor.set_(torch.empty_strided(tuple(size), tuple(stride), dtype=tensor.dtype).copy_(tensor))
+        plain(tensor, size, stride, *name)
+
+    return check
+
+
+_GIVEN = (None, "input")
+"""What a wrapper calls tensors that it did not make."""
 
 
 @contextlib.contextmanager

@@ -57,6 +57,14 @@ def test_a_run_time_check_costs_next_to_nothing() -> None:
     assert divergence.backed == {}
 
 
+def test_a_division_that_relies_on_no_sign_costs_next_to_nothing() -> None:
+    backed = TRITON.replace("(x0)", "(x0 + 256*((3 + ks0) // 4))")
+    unbacked = TRITON.replace("(x0)", "(x0 + 256*(triton_helpers.div_floor_integer(3 + ks0,  4)))")
+    (divergence,) = difference([backed], [unbacked]).divergences
+    assert (divergence.decision, divergence.closes) == ("floor division", "")
+    assert (divergence.backed, divergence.unbacked) == ({"//": 1}, {"div_floor_integer": 1})
+
+
 def test_another_fusion_is_named() -> None:
     loop = "    #pragma GCC ivdep\n    for(int64_t x0=static_cast<int64_t>(0L); x0<ks0; x0+=1)\n"
     found = difference([CPU], [CPU.replace("    #pragma", loop + "    #pragma")])

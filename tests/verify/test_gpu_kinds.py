@@ -224,6 +224,25 @@ def test_it_is_assembled_and_interpreted(kind: str) -> None:
     torch.testing.assert_close(found, expected, **(SUMS if "template" in kind else {}))
 
 
+LAID_OUT_BY_PIXELS: dict[str, tuple[Callable[..., Any], list[torch.Tensor]]] = {
+    "convolution": (lambda x, w: torch.nn.functional.conv2d(x, w).relu(), [randn(1, 3, 4, 4), randn(2, 3, 2, 2)]),
+    "transposed": (lambda x, w: torch.nn.functional.conv_transpose2d(x, w), [randn(1, 4, 5, 5), randn(4, 8, 3, 3)]),
+    "dilated": (lambda x, w: torch.nn.functional.conv2d(x, w, dilation=2), [randn(2, 6, 8, 8), randn(6, 6, 3, 3)]),
+}
+"""Convolutions that the library of a GPU gives in another layout than the CPU's."""
+
+
+@pytest.mark.parametrize("shown", LAID_OUT_BY_PIXELS)
+def test_what_a_library_lays_out_otherwise_on_a_gpu_is_laid_out_so(shown: str) -> None:
+    function, inputs = LAID_OUT_BY_PIXELS[shown]
+    collector = Collector(gpu_of("sm_90"), True)
+    with torch_internals.compile_settings(recompiles=8):
+        found = compiled(lambda *args: function(*args) * 2, collector)(*inputs)
+    (spent,) = collector.libraries.values()
+    assert spent.name == "aten::convolution"
+    torch.testing.assert_close(found, function(*inputs) * 2)
+
+
 def test_one_code_serves_several_sizes() -> None:
     collector = Collector(gpu_of("sm_90"), True)
     with torch_internals.compile_settings(recompiles=8):
