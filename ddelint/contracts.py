@@ -87,6 +87,12 @@ class Contract:
     branches: tuple[Branch, ...] = ()
     ranks: Mapping[str, int] = field(default_factory=dict)
     """Tensor parameter → its number of dimensions, in the order of the signature."""
+    others: tuple[str, ...] = ()
+    """What else it is called with: parameters that get no tensor."""
+    handed: Mapping[str, str] = field(default_factory=dict)
+    """Tensor parameter → how what torch compiles gets it, where that has no parameter of the name: `*0`, `**`."""
+    spec_argument: str = "shapes_spec"
+    """What `torch.compile` calls its argument for specs: `dynamic_shapes` from torch 2.14 on."""
     undecided: tuple[str, ...] = ()
     """Conditions of which one side could be neither reached nor excluded."""
     notes: tuple[str, ...] = ()

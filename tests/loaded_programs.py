@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import itertools
 import sys
 import textwrap
@@ -45,7 +46,7 @@ def program(tmp_path: Path) -> Iterator[Program]:
             return given if len(given) == 2 and isinstance(given[1], dict) else (tuple(given), {})
 
         function = module.Model.forward if hasattr(module, "Model") else module.fn
-        code = function.__code__
+        code = inspect.unwrap(function).__code__
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         parameters = tuple(name for name in names if name != "self")
         return Entry(str(path), str(path), build, inputs, True, parameters, **marks)

@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ddelint.contracts import Contract
+from ddelint.shapes.annotations import ORIGIN, annotated_spec
 from ddelint.shapes.comparing import CONTRADICTORY, TOO_LOOSE, Compared, compare
 from ddelint.shapes.facts import as_true, read
 from ddelint.shapes.names import names_of
 from ddelint.shapes.plain import plain
-from ddelint.shapes.specs import spec_of
+from ddelint.shapes.specs import spec_of, unsaid_by_dims, with_unsaid
 from ddelint.size_specs import CheckedSpec, Outcome, SizeSpec, SpecFinding
 
 if TYPE_CHECKING:
@@ -23,11 +24,20 @@ def check_specs(session: Session, contract: Contract, wanted: str = "") -> list[
     declared = session.declared(wanted)
     if declared.failure is not None:
         return [CheckedSpec(SizeSpec(origin=wanted or "--check"), error=declared.failure.message)]
-    if not declared.specs:
+    annotated = annotated_spec(contract) if wanted in ("", ORIGIN) else None
+    specs = [*declared.specs, *([annotated] if annotated is not None else [])]
+    if not specs:
         said = f"nothing of that name is declared: {wanted}" if wanted else "nothing is declared beside the entry"
         return [CheckedSpec(SizeSpec(origin=wanted or "--check"), said=(said,))]
+    specs = [with_unsaid(spec, contract) if spec.exported else spec for spec in specs]
     names = names_of(contract)
-    return [check_spec(session, contract, spec, compare(contract, spec), names) for spec in declared.specs]
+    return [_told(check_spec(session, contract, spec, compare(contract, spec), names), contract) for spec in specs]
+
+
+def _told(checked: CheckedSpec, contract: Contract) -> CheckedSpec:
+    """Of Dims also what they cannot say: where a program needs that, `torch.export` decides what it takes."""
+    unsaid = unsaid_by_dims(contract) if checked.spec.exported else ()
+    return replace(checked, said=(*checked.said, *(f"no Dim says {text}: ask torch.export" for text in unsaid)))
 
 
 def check_spec(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ddelint.contracts import Contract, Requirement
 from ddelint.shapes.facts import Unreadable, as_true, dimension_of, negated, read
@@ -33,7 +33,7 @@ def compare(contract: Contract, spec: SizeSpec) -> Compared:
     example = contract.example
     compared.findings += _unknown(contract, spec)
     known = {name: text for name, text in spec.dimensions.items() if name in example}
-    spec = SizeSpec(spec.variables, known, spec.assumptions, spec.origin, spec.marked)
+    spec = replace(spec, dimensions=known)
     declared = [text for text in conditions_of(spec, example) if _is_about(text, example)]
     needed = {requirement_text(one): one for one in contract.requirements}
     both = find([*declared, *needed], example, _MOST_SIZE)
@@ -142,10 +142,10 @@ def _too_strict(
     compared: Compared,
 ) -> None:
     sides = [side for branch in contract.branches for side in _sides(branch.text) if follows(side, declared)]
-    allowed = [*needed, *sides]
+    allowed, elements = [*needed, *sides], _elements(contract)
     for text in declared:
-        if follows(text, allowed):
-            continue
+        if follows(text, allowed) or (follows(text, [*allowed, *elements]) and not follows(text, elements)):
+            continue  # a multiple that is needed wherever there are elements may be demanded of all sizes
         others = [other for other in declared if other != text]
         found = find([*allowed, negated(text), *others], start, _MOST_SIZE)
         if found.sizes is None:
@@ -161,6 +161,12 @@ def _too_strict(
         else:
             message = f"it demands `{text}`, and the program takes other sizes, too"
             compared.findings.append(SpecFinding(TOO_STRICT, text, message, found.sizes))
+
+
+def _elements(contract: Contract) -> list[str]:
+    """That there are elements at all, where what is needed hangs on it."""
+    found = dict.fromkeys(text for one in contract.requirements for text in one.when if text.endswith(" >= 1"))
+    return list(found)
 
 
 def _sides(text: str) -> Iterable[str]:

@@ -26,12 +26,13 @@ from ddelint.contracts import (
 )
 from ddelint.diagnostics import Span
 from ddelint.protocol import SessionOptions
-from ddelint.shapes.deriving import derive
+from ddelint.shapes.deriving import derive, without_repetitions
 from ddelint.shapes.facts import Sizes, read, size_name
 from ddelint.shapes.paths import MOST_RUNS, Explored, explore
 from ddelint.shapes.probing import Probed, probe
 from ddelint.shapes.requirements import requirement_text
-from ddelint.shapes.trying import Eager, tensors_of
+from ddelint.shapes.trying import Eager, handed_over, parameters_of, tensors_of
+from ddelint.trace import torch_internals
 from ddelint.trace.entry import Entry
 
 _SHARE_OF_TIME = 0.5
@@ -53,7 +54,7 @@ def contract_of(entry: Entry, options: SessionOptions, most_runs: int = MOST_RUN
     if any(path.completed for path in explored.paths):
         probed = probe([requirement_text(one) for one in derived.requirements], sizes, eager, options.seed)
         seen = [_seen(fact, *found, eager) for fact, found in probed.facts.items()]
-        derived = replace(derived, requirements=(*derived.requirements, *seen))
+        derived = replace(derived, requirements=tuple(without_repetitions([*derived.requirements, *seen])))
     completed = sum(path.completed for path in explored.paths)
     return Contract(
         label=entry.label,
@@ -65,6 +66,9 @@ def contract_of(entry: Entry, options: SessionOptions, most_runs: int = MOST_RUN
         requirements=derived.requirements,
         branches=derived.branches,
         ranks={name: tensor.dim() for name, tensor in named.items()},
+        others=tuple(name for name in parameters_of(entry, options.seed) if name not in named),
+        handed=handed_over(entry, options.seed, eager.program),
+        spec_argument=torch_internals.spec_argument(),
         undecided=derived.undecided,
         notes=(*_notes(explored), *(_unexplained(probed) if probed is not None else ())),
         paths=completed,

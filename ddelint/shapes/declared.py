@@ -7,12 +7,13 @@ import runpy
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import torch
 
 from ddelint.shapes.facts import unused
-from ddelint.shapes.trying import tensors_of
+from ddelint.shapes.trying import handed_over, tensors_of
 from ddelint.shapes.writing import BESIDE
 from ddelint.size_specs import Bounds, Declarations, SizeSpec
 from ddelint.trace import naming, torch_internals
@@ -23,10 +24,15 @@ def declarations(entry: Entry, seed: int, wanted: str = "") -> Declarations:
     """The specs beside an entry: in its file, in `<file>_shapes.py`, on its inputs; `wanted`: FILE.py:NAME, or NAME."""
     filename, _, name = wanted.rpartition(":") if ".py" in wanted else ("", "", wanted)
     found: list[SizeSpec] = []
+    program = entry.build()
+    handed = handed_over(entry, seed, program)
+    attached = spec_in(torch_internals.attached_spec(program), "@dynamic_spec", entry.parameters, handed)
+    if attached is not None and not wanted:
+        found.append(attached)
     for path in [filename] if filename else [entry.filename, f"{os.path.splitext(entry.filename)[0]}{BESIDE}"]:
         for key, value in _globals_of(path).items():
             if not name or key == name:
-                spec = spec_in(value, f"{key} ({os.path.basename(path)})", entry.parameters)
+                spec = spec_in(value, f"{key} ({os.path.basename(path)})", entry.parameters, handed)
                 found += [spec] if spec is not None else []
     marked = _marked(entry, seed) if not wanted else None
     return Declarations((*found, *([marked] if marked is not None else [])))
@@ -41,13 +47,15 @@ def _globals_of(path: str) -> Mapping[str, Any]:
     return runpy.run_path(real) if Path(real).is_file() else {}
 
 
-def spec_in(value: Any, origin: str, parameters: Sequence[str]) -> SizeSpec | None:
+def spec_in(
+    value: Any, origin: str, parameters: Sequence[str], handed: Mapping[str, str] = MappingProxyType({})
+) -> SizeSpec | None:
     """A ShapesSpec, or `dynamic_shapes` of export, as a SizeSpec; None for anything else."""
     kinds = torch_internals.spec_kinds()
     if kinds is not None and isinstance(value, kinds.ParamsSpec):
         value = kinds.ShapesSpec(value)
     if kinds is not None and isinstance(value, kinds.ShapesSpec):
-        return _shapes_spec(value, origin)
+        return _shapes_spec(value, origin, handed)
     if isinstance(value, (tuple, list)):
         value = dict(zip(parameters, value))
     if isinstance(value, dict) and value and any(_holds_dims(one) for one in value.values()):
@@ -58,8 +66,11 @@ def spec_in(value: Any, origin: str, parameters: Sequence[str]) -> SizeSpec | No
 # ------------------------------------------------------------------------------------------------------- ShapesSpec
 
 
-def _shapes_spec(value: Any, origin: str) -> SizeSpec:
-    parameters, assumptions = torch_internals.parts_of_spec(value)
+def _shapes_spec(value: Any, origin: str, handed: Mapping[str, str]) -> SizeSpec:
+    """`handed`: what reaches the program in `*args` and `**kwargs`; torch passes over a spec that names it."""
+    listed, assumptions = torch_internals.parts_of_spec(value)
+    seen = {handed[name] + (name if handed[name] == "**" else ""): name for name in handed}
+    parameters = {seen.get(name, name): one for name, one in listed.items() if name not in handed}
     kinds = torch_internals.spec_kinds()
     words: dict[Any, str] = {}
     variables: dict[str, Bounds] = {}
@@ -122,7 +133,7 @@ def _dynamic_shapes(value: Mapping[str, Any], origin: str) -> SizeSpec:
                 root, factor, constant, bounds = torch_internals.dim_parts(dim)
                 variables.setdefault(root, bounds)
                 dimensions[name] = _affine(root, factor, constant)
-    return SizeSpec(variables, dimensions, (), origin)
+    return SizeSpec(variables, dimensions, (), origin, exported=True)
 
 
 def _affine(root: str, factor: int, constant: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from ddelint.contracts import Branch, Requirement
 from ddelint.diagnostics import Span
@@ -12,7 +13,8 @@ from ddelint.shapes.canonical import branch_renamed, renamed, representatives, r
 from ddelint.shapes.facts import Sizes, as_true, negated, read
 from ddelint.shapes.linear_forms import follows, number_said, with_numbers
 from ddelint.shapes.paths import Explored, Path, Step
-from ddelint.shapes.plain import plain, shortened
+from ddelint.shapes.plain import plain
+from ddelint.shapes.products import is_multiple_of_known, simpler
 from ddelint.shapes.ranges import ranges_of
 
 _SOURCES = {"asked": "torch", "asserted": "torch", "specialized": "specialized"}
@@ -54,9 +56,9 @@ def derive(explored: Explored) -> Derived:
             if requirement is not None:
                 needed += _apart(requirement)
     order = list(explored.sizes)
-    kept = _without_repetitions(_one_number_each(needed, explored.sizes))
+    kept = without_repetitions(_one_number_each(needed, explored.sizes))
     names = representatives(kept, order)
-    kept = _without_repetitions(_filled_in([requirement_renamed(one, names, order) for one in kept]))
+    kept = without_repetitions(_filled_in([requirement_renamed(one, names, order) for one in kept]))
     branches = [branch_renamed(_branch(one), names) for one in deciding]
     always = [one.text for one in kept if not one.when]
     branches = [one for one in branches if not follows(one.text, always) and not follows(negated(one.text), always)]
@@ -147,14 +149,39 @@ def _one_of_each(branches: Sequence[Branch]) -> list[Branch]:
 
 
 def _filled_in(needed: Sequence[Requirement]) -> list[Requirement]:
-    """The same requirements, with its number for each size that can only be one."""
+    """The same requirements in simpler words: its number for each size that can only be one, products cancelled."""
     always = [one.text for one in needed if not one.when and one.source != "specialized"]
     numbers = [text for text in always if number_said(text) is not None]
-    filled = []
-    for one in needed:
-        text = shortened(with_numbers([*numbers, one.text])[-1], always)
-        filled.append(one if text == one.text else replace(one, text=plain(text)))
-    return filled
+    texts = [with_numbers([*numbers, one.text])[-1] for one in needed]
+    filled = [one if text == one.text else replace(one, text=plain(text)) for one, text in zip(needed, texts)]
+    for one in list(filled):  # one after the other: what was put simply rests on the others as they are now
+        at = next(at for at, other in enumerate(filled) if other is one)
+        others = [other.text for other in (*filled[:at], *filled[at + 1 :]) if _holds_with(other, one)]
+        found = simpler(one.text, others, partial(_is_positive, given=[*others, *one.when]))
+        if found is not None and not found.texts:
+            del filled[at]
+        elif found is not None:
+            when = tuple(dict.fromkeys((*one.when, *found.when)))
+            filled[at] = replace(one, text=plain(" and ".join(found.texts)), when=when)
+    return [_without_idle_conditions(part) for one in filled for part in _apart(one)]
+
+
+def _without_idle_conditions(one: Requirement) -> Requirement:
+    """Without those of its conditions that follow from others, and those where it holds anyway if they do not."""
+    when = list(one.when)
+    for text in one.when:
+        others = [other for other in when if other != text]
+        if follows(text, others) or follows(one.text, [negated(text), *others]):
+            when = others
+    return one if len(when) == len(one.when) else replace(one, when=tuple(when))
+
+
+def _holds_with(other: Requirement, one: Requirement) -> bool:
+    return other.source != "specialized" and set(other.when) <= set(one.when)
+
+
+def _is_positive(name: str, given: Sequence[str]) -> bool:
+    return follows(f"{name} >= 1", given)
 
 
 def _one_number_each(needed: Sequence[Requirement], example: Sizes) -> list[Requirement]:
@@ -177,17 +204,22 @@ def _apart(requirement: Requirement) -> list[Requirement]:
     return [replace(requirement, text=plain(ast.unparse(part))) for part in node.values]
 
 
-_ORDER = {"raise": 0, "torch": 1, "specialized": 2}
+_ORDER = {"raise": 0, "torch": 1, "specialized": 2, "eager": 3}
 
 
-def _without_repetitions(needed: Sequence[Requirement]) -> list[Requirement]:
+def without_repetitions(needed: Sequence[Requirement]) -> list[Requirement]:
     """Those that do not follow from others; what the program itself raises for is kept rather than what torch says."""
     kept: list[Requirement] = []
     for one in sorted(needed, key=lambda one: (bool(one.when), _ORDER[one.source])):
-        if not follows(one.text, [*one.when, *(k.text for k in kept if set(k.when) <= set(one.when))]):
+        if not _is_said(one, kept):
             kept.append(one)
     for one in list(reversed(kept)):
         others = [k for k in kept if k is not one]
-        if follows(one.text, [*one.when, *(k.text for k in others if set(k.when) <= set(one.when))]):
+        if _is_said(one, others):
             kept = others
     return sorted(kept, key=lambda one: (one.span is None, one.span))
+
+
+def _is_said(one: Requirement, others: Sequence[Requirement]) -> bool:
+    given = [other.text for other in others if set(other.when) <= set(one.when)]
+    return follows(one.text, [*one.when, *given]) or is_multiple_of_known(one.text, given)

@@ -16,7 +16,7 @@ from ddelint.contracts import Contract
 from ddelint.dispatches import GraphPlan
 from ddelint.shapes.facts import dimension_of, read, unused, with_words
 from ddelint.shapes.signatures import Signature, signature_of
-from ddelint.shapes.writing import because, limits, symbolic, tensors
+from ddelint.shapes.writing import because, limits, spec_lines, symbolic
 
 BESIDE = "_dispatch.py"
 """How the file ends that is put beside the entry's."""
@@ -74,7 +74,7 @@ def _spec(contract: Contract, plan: GraphPlan) -> str:
         f"{name} = ShapeVar({name!r}{limits(bounds)}{_hint(plan, name)})".replace("'", '"')
         for name, bounds in plan.spec.variables.items()
     ]
-    shown = [f'"{name}": TensorSpec([{", ".join(dims)}]),' for name, dims in tensors(contract, plan.spec).items()]
+    shown = list(spec_lines(contract, plan.spec))
     assumptions = [f"{symbolic(text)}," for text in plan.spec.assumptions]
     listed = ["assumptions=[", *(f"    {one}" for one in assumptions), "],"] if assumptions else []
     return (
@@ -122,6 +122,7 @@ def _dispatcher(
     refused = ", ".join(f"{name} == {{{words[name]}}}" for name in asked)
     return texts["named" if signature is not None else "bound"].format(
         count=count_of(plans),
+        argument=contract.spec_argument,
         graphs=_indented([f"{plan.part.name} = graph(shapes_of_{plan.part.name}())" for plan in plans], 1),
         parameters=signature.parameters if signature is not None else "",
         sizes=_indented(sizes, 2),

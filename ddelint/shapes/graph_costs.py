@@ -11,7 +11,7 @@ import torch
 
 from ddelint.dispatches import Cost, Costs
 from ddelint.shapes.facts import Sizes
-from ddelint.shapes.trying import first_line, shapes_spec_of, sized, tensors_of
+from ddelint.shapes.trying import first_line, shapes_spec_of, sized
 from ddelint.size_specs import SizeSpec
 from ddelint.trace import torch_internals
 from ddelint.trace.entry import Entry
@@ -95,8 +95,8 @@ def _compiled(entry: Entry, seed: int, arm: Arm) -> Callable[..., Any]:
     if arm.spec is None:
         compiled = torch.compile(program, isolate_recompiles=True)
         return compiled
-    ranks = {name: tensor.dim() for name, tensor in tensors_of(entry, seed).items()}
-    compiled = torch_internals.compiled_under(program, shapes_spec_of(arm.spec, ranks, arm.hints), "inductor")
+    spec = shapes_spec_of(arm.spec, entry, seed, program, arm.hints)
+    compiled = torch_internals.compiled_under(program, spec, "inductor")
     return compiled
 
 

@@ -7,36 +7,44 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import reduce
 from itertools import product
 
 from ddelint.rewrite.proving.linear import AtLeastZero, Sum, contradiction, name, number
-from ddelint.shapes.facts import Fact, Unreadable, moduli_in, negated, numbers_in, read, size_name
+from ddelint.shapes.counting import values_to_try
+from ddelint.shapes.facts import Fact, Unreadable, negated, read, size_name, with_words
 
 _MOST_CASES = 64
 """Cases (`!=` is two) that one refutation looks at."""
-_MOST_VALUES = 100_000
-"""Values of one size that are tried one by one."""
 _Case = tuple[Sum, ...]
 """Sums that are all at least zero."""
 
 
 def refuted(texts: Iterable[str]) -> bool:
     """Whether no sizes satisfy all of these conditions; False says nothing."""
-    facts = [read(text) for text in with_numbers(texts)]
+    facts = [read(text) for text in _one_name_each(with_numbers(texts))]
     return _refuted_linearly(facts) or any(_refuted_by_counting(name, facts) for name in _names(facts))
 
 
 def _refuted_linearly(facts: Sequence[Fact]) -> bool:
+    """Whether each combination of cases is a contradiction; those that are one already are not looked into further."""
     alternatives = [_cases(fact.node) for fact in facts]
-    count = 1
-    for cases in alternatives:
-        count *= max(1, len(cases))
-    if count > _MOST_CASES:
-        return False
-    return all(_is_contradiction(chosen, facts) for chosen in product(*alternatives))
+    sure = [one for cases in alternatives if len(cases) == 1 for one in cases]
+    open_ = [cases for cases in alternatives if len(cases) != 1]
+    left = _MOST_CASES
+
+    def refuted_with(chosen: list[_Case], waiting: list[list[_Case]]) -> bool:
+        nonlocal left
+        left -= 1
+        if _is_contradiction(chosen, facts):
+            return True
+        if not waiting or left < 0:
+            return False
+        return all(refuted_with([*chosen, case], waiting[1:]) for case in waiting[0])
+
+    return refuted_with(sure, sorted(open_, key=len))
 
 
 def with_numbers(texts: Iterable[str]) -> list[str]:
@@ -47,6 +55,30 @@ def with_numbers(texts: Iterable[str]) -> list[str]:
         text if number_said(text) is not None or not read(text).names & numbers.keys() else _filled(text, numbers)
         for text in wanted
     ]
+
+
+def _one_name_each(texts: Iterable[str]) -> list[str]:
+    """The same conditions, with one name for sizes that are equal; the equalities stay as they are."""
+    wanted = list(texts)
+    names: dict[str, str] = {}
+    pairs = [pair for text in wanted if (pair := _equal_sizes(text)) is not None]
+    for first, second in pairs:
+        kept, gone = names.get(first, first), names.get(second, second)
+        names |= dict.fromkeys([gone, *(name for name, found in names.items() if found == gone)], kept)
+    names = {name: found for name, found in names.items() if name != found}
+    same = [_equal_sizes(text) is not None for text in wanted]
+    return [
+        text if known or not names.keys() & read(text).names else with_words(text, names)
+        for text, known in zip(wanted, same)
+    ]
+
+
+def _equal_sizes(text: str) -> tuple[str, str] | None:
+    match read(text).node:
+        case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
+            first, second = size_name(left), size_name(right)
+            return (first, second) if first is not None and second is not None else None
+    return None
 
 
 def number_said(text: str) -> tuple[str, int] | None:
@@ -80,32 +112,11 @@ def _names(facts: Sequence[Fact]) -> set[str]:
 
 def _refuted_by_counting(name: str, facts: Sequence[Fact]) -> bool:
     """Whether the conditions on one size alone exclude each value: what they say repeats itself from some value on."""
-    alone = [fact for fact in facts if fact.names == {name} and _repeats(fact.node)]
-    period = math.lcm(1, *moduli_in(alone))
-    beyond = 2 * (sum(map(abs, numbers_in(alone))) + 1) * period
-    if not alone or beyond + period > _MOST_VALUES:
+    alone = [fact for fact in facts if fact.names == {name} and values_to_try([fact.node]) is not None]
+    tried = values_to_try(fact.node for fact in alone)
+    if not alone or tried is None:
         return False
-    return not any(all(fact.holds({name: value}) for fact in alone) for value in range(beyond + period))
-
-
-def _repeats(node: ast.expr) -> bool:
-    """Whether the truth of a condition is periodic for large sizes: sums, products with numbers, quotients, rests."""
-    allowed = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod)
-    return all(
-        isinstance(part.op, allowed) and (isinstance(part.op, (ast.Add, ast.Sub)) or _has_number(part))
-        for part in ast.walk(node)
-        if isinstance(part, ast.BinOp)
-    ) and all(_is_piecewise(part) for part in ast.walk(node) if isinstance(part, ast.Call))
-
-
-def _is_piecewise(node: ast.Call) -> bool:
-    return isinstance(node.func, ast.Name) and node.func.id in ("max", "min", "abs")
-
-
-def _has_number(node: ast.BinOp) -> bool:
-    if isinstance(node.op, ast.Mult):
-        return isinstance(node.left, ast.Constant) or isinstance(node.right, ast.Constant)
-    return isinstance(node.right, ast.Constant)
+    return not any(all(fact.holds({name: value}) for fact in alone) for value in range(sum(tried)))
 
 
 def follows(text: str, given: Sequence[str]) -> bool:
@@ -210,7 +221,7 @@ class _Reader:
                 return divided - self._quotient(divided, divisor).times(Fraction(divisor))
             case ast.Call(func=ast.Name(id="max" | "min" as called), args=arguments):
                 return self._extreme(called, [self.sum_of(argument) for argument in arguments])
-        return name(ast.unparse(node))
+        return name(_in_order(node))
 
     def _product(self, left: Sum, right: Sum) -> Sum:
         if not left.factors:
@@ -243,6 +254,28 @@ class _Reader:
         extreme = name(f"{called}({text})")
         self.known += [extreme - one if called == "max" else one - extreme for one in of]
         return extreme
+
+
+def _in_order(node: ast.expr) -> str:
+    """An expression's text, the parts of sums and products in order: one name, however it is written."""
+
+    class Ordered(ast.NodeTransformer):
+        def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+            self.generic_visit(node)
+            if not isinstance(node.op, (ast.Add, ast.Mult)):
+                return node
+            first, *others = sorted(_parts(node, type(node.op)), key=ast.unparse)
+            return reduce(lambda left, right: ast.BinOp(left, node.op, right), others, first)
+
+    return ast.unparse(Ordered().visit(ast.parse(ast.unparse(node), mode="eval").body))
+
+
+def _parts(node: ast.expr, op: type[ast.operator]) -> Iterator[ast.expr]:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, op):
+        yield from _parts(node.left, op)
+        yield from _parts(node.right, op)
+    else:
+        yield node
 
 
 def _terms(of: Sum) -> Iterator[tuple[str, Fraction]]:

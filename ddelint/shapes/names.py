@@ -1,13 +1,13 @@
-"""What a program calls the sizes of its inputs: `batch, length = tokens.shape`, `n = x.size(0)`."""
+"""What a program calls the sizes of its inputs: `batch, length = tokens.shape`, `n = x.size(0)`, annotations."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
 from ddelint.contracts import Contract
-from ddelint.source import SourceError, SourceFile
+from ddelint.shapes.annotations import names_said
+from ddelint.shapes.functions import function_of
 
 
 def names_of(contract: Contract) -> dict[str, str]:
@@ -19,25 +19,7 @@ def names_of(contract: Contract) -> dict[str, str]:
             for name, dimension in _named(node.targets[0], node.value, contract):
                 if dimension in contract.example:
                     found.setdefault(dimension, name)
-    return found
-
-
-def function_of(contract: Contract) -> tuple[ast.FunctionDef | ast.AsyncFunctionDef, bool] | None:
-    """The definition of the program's function, and whether it stands in a class; None where its text is not there."""
-    where = contract.function
-    if where is None:
-        return None
-    try:
-        tree = SourceFile.read(Path(where.filename)).tree
-    except (OSError, SourceError):
-        return None
-    methods = {id(one) for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for one in node.body}
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-            if where.row in (first, node.lineno):
-                return node, id(node) in methods
-    return None
+    return {**names_said(contract), **found}
 
 
 def _named(target: ast.expr, value: ast.expr, contract: Contract) -> Iterator[tuple[str, str]]:

@@ -7,6 +7,7 @@ changed so that one answer comes out the other way. Runs in the worker.
 from __future__ import annotations
 
 import heapq
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
@@ -26,6 +27,7 @@ from ddelint.trace.provenance import Blame, Paths, Sources
 from ddelint.trace.stand_ins import StandIns
 
 MOST_RUNS = 64
+_SYMBOL = re.compile(r"\b[us]\d+\b")
 _LONGEST_CODE = 100
 
 
@@ -179,6 +181,7 @@ class _Watcher:
             path.ending = "cut"
         else:
             self._note_error(path, ending.error)
+            path.error = self._in_words(path.error)
         return path
 
     def _note_error(self, path: Path, error: BaseException) -> None:
@@ -188,6 +191,11 @@ class _Watcher:
         if who is not None:
             path.span = provenance.expression_at(who.place, self._sources).span
             path.by_user = endings.raised_by_user(who)
+
+    def _in_words(self, text: str) -> str:
+        """A message with the sizes that torch's symbols stand for: `u1 queries for u4 keys`."""
+        names = {str(symbol): name for symbol, name in self._names.items()}
+        return _SYMBOL.sub(lambda found: names.get(found[0], found[0]), text)
 
     # ------------------------------------------------------------------------------------------ what the run tells
 

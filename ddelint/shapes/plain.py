@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from fractions import Fraction
 
 from ddelint.rewrite.proving.linear import Sum
-from ddelint.shapes.facts import Unreadable, read, size_name
+from ddelint.shapes.facts import Fact, Unreadable, read, size_name
 from ddelint.shapes.linear_forms import follows, linear
+from ddelint.shapes.ranges import ranges_of
 
 _SIGNS: dict[type[ast.cmpop], str] = {
     ast.Eq: "==",
@@ -41,7 +42,7 @@ def plain(text: str) -> str:
         return plain(simpler)
     found = linear(fact)
     if found is None or not found[0].factors:
-        return ast.unparse(fact.node)
+        return _by_its_range(fact) or ast.unparse(fact.node)
     written = _compared(*found)
     always = [f"{name} >= 0" for name in sorted(fact.names)]
     if fact.names and len(fact.names) == 1 and "!=" in written:
@@ -50,6 +51,21 @@ def plain(text: str) -> str:
         if follows(bound, [written, *always]) and follows(written, [bound]):
             return bound
     return written
+
+
+def _by_its_range(fact: Fact) -> str | None:
+    """`(n - 5) // 2 + 1 >= 4` as `n >= 11`: what holds of one size in one range, or of its multiples."""
+    ranges = ranges_of(fact.text)
+    if len(ranges) != 1 or len(fact.names) != 1:
+        return None
+    name = next(iter(fact.names))
+    low, dots, high = ranges[0].partition("..")
+    if ranges[0].startswith("multiples of "):
+        return f"{name} % {ranges[0].split()[-1]} == 0"
+    if not low.isdigit():
+        return None
+    bounds = [f"{name} >= {low}"] * (low != "0") + [f"{name} <= {high}"] * bool(high)
+    return (" and ".join(bounds) or None) if dots else f"{name} == {low}"
 
 
 def _multiple(node: ast.expr) -> str | None:
@@ -98,30 +114,6 @@ def _nonzero_product(node: ast.expr) -> str | None:
             if None not in names and all(not isinstance(one, ast.Constant) or one.value for one in factors):
                 return " and ".join(f"{name} >= 1" for name in names) or None
     return None
-
-
-def shortened(text: str, given: Sequence[str]) -> str:
-    """`3 * a * b == c * a * b` as `c == 3`, where a and b are known not to be zero."""
-    match read(text).node:
-        case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
-            first, second = list(_factors(left)), list(_factors(right))
-            if any(size_name(one) is None and not isinstance(one, ast.Constant) for one in (*first, *second)):
-                return text
-            if sum(size_name(one) is not None for one in (*first, *second)) < 3:
-                return text
-            names, others = [size_name(one) or "" for one in first], [size_name(one) or "" for one in second]
-            for name in dict.fromkeys(names):
-                while name and name in names and name in others and follows(f"{name} >= 1", given):
-                    names.remove(name)
-                    others.remove(name)
-            return f"{_times(names, first)} == {_times(others, second)}"
-    return text
-
-
-def _times(names: Sequence[str], factors: Sequence[ast.expr]) -> str:
-    number = math.prod(one.value for one in factors if isinstance(one, ast.Constant) and isinstance(one.value, int))
-    parts = [str(number)] if number != 1 or not any(names) else []
-    return " * ".join([*parts, *(name for name in names if name)])
 
 
 def _factors(node: ast.expr) -> Iterator[ast.expr]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 
-from ddelint.shapes.facts import moduli_in, numbers_in, read
+from ddelint.shapes.counting import values_to_try
+from ddelint.shapes.facts import moduli_in, read
 
 _MOST_RANGES = 6
-_MOST_VALUES = 200_000
 
 
 def ranges_of(text: str) -> tuple[str, ...]:
@@ -17,23 +16,21 @@ def ranges_of(text: str) -> tuple[str, ...]:
     if len(fact.names) != 1:
         return ()
     name = next(iter(fact.names))
-    moduli = moduli_in([fact])
-    period = math.lcm(1, *moduli)
-    beyond = (max(map(abs, numbers_in([fact])), default=0) + 2) * period
-    if beyond > _MOST_VALUES:
+    tried = values_to_try([fact.node])
+    if tried is None:
         return ()
-    holding = [value for value in range(beyond + period) if fact.holds({name: value})]
+    moduli, last = moduli_in([fact]), sum(tried) - 1
+    holding = [value for value in range(last + 1) if fact.holds({name: value})]
     if moduli:
         found = set(holding)
         for modulus in sorted(moduli):
-            if found == set(range(0, beyond + period, modulus)):
+            if found == set(range(0, last + 1, modulus)):
                 return (f"multiples of {modulus}",)
-            if found == {value for value in range(beyond + period) if value % modulus}:
+            if found == {value for value in range(last + 1) if value % modulus}:
                 return (f"no multiple of {modulus}",)
     runs = list(_runs(holding))
-    if len(runs) > _MOST_RANGES:
-        return ()
-    last = beyond + period - 1
+    if len(runs) > _MOST_RANGES or (runs and runs[-1][1] == last and runs[-1][0] > tried[0]):
+        return ()  # the last run comes again in each period
     return tuple(f"{low}.." if high == last else str(low) if low == high else f"{low}..{high}" for low, high in runs)
 
 

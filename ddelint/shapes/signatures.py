@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 
 from ddelint.contracts import Contract
-from ddelint.shapes.names import function_of
+from ddelint.shapes.functions import function_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,9 @@ import ast
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
-from ddelint.contracts import SPECIALIZED, Contract
+from ddelint.contracts import SPECIALIZED, Contract, Requirement
 from ddelint.shapes.canonical import representatives
 from ddelint.shapes.facts import Fact, Unreadable, dimension_of, read, size_name, unused, with_words
 from ddelint.shapes.linear_forms import linear
@@ -42,13 +43,36 @@ def _meanings(spec: SizeSpec) -> tuple[dict[str, str], list[str]]:
             meaning.setdefault(text, name)
     for name, text in spec.dimensions.items():  # `8 * k` where nothing is `k` itself
         for variable in sorted(names_in(text) & spec.variables.keys() - meaning.keys()):
-            factor, constant = _affine(text, variable)
+            factor, constant = affine(text, variable)
             if factor:
                 shifted = f"({name} - {constant})" if constant else name
                 meaning[variable] = f"{shifted} // {factor}"
                 found.append(f"{shifted} % {factor} == 0")
                 found.append(f"{name} >= {constant}")
     return meaning, found
+
+
+def with_unsaid(spec: SizeSpec, contract: Contract) -> SizeSpec:
+    """What Dims cannot say is no fault of theirs: taken from the contract, so that it is neither missing nor broken."""
+    unsaid = unsaid_by_dims(contract)
+    words = {name: f"({spec.dimensions.get(name, size)})" for name, size in contract.example.items()}
+    return replace(spec, assumptions=(*spec.assumptions, *(with_words(text, words) for text in unsaid)))
+
+
+def unsaid_by_dims(contract: Contract) -> list[str]:
+    """What a contract needs and no Dim says: `a * b == 8 * c`, `a >= b`."""
+    return [requirement_text(one) for one in contract.requirements if not _is_said_by_dims(one)]
+
+
+def _is_said_by_dims(one: Requirement) -> bool:
+    """Bounds, equal sizes, multiples, and a size that is a sum of multiples of one other."""
+    fact = read(one.text)
+    if one.source == SPECIALIZED or any(not text.endswith(" >= 1") for text in one.when):
+        return True
+    if len(fact.names) == 1:
+        return not one.when or "%" in one.text
+    found = linear(fact)
+    return found is not None and found[1] is ast.Eq and len(fact.names) == 2 and not one.when
 
 
 def names_in(text: str) -> set[str]:
@@ -66,7 +90,7 @@ def substituted(text: str, meaning: Mapping[str, str]) -> str:
     return ast.unparse(Meant().visit(ast.parse(text, mode="eval").body))
 
 
-def _affine(text: str, variable: str) -> tuple[int, int]:
+def affine(text: str, variable: str) -> tuple[int, int]:
     """(a, b) where an expression is `a * variable + b`; (0, 0) where it is not."""
     try:
         found = linear(read(f"{substituted(text, {variable: 'v.shape[0]'})} == 0"))
@@ -75,6 +99,16 @@ def _affine(text: str, variable: str) -> tuple[int, int]:
     if found is None or found[0].factors.keys() != {"v.shape[0]"}:
         return 0, 0
     return int(found[0].factors["v.shape[0]"]), int(found[0].constant)
+
+
+def grouped(parameters: Mapping[str, Any], handed: Mapping[str, str], nothing: Any) -> dict[str, Any]:
+    """Parameters as a ShapesSpec has them: those in `*args` as one list, with `nothing` for the others there."""
+    found = {name: one for name, one in parameters.items() if name not in handed}
+    places = {int(handed[name][1:]): one for name, one in parameters.items() if handed.get(name, "")[1:].isdigit()}
+    if places:
+        found["*args"] = [places.get(at, nothing) for at in range(max(places) + 1)]
+    spread = {name: one for name, one in parameters.items() if handed.get(name) == "**"}
+    return {**found, "**kwargs": spread} if spread else found
 
 
 # ----------------------------------------------------------------------------------- the spec that a contract comes to
@@ -175,7 +209,7 @@ def on_inputs(spec: SizeSpec) -> SizeSpec:
         texts = [text for text in dimensions.values() if variable in names_in(text)]
         if variable in texts or not texts:
             continue
-        factor, constant = _affine(texts[0], variable)
+        factor, constant = affine(texts[0], variable)
         if not factor:
             continue
         whole = unused(f"{variable}_{factor}", variables)
@@ -187,7 +221,7 @@ def on_inputs(spec: SizeSpec) -> SizeSpec:
         }
         assumptions = [substituted(text, meaning) for text in assumptions]
         assumptions.append(f"({whole} - {constant}) % {factor} == 0" if constant else f"{whole} % {factor} == 0")
-    return SizeSpec(variables, dimensions, tuple(assumptions), spec.origin, spec.marked)
+    return replace(spec, variables=variables, dimensions=dimensions, assumptions=tuple(assumptions))
 
 
 def narrowed(spec: SizeSpec, variable: str, low: int, high: int | None) -> SizeSpec:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import inspect
 import os
 import traceback
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +15,7 @@ import torch
 
 from ddelint.diagnostics import Span
 from ddelint.shapes.facts import COMPARISONS, OPERATIONS, Sizes, dimension_of
-from ddelint.shapes.specs import on_inputs
+from ddelint.shapes.specs import grouped, on_inputs
 from ddelint.size_specs import Outcome, SizeSpec, Trial
 from ddelint.trace import torch_internals
 from ddelint.trace.entry import Arguments, Entry
@@ -33,9 +34,8 @@ def try_spec(entry: Entry, seed: int, spec: SizeSpec, first: Sizes, cases: Seque
         return Trial(False, f"torch {torch.__version__} has no ShapesSpec: 2.13 has")
     with torch_internals.compile_settings(recompiles=_RECOMPILES), torch.no_grad(), quiet():
         torch.manual_seed(0)
-        ranks = {name: tensor.dim() for name, tensor in tensors_of(entry, seed).items()}
         program = entry.build()
-        compiled = torch_internals.compiled_under(program, shapes_spec_of(on_inputs(spec), ranks))
+        compiled = torch_internals.compiled_under(program, shapes_spec_of(on_inputs(spec), entry, seed, program))
         try:
             args, kwargs = sized(entry, seed, first)
             with entry.surroundings():
@@ -97,11 +97,15 @@ class Eager:
             self.places[text] = Span(frames[-1].filename, row, 1, row, 2), frames[-1].line or ""
 
 
+def parameters_of(entry: Entry, seed: int) -> dict[str, Any]:
+    """The entry's arguments by the names of its parameters."""
+    args, kwargs = entry.inputs(seed)
+    return dict(zip(entry.parameters, args)) | kwargs
+
+
 def tensors_of(entry: Entry, seed: int) -> dict[str, torch.Tensor]:
     """The entry's tensor arguments by the names of its parameters."""
-    args, kwargs = entry.inputs(seed)
-    named: dict[str, Any] = dict(zip(entry.parameters, args)) | kwargs
-    return {name: value for name, value in named.items() if isinstance(value, torch.Tensor)}
+    return {name: value for name, value in parameters_of(entry, seed).items() if isinstance(value, torch.Tensor)}
 
 
 def sized(entry: Entry, seed: int, sizes: Sizes) -> Arguments:
@@ -170,12 +174,38 @@ def first_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')}"
 
 
-def shapes_spec_of(spec: SizeSpec, ranks: Mapping[str, int], hints: Mapping[str, int] = MappingProxyType({})) -> Any:
+def handed_over(entry: Entry, seed: int, program: Callable[..., Any]) -> dict[str, str]:
+    """Tensor parameter → `*0`, `**`: how what is compiled gets it, where that has no parameter of the name.
+
+    A spec goes by the parameters of the function that is compiled itself, not of one that it wraps.
+    """
+    args, kwargs = entry.inputs(seed)
+    function = program.forward if isinstance(program, torch.nn.Module) else program
+    try:
+        own = inspect.signature(function, follow_wrapped=False).parameters.values()
+    except (TypeError, ValueError):
+        return {}
+    positions = [one.name for one in own if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+    named = {one.name for one in own if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)}
+    spread = dict(list(zip(entry.parameters, range(len(args))))[len(positions) :])
+    found = {name: f"*{at - len(positions)}" for name, at in spread.items()}
+    found |= {name: "**" for name in kwargs if name not in named}
+    return {name: found[name] for name in tensors_of(entry, seed) if name in found}
+
+
+def shapes_spec_of(
+    spec: SizeSpec,
+    entry: Entry,
+    seed: int,
+    program: Callable[..., Any],
+    hints: Mapping[str, int] = MappingProxyType({}),
+) -> Any:
     """The spec as torch's own objects: an entry for each dimension of each tensor that it speaks of.
 
     `hints`: variable → the size that is tuned for.
     """
     kinds = torch_internals.spec_kinds()
+    ranks = {name: tensor.dim() for name, tensor in tensors_of(entry, seed).items()}
     variables = {
         name: kinds.ShapeVar(name, min=low, max=high, optimization_hint=hints.get(name))
         for name, (low, high) in spec.variables.items()
@@ -189,7 +219,8 @@ def shapes_spec_of(spec: SizeSpec, ranks: Mapping[str, int], hints: Mapping[str,
         for name, dims in tensors.items()
     }
     assumptions = [_value(ast.parse(text, mode="eval").body, variables) for text in spec.assumptions]
-    return kinds.ShapesSpec(parameters, assumptions=assumptions or None)
+    handed = handed_over(entry, seed, program)
+    return kinds.ShapesSpec(grouped(parameters, handed, None), assumptions=assumptions or None)
 
 
 def _value(node: ast.expr, variables: Mapping[str, Any]) -> Any:

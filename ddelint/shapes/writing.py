@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
+import math
 import os
 from collections.abc import Iterator, Mapping
 
 from ddelint.contracts import Contract, Requirement
+from ddelint.shapes.annotations import PACKAGE, annotation_lines
 from ddelint.shapes.facts import dimension_of, read
 from ddelint.shapes.requirements import requirement_text
-from ddelint.shapes.specs import names_in
+from ddelint.shapes.specs import affine, grouped, names_in, substituted
 from ddelint.size_specs import Bounds, SizeSpec
 
 BESIDE = "_shapes.py"
@@ -27,6 +29,8 @@ def written(contract: Contract, spec: SizeSpec) -> str:
 def _lines(contract: Contract, spec: SizeSpec) -> Iterator[str]:
     yield f'"""The sizes that {contract.label.partition(",")[0]} takes, {MARK}."""'
     yield ""
+    annotated = list(annotation_lines(contract, spec))
+    yield from (f"import {package}" for package in (PACKAGE, "torch") if annotated)
     yield "from torch._dynamo.decorators import mark_unbacked"
     yield "from torch.export import Dim"
     yield "from torch.fx.experimental.dynamic_spec import ShapesSpec, ShapeVar, TensorSpec"
@@ -39,11 +43,10 @@ def _lines(contract: Contract, spec: SizeSpec) -> Iterator[str]:
     for name, bounds in spec.variables.items():
         yield f"{name} = ShapeVar({_quoted(name)}{limits(bounds)})"
     yield ""
-    yield "# torch.compile(model, fullgraph=True, shapes_spec=SHAPES)"
+    yield f"# torch.compile(model, fullgraph=True, {contract.spec_argument}=SHAPES)"
     yield "SHAPES = ShapesSpec("
     yield "    {"
-    for parameter, dims in tensors(contract, spec).items():
-        yield f"        {_quoted(parameter)}: TensorSpec([{', '.join(dims)}]),"
+    yield from (f"        {line}" for line in spec_lines(contract, spec))
     yield "    },"
     if spec.assumptions:
         yield "    assumptions=["
@@ -52,6 +55,7 @@ def _lines(contract: Contract, spec: SizeSpec) -> Iterator[str]:
     yield ")"
     yield ""
     yield from _exported(contract, spec)
+    yield from annotated
     yield ""
     yield ""
     yield from _marks(contract, spec)
@@ -88,6 +92,18 @@ def tensors(contract: Contract, spec: SizeSpec) -> dict[str, list[str]]:
     return found
 
 
+def spec_lines(contract: Contract, spec: SizeSpec) -> Iterator[str]:
+    """The entries of a ShapesSpec, a line for each."""
+    listed = {name: f"TensorSpec([{', '.join(dims)}])" for name, dims in tensors(contract, spec).items()}
+    for name, one in grouped(listed, contract.handed, "None").items():
+        if isinstance(one, list):
+            yield f"{_quoted(name)}: [{', '.join(one)}],"
+        elif isinstance(one, dict):
+            yield f"{_quoted(name)}: {{{', '.join(f'{_quoted(key)}: {text}' for key, text in one.items())}}},"
+        else:
+            yield f"{_quoted(name)}: {one},"
+
+
 def symbolic(text: str) -> str:
     """A condition as an expression over torch's symbols: `|` for `or`, `&` for `and`."""
     node = ast.parse(text, mode="eval").body
@@ -101,20 +117,24 @@ def symbolic(text: str) -> str:
 
 
 def _exported(contract: Contract, spec: SizeSpec) -> Iterator[str]:
-    """The same for export, as far as it can be said there: bounds, equalities, multiples."""
-    multiples = _multiples(spec)
+    """The same for export, as far as it can be said there: bounds, equalities, multiples, sums."""
+    derived, multiples = _derived(spec), _multiples(spec)
     words: dict[str, str] = {}
     for name, (low, high) in spec.variables.items():
-        factor = multiples.get(name, 1)
-        dim = f"{name}_dim"
-        within = limits((-(-low // factor), None if high is None else high // factor))
-        yield f"{dim} = Dim({_quoted(name if factor == 1 else f'{name}_by_{factor}')}{within})"
-        words[name] = dim if factor == 1 else f"{factor} * {dim}"
-    unsaid = [text for text in spec.assumptions if not _is_multiple(text)]
+        if name not in derived:
+            factor = multiples.get(name, 1)
+            dim = f"{name}_dim"
+            within = limits((-(-low // factor), None if high is None else high // factor))
+            yield f"{dim} = Dim({_quoted(name if factor == 1 else f'{name}_by_{factor}')}{within})"
+            words[name] = dim if factor == 1 else f"{factor} * {dim}"
+    for name, (root, text) in derived.items():
+        words[name] = substituted(text, {root: words[root]})
+    unsaid = [text for text in spec.assumptions if not _is_multiple(text) and not _says(text, derived)]
     yield ""
     for text in unsaid:
-        yield f"# not said here, and checked by the exported program itself: {text}"
-    yield "# torch.export.export(model, args, dynamic_shapes=DYNAMIC_SHAPES)"
+        yield f"# no Dim says this: {text}"
+    yield "# torch.export.export(model, args, dynamic_shapes=DYNAMIC_SHAPES); it keeps 0 and 1 apart, also among sizes"
+    yield "# that it computes, so that it may ask for a larger `min`, and says for which"
     yield "DYNAMIC_SHAPES = {"
     for parameter in contract.ranks:
         dims = {
@@ -123,22 +143,70 @@ def _exported(contract: Contract, spec: SizeSpec) -> Iterator[str]:
             if (text := spec.dimensions.get(f"{parameter}.shape[{at}]", "")) in words
         }
         yield f"    {_quoted(parameter)}: {{{', '.join(f'{at}: {word}' for at, word in dims.items())}}},"
+    yield from (f"    {_quoted(parameter)}: None," for parameter in contract.others)
     yield "}"
 
 
 def _multiples(spec: SizeSpec) -> dict[str, int]:
+    """Variable → what divides it, wherever there are any elements: export takes no size of 0 or 1 for another."""
     found: dict[str, int] = {}
     for text in spec.assumptions:
         if _is_multiple(text):
-            left, _, right = text.partition(" == ")[0].partition(" % ")
-            found[left] = int(right)
+            left, _, right = _without_zeros(text).partition(" == ")[0].partition(" % ")
+            found[left] = math.lcm(found.get(left, 1), int(right))
     return found
 
 
 def _is_multiple(text: str) -> bool:
-    left, _, right = text.partition(" % ")
+    left, _, right = _without_zeros(text).partition(" % ")
     divisor, _, rest = right.partition(" == ")
     return left.isidentifier() and divisor.isdigit() and rest == "0"
+
+
+def _without_zeros(text: str) -> str:
+    """`n < 1 or n % 8 == 0` as `n % 8 == 0`; anything else as it is."""
+    node = ast.parse(text, mode="eval").body
+    if not isinstance(node, ast.BoolOp) or not isinstance(node.op, ast.Or):
+        return text
+    left = [ast.unparse(part) for part in node.values if not _is_zero(part)]
+    return left[0] if len(left) == 1 else text
+
+
+def _is_zero(node: ast.expr) -> bool:
+    match node:
+        case ast.Compare(left=ast.Name(), ops=[ast.Lt()], comparators=[ast.Constant(value=1)]):
+            return True
+    return False
+
+
+def _derived(spec: SizeSpec) -> dict[str, tuple[str, str]]:
+    """Variable → (another, what it is of that): `extra == 16 * rows` where nothing else is said of `extra`."""
+    found: dict[str, tuple[str, str]] = {}
+    for text in spec.assumptions:
+        left, right = _equality(text)
+        if left not in spec.variables or left in found or spec.variables[left] != (0, None):
+            continue
+        others = [one for one in spec.assumptions if one != text and left in names_in(one)]
+        roots = names_in(right) & spec.variables.keys()
+        taken = {other for other, _ in found.values()}
+        if len(roots) == 1 and not roots & {left, *found} and left not in taken and not others:
+            (root,) = roots
+            if any(affine(right, root)):
+                found[left] = root, right
+    return found
+
+
+def _equality(text: str) -> tuple[str, str]:
+    """`a == 16 * b` as its sides; empty texts for anything else."""
+    match ast.parse(text, mode="eval").body:
+        case ast.Compare(left=ast.Name(id=left), ops=[ast.Eq()], comparators=[right]):
+            return left, ast.unparse(right)
+    return "", ""
+
+
+def _says(text: str, derived: Mapping[str, tuple[str, str]]) -> bool:
+    left, right = _equality(text)
+    return left in derived and derived[left][1] == right
 
 
 # ------------------------------------------------------------------------------------------------------------- marks

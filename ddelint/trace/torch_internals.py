@@ -1089,9 +1089,23 @@ def spec_kinds() -> Any:
 
 
 def parts_of_spec(spec: Any) -> tuple[dict[str, Any], list[Any]]:
-    """The named parameters' specs, and the assumptions, of a ShapesSpec."""
+    """The parameters' specs, and the assumptions, of a ShapesSpec: `*0` is the first of `*args`, `**x` a keyword."""
     parameters = getattr(spec, "_params", None)
-    return dict(getattr(parameters, "_named_args", None) or {}), list(spec.assumptions)
+    found = dict(getattr(parameters, "_named_args", None) or {})
+    found |= {f"*{at}": one for at, one in enumerate(getattr(parameters, "_varargs", None) or ())}
+    found |= {f"**{name}": one for name, one in (getattr(parameters, "_varkw", None) or {}).items()}
+    return found, list(spec.assumptions)
+
+
+def attached_spec(program: Any) -> Any:
+    """What `@dynamic_spec(…)` (torch 2.14) says of a function, or of a module's `forward`; None where there is none."""
+    function = program.forward if isinstance(program, torch.nn.Module) else program
+    return getattr(function, "_dynamic_spec", None)
+
+
+def spec_argument(compile_: Callable[..., Any] = torch.compile) -> str:
+    """What `torch.compile` calls its argument for specs: `shapes_spec` in 2.13, `dynamic_shapes` from 2.14 on."""
+    return "dynamic_shapes" if "dynamic_shapes" in inspect.signature(compile_).parameters else "shapes_spec"
 
 
 def symbols_of(value: Any) -> list[sympy.Symbol]:
@@ -1110,7 +1124,8 @@ def spec_bounds(symbol: sympy.Symbol) -> tuple[int, int | None]:
 
 def compiled_under(program: Any, spec: Any, backend: Any = "eager") -> Any:
     """`program`, compiled as one graph for the sizes of a ShapesSpec; nothing is generated unless `backend` does."""
-    return torch.compile(program, fullgraph=True, backend=backend, shapes_spec=spec, isolate_recompiles=True)
+    given = {spec_argument(): spec}
+    return torch.compile(program, fullgraph=True, backend=backend, isolate_recompiles=True, **given)
 
 
 def is_refusal(error: BaseException) -> bool:

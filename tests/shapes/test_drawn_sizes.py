@@ -31,6 +31,12 @@ NEEDED = {
         "hidden.shape[0] * hidden.shape[1] == priority.shape[0] * priority.shape[1]",
     },
     "packed": {"tokens.shape[0] % 8 == 0", "tokens.shape[0] == sequence.shape[0]"},
+    "patches": {
+        "image.shape[2] >= 8",
+        "image.shape[2] % 4 == 0",
+        "image.shape[3] % 2 == 0",
+        "extra.shape[2] == 8 * image.shape[1]",
+    },
     "paged": {"block_tables.shape[1] <= 1024", "hidden.shape[1] == 16", "hidden.shape[0] == lengths.shape[0]"},
     "speech": {
         "features.shape[2] <= 3000",

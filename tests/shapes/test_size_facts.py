@@ -57,6 +57,10 @@ def test_the_opposite_has_the_opposite_truth(text: str) -> None:
         (f"{A} // 8 >= 1", f"{A} >= 8"),
         (f"{A} // 4 < 2", f"{A} <= 7"),
         (f"8*{A}*{B} != 0", f"{A} >= 1 and {B} >= 1"),
+        (f"({A} - 5) // 2 + 1 < 4", f"{A} <= 10"),
+        (f"({A} // 2 + 1) // 2 >= 2", f"{A} >= 6"),
+        (f"max({A}, 4) == 4", f"{A} <= 4"),
+        (f"{A} % 2 == 0 and {A} % 3 == 0", f"{A} % 2 == 0 and {A} % 3 == 0"),
     ],
 )
 def test_a_condition_is_put_simply(text: str, simple: str) -> None:
@@ -75,6 +79,9 @@ def test_a_condition_is_put_simply(text: str, simple: str) -> None:
         (f"{A} % 2 == 0", [f"{A} % 8 == 4"]),
         (f"{A} * {B} >= 0", []),
         (f"max(0, {A} - 1) == max(0, {A} - min(1, {A}))", []),
+        (f"{A} * {C} == {B} * {C}", [f"{A} == {B}"]),
+        (f"{A} * 12 == 12 * {B} * {A}", [f"{B} == 1"]),
+        (f"{A} == 0", [f"{A} == 0", *(f"{A} >= {n} or {B} <= {n} or {C} == {n}" for n in range(1, 8))]),
     ],
 )
 def test_what_follows_is_proved(text: str, given: list[str]) -> None:
@@ -96,6 +103,11 @@ def test_what_does_not_follow_is_not_proved(text: str, given: list[str]) -> None
     assert found.sizes is not None
     assert read(text).holds(found.sizes) is False
     assert all(read(one).holds(found.sizes) for one in given)
+
+
+def test_what_comes_again_and_again_is_no_range() -> None:
+    assert ranges_of(f"{A} % 8 >= 5") == ()
+    assert not refuted([f"{A} // 10 // 10 >= 100"])
 
 
 def test_sizes_are_found_through_equations() -> None:
@@ -136,6 +148,8 @@ def test_that_there_are_no_such_sizes_is_proved() -> None:
         (f"{A} % 8 == 0", ("multiples of 8",)),
         (f"{A} // 4 >= 3", ("12..",)),
         (f"{A} == {B}", ()),
+        (f"{A} // 10 // 10 >= 100", ("10000..",)),
+        (f"3 * ({A} // 7) > {A} // 3 + 90", ("952..953", "959..962", "966..971", "973..")),
     ],
 )
 def test_ranges(text: str, ranges: tuple[str, ...]) -> None:

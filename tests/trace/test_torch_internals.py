@@ -527,6 +527,30 @@ def test_a_spec_of_sizes_is_taken_apart_and_compiled_under() -> None:
     assert not torch_internals.is_refusal(ValueError("no such rows"))
 
 
+@needs_specs
+def test_a_spec_says_what_is_in_args_and_kwargs_and_may_be_attached() -> None:
+    kinds = torch_internals.spec_kinds()
+    rows = kinds.TensorSpec([kinds.ShapeVar("rows")])
+    spec = kinds.ShapesSpec({"x": rows, "*args": [None, rows], "**kwargs": {"mask": rows}})
+    assert list(torch_internals.parts_of_spec(spec)[0]) == ["x", "*0", "*1", "**mask"]
+
+    class Model(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x
+
+    assert torch_internals.attached_spec(Model()) is None
+    Model.forward._dynamic_spec = spec  # type: ignore[attr-defined] # what @dynamic_spec does, from torch 2.14 on
+    assert torch_internals.attached_spec(Model()) is spec
+
+
+def test_what_torch_calls_its_argument_for_specs() -> None:
+    def of_2_13(model: object = None, *, shapes_spec: object = None) -> None: ...
+    def of_2_14(model: object = None, *, dynamic_shapes: object = None) -> None: ...
+
+    assert torch_internals.spec_argument(of_2_13) == "shapes_spec"
+    assert torch_internals.spec_argument(of_2_14) == "dynamic_shapes"
+
+
 def test_dims_of_export_and_marks_on_inputs_are_read() -> None:
     rows = torch.export.Dim("rows", min=2, max=8)
     assert isinstance(rows, torch_internals.dim_kind())
