@@ -100,8 +100,8 @@ def _filled(context: Context, loop: ast.For, filling: Sequence[ast.stmt]) -> _Fi
     if function is None or len(appended) != 1 or any(map(leaves_a_loop, filling)):
         return None
     match appended[0]:
-        case ast.Expr() as statement, ast.Call(func=ast.Attribute(value=ast.Name(id=name)), args=[value]) as call:
-            if statement.value is not call:
+        case ast.Expr() as filling_one, ast.Call(func=ast.Attribute(value=ast.Name(id=name)), args=[value]) as call:
+            if filling_one.value is not call:
                 return None
         case _:
             return None

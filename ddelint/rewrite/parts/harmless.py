@@ -49,9 +49,9 @@ class _Arm:
                     self.changes[rows] = self._padded(rows, first=ast.unparse(index) == "0")
                     return
             case ast.Call(func=ast.Attribute(attr=name), args=arguments, keywords=[]) if name in _EXTREMES:
-                rows = self._whole(node, arguments)
-                if rows is not None:
-                    self.changes[rows] = self._extended(rows, _EXTREMES[name])
+                reduced = self._whole(node, arguments)
+                if reduced is not None:
+                    self.changes[reduced] = self._extended(reduced, _EXTREMES[name])
                     return
             case ast.BinOp(op=ast.Div(), left=left, right=right) if not isinstance(right, ast.Constant):
                 divisor = self._divisor(right)
