@@ -15,30 +15,30 @@ if TYPE_CHECKING:
     from ddelint.api import explain as explain
     from ddelint.api import fix as fix
     from ddelint.api import verify as verify
-    from ddelint.diagnostics import Applicability as Applicability
-    from ddelint.diagnostics import Diagnostic as Diagnostic
-    from ddelint.diagnostics import Evidence as Evidence
-    from ddelint.diagnostics import Fix as Fix
-    from ddelint.diagnostics import Severity as Severity
-    from ddelint.diagnostics import Span as Span
-    from ddelint.diagnostics import Symbol as Symbol
     from ddelint.entry_api import Entry as Entry
     from ddelint.errors import DdelintError as DdelintError
+    from ddelint.nouns.diagnostics import Applicability as Applicability
+    from ddelint.nouns.diagnostics import Diagnostic as Diagnostic
+    from ddelint.nouns.diagnostics import Evidence as Evidence
+    from ddelint.nouns.diagnostics import Fix as Fix
+    from ddelint.nouns.diagnostics import Severity as Severity
+    from ddelint.nouns.diagnostics import Span as Span
+    from ddelint.nouns.diagnostics import Symbol as Symbol
     from ddelint.report.model import Report as Report
     from ddelint.report.verified import VerifyReport as VerifyReport
     from ddelint.version import VERSION as __version__
 
 _EXPORTED = {
-    "Applicability": "ddelint.diagnostics",
+    "Applicability": "ddelint.nouns.diagnostics",
     "DdelintError": "ddelint.errors",
-    "Diagnostic": "ddelint.diagnostics",
+    "Diagnostic": "ddelint.nouns.diagnostics",
     "Entry": "ddelint.entry_api",
-    "Evidence": "ddelint.diagnostics",
-    "Fix": "ddelint.diagnostics",
+    "Evidence": "ddelint.nouns.diagnostics",
+    "Fix": "ddelint.nouns.diagnostics",
     "Report": "ddelint.report.model",
-    "Severity": "ddelint.diagnostics",
-    "Span": "ddelint.diagnostics",
-    "Symbol": "ddelint.diagnostics",
+    "Severity": "ddelint.nouns.diagnostics",
+    "Span": "ddelint.nouns.diagnostics",
+    "Symbol": "ddelint.nouns.diagnostics",
     "VerifyReport": "ddelint.report.verified",
     "capture": "ddelint.api",
     "check": "ddelint.api",

@@ -7,7 +7,7 @@ import os
 import sys
 import warnings
 
-from ddelint import streams
+from ddelint.system import streams
 
 __all__ = ["main"]
 

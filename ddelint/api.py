@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import click
 
     from ddelint.capturing import Capturing
-    from ddelint.options import CheckOptions
+    from ddelint.settings.options import CheckOptions
 
 AnyPath = str | PathLike[str]
 Paths = AnyPath | Sequence[AnyPath]
@@ -160,10 +160,10 @@ def explain(
     `error` is a text, an exception, or a path (not a str) of a log or of a TORCH_TRACE folder. `paths` say whose code
     counts as ours. Raises DdelintError.
     """
-    from ddelint import config
     from ddelint.cli import explain as command
     from ddelint.commands.options import codes_of, config_of
     from ddelint.explain.explain import explain_text, run_explain
+    from ddelint.settings import config
 
     listed = _listed(paths)
     given = _given(command, (), arguments)

@@ -12,12 +12,12 @@ from types import TracebackType
 from typing import Self
 
 from ddelint.errors import DdelintError
-from ddelint.options import CheckOptions
 from ddelint.pipeline.entries import session_options
 from ddelint.pipeline.gathering import Run, Sources, roots, static_findings
 from ddelint.pipeline.reporting import report
 from ddelint.pipeline.scripts import check_programs
 from ddelint.report.model import Progress, Report
+from ddelint.settings.options import CheckOptions
 
 NOTHING = (
     "nothing to check: the block made no call of what it compiles (torch.compile) or exports; "
@@ -101,7 +101,7 @@ def _shown(found: Report, names: dict[str, str]) -> Report:
         return found
     from dataclasses import replace
 
-    from ddelint.diagnostics import Span
+    from ddelint.nouns.diagnostics import Span
 
     def named(span: Span) -> Span:
         return replace(span, filename=names.get(span.filename, span.filename))

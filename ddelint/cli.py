@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from ddelint import streams
 from ddelint.commands.completion import VARIABLE, completion, rule_codes
 from ddelint.commands.endings import ended_by_signals
 from ddelint.commands.help import SectionedCommand
@@ -49,8 +48,9 @@ from ddelint.commands.shapes import shapes
 from ddelint.commands.test_rules import test_rules
 from ddelint.commands.verify import verify
 from ddelint.errors import DdelintError
-from ddelint.options import CACHE_FOLDER
 from ddelint.report.visible import visible
+from ddelint.settings.options import CACHE_FOLDER
+from ddelint.system import streams
 from ddelint.version import VERSION
 
 if TYPE_CHECKING:
@@ -212,8 +212,8 @@ def run(
     if not paths:
         paths = (".",) if module else (script,) if os.path.isdir(script) else (os.path.dirname(script) or ".",)
     options = check_options(paths, given)
+    from ddelint.nouns.protocol import ScriptSpec
     from ddelint.pipeline import run_script
-    from ddelint.protocol import ScriptSpec
 
     spec = ScriptSpec(script, module, arguments, patterns or ())
     with progress_of(options) as progress:
@@ -239,9 +239,9 @@ def explain(source: str, paths: tuple[str, ...], **given: Any) -> int:
     """Explain a pasted error, a TORCH_LOGS file or a TORCH_TRACE folder; execute nothing."""
     if source == STDIN and sys.stdin.isatty():
         click.echo("paste the error, then end the input (Ctrl-D)", err=True)
-    from ddelint import config
     from ddelint.explain.explain import run_explain
     from ddelint.report import formats
+    from ddelint.settings import config
 
     found = config_of([path for path in paths if os.path.exists(path)], given["config_file"], given["isolated"])
     options = config.resolve(found, {**codes_of(given), "quiet": given["quiet"]})
@@ -262,8 +262,8 @@ def rule(code: str | None, every: bool, output_format: str, color: str) -> None:
     """Show one rule (its CODE or name), or list all."""
     if (code is None) != every:
         raise click.UsageError("give a rule's code or --all")
-    from ddelint import config
     from ddelint.report import rules
+    from ddelint.settings import config
 
     config_of((), None, False)  # rules that the configuration adds are shown, too
     if code is not None:
@@ -273,7 +273,7 @@ def rule(code: str | None, every: bool, output_format: str, color: str) -> None:
             text = rules.render_page(chosen, style_of({"color": color, "output_file": None, "verbose": 0}))
         emit(text, None)
         return
-    from ddelint import catalog
+    from ddelint.knowledge import catalog
 
     everything = list(catalog.rules().values())
     if output_format == "json":
@@ -290,7 +290,7 @@ def rule(code: str | None, every: bool, output_format: str, color: str) -> None:
 @config_options
 def show_config(path: str, config_file: str | None, isolated: bool) -> None:
     """Print the configuration that holds for PATH, as TOML."""
-    from ddelint import config
+    from ddelint.settings import config
 
     found = config_of([path], config_file, isolated)
     emit(config.to_toml(config.resolve(found, {}), found.path, found.extends), None)
@@ -301,7 +301,7 @@ def show_config(path: str, config_file: str | None, isolated: bool) -> None:
 @config_options
 def clean(path: str, config_file: str | None, isolated: bool) -> None:
     """Drop the cache."""
-    from ddelint import cache
+    from ddelint.knowledge import cache
 
     folder = config_of([path], config_file, isolated).root / CACHE_FOLDER
     cleaned = cache.clean(folder)

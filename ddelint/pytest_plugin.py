@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from ddelint.options import CheckOptions
     from ddelint.report.model import Report
+    from ddelint.settings.options import CheckOptions
 
 MARKER = "ddelint"
 
@@ -54,8 +54,8 @@ class CheckedFile(pytest.File):
 
     def collect(self) -> Iterator[pytest.Item]:
         """Its one item; none where the configuration excludes the file."""
-        from ddelint.discovery import python_files
         from ddelint.errors import DdelintError
+        from ddelint.settings.discovery import python_files
 
         try:
             wanted = bool(python_files([str(self.path)], _options(self.path.parent)).files)
@@ -112,8 +112,8 @@ class CheckedItem(pytest.Item):
 @cache
 def _options(folder: Path) -> CheckOptions:
     """What the configuration says for the files of a folder. Raises ConfigError."""
-    from ddelint import config
-    from ddelint.options import Mode
+    from ddelint.settings import config
+    from ddelint.settings.options import Mode
 
     return config.resolve(config.discover(folder), {"mode": Mode.STATIC, "force_exclude": True, "jobs": 1})
 
@@ -152,8 +152,8 @@ def assert_traceable(request: pytest.FixtureRequest) -> Callable[..., None]:
         __tracebackhide__ = True
         from ddelint.api import run_options
         from ddelint.errors import DdelintError
-        from ddelint.options import EntryOption
         from ddelint.pipeline.opening import Call
+        from ddelint.settings.options import EntryOption
         from ddelint.traceability import NotTraceable, Sizes, require_traceable
 
         here = request.path.parent

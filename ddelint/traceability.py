@@ -10,23 +10,23 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from ddelint.diagnostics import Diagnostic, Question
 from ddelint.errors import DdelintError
-from ddelint.options import CheckOptions, EntryOption
+from ddelint.nouns.diagnostics import Diagnostic, Question
+from ddelint.nouns.protocol import Compilation, EntryFailure
+from ddelint.nouns.size_specs import CheckedSpec, SizeSpec
 from ddelint.pipeline.gathering import Run, Sources, roots
 from ddelint.pipeline.opening import Call, Opened, files_of, opened, parameters_of
 from ddelint.pipeline.reporting import report
 from ddelint.pipeline.searching import entry_failure, search
 from ddelint.pipeline.spec_holding import held
-from ddelint.protocol import Compilation, EntryFailure
 from ddelint.report import verification
 from ddelint.report.contracts import checked_text
 from ddelint.report.model import Report, Silence
 from ddelint.report.notebook import text
 from ddelint.report.style import Style
 from ddelint.report.verified import Verification, VerifyReport
-from ddelint.size_specs import CheckedSpec, SizeSpec
-from ddelint.source import SourceError, SourceFile
+from ddelint.settings.options import CheckOptions, EntryOption
+from ddelint.sources.source import SourceError, SourceFile
 from ddelint.trace.session import Session
 
 

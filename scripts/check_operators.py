@@ -23,8 +23,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from ddelint.operators import operators  # noqa: E402
-from ddelint.source import SourceFile  # noqa: E402
+from ddelint.knowledge.operators import operators  # noqa: E402
+from ddelint.sources.source import SourceFile  # noqa: E402
 from ddelint.static.domain import values  # noqa: E402
 from ddelint.static.domain.state import State  # noqa: E402
 from ddelint.static.program.regions import FileIndex  # noqa: E402

@@ -9,7 +9,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from ddelint.catalog import rules  # noqa: E402
+from ddelint.knowledge.catalog import rules  # noqa: E402
 
 
 def on_config(config: Any) -> Any:

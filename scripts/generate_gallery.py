@@ -23,7 +23,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from ddelint.catalog import rule  # noqa: E402
+from ddelint.knowledge.catalog import rule  # noqa: E402
 
 PAGE = ROOT / "docs" / "gallery.md"
 FIXTURES = ROOT / "fixtures" / "rules"

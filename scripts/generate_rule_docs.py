@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from ddelint.catalog import Rule, rules  # noqa: E402
+from ddelint.knowledge.catalog import Rule, rules  # noqa: E402
 from ddelint.report.rules import markdown  # noqa: E402
 
 FOLDER = ROOT / "docs" / "rules"

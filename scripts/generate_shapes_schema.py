@@ -17,11 +17,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ddelint.contracts import Contract
-from ddelint.dispatches import Dispatch
-from ddelint.size_readiness import Readiness, Share
-from ddelint.size_specs import CheckedSpec
-from ddelint.size_streams import Forecast
+from ddelint.nouns.contracts import Contract
+from ddelint.nouns.dispatches import Dispatch
+from ddelint.nouns.size_readiness import Readiness, Share
+from ddelint.nouns.size_specs import CheckedSpec
+from ddelint.nouns.size_streams import Forecast
 
 PLACE = Path(__file__).resolve().parents[1] / "docs" / "shapes.schema.json"
 _PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}

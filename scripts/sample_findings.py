@@ -13,10 +13,10 @@ import random
 from collections import Counter
 from pathlib import Path
 
-from ddelint.diagnostics import Diagnostic
-from ddelint.options import CheckOptions, Mode
+from ddelint.nouns.diagnostics import Diagnostic
 from ddelint.pipeline import run_check
 from ddelint.report.model import Silence
+from ddelint.settings.options import CheckOptions, Mode
 
 
 def findings(folders: list[str]) -> list[Diagnostic]:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import torch
 
-from ddelint.protocol import EntrySpec, SessionOptions
+from ddelint.nouns.protocol import EntrySpec, SessionOptions
 from ddelint.trace.entry import Arguments, Entry
 
 Program = Callable[..., Entry]

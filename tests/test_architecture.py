@@ -16,10 +16,13 @@ import ddelint
 PACKAGE = Path(ddelint.__file__).parent
 ROOMS = ("static", "trace", "rewrite", "verify", "shapes", "report", "explain", "guessing")
 FRONT = {
-    "cli", "commands", "__main__", "pipeline", "config", "discovery", "api", "capturing", "traceability",
-    "pytest_plugin", "layers", "baseline", "rule_testing", "server",
+    "cli", "commands", "__main__", "pipeline", "api", "capturing", "traceability", "pytest_plugin", "server",
+    "settings.config", "settings.layers", "settings.discovery",
 }  # fmt: skip
 """What stands before the rooms: no room may know of it."""
+SHARED = ("nouns", "system", "sources", "knowledge", "settings")
+"""What all rooms may import, each of these those before it only."""
+LOOSE = ("errors", "version")
 MAY_IMPORT = {
     "static": set(),
     "trace": set(),
@@ -75,21 +78,39 @@ def room_of(name: str) -> str:
     return parts[1] if len(parts) > 1 else ""
 
 
+def in_front(name: str) -> bool:
+    return room_of(name) in FRONT or name.removeprefix("ddelint.") in FRONT
+
+
 def test_rooms_know_only_what_comes_before_them() -> None:
     known = modules()
     wrong = []
     for name, path in known.items():
         room = room_of(name)
-        if room in FRONT or name == "ddelint" or name in WORKER_ENDS:
+        if in_front(name) or name == "ddelint" or name in WORKER_ENDS:
             continue
         for imported, line in imports_of(name, path, set(known)):
             if not imported.startswith("ddelint"):
                 continue
             other = room_of(imported)
             allowed = {room, *MAY_IMPORT.get(room, set())} if room in ROOMS else set()
-            if other in FRONT or (other in ROOMS and other not in allowed):
+            if in_front(imported) or (other in ROOMS and other not in allowed):
                 wrong.append(f"{path.relative_to(PACKAGE)}:{line} imports {imported}")
     assert not wrong, "\n".join(wrong)
+
+
+def test_what_all_rooms_share_points_down_as_its_picture_shows() -> None:
+    section = ARCHITECTURE.read_text("utf-8").partition("## The rooms")[2].partition("\n## ")[0]
+    drawn = {(room, other) for room, to in ARROWS.findall(section) for other in to.split(", ")}
+    known = modules()
+    imported = {
+        (room_of(name), room_of(other))
+        for name, path in known.items()
+        for other, _ in imports_of(name, path, set(known))
+        if room_of(name) in SHARED and other.startswith("ddelint.") and room_of(other) not in {room_of(name), *LOOSE}
+    }
+    assert imported == drawn
+    assert all(SHARED.index(room) > SHARED.index(other) for room, other in drawn)
 
 
 def test_there_are_no_cycles() -> None:

@@ -15,7 +15,7 @@ import torch
 
 import ddelint
 from ddelint.capturing import Capturing
-from ddelint.diagnostics import Diagnostic, Span
+from ddelint.nouns.diagnostics import Diagnostic, Span
 from ddelint.report.model import Report
 from ddelint.trace import cells
 

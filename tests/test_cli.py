@@ -14,10 +14,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from ddelint.cli import main
-from ddelint.diagnostics import Applicability, Claim, Diagnostic, Edit, Fix, Span
-from ddelint.options import CheckOptions, EntryOption, Mode
+from ddelint.nouns.diagnostics import Applicability, Claim, Diagnostic, Edit, Fix, Span
 from ddelint.report.model import Progress, Report
 from ddelint.report.verified import VerifyReport
+from ddelint.settings.options import CheckOptions, EntryOption, Mode
 
 FINDING = Diagnostic("DDE101", "the compiler must answer `n > 4` while tracing", Span("model.py", 2, 4, 2, 9))
 FIXABLE = replace(
@@ -331,7 +331,7 @@ def test_config_prints_what_holds(run: Run, tmp_path: Path) -> None:
 
 
 def test_clean_drops_the_cache(run: Run, tmp_path: Path) -> None:
-    from ddelint.cache import Cache, content_of
+    from ddelint.knowledge.cache import Cache, content_of
 
     assert "no cache at" in run("clean").stderr
     cache = Cache(tmp_path / ".ddelint_cache")

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from ddelint.cli import main
-from ddelint.options import FORMATS
+from ddelint.settings.options import FORMATS
 
 MODEL = """\
 import torch

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from ddelint.catalog import CatalogError
 from ddelint.cli import main
 from ddelint.guessing.annotations import said_by
 from ddelint.guessing.arguments import guess_for
@@ -24,8 +23,9 @@ from ddelint.guessing.nouns import Argument, Code, Guess, Tensor, Value
 from ddelint.guessing.programs import chosen
 from ddelint.guessing.shapes_in_text import shape_in
 from ddelint.guessing.writing import block_of, recipe_of, with_block
-from ddelint.protocol import ConfigText, ProgramText
-from ddelint.source import SourceFile
+from ddelint.knowledge.catalog import CatalogError
+from ddelint.nouns.protocol import ConfigText, ProgramText
+from ddelint.sources.source import SourceFile
 
 MODELS = Path(__file__).parents[1] / "fixtures/init"
 FACTS = knowledge()
@@ -385,7 +385,7 @@ def test_line_ends_stay_those_of_the_file() -> None:
 def test_knowledge_that_cannot_be_is_refused(change: dict[str, Any]) -> None:
     import tomllib
 
-    from ddelint.catalog import rules_folder
+    from ddelint.knowledge.catalog import rules_folder
 
     data = tomllib.loads((rules_folder() / "inputs.toml").read_text("utf-8"))
     with pytest.raises(CatalogError, match=r"inputs\.toml"):

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from ddelint import catalog
+from ddelint.knowledge import catalog
 from ddelint.version import VERSION
 
 CHECKOUT = Path(__file__).parent.parent

@@ -7,7 +7,7 @@ from importlib import import_module
 import pytest
 
 pytest_plugins = ["pytester"]
-for _name in ("config", "capturing", "traceability", "trace.live", "report.console"):
+for _name in ("settings.config", "capturing", "traceability", "trace.live", "report.console"):
     import_module(f"ddelint.{_name}")  # pytester forgets what a run has loaded, and classes would be there twice
 
 MODEL = """

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from ddelint.catalog import CatalogError, Rule, _read, rules
-from ddelint.diagnostics import Claim
+from ddelint.knowledge.catalog import CatalogError, Rule, _read, rules
+from ddelint.nouns.diagnostics import Claim
 
 ROOT = Path(__file__).resolve().parent.parent
 FIXTURES = ROOT / "fixtures" / "rules"
@@ -184,9 +184,9 @@ def test_every_static_rule_has_errors_and_look_alikes(rule: Rule) -> None:
 
 @pytest.mark.parametrize("path", static_fixtures(), ids=lambda p: f"{p.parent.name}/{p.name}")
 def test_fixtures_are_flagged_where_they_say(path: Path) -> None:
-    from ddelint.options import CheckOptions, Mode
     from ddelint.pipeline import run_check
     from ddelint.report.model import Silence
+    from ddelint.settings.options import CheckOptions, Mode
 
     options = CheckOptions(mode=Mode.STATIC, cache=False, extend_select=(path.parent.name,))
     report = run_check([str(path)], options, Silence())

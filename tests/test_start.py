@@ -40,7 +40,8 @@ def test_a_file_that_the_cache_knows_as_clean_loads_no_reader(tmp_path: Path, mo
     monkeypatch.chdir(tmp_path)
     module = "import torch\n\n\nclass M(torch.nn.Module):\n    def forward(self, x):\n        return x + 1\n"
     (tmp_path / "clean.py").write_text(module)
-    heavy = "sorted({'ddelint.operators', 'ddelint.static.reading', 'ddelint.diagnostics', 'rich'} & set(sys.modules))"
+    names = {"ddelint.knowledge.operators", "ddelint.static.reading", "ddelint.nouns.diagnostics", "rich"}
+    heavy = f"sorted({names} & set(sys.modules))"
     noted = f"import atexit; atexit.register(lambda: print({heavy}, file=sys.stderr))"
     first, second = (run("check", "clean.py", "--static", "--isolated", before=noted) for _ in range(2))
     assert "'ddelint.static.reading'" in first.stderr

@@ -39,7 +39,7 @@ def rule_codes(context: click.Context, parameter: click.Parameter, incomplete: s
     """Rules whose code or name begins with what was typed, behind the last comma of a list."""
     from click.shell_completion import CompletionItem
 
-    from ddelint import catalog
+    from ddelint.knowledge import catalog
 
     done, comma, word = incomplete.rpartition(",")
     return [

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ddelint.config import suggestion
-from ddelint.options import FORMATS
+from ddelint.settings.config import suggestion
+from ddelint.settings.options import FORMATS
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

@@ -6,7 +6,7 @@ import os
 
 import click
 
-from ddelint.config import suggestion
+from ddelint.settings.config import suggestion
 
 NEAR_PATHS = 200
 """How many names of a folder are compared with a path that does not exist."""

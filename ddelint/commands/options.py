@@ -13,12 +13,12 @@ import click
 from ddelint.commands.completion import rule_codes
 from ddelint.commands.destinations import FormatType, files_of, flattened
 from ddelint.commands.mistakes import no_such_path
-from ddelint.files import LARGE
-from ddelint.options import DEVICES, FORMATS, CheckOptions, EntryOption, Mode, Reference
-from ddelint.streams import read_input
+from ddelint.settings.options import DEVICES, FORMATS, CheckOptions, EntryOption, Mode, Reference
+from ddelint.system.files import LARGE
+from ddelint.system.streams import read_input
 
 if TYPE_CHECKING:
-    from ddelint.config import Config
+    from ddelint.settings.config import Config
 
 STDIN = "-"
 _SIZES = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
@@ -144,7 +144,7 @@ output_options = options_of(
 
 def config_of(paths: Sequence[str], config_file: str | None, isolated: bool) -> Config:
     """The configuration that holds for what all `paths` have in common."""
-    from ddelint import config
+    from ddelint.settings import config
 
     if config_file is not None:
         return config.load(Path(config_file))
@@ -155,8 +155,8 @@ def config_of(paths: Sequence[str], config_file: str | None, isolated: bool) -> 
 
 def check_options(paths: Sequence[str], given: dict[str, Any]) -> CheckOptions:
     """The call's options over its configuration. Raises ConfigError or UsageError where they make no sense."""
-    from ddelint import config
-    from ddelint.layers import with_layers
+    from ddelint.settings import config
+    from ddelint.settings.layers import with_layers
 
     if given.get("static") and given.get("trace"):
         raise click.UsageError("--static and --trace exclude each other")
@@ -226,7 +226,7 @@ def check_options(paths: Sequence[str], given: dict[str, Any]) -> CheckOptions:
 
 def codes_of(given: dict[str, Any]) -> dict[str, tuple[str, ...] | None]:
     """The rules that the call names; None for an option that was not given. Raises ConfigError."""
-    from ddelint import config
+    from ddelint.settings import config
 
     return {
         name: config.code_prefixes(given[name], f"--{name.replace('_', '-')}") if given.get(name) else None
@@ -245,7 +245,7 @@ def _reference(option: str, text: str | None) -> str | None:
     """FILE.py:NAME with FILE absolute. Raises ConfigError or UsageError where there is no such file."""
     if text is None:
         return None
-    from ddelint import config
+    from ddelint.settings import config
 
     absolute = config.absolute_reference(text, f"--{option}", Path.cwd())
     filename = Reference.parse(absolute).filename

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ddelint.commands.destinations import shown_format
-from ddelint.options import CheckOptions
 from ddelint.report.visible import visible
-from ddelint.streams import write_output
+from ddelint.settings.options import CheckOptions
+from ddelint.system.streams import write_output
 
 if TYPE_CHECKING:
-    from ddelint.protocol import ScriptSpec
+    from ddelint.nouns.protocol import ScriptSpec
     from ddelint.report.formats import Rendering
     from ddelint.report.model import Report
     from ddelint.report.progress import ClosingProgress
@@ -137,7 +137,7 @@ def say(report: Report | VerifyReport, options: CheckOptions) -> None:
 
 def _fixed_stdin(report: Report, data: bytes) -> bytes:
     """What was read, rewritten where there was something to fix, in its own encoding."""
-    from ddelint.source import SourceFile
+    from ddelint.sources.source import SourceFile
 
     for name, text in report.rewritten.items():
         return SourceFile.from_bytes(name, data).encode(text)
@@ -166,7 +166,7 @@ def emit(text: str, filename: str | None) -> None:
 
 def write_file(filename: str, content: str | bytes) -> None:
     """Write a file as a whole, text as UTF-8. Raises UsageError where that cannot be."""
-    from ddelint.replacing import write_atomically
+    from ddelint.sources.replacing import write_atomically
 
     # text may name files, whose names need not be UTF-8
     data = content.encode(errors="backslashreplace") if isinstance(content, str) else content

@@ -22,7 +22,7 @@ from ddelint.commands.output import (
 )
 
 if TYPE_CHECKING:
-    from ddelint.contracts import Contract
+    from ddelint.nouns.contracts import Contract
     from ddelint.pipeline.shaping import ShapesReport
 
 
@@ -158,11 +158,11 @@ def _ending(report: ShapesReport, given: Mapping[str, Any]) -> int:
 
 
 def _readiness(contracts: Sequence[Contract], output_format: str, badge: str) -> str:
-    from ddelint.replacing import write_atomically
+    from ddelint.nouns.wire import to_wire
     from ddelint.report import readiness as shown
     from ddelint.report.formats import joined
     from ddelint.shapes.readiness import readiness_of, total
-    from ddelint.wire import to_wire
+    from ddelint.sources.replacing import write_atomically
 
     rows = [readiness_of(contract) for contract in contracts]
     dimensions, lines = total(rows)

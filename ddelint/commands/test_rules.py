@@ -20,7 +20,7 @@ def test_rules(folder: str, accept: bool, config_file: str | None, isolated: boo
     `# error: CODE` stands on each line that must be flagged, `# ok` on lines that look alike; nothing else may be
     found. FILE.fixed.py holds what the fixes make of FILE.py.
     """
-    from ddelint import rule_testing
+    from ddelint.pipeline import rule_testing
 
     config_of([folder], config_file, isolated)  # its `extend-rules` count, too
     outcome = rule_testing.run(Path(folder), accept)

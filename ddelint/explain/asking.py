@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 
 from ddelint.explain.births import SYMBOL
 from ddelint.explain.places import Spot
-from ddelint.operators import operators, terminal_name
-from ddelint.source import SourceFile, descend
+from ddelint.knowledge.operators import operators, terminal_name
+from ddelint.sources.source import SourceFile, descend
 
 _RELATIONS: Mapping[str, type[ast.cmpop]] = {
     "Eq": ast.Eq,

@@ -7,9 +7,6 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from ddelint.catalog import rule
-from ddelint.classification import rule_for
-from ddelint.diagnostics import Diagnostic, Frame, Question, Span, Symbol, TypeFact
 from ddelint.explain import asking, suggestions
 from ddelint.explain.births import Birth
 from ddelint.explain.cleaning import rows
@@ -17,9 +14,12 @@ from ddelint.explain.frames import RawFrame
 from ddelint.explain.occurrences import Occurrence
 from ddelint.explain.ownership import is_entrance, is_framework, is_installed, is_ours, is_standard, normal
 from ddelint.explain.places import Places, Spot
-from ddelint.operators import operators, terminal_name
-from ddelint.sites import Role, Site, site_of
-from ddelint.source import SourceFile
+from ddelint.knowledge.catalog import rule
+from ddelint.knowledge.classification import rule_for
+from ddelint.knowledge.operators import operators, terminal_name
+from ddelint.nouns.diagnostics import Diagnostic, Frame, Question, Span, Symbol, TypeFact
+from ddelint.sources.sites import Role, Site, site_of
+from ddelint.sources.source import SourceFile
 from ddelint.trace.diagnose import diagnose
 
 _WITHOUT_SITE = {

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ddelint.diagnostics import Diagnostic
 from ddelint.errors import DdelintError
 from ddelint.explain import cleaning, recompilations, structured
 from ddelint.explain.diagnosing import Diagnosing
 from ddelint.explain.occurrences import Occurrence, distinct, find
 from ddelint.explain.places import Places
-from ddelint.files import read_regular
-from ddelint.options import CheckOptions
+from ddelint.nouns.diagnostics import Diagnostic
 from ddelint.report.model import Report
-from ddelint.streams import MOST_INPUT, read_input
+from ddelint.settings.options import CheckOptions
+from ddelint.system.files import read_regular
+from ddelint.system.streams import MOST_INPUT, read_input
 
 STDIN = "-"
 

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ddelint.catalog import rules
 from ddelint.explain import births
 from ddelint.explain.births import Birth
 from ddelint.explain.cleaning import Line
@@ -14,6 +13,7 @@ from ddelint.explain.frames import RawFrame, Stack, location, locations, stacks
 from ddelint.explain.ownership import blamed, is_framework, normal
 from ddelint.explain.reading import Match, Reading
 from ddelint.explain.texts import texts
+from ddelint.knowledge.catalog import rules
 
 _CAUSED_BY = re.compile(r"Caused by: (?P<where>.*)")
 _BREAK_AT = re.compile(r"Graph break in user code at (?P<file>.{1,1000}?):(?P<line>\d+)")

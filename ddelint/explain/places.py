@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ddelint.diagnostics import Span
 from ddelint.explain.frames import RawFrame
 from ddelint.explain.ownership import normal
-from ddelint.source import SourceError, SourceFile
+from ddelint.nouns.diagnostics import Span
+from ddelint.sources.source import SourceError, SourceFile
 
 _CLOSERS = {"(": ")", "[": "]", "{": "}"}
 _FARTHEST_MOVE = 200

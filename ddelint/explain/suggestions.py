@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ddelint.catalog import Rule, rule
-from ddelint.diagnostics import Applicability, Claim, Diagnostic, Edit, Evidence, Fix
-from ddelint.sites import Site
-from ddelint.source import SourceError, SourceFile
+from ddelint.knowledge.catalog import Rule, rule
+from ddelint.nouns.diagnostics import Applicability, Claim, Diagnostic, Edit, Evidence, Fix
+from ddelint.sources.sites import Site
+from ddelint.sources.source import SourceError, SourceFile
 
 NOT_RUN = "nothing was run: `ddelint check` tries rewrites and verifies them"
 _FENCE = re.compile(r"^```\w*\n(?P<code>.*?)^```", re.DOTALL | re.MULTILINE)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from ddelint.catalog import CatalogError, rules_folder
+from ddelint.knowledge.catalog import CatalogError, rules_folder
 
 KINDS = frozenset(
     ("", "truth", "integer", "operator", "failure", "specialized", "text", "other", "auto", "guard", "break")

@@ -6,8 +6,8 @@ import ast
 from dataclasses import dataclass
 
 from ddelint.guessing.knowledge import Knowledge
-from ddelint.operators import terminal_name
-from ddelint.unions import members
+from ddelint.knowledge.operators import terminal_name
+from ddelint.knowledge.unions import members
 
 _NUMBERS = {"int": "int", "float": "float", "bool": "bool", "str": "str", "SymInt": "int", "PositiveInt": "int"}
 _LISTS = frozenset(("list", "List", "Sequence", "Iterable"))

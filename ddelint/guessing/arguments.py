@@ -26,7 +26,7 @@ from ddelint.guessing.nouns import (
 from ddelint.guessing.shapes_in_text import number_of, shape_in, sizes_of
 from ddelint.guessing.signatures import Definition, Parameter, definition_of
 from ddelint.guessing.usage import Owner, Use, use_of
-from ddelint.protocol import ConfigText, ProgramText
+from ddelint.nouns.protocol import ConfigText, ProgramText
 
 FILL_IN = "nothing says what it is: fill it in"
 BY_NAME = "by its name"

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ddelint.guessing.nouns import Recipe
-from ddelint.source import bare_lines
+from ddelint.sources.source import bare_lines
 
 _EXPORTS = frozenset(("export", "draft_export", "trace", "export_for_training", "symbolic_trace"))
 _AROUND = frozenset(("eval", "train", "cpu", "double", "float", "to", "requires_grad_", "cuda", "half"))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from ddelint.protocol import ProgramText
-from ddelint.source import SourceFile
+from ddelint.nouns.protocol import ProgramText
+from ddelint.sources.source import SourceFile
 
 MOST_PROGRAMS = 3
 _TENSOR = "Tensor"

@@ -6,7 +6,7 @@ import ast
 import inspect
 from dataclasses import dataclass
 
-from ddelint.source import bare_lines
+from ddelint.sources.source import bare_lines
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from ddelint.guessing.knowledge import Knowledge, Layer
 from ddelint.guessing.shapes_in_text import number_of
 from ddelint.guessing.signatures import Definition
-from ddelint.operators import dotted_name
+from ddelint.knowledge.operators import dotted_name
 
 _PATTERNED = frozenset(("rearrange", "reduce", "repeat", "einsum", "pack", "unpack"))
 _LIBRARIES = frozenset(("torch", "F", "functional"))

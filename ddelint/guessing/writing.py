@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from ddelint.guessing.knowledge import Knowledge
 from ddelint.guessing.nouns import NAMESPACE, Argument, Code, Guess, Named, Recipe, Several, Tensor, Unknown, Value
-from ddelint.source import lines_of
+from ddelint.sources.source import lines_of
 
 ENTRIES = "ddelint_entries"
 PLACEHOLDER = "..."

@@ -7,8 +7,8 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ddelint.diagnostics import Diagnostic
-from ddelint.source import SourceError, SourceFile
+from ddelint.nouns.diagnostics import Diagnostic
+from ddelint.sources.source import SourceError, SourceFile
 from ddelint.trace.offers import FUNCTION, MAKE_INPUTS, MODEL_CLASS
 
 

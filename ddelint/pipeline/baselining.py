@@ -6,11 +6,11 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ddelint import baseline
-from ddelint.catalog import rules
-from ddelint.diagnostics import Diagnostic
+from ddelint.knowledge.catalog import rules
+from ddelint.nouns.diagnostics import Diagnostic
+from ddelint.pipeline import baseline
 from ddelint.pipeline.gathering import Run
-from ddelint.source import SourceError, SourceFile
+from ddelint.sources.source import SourceError, SourceFile
 
 TOLD = 5
 """So many entries that match nothing are named."""

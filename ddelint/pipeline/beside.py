@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ddelint.pipeline.gathering import PipelineError
-from ddelint.replacing import write_atomically
+from ddelint.sources.replacing import write_atomically
 
 
 def write_beside(path: Path, text: str, mark: str, command: str) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ddelint.diagnostics import Diagnostic
+from ddelint.nouns.diagnostics import Diagnostic
 from ddelint.pipeline import static_fixing
 from ddelint.pipeline.found_again import found_again, is_still
 from ddelint.pipeline.gathering import Run
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 
 
 def write_beside(findings: Sequence[Diagnostic], run: Run) -> None:

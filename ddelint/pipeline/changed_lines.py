@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
 
-from ddelint.diagnostics import Diagnostic, Span
+from ddelint.nouns.diagnostics import Diagnostic, Span
 from ddelint.pipeline.gathering import Run
 from ddelint.pipeline.versions import at_revision
-from ddelint.source import SourceFile, bare_lines
+from ddelint.sources.source import SourceFile, bare_lines
 
 _NO_TEXTS: Mapping[str, str] = MappingProxyType({})
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 
-from ddelint.options import CheckOptions, Mode
 from ddelint.pipeline.gathering import (
     PipelineError,
     Run,
@@ -20,6 +19,7 @@ from ddelint.pipeline.gathering import (
 from ddelint.pipeline.reporting import report
 from ddelint.pipeline.static_pass import check_files
 from ddelint.report.model import Progress, Report
+from ddelint.settings.options import CheckOptions, Mode
 
 
 def run_check(paths: Sequence[str], options: CheckOptions, progress: Progress) -> Report:

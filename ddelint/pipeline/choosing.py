@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ddelint.catalog import rules
-from ddelint.levels import Severity
+from ddelint.knowledge.catalog import rules
+from ddelint.nouns.levels import Severity
 
 if TYPE_CHECKING:
-    from ddelint.diagnostics import Diagnostic
-    from ddelint.options import CheckOptions
+    from ddelint.nouns.diagnostics import Diagnostic
+    from ddelint.settings.options import CheckOptions
 
 
 def chosen(finding: Diagnostic, options: CheckOptions) -> bool:

@@ -8,8 +8,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ddelint.contracts import Contract
-from ddelint.dispatches import COMPILED, Cost, Dispatch, GraphPlan, Part, Tried
+from ddelint.nouns.contracts import Contract
+from ddelint.nouns.dispatches import COMPILED, Cost, Dispatch, GraphPlan, Part, Tried
+from ddelint.nouns.wire import to_wire
 from ddelint.pipeline.beside import write_beside
 from ddelint.shapes.ahead_writing import ahead_text
 from ddelint.shapes.dispatch_writing import MARK, beside, dispatcher_text
@@ -27,7 +28,6 @@ from ddelint.shapes.names import names_of
 from ddelint.shapes.ranges_given import Ranges, check_ranges
 from ddelint.shapes.signatures import signature_of
 from ddelint.shapes.specs import spec_of
-from ddelint.wire import to_wire
 
 if TYPE_CHECKING:
     from ddelint.trace.session import Session

@@ -6,10 +6,10 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ddelint.options import REFERRED, CheckOptions, EntryOption
+from ddelint.nouns.protocol import EntrySpec, SessionOptions
 from ddelint.pipeline.gathering import PipelineError, roots
-from ddelint.protocol import EntrySpec, SessionOptions
-from ddelint.source import SourceFile
+from ddelint.settings.options import REFERRED, CheckOptions, EntryOption
+from ddelint.sources.source import SourceFile
 from ddelint.trace.offers import static_offer
 
 

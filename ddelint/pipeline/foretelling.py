@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ddelint.contracts import Contract
+from ddelint.nouns.contracts import Contract
+from ddelint.nouns.size_specs import SizeSpec
+from ddelint.nouns.size_streams import Forecast, Remedy, Sizes
 from ddelint.shapes.facts import dimension_of
 from ddelint.shapes.foretelling import dividing, foretell, outside, spec_for, varying
 from ddelint.shapes.names import names_of
 from ddelint.shapes.stream_findings import assumed, recompilations
 from ddelint.shapes.streams import UnreadableStream, read_stream
-from ddelint.size_specs import SizeSpec
-from ddelint.size_streams import Forecast, Remedy, Sizes
 
 if TYPE_CHECKING:
     from ddelint.trace.session import Session

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from ddelint.catalog import rule
+from ddelint.knowledge.catalog import rule
 from ddelint.pipeline.choosing import chosen
 from ddelint.pipeline.gathering import Run, static_findings, unsilenced
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 
 if TYPE_CHECKING:
-    from ddelint.diagnostics import Diagnostic
+    from ddelint.nouns.diagnostics import Diagnostic
 
 
 def found_again(
@@ -46,6 +46,6 @@ def is_still(old: Diagnostic, new: Diagnostic) -> bool:
 
 def _needs_a_trace(code: str) -> bool:
     """Whether a trace may refute such a finding: a question not asked, a comment that silences what is traced."""
-    from ddelint.suppressions import UNUSED
+    from ddelint.settings.suppressions import UNUSED
 
     return rule(code).refutable or code == UNUSED

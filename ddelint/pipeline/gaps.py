@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from ddelint.diagnostics import Evidence
-from ddelint.measurements import GAP, Divergence, GpuParity, Parity, Remedy
+from ddelint.nouns.diagnostics import Evidence
+from ddelint.nouns.measurements import GAP, Divergence, GpuParity, Parity, Remedy
 from ddelint.report.measurements import divergence_words, gpu_parity_words, remedy_words
 
 Again = Callable[[bool], Parity]

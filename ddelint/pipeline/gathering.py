@@ -9,14 +9,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ddelint.discovery import STDIN, Discovered, DiscoveryError, is_left_out, python_files
 from ddelint.errors import DdelintError
-from ddelint.options import CheckOptions
 from ddelint.report.model import Progress
-from ddelint.source import SourceError, SourceFile
+from ddelint.settings.discovery import STDIN, Discovered, DiscoveryError, is_left_out, python_files
+from ddelint.settings.options import CheckOptions
+from ddelint.sources.source import SourceError, SourceFile
 
 if TYPE_CHECKING:
-    from ddelint.diagnostics import Diagnostic, Fix, Span
+    from ddelint.nouns.diagnostics import Diagnostic, Fix, Span
     from ddelint.rewrite.search.history import History
     from ddelint.static.program.project import Project
 
@@ -175,7 +175,7 @@ def named_files(paths: Sequence[str]) -> frozenset[str]:
 
 def unsilenced(source: SourceFile, found: Sequence[Diagnostic], run: Run) -> list[Diagnostic]:
     """What no comment in the file silences, and the comments that silence nothing, as far as the run can know."""
-    from ddelint import suppressions  # a clean file pays for none of it
+    from ddelint.settings import suppressions  # a clean file pays for none of it
 
     filename = source.filename
     reported = suppressions.apply(source, found, traced=filename in run.executed, traceable=lambda: run.traceable)

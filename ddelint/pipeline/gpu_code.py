@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ddelint.diagnostics import Diagnostic, Evidence, GpuEvidence
-from ddelint.gpus import DEFAULT, gpu_of
-from ddelint.options import CheckOptions
+from ddelint.knowledge.gpus import DEFAULT, gpu_of
+from ddelint.nouns.diagnostics import Diagnostic, Evidence, GpuEvidence
+from ddelint.settings.options import CheckOptions
 
 if TYPE_CHECKING:
-    from ddelint.protocol import EntryInfo
+    from ddelint.nouns.protocol import EntryInfo
     from ddelint.trace.session import Session
 
 ASSEMBLED, INTERPRETED = "assembled", "interpreted"

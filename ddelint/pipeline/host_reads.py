@@ -10,15 +10,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ddelint.catalog import rule
-from ddelint.diagnostics import Diagnostic, Evidence, GpuEvidence, Span
-from ddelint.operators import operators, terminal_name
-from ddelint.options import CheckOptions
+from ddelint.knowledge.catalog import rule
+from ddelint.knowledge.operators import operators, terminal_name
+from ddelint.nouns.diagnostics import Diagnostic, Evidence, GpuEvidence, Span
+from ddelint.nouns.protocol import HostRead
 from ddelint.pipeline.gathering import Run
 from ddelint.pipeline.gpu_code import INTERPRETED, wanted
 from ddelint.pipeline.parity import is_selected_by_name
-from ddelint.protocol import HostRead
-from ddelint.source import SourceFile, descend
+from ddelint.settings.options import CheckOptions
+from ddelint.sources.source import SourceFile, descend
 
 if TYPE_CHECKING:
     from ddelint.trace.session import Session

@@ -13,7 +13,6 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from ddelint.files import LARGE, read_regular, repository_of
 from ddelint.guessing.arguments import built_by, guess_for
 from ddelint.guessing.corrections import corrections
 from ddelint.guessing.demos import Called, Demo, demos_in_docstring, demos_in_markdown, demos_in_source, recipes_in
@@ -21,16 +20,17 @@ from ddelint.guessing.knowledge import knowledge
 from ddelint.guessing.nouns import Recipe
 from ddelint.guessing.programs import chosen, factories_of
 from ddelint.guessing.writing import block_of, recipe_of, with_block
-from ddelint.options import CheckOptions
+from ddelint.nouns.protocol import Attempt, EntryFailure, EntrySpec, ProgramText
 from ddelint.pipeline import advice
 from ddelint.pipeline.entries import session_options
 from ddelint.pipeline.gathering import PipelineError, Run, Sources, discover, read_files
 from ddelint.pipeline.searching import start_worker
-from ddelint.protocol import Attempt, EntryFailure, EntrySpec, ProgramText
-from ddelint.replacing import LeftAlone, replace_source
 from ddelint.report.diff import unified_diff
 from ddelint.report.model import Progress
-from ddelint.source import SourceFile
+from ddelint.settings.options import CheckOptions
+from ddelint.sources.replacing import LeftAlone, replace_source
+from ddelint.sources.source import SourceFile
+from ddelint.system.files import LARGE, read_regular, repository_of
 from ddelint.trace.offers import static_offer
 
 if TYPE_CHECKING:

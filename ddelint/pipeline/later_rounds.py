@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ddelint.diagnostics import Diagnostic, Edit
+from ddelint.nouns.diagnostics import Diagnostic, Edit
 from ddelint.rewrite.static_fixes import is_allowed
 from ddelint.rewrite.writing.edits import minimal_edits, without_repeats
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 
 
 def with_all_edits(findings: Sequence[Diagnostic], source: SourceFile, text: str, unsafe: bool) -> list[Diagnostic]:

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ddelint.errors import DdelintError
-from ddelint.options import CheckOptions, EntryOption
+from ddelint.nouns.protocol import EntryFailure, EntrySpec
 from ddelint.pipeline.entries import entry_specs, label, session_options
 from ddelint.pipeline.gathering import PipelineError, roots
 from ddelint.pipeline.searching import start_worker
-from ddelint.protocol import EntryFailure, EntrySpec
-from ddelint.source import SourceError, SourceFile
+from ddelint.settings.options import CheckOptions, EntryOption
+from ddelint.sources.source import SourceError, SourceFile
 
 if TYPE_CHECKING:
     from ddelint.trace.session import Session

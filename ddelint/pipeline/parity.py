@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ddelint.catalog import rule
-from ddelint.diagnostics import Applicability, Claim, Diagnostic, Fix, Refusal
-from ddelint.measurements import Parity
-from ddelint.options import CheckOptions
+from ddelint.knowledge.catalog import rule
+from ddelint.nouns.diagnostics import Applicability, Claim, Diagnostic, Fix, Refusal
+from ddelint.nouns.measurements import Parity
 from ddelint.pipeline.gaps import Gap, gap_of
 from ddelint.pipeline.gathering import Run
-from ddelint.sites import Site, locate, site_of
-from ddelint.source import SourceFile
+from ddelint.settings.options import CheckOptions
+from ddelint.sources.sites import Site, locate, site_of
+from ddelint.sources.source import SourceFile
 
 if TYPE_CHECKING:
     from ddelint.rewrite.candidate import Candidate

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ddelint.contracts import Contract
+from ddelint.nouns.contracts import Contract
+from ddelint.nouns.size_specs import CheckedSpec, SizeSpec
 from ddelint.shapes.names import names_of
 from ddelint.shapes.ranges_given import Ranges, check_ranges, divided, undivided
 from ddelint.shapes.requirements import requirement_text
 from ddelint.shapes.specs import spec_of
 from ddelint.shapes.witnesses import find
-from ddelint.size_specs import CheckedSpec, SizeSpec
 
 if TYPE_CHECKING:
     from ddelint.trace.session import Session

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ddelint.cache import Content, content_of, stamp_of
-from ddelint.files import LARGE, read_regular
+from ddelint.knowledge.cache import Content, content_of, stamp_of
 from ddelint.static.program.survey import Asked, Survey, survey
 from ddelint.static.reading import Reading, prepare, read
+from ddelint.system.files import LARGE, read_regular
 
 if TYPE_CHECKING:
     from ddelint.static.program.project import Project

@@ -6,18 +6,18 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ddelint.catalog import rule
-from ddelint.levels import Applicability
-from ddelint.merge import merge
+from ddelint.knowledge.catalog import rule
+from ddelint.nouns.levels import Applicability
+from ddelint.nouns.merge import merge
 from ddelint.pipeline.choosing import chosen
 from ddelint.pipeline.found_again import found_again
 from ddelint.pipeline.gathering import Run, unsilenced
 from ddelint.report.diff import unified_diff
 from ddelint.report.model import Report
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 
 if TYPE_CHECKING:
-    from ddelint.diagnostics import Diagnostic, Evidence
+    from ddelint.nouns.diagnostics import Diagnostic, Evidence
 
 
 _LINKED = "a link leads there from the given paths; name the file itself"
@@ -98,7 +98,7 @@ def _proven(traced: Sequence[Diagnostic], static: Sequence[Diagnostic]) -> dict[
     ran = {d.span: d for d in traced if d.code == "DDE701"}
     if len(ran) != 1 or sum(d.code == "DDE701" for d in static) != 1:
         return {}
-    from ddelint.diagnostics import Evidence
+    from ddelint.nouns.diagnostics import Evidence
 
     return {d.code: Evidence(backward=True, notes=(d.detail,)) for d in ran.values()}
 
@@ -199,7 +199,7 @@ def _write(rewritten: Mapping[str, str], findings: Sequence[Diagnostic], run: Ru
     """Write the files; gives those that were written. Each of the others is an error of the run."""
     if run.options.stdin is not None:
         return dict(rewritten)
-    from ddelint.replacing import remove_leftovers, replace_source, why_left_alone
+    from ddelint.sources.replacing import remove_leftovers, replace_source, why_left_alone
 
     remove_leftovers(sorted(run.checked - run.linked))
     refused: dict[str, str] = {}

@@ -8,16 +8,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from ddelint.options import CheckOptions
+from ddelint.nouns.protocol import EntryFailure, EntrySpec, ScriptRun, ScriptSpec
 from ddelint.pipeline.entries import session_options
 from ddelint.pipeline.gathering import PipelineError, Run, Sources, discover, read_files, static_findings
 from ddelint.pipeline.parity import is_wanted, parity_findings
 from ddelint.pipeline.reporting import report
 from ddelint.pipeline.searching import entry_failure, guards_of, note_timings, search, start_worker
-from ddelint.protocol import EntryFailure, EntrySpec, ScriptRun, ScriptSpec
-from ddelint.replacing import write_atomically
 from ddelint.report.model import Progress, Report
+from ddelint.settings.options import CheckOptions
 from ddelint.shapes.streams import written_stream
+from ddelint.sources.replacing import write_atomically
 
 if TYPE_CHECKING:
     from ddelint.trace.session import CapturedScript, Session

@@ -9,17 +9,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ddelint import suppressions
-from ddelint.catalog import rule
-from ddelint.diagnostics import Diagnostic, Question
-from ddelint.options import CheckOptions, Mode
+from ddelint.knowledge.catalog import rule
+from ddelint.nouns.diagnostics import Diagnostic, Question
+from ddelint.nouns.protocol import EntryFailure, EntrySpec, SessionOptions
 from ddelint.pipeline import host_reads, parity
 from ddelint.pipeline.changed_lines import is_new
 from ddelint.pipeline.entries import label, others, session_options
 from ddelint.pipeline.gathering import PipelineError, Run
 from ddelint.pipeline.gpu_code import gpu_code, wanted, with_gpu_code, without_gpu_code
-from ddelint.protocol import EntryFailure, EntrySpec, SessionOptions
-from ddelint.source import SourceError, SourceFile
+from ddelint.settings import suppressions
+from ddelint.settings.options import CheckOptions, Mode
+from ddelint.sources.source import SourceError, SourceFile
 
 if TYPE_CHECKING:
     from ddelint.rewrite.search.rounds import Outcome

@@ -9,9 +9,11 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ddelint.contracts import Contract
-from ddelint.dispatches import Dispatch
-from ddelint.options import CheckOptions
+from ddelint.nouns.contracts import Contract
+from ddelint.nouns.dispatches import Dispatch
+from ddelint.nouns.protocol import EntryFailure, EntrySpec
+from ddelint.nouns.size_specs import CheckedSpec
+from ddelint.nouns.size_streams import Forecast
 from ddelint.pipeline import advice
 from ddelint.pipeline.beside import write_beside
 from ddelint.pipeline.dispatching import Graphs, dispatch
@@ -21,8 +23,8 @@ from ddelint.pipeline.gathering import PipelineError, Run, Sources, discover, re
 from ddelint.pipeline.range_checking import check_given
 from ddelint.pipeline.searching import start_worker
 from ddelint.pipeline.spec_checking import check_specs
-from ddelint.protocol import EntryFailure, EntrySpec
 from ddelint.report.model import Progress
+from ddelint.settings.options import CheckOptions
 from ddelint.shapes.facts import as_true, read
 from ddelint.shapes.names import names_of
 from ddelint.shapes.pinning import beside as test_beside
@@ -32,8 +34,6 @@ from ddelint.shapes.ranges_given import Ranges
 from ddelint.shapes.specs import spec_of
 from ddelint.shapes.writing import BESIDE, MARK
 from ddelint.shapes.writing import written as spec_text
-from ddelint.size_specs import CheckedSpec
-from ddelint.size_streams import Forecast
 
 
 @dataclass(frozen=True, slots=True)

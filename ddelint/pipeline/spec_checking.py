@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ddelint.contracts import Contract
+from ddelint.nouns.contracts import Contract
+from ddelint.nouns.size_specs import CheckedSpec, Outcome, SizeSpec, SpecFinding
 from ddelint.shapes.annotations import ORIGIN, annotated_spec
 from ddelint.shapes.comparing import CONTRADICTORY, TOO_LOOSE, Compared, compare
 from ddelint.shapes.facts import as_true, read
 from ddelint.shapes.names import names_of
 from ddelint.shapes.plain import plain
 from ddelint.shapes.specs import spec_of, unsaid_by_dims, with_unsaid
-from ddelint.size_specs import CheckedSpec, Outcome, SizeSpec, SpecFinding
 
 if TYPE_CHECKING:
     from ddelint.trace.session import Session

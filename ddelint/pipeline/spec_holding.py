@@ -7,13 +7,13 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from ddelint.contracts import Contract
+from ddelint.nouns.contracts import Contract
+from ddelint.nouns.size_specs import CheckedSpec, Outcome, SizeSpec, SpecFinding
 from ddelint.pipeline.spec_checking import check_spec
 from ddelint.shapes.comparing import CONTRADICTORY, TOO_LOOSE, compare
 from ddelint.shapes.names import names_of
 from ddelint.shapes.probing import draws, is_about_values
 from ddelint.shapes.specs import conditions_of
-from ddelint.size_specs import CheckedSpec, Outcome, SizeSpec, SpecFinding
 
 if TYPE_CHECKING:
     from ddelint.trace.session import Session

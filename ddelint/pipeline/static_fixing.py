@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ddelint.diagnostics import Diagnostic, Fix, Severity
+from ddelint.nouns.diagnostics import Diagnostic, Fix, Severity
 from ddelint.pipeline import baselining, changed_lines
 from ddelint.pipeline.choosing import chosen
 from ddelint.pipeline.gathering import Run, static_findings, unsilenced
-from ddelint.source import SourceError, SourceFile
+from ddelint.sources.source import SourceError, SourceFile
 
 OFFERED = 50
 """Without --fix or --diff, at most so many fixes are worked out: each parses its file again."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ddelint.cache import Cache, Content, content_of, stamp_of
-from ddelint.files import LARGE, read_regular
+from ddelint.knowledge.cache import Cache, Content, content_of, stamp_of
 from ddelint.pipeline.gathering import Run
+from ddelint.system.files import LARGE, read_regular
 
 if TYPE_CHECKING:  # what reads is loaded where something must be read
     from ddelint.pipeline.readers import Answer
@@ -273,7 +273,7 @@ class _Caches:
             return
         value: dict[str, Any] = {}
         if reading is not None:
-            from ddelint.wire import to_wire
+            from ddelint.nouns.wire import to_wire
 
             value["reading"] = to_wire(reading)
         if roots:
@@ -292,7 +292,7 @@ class _Caches:
 
 
 def _reading(value: Any) -> Reading:
+    from ddelint.nouns.wire import from_wire
     from ddelint.static.reading import Reading
-    from ddelint.wire import from_wire
 
     return from_wire(Reading, value)

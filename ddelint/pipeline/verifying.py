@@ -9,17 +9,17 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from ddelint.measurements import FIXED, ORIGINAL, Benchmark
-from ddelint.options import CheckOptions
+from ddelint.nouns.measurements import FIXED, ORIGINAL, Benchmark
+from ddelint.nouns.protocol import EntryFailure
 from ddelint.pipeline import advice
 from ddelint.pipeline.entries import entry_specs, label, others, session_options
 from ddelint.pipeline.gathering import PipelineError, Run, Sources, discover, read_files
 from ddelint.pipeline.gpu_code import gpu_code, wanted
 from ddelint.pipeline.searching import search, start_worker
 from ddelint.pipeline.versions import other_version
-from ddelint.protocol import EntryFailure
 from ddelint.report.model import Progress
 from ddelint.report.verified import Verification, VerifyReport
+from ddelint.settings.options import CheckOptions
 
 if TYPE_CHECKING:
     from ddelint.rewrite.search.history import History

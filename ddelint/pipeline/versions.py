@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ddelint.pipeline.gathering import PipelineError
-from ddelint.source import SourceError, SourceFile
+from ddelint.sources.source import SourceError, SourceFile
 
 
 def other_version(against: str, files: Sequence[SourceFile]) -> dict[str, str]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ddelint import catalog
+from ddelint.knowledge import catalog
 
 if TYPE_CHECKING:
-    from ddelint.diagnostics import Diagnostic
+    from ddelint.nouns.diagnostics import Diagnostic
 
 
 BY_HAND = "by hand, for example:"

@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ddelint.levels import Applicability, Severity
+from ddelint.nouns.levels import Applicability, Severity
 from ddelint.report.diff import shown_path
 from ddelint.report.model import Report
 from ddelint.report.moved import row_now
 from ddelint.report.style import Style, words
 
 if TYPE_CHECKING:
-    from ddelint.diagnostics import Diagnostic
+    from ddelint.nouns.diagnostics import Diagnostic
 
 WRITTEN = 12
 """Fixes that are listed; `-v` lists all."""

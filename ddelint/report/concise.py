@@ -10,7 +10,7 @@ from ddelint.report.diff import shown_path
 from ddelint.report.model import Report
 
 if TYPE_CHECKING:
-    from ddelint.diagnostics import Diagnostic
+    from ddelint.nouns.diagnostics import Diagnostic
 
 
 def render_report(report: Report, unsafe_fixes: bool) -> Iterator[str]:

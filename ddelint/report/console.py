@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ddelint import catalog
-from ddelint.levels import Applicability
+from ddelint.knowledge import catalog
+from ddelint.nouns.levels import Applicability
+from ddelint.nouns.spans import Span
 from ddelint.report.by_hand import BY_HAND, help_for
 from ddelint.report.diff import shown_path
 from ddelint.report.frame import Mark, render
@@ -14,11 +15,10 @@ from ddelint.report.gpu_words import counts, is_reported, level
 from ddelint.report.model import Report
 from ddelint.report.sources import Sources
 from ddelint.report.style import TAB, Style, bounds, words, wrapped
-from ddelint.source import SourceFile
-from ddelint.spans import Span
+from ddelint.sources.source import SourceFile
 
 if TYPE_CHECKING:
-    from ddelint.diagnostics import Diagnostic, Edit, Evidence, Fix, Frame, Symbol
+    from ddelint.nouns.diagnostics import Diagnostic, Edit, Evidence, Fix, Frame, Symbol
 
 SECTION = 12
 """Columns before the text of a section."""

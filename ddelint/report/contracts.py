@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ddelint.catalog import rule
-from ddelint.contracts import (
+from ddelint.knowledge.catalog import rule
+from ddelint.nouns.contracts import (
     BOUNDED,
     BRANCHED,
     COUPLED,
@@ -21,13 +21,13 @@ from ddelint.contracts import (
     Contract,
     Requirement,
 )
-from ddelint.dispatches import Dispatch
+from ddelint.nouns.dispatches import Dispatch
+from ddelint.nouns.size_specs import CheckedSpec, SpecFinding
+from ddelint.nouns.size_streams import Forecast
+from ddelint.nouns.wire import to_wire
 from ddelint.report import dispatching, foretelling
 from ddelint.report.diff import shown_path
 from ddelint.report.style import Style
-from ddelint.size_specs import CheckedSpec, SpecFinding
-from ddelint.size_streams import Forecast
-from ddelint.wire import to_wire
 
 _KINDS = {
     FREE: "any size",

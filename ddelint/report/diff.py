@@ -6,7 +6,7 @@ import os
 import re
 from pathlib import Path
 
-from ddelint.files import repository_of
+from ddelint.system.files import repository_of
 
 _QUOTED = re.compile(r'["\\\x00-\x1f\x7f]')
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from ddelint.dispatches import COMPILED, Cost, Dispatch, GraphPlan
+from ddelint.nouns.dispatches import COMPILED, Cost, Dispatch, GraphPlan
+from ddelint.nouns.wire import to_wire
 from ddelint.report.style import Style
-from ddelint.wire import to_wire
 
 _ENDED = {"same": "as eager", "raised": "raises, as eager does"}
 

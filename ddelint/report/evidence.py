@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ddelint.catalog import rule
-from ddelint.levels import Applicability, Claim
+from ddelint.knowledge.catalog import rule
+from ddelint.nouns.levels import Applicability, Claim
 from ddelint.report.diff import shown_path
 from ddelint.report.gpu_words import is_reported, level
 
 if TYPE_CHECKING:
-    from ddelint.diagnostics import Diagnostic, Evidence
+    from ddelint.nouns.diagnostics import Diagnostic, Evidence
     from ddelint.report.model import Report
 
 _DEVICE_NOTE = "cuda not run"

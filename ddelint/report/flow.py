@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ddelint.diagnostics import Diagnostic, Span, Symbol
+from ddelint.nouns.diagnostics import Diagnostic, Span, Symbol
 from ddelint.report.style import bounds
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddelint.catalog import rule
+from ddelint.knowledge.catalog import rule
+from ddelint.nouns.size_streams import Cause, Compiled, Forecast
 from ddelint.report.diff import shown_path
 from ddelint.report.style import Style
-from ddelint.size_streams import Cause, Compiled, Forecast
 
 
 def text(forecast: Forecast, style: Style) -> Iterator[str]:

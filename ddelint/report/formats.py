@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from ddelint.levels import Applicability
+from ddelint.nouns.levels import Applicability
 from ddelint.report import closing, console
 from ddelint.report.evidence import explained
 from ddelint.report.model import Report

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ddelint.report.style import Style, columns, width_of, words
 
 if TYPE_CHECKING:
-    from ddelint.diagnostics import Span
+    from ddelint.nouns.diagnostics import Span
 
 LONGEST_SPAN = 5
 """Rows of one underlined stretch that are shown in full; of a longer one the middle is left out."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from ddelint.levels import Severity
+from ddelint.nouns.levels import Severity
 from ddelint.report.by_hand import help_for
 from ddelint.report.console import rule_name
 from ddelint.report.diff import path_in_repository, shown_path

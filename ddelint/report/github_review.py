@@ -18,10 +18,10 @@ from ddelint.report.diff import path_in_repository
 from ddelint.report.evidence import name_of, risk_of, trusted_line
 from ddelint.report.markdown import fenced
 from ddelint.report.model import Report
-from ddelint.source import bare_lines
+from ddelint.sources.source import bare_lines
 
 if TYPE_CHECKING:
-    from ddelint.diagnostics import Diagnostic
+    from ddelint.nouns.diagnostics import Diagnostic
 
 SHOWN_AROUND = 3
 """Unchanged lines that GitHub shows on either side of a change."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from ddelint.diagnostics import Severity
-from ddelint.fingerprints import fingerprints
+from ddelint.nouns.diagnostics import Severity
+from ddelint.nouns.fingerprints import fingerprints
 from ddelint.report.by_hand import help_for
 from ddelint.report.diff import path_in_repository
 from ddelint.report.model import Report

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ddelint.diagnostics import GpuEvidence, KernelCost
+    from ddelint.nouns.diagnostics import GpuEvidence, KernelCost
 
 
 def is_reported(gpu: GpuEvidence) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pygments.lexers.python import PythonLexer
 from pygments.token import STANDARD_TYPES, _TokenType
 
-from ddelint.diagnostics import Span
+from ddelint.nouns.diagnostics import Span
 
 
 @dataclass(frozen=True, slots=True)

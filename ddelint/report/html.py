@@ -11,8 +11,8 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from ddelint.catalog import rule
-from ddelint.diagnostics import Diagnostic, Severity, Span
+from ddelint.knowledge.catalog import rule
+from ddelint.nouns.diagnostics import Diagnostic, Severity, Span
 from ddelint.report.console import FRONT_ENDS, changed_lines, evidence_words, rule_name
 from ddelint.report.diff import shown_path
 from ddelint.report.evidence import trusted_line, unfixed

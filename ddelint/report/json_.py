@@ -6,8 +6,8 @@ import json
 import os
 from typing import Any
 
-from ddelint import catalog
-from ddelint.diagnostics import Diagnostic, Evidence, Fix, Frame, Span, Symbol
+from ddelint.knowledge import catalog
+from ddelint.nouns.diagnostics import Diagnostic, Evidence, Fix, Frame, Span, Symbol
 from ddelint.report import gpu_words
 from ddelint.report.by_hand import help_for
 from ddelint.report.model import Report

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ddelint.levels import Applicability
+from ddelint.nouns.levels import Applicability
 from ddelint.report.console import changed_lines
 from ddelint.report.diff import shown_path
 from ddelint.report.evidence import name_of, notes_of_all, risk_of, trusted_line, unfixed
@@ -15,7 +15,7 @@ from ddelint.report.sources import Sources
 from ddelint.version import VERSION
 
 if TYPE_CHECKING:
-    from ddelint.diagnostics import Diagnostic, Evidence
+    from ddelint.nouns.diagnostics import Diagnostic, Evidence
 
 _LONGEST = 200
 """Characters of a cell that reports a question."""

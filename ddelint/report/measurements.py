@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ddelint.diagnostics import GpuCounts, GpuEvidence
-from ddelint.measurements import (
+from ddelint.nouns.diagnostics import GpuCounts, GpuEvidence
+from ddelint.nouns.measurements import (
     COMPILED,
     EAGER,
     FIXED,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from ddelint.diagnostics import Applicability, Diagnostic
+    from ddelint.nouns.diagnostics import Applicability, Diagnostic
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ddelint.report.model import Report
-from ddelint.source import bare_lines
+from ddelint.sources.source import bare_lines
 
 if TYPE_CHECKING:
-    from ddelint.diagnostics import Diagnostic
+    from ddelint.nouns.diagnostics import Diagnostic
 
 
 def row_now(finding: Diagnostic, report: Report) -> int:

@@ -9,9 +9,9 @@ import re
 import tokenize
 from pathlib import Path
 
-from ddelint.files import LARGE, read_regular, repository_of
 from ddelint.report.diff import quoted, shown_path
 from ddelint.report.model import Report
+from ddelint.system.files import LARGE, read_regular, repository_of
 
 _FIRST_HUNK = re.compile(r"@@ -1[, ]")
 

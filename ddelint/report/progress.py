@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.status import Status
     from rich.text import Text
 
-    from ddelint.diagnostics import Diagnostic
+    from ddelint.nouns.diagnostics import Diagnostic
 
 SHORT = 0.5
 """Seconds of reading files that need no progress."""

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ddelint.nouns.size_readiness import Readiness, Share
 from ddelint.report.diff import shown_path
-from ddelint.size_readiness import Readiness, Share
 
 _COLORS = ((100, "brightgreen"), (80, "green"), (50, "yellow"), (0, "red"))
 """From so many percent on."""

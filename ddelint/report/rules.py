@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from ddelint.catalog import Rule
+from ddelint.knowledge.catalog import Rule
 from ddelint.report.rule_page import page
 from ddelint.report.style import Style
 

@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from ddelint.catalog import DOCS_URL, rule
-from ddelint.diagnostics import Applicability, Diagnostic, Fix, Severity, Span
-from ddelint.files import repository_of
-from ddelint.fingerprints import fingerprints
+from ddelint.knowledge.catalog import DOCS_URL, rule
+from ddelint.nouns.diagnostics import Applicability, Diagnostic, Fix, Severity, Span
+from ddelint.nouns.fingerprints import fingerprints
 from ddelint.report import json_
 from ddelint.report.by_hand import help_for
 from ddelint.report.diff import shown_path
@@ -25,6 +24,7 @@ from ddelint.report.flow import Flow, flow_of
 from ddelint.report.model import Report
 from ddelint.report.rules import markdown
 from ddelint.report.sources import Sources
+from ddelint.system.files import repository_of
 from ddelint.version import VERSION
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from ddelint.files import LARGE, read_regular
-from ddelint.source import SourceError, SourceFile
+from ddelint.sources.source import SourceError, SourceFile
+from ddelint.system.files import LARGE, read_regular
 
 
 class Sources:

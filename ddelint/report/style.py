@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 from ddelint.report.visible import visible, visible_line
 
 if TYPE_CHECKING:
-    from ddelint.diagnostics import Symbol
+    from ddelint.nouns.diagnostics import Symbol
 
 
 TAB = 4

@@ -6,13 +6,13 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ddelint.diagnostics import GpuEvidence
-from ddelint.protocol import Compilation, EntryFailure, Mismatch, TargetResult
+from ddelint.nouns.diagnostics import GpuEvidence
+from ddelint.nouns.protocol import Compilation, EntryFailure, Mismatch, TargetResult
+from ddelint.nouns.wire import to_wire
 from ddelint.report import gpu_words, measurements
 from ddelint.report.diff import shown_path
 from ddelint.report.style import Style
 from ddelint.report.verified import Verification, VerifyReport
-from ddelint.wire import to_wire
 
 SHOWN_MISMATCHES = 5
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ddelint.diagnostics import GpuEvidence
-    from ddelint.measurements import Benchmark, Parity
-    from ddelint.protocol import Comparison, Compilation, EntryFailure
+    from ddelint.nouns.diagnostics import GpuEvidence
+    from ddelint.nouns.measurements import Benchmark, Parity
+    from ddelint.nouns.protocol import Comparison, Compilation, EntryFailure
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ddelint.diagnostics import Claim, Diagnostic, Edit, Span, TypeFact
-from ddelint.sites import Site
-from ddelint.source import SourceFile
+from ddelint.nouns.diagnostics import Claim, Diagnostic, Edit, Span, TypeFact
+from ddelint.sources.sites import Site
+from ddelint.sources.source import SourceFile
 
 if TYPE_CHECKING:
     from ddelint.rewrite.writing.writer import Writer

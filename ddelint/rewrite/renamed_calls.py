@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 
-from ddelint.catalog import Replacement
-from ddelint.diagnostics import Claim, Diagnostic, Edit, Fix
-from ddelint.operators import terminal_name
+from ddelint.knowledge.catalog import Replacement
+from ddelint.knowledge.operators import terminal_name
+from ddelint.nouns.diagnostics import Claim, Diagnostic, Edit, Fix
 from ddelint.rewrite.candidate import Import
 from ddelint.rewrite.writing.imports import EngineError, import_edits
 from ddelint.rewrite.writing.rewrites import Rewrite
-from ddelint.sites import locate
-from ddelint.source import SourceFile
+from ddelint.sources.sites import locate
+from ddelint.sources.source import SourceFile
 
 _ANY = "*."
 _MOVE = "renamed_call"

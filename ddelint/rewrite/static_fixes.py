@@ -10,8 +10,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ddelint.catalog import rule
-from ddelint.diagnostics import Applicability, Claim, Diagnostic, Edit, Evidence, Fix, TypeFact
+from ddelint.knowledge.catalog import rule
+from ddelint.nouns.diagnostics import Applicability, Claim, Diagnostic, Edit, Evidence, Fix, TypeFact
 from ddelint.rewrite.candidate import MOVES, Candidate, Context
 from ddelint.rewrite.moves import load_moves
 from ddelint.rewrite.reading.callers import keeps_nothing_for_numbers, other_callers
@@ -21,8 +21,8 @@ from ddelint.rewrite.reading.names import bindings
 from ddelint.rewrite.renamed_calls import renamed_call
 from ddelint.rewrite.writing.edits import without_repeats
 from ddelint.rewrite.writing.imports import EngineError, import_edits
-from ddelint.sites import Site, locate
-from ddelint.source import SourceFile
+from ddelint.sources.sites import Site, locate
+from ddelint.sources.source import SourceFile
 
 _READING = frozenset(("DDE103", "DDE104", "DDE201", "DDE204"))
 """Rules whose fix must know a tensor from a number that was read."""

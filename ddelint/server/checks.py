@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ddelint import config
-from ddelint.diagnostics import Diagnostic, Span
-from ddelint.discovery import python_files
 from ddelint.errors import DdelintError
-from ddelint.options import CheckOptions, EntryOption, Mode, Reference
+from ddelint.nouns.diagnostics import Diagnostic, Span
 from ddelint.pipeline import run_check
 from ddelint.report.model import Report, Silence
 from ddelint.server.entry_points import EntryPoint, entry_points
-from ddelint.source import SourceError, SourceFile
+from ddelint.settings import config
+from ddelint.settings.discovery import python_files
+from ddelint.settings.options import CheckOptions, EntryOption, Mode, Reference
+from ddelint.sources.source import SourceError, SourceFile
 from ddelint.trace.offers import static_offer
 
 

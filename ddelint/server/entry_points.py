@@ -9,9 +9,9 @@ from pathlib import Path
 
 from lsprotocol import types
 
-from ddelint.options import EntryOption, Reference
 from ddelint.server.positions import overlap
-from ddelint.source import SourceError, SourceFile
+from ddelint.settings.options import EntryOption, Reference
+from ddelint.sources.source import SourceError, SourceFile
 from ddelint.trace.offers import static_offer
 
 TRACE = "ddelint.trace"

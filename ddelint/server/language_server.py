@@ -26,7 +26,7 @@ from ddelint.server.checks import Cancelled, Checked, check_text, entries_in, tr
 from ddelint.server.entry_points import TRACE, EntryPoint, actions, lenses
 from ddelint.server.messages import FIX_ALL, Document, wants
 from ddelint.server.positions import UTF16
-from ddelint.source import SourceError, SourceFile
+from ddelint.sources.source import SourceError, SourceFile
 from ddelint.version import VERSION
 
 PREVIEW = "ddelint.fixed"

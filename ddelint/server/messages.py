@@ -9,16 +9,16 @@ from pathlib import Path
 from lsprotocol import types
 from pygls import uris
 
-from ddelint import catalog
-from ddelint.diagnostics import Applicability, Diagnostic, Edit, Fix, Severity, Span
+from ddelint.knowledge import catalog
+from ddelint.nouns.diagnostics import Applicability, Diagnostic, Edit, Fix, Severity, Span
 from ddelint.report.console import changed_lines
 from ddelint.report.evidence import explained
 from ddelint.report.rules import markdown
 from ddelint.rewrite.writing.edits import minimal_edits
 from ddelint.server.checks import Checked
 from ddelint.server.positions import overlap, position, range_of
-from ddelint.source import SourceError, SourceFile
-from ddelint.suppressions import suppressions
+from ddelint.settings.suppressions import suppressions
+from ddelint.sources.source import SourceError, SourceFile
 
 SOURCE = "ddelint"
 _UNSAFE = "unsafe"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from lsprotocol import types
 
-from ddelint.diagnostics import Span
+from ddelint.nouns.diagnostics import Span
 
 UTF16 = types.PositionEncodingKind.Utf16.value
 _BYTES = {types.PositionEncodingKind.Utf8.value: ("utf-8", 1), UTF16: ("utf-16-le", 2)}

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from ddelint.catalog import rules_folder
-from ddelint.contracts import Contract
-from ddelint.dispatches import GraphPlan
+from ddelint.knowledge.catalog import rules_folder
+from ddelint.nouns.contracts import Contract
+from ddelint.nouns.dispatches import GraphPlan
 from ddelint.shapes.dispatch_writing import MARK, because_of, condition_of, count_of, guard_of, in_order, words_for
 from ddelint.shapes.facts import dimension_of, negated, read
 from ddelint.shapes.requirements import requirement_text

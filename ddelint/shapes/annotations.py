@@ -10,15 +10,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ddelint.contracts import Contract, Requirement
+from ddelint.nouns.contracts import Contract, Requirement
+from ddelint.nouns.size_specs import Bounds, SizeSpec
 from ddelint.shapes.canonical import representatives
 from ddelint.shapes.facts import as_true, dimension_of, read, size_name, with_words
 from ddelint.shapes.functions import function_of
 from ddelint.shapes.linear_forms import linear
 from ddelint.shapes.plain import plain
 from ddelint.shapes.requirements import requirement_text
-from ddelint.size_specs import Bounds, SizeSpec
-from ddelint.source import SourceError, SourceFile
+from ddelint.sources.source import SourceError, SourceFile
 
 PACKAGE = "jaxtyping"
 ORIGIN = "annotations"

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from ddelint.contracts import Branch, Requirement
+from ddelint.nouns.contracts import Branch, Requirement
 from ddelint.shapes.facts import Unreadable, read, size_name, with_words
 
 

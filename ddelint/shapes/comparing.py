@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ddelint.contracts import Contract, Requirement
+from ddelint.nouns.contracts import Contract, Requirement
+from ddelint.nouns.size_specs import SizeSpec, SpecFinding
 from ddelint.shapes.facts import Unreadable, as_true, dimension_of, negated, read
 from ddelint.shapes.linear_forms import follows, refuted
 from ddelint.shapes.requirements import requirement_text
 from ddelint.shapes.specs import conditions_of
 from ddelint.shapes.witnesses import find
-from ddelint.size_specs import SizeSpec, SpecFinding
 
 TOO_STRICT, TOO_LOOSE, MISSING, CONTRADICTORY = "DDE407", "DDE408", "DDE409", "DDE410"
 _MOST_SIZE = 1 << 16

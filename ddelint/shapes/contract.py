@@ -9,7 +9,7 @@ from dataclasses import replace
 from time import monotonic
 from typing import Any
 
-from ddelint.contracts import (
+from ddelint.nouns.contracts import (
     BOUNDED,
     BRANCHED,
     COUPLED,
@@ -24,8 +24,8 @@ from ddelint.contracts import (
     Dimension,
     Requirement,
 )
-from ddelint.diagnostics import Span
-from ddelint.protocol import SessionOptions
+from ddelint.nouns.diagnostics import Span
+from ddelint.nouns.protocol import SessionOptions
 from ddelint.shapes.deriving import derive, without_repetitions
 from ddelint.shapes.facts import Sizes, read, size_name
 from ddelint.shapes.paths import MOST_RUNS, Explored, explore

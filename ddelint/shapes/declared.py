@@ -12,10 +12,10 @@ from typing import Any
 
 import torch
 
+from ddelint.nouns.size_specs import Bounds, Declarations, SizeSpec
 from ddelint.shapes.facts import unused
 from ddelint.shapes.trying import handed_over, tensors_of
 from ddelint.shapes.writing import BESIDE
-from ddelint.size_specs import Bounds, Declarations, SizeSpec
 from ddelint.trace import naming, torch_internals
 from ddelint.trace.entry import Entry
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from ddelint.contracts import Branch, Requirement
-from ddelint.diagnostics import Span
+from ddelint.nouns.contracts import Branch, Requirement
+from ddelint.nouns.diagnostics import Span
 from ddelint.shapes.canonical import branch_renamed, renamed, representatives, requirement_renamed
 from ddelint.shapes.facts import Sizes, as_true, negated, read
 from ddelint.shapes.linear_forms import follows, number_said, with_numbers

@@ -12,10 +12,10 @@ from typing import Any
 
 import torch
 
-from ddelint.dispatches import Tried
+from ddelint.nouns.dispatches import Tried
+from ddelint.nouns.size_specs import Outcome
 from ddelint.shapes.facts import Sizes
 from ddelint.shapes.trying import Graphs, call, first_line, sized
-from ddelint.size_specs import Outcome
 from ddelint.trace import torch_internals
 from ddelint.trace.entry import Entry
 from ddelint.trace.rerun import quiet

@@ -11,9 +11,9 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from ddelint.catalog import rules_folder
-from ddelint.contracts import Contract
-from ddelint.dispatches import GraphPlan
+from ddelint.knowledge.catalog import rules_folder
+from ddelint.nouns.contracts import Contract
+from ddelint.nouns.dispatches import GraphPlan
 from ddelint.shapes.facts import dimension_of, read, unused, with_words
 from ddelint.shapes.signatures import Signature, signature_of
 from ddelint.shapes.writing import because, limits, spec_lines, symbolic

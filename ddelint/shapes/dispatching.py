@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 
-from ddelint.contracts import Branch, Contract
-from ddelint.dispatches import GraphPlan, Part, Split
+from ddelint.nouns.contracts import Branch, Contract
+from ddelint.nouns.dispatches import GraphPlan, Part, Split
 from ddelint.shapes.canonical import branch_renamed, representatives
 from ddelint.shapes.facts import dimension_of, negated, read, unused
 from ddelint.shapes.linear_forms import follows, refuted

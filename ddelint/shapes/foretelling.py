@@ -11,17 +11,17 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ddelint.classification import guard_rule
-from ddelint.contracts import SPECIALIZED, Branch, Contract
+from ddelint.knowledge.classification import guard_rule
+from ddelint.nouns.contracts import SPECIALIZED, Branch, Contract
+from ddelint.nouns.size_specs import SizeSpec
+from ddelint.nouns.size_streams import Cause, Compiled, Sizes
 from ddelint.shapes.canonical import renamed, representatives
 from ddelint.shapes.facts import as_true, dimension_of, read
 from ddelint.shapes.plain import plain
 from ddelint.shapes.ranges_given import needed_by_all
 from ddelint.shapes.specs import names_in, spec_of
-from ddelint.sites import locate
-from ddelint.size_specs import SizeSpec
-from ddelint.size_streams import Cause, Compiled, Sizes
-from ddelint.source import SourceError, SourceFile
+from ddelint.sources.sites import locate
+from ddelint.sources.source import SourceError, SourceFile
 
 BRANCH, ZERO_ONE, STATIC = "DDE401", "DDE402", "DDE404"
 

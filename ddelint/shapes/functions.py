@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-from ddelint.contracts import Contract
-from ddelint.source import SourceError, SourceFile
+from ddelint.nouns.contracts import Contract
+from ddelint.sources.source import SourceError, SourceFile
 
 
 def function_of(contract: Contract) -> tuple[ast.FunctionDef | ast.AsyncFunctionDef, bool] | None:

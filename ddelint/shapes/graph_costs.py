@@ -9,10 +9,10 @@ from typing import Any
 
 import torch
 
-from ddelint.dispatches import Cost, Costs
+from ddelint.nouns.dispatches import Cost, Costs
+from ddelint.nouns.size_specs import SizeSpec
 from ddelint.shapes.facts import Sizes
 from ddelint.shapes.trying import first_line, shapes_spec_of, sized
-from ddelint.size_specs import SizeSpec
 from ddelint.trace import torch_internals
 from ddelint.trace.entry import Entry
 from ddelint.trace.rerun import quiet

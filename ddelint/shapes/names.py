@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddelint.contracts import Contract
+from ddelint.nouns.contracts import Contract
 from ddelint.shapes.annotations import names_said
 from ddelint.shapes.functions import function_of
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import sympy
 
-from ddelint.diagnostics import Question, Span
+from ddelint.nouns.diagnostics import Question, Span
 from ddelint.shapes.facts import Sizes, as_true, is_readable, read
 from ddelint.shapes.witnesses import find
 from ddelint.trace import asking_context, endings, naming, provenance, torch_internals

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ddelint.contracts import SPECIALIZED, Contract
+from ddelint.nouns.contracts import SPECIALIZED, Contract
+from ddelint.nouns.size_specs import SpecFinding
 from ddelint.shapes.canonical import representatives
 from ddelint.shapes.facts import negated, read
 from ddelint.shapes.linear_forms import follows, refuted
 from ddelint.shapes.requirements import requirement_text
 from ddelint.shapes.witnesses import find
-from ddelint.size_specs import SpecFinding
 
 GAP, OVERLAP = "DDE411", "DDE412"
 _MOST_SIZE = 1 << 20

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ddelint.contracts import FIXED, SPECIALIZED, Contract
+from ddelint.nouns.contracts import FIXED, SPECIALIZED, Contract
+from ddelint.nouns.size_readiness import Readiness, Share
 from ddelint.shapes.canonical import representatives
 from ddelint.shapes.facts import read
-from ddelint.size_readiness import Readiness, Share
 
 
 def readiness_of(contract: Contract) -> Readiness:

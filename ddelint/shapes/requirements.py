@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ddelint.contracts import Requirement
+from ddelint.nouns.contracts import Requirement
 from ddelint.shapes.facts import as_true
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from ddelint.contracts import Contract
+from ddelint.nouns.contracts import Contract
 from ddelint.shapes.functions import function_of
 
 

@@ -8,13 +8,13 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from ddelint.contracts import SPECIALIZED, Contract, Requirement
+from ddelint.nouns.contracts import SPECIALIZED, Contract, Requirement
+from ddelint.nouns.size_specs import Bounds, SizeSpec
 from ddelint.shapes.canonical import representatives
 from ddelint.shapes.facts import Fact, Unreadable, dimension_of, read, size_name, unused, with_words
 from ddelint.shapes.linear_forms import linear
 from ddelint.shapes.plain import plain
 from ddelint.shapes.requirements import requirement_text
-from ddelint.size_specs import Bounds, SizeSpec
 
 
 def conditions_of(spec: SizeSpec, example: Mapping[str, int]) -> list[str]:

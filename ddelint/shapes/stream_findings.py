@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from ddelint.catalog import rule
-from ddelint.contracts import Contract
+from ddelint.knowledge.catalog import rule
+from ddelint.nouns.contracts import Contract
+from ddelint.nouns.size_streams import Cause, Compiled, Remedy, Sizes, StreamFinding
 from ddelint.shapes.facts import read
-from ddelint.size_streams import Cause, Compiled, Remedy, Sizes, StreamFinding
 
 ASSUMED = "DDE406"
 

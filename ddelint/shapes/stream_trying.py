@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 
+from ddelint.nouns.size_streams import Counted
 from ddelint.shapes.facts import Sizes
 from ddelint.shapes.trying import Graphs, first_line, sized, tensors_of
-from ddelint.size_streams import Counted
 from ddelint.trace import torch_internals
 from ddelint.trace.entry import Entry
 from ddelint.trace.rerun import quiet

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ddelint.size_streams import Sizes
+from ddelint.nouns.size_streams import Sizes
 
 
 class UnreadableStream(ValueError):

@@ -13,10 +13,10 @@ from typing import Any
 
 import torch
 
-from ddelint.diagnostics import Span
+from ddelint.nouns.diagnostics import Span
+from ddelint.nouns.size_specs import Outcome, SizeSpec, Trial
 from ddelint.shapes.facts import COMPARISONS, OPERATIONS, Sizes, dimension_of
 from ddelint.shapes.specs import grouped, on_inputs
-from ddelint.size_specs import Outcome, SizeSpec, Trial
 from ddelint.trace import torch_internals
 from ddelint.trace.entry import Arguments, Entry
 from ddelint.trace.rerun import quiet

@@ -7,12 +7,12 @@ import math
 import os
 from collections.abc import Iterator, Mapping
 
-from ddelint.contracts import Contract, Requirement
+from ddelint.nouns.contracts import Contract, Requirement
+from ddelint.nouns.size_specs import Bounds, SizeSpec
 from ddelint.shapes.annotations import PACKAGE, annotation_lines
 from ddelint.shapes.facts import dimension_of, read
 from ddelint.shapes.requirements import requirement_text
 from ddelint.shapes.specs import affine, grouped, names_in, substituted
-from ddelint.size_specs import Bounds, SizeSpec
 
 BESIDE = "_shapes.py"
 """How the file ends that is put beside the entry's."""

@@ -8,9 +8,9 @@ import gc
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from ddelint.diagnostics import Diagnostic
-from ddelint.parsing import same_depth
-from ddelint.source import SourceFile
+from ddelint.nouns.diagnostics import Diagnostic
+from ddelint.sources.parsing import same_depth
+from ddelint.sources.source import SourceFile
 from ddelint.static.domain.definitions import FunctionNode
 from ddelint.static.program.outline import OutlinedSource, outlined
 from ddelint.static.program.regions import FileIndex

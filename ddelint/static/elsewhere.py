@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import replace as changed
 
-from ddelint.operators import operators
-from ddelint.parsing import TOO_DEEP
-from ddelint.source import SourceError, SourceFile
+from ddelint.knowledge.operators import operators
+from ddelint.sources.parsing import TOO_DEEP
+from ddelint.sources.source import SourceError, SourceFile
 from ddelint.static.domain.linear import Linear, fresh_symbol
 from ddelint.static.domain.summaries import Signature
 from ddelint.static.domain.values import (

@@ -7,10 +7,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from ddelint.catalog import rule
-from ddelint.diagnostics import Diagnostic
-from ddelint.operators import operators
-from ddelint.source import SourceError, SourceFile, TooDeepError
+from ddelint.knowledge.catalog import rule
+from ddelint.knowledge.operators import operators
+from ddelint.nouns.diagnostics import Diagnostic
+from ddelint.sources.source import SourceError, SourceFile, TooDeepError
 from ddelint.static.program.declared import digest_of
 from ddelint.static.program.survey import Asked, Survey, survey
 from ddelint.static.report.given_up import whole_file

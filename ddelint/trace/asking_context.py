@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from ddelint.operators import operators
+from ddelint.knowledge.operators import operators
 from ddelint.trace.provenance import Expression
 
 

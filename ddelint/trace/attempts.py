@@ -10,7 +10,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
 
-from ddelint.protocol import Attempt, SessionOptions
+from ddelint.nouns.protocol import Attempt, SessionOptions
 from ddelint.trace import entries, failures, overlay
 from ddelint.trace.entry import Entry
 

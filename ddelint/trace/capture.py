@@ -21,7 +21,7 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from ddelint.protocol import CaptureInfo, SavedInputs, ScriptRun, ScriptSpec, SessionOptions
+from ddelint.nouns.protocol import CaptureInfo, SavedInputs, ScriptRun, ScriptSpec, SessionOptions
 from ddelint.trace import entries, failures, launch, methods, offers, registrations, saved, torch_internals
 from ddelint.trace.entry import Arguments, Entry
 from ddelint.trace.isolation import last_words

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from ddelint.diagnostics import Question
+from ddelint.nouns.diagnostics import Question
 
 
 class DataAttribute:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 import re
 
-from ddelint.buffers import made_of_constants
-from ddelint.catalog import rule
-from ddelint.classification import reported_span, rule_for
-from ddelint.diagnostics import Diagnostic, Question, Severity, Span
-from ddelint.protocol import EntryFailure
-from ddelint.sites import Site, locate
-from ddelint.source import SourceFile
+from ddelint.knowledge.catalog import rule
+from ddelint.knowledge.classification import reported_span, rule_for
+from ddelint.nouns.diagnostics import Diagnostic, Question, Severity, Span
+from ddelint.nouns.protocol import EntryFailure
+from ddelint.sources.buffers import made_of_constants
+from ddelint.sources.sites import Site, locate
+from ddelint.sources.source import SourceFile
 
 _CODE_OF_KIND = {
     "other": "DDE005",

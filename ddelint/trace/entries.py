@@ -25,9 +25,9 @@ import torch
 from torch.utils import _pytree as pytree
 
 from ddelint import entry_api
-from ddelint.diagnostics import Span
-from ddelint.options import SAVED_INPUTS
-from ddelint.protocol import EntrySpec, SessionOptions
+from ddelint.nouns.diagnostics import Span
+from ddelint.nouns.protocol import EntrySpec, SessionOptions
+from ddelint.settings.options import SAVED_INPUTS
 from ddelint.trace import offers, registrations, saved, torch_internals
 from ddelint.trace.entry import Arguments, Entry
 

@@ -20,9 +20,9 @@ from typing import Any
 import sympy
 import torch
 
-from ddelint.diagnostics import Equality, Frame, Question, Span, Symbol
-from ddelint.protocol import EntryFailure, SessionOptions, TraceResult
-from ddelint.sites import is_said_only
+from ddelint.nouns.diagnostics import Equality, Frame, Question, Span, Symbol
+from ddelint.nouns.protocol import EntryFailure, SessionOptions, TraceResult
+from ddelint.sources.sites import is_said_only
 from ddelint.trace import (
     asking_context,
     cpp_frames,

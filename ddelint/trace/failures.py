@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
-from ddelint.diagnostics import Span
-from ddelint.protocol import EntryFailure
+from ddelint.nouns.diagnostics import Span
+from ddelint.nouns.protocol import EntryFailure
 from ddelint.trace.isolation import Death
 
 _OURS = str(Path(__file__).resolve().parent.parent) + os.sep

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from ddelint.diagnostics import Question
+from ddelint.nouns.diagnostics import Question
 from ddelint.trace import eager_runs, provenance, torch_internals
 from ddelint.trace.entry import Entry
 from ddelint.trace.provenance import Paths

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import sympy
 import torch
 
-from ddelint.diagnostics import Question
+from ddelint.nouns.diagnostics import Question
 from ddelint.trace import joint, provenance, torch_internals, triton_launches, type_tests
 from ddelint.trace.data_attribute import DataAttribute
 from ddelint.trace.entry import Entry

@@ -12,10 +12,10 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from ddelint.diagnostics import Question, Span
-from ddelint.protocol import Compilation, Overlay
-from ddelint.sites import Block, Role, Site, locate
-from ddelint.source import SourceError, SourceFile
+from ddelint.nouns.diagnostics import Question, Span
+from ddelint.nouns.protocol import Compilation, Overlay
+from ddelint.sources.sites import Block, Role, Site, locate
+from ddelint.sources.source import SourceError, SourceFile
 
 MOST_ROUNDS = 24
 _ENDING = frozenset((Block.RAISES, Block.WARNS))

@@ -19,7 +19,7 @@ from unittest import mock
 import torch
 from torch.utils import _pytree as pytree
 
-from ddelint.gpus import Gpu
+from ddelint.knowledge.gpus import Gpu
 from ddelint.trace.torch_internals import TorchInternalsMissing, private
 
 WARP = 32

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import replace
 
-from ddelint.diagnostics import Diagnostic
-from ddelint.protocol import EntryFailure
-from ddelint.source import SourceFile
+from ddelint.nouns.diagnostics import Diagnostic
+from ddelint.nouns.protocol import EntryFailure
+from ddelint.sources.source import SourceFile
 from ddelint.trace.diagnose import diagnose
 from ddelint.trace.session import Session
 

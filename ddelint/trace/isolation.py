@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Any
 
-from ddelint.streams import fill_descriptors
+from ddelint.system.streams import fill_descriptors
 
 POLL_SECONDS = 0.05
 """How often a running child's memory is read."""

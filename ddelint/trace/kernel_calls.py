@@ -16,10 +16,10 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
+from ddelint.nouns.wire import from_wire, to_wire
 from ddelint.trace import eager_runs, torch_internals
 from ddelint.trace.entry import Entry
 from ddelint.trace.isolation import Child, Death, Limits, Supervisor
-from ddelint.wire import from_wire, to_wire
 
 Name = tuple[str, int | str]
 """A number among the arguments: ("x", 0) is a size of `x`, ("x", "elements") their product, ("n", "value") an int,

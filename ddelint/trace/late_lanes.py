@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from time import monotonic
 
-from ddelint.protocol import EntryFailure
+from ddelint.nouns.protocol import EntryFailure
+from ddelint.nouns.wire import to_wire
 from ddelint.trace.lanes import Lanes, Reply, Request
-from ddelint.wire import to_wire
 
 
 class LateLanes:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from types import CodeType, FrameType, ModuleType
 
-from ddelint.protocol import ScriptSpec
+from ddelint.nouns.protocol import ScriptSpec
 
 _MAIN = "__main__"
 _PYTEST_OPTIONS = "--assert=plain"

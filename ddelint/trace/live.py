@@ -18,10 +18,10 @@ from typing import Any, Self
 import torch
 
 from ddelint.errors import DdelintError
-from ddelint.protocol import TIME_IS_OVER, EntryFailure, EntrySpec, ScriptRun, ScriptSpec, SessionOptions
+from ddelint.nouns.protocol import TIME_IS_OVER, EntryFailure, EntrySpec, ScriptRun, ScriptSpec, SessionOptions
+from ddelint.nouns.wire import to_wire
 from ddelint.trace import capture, cells, overlay, torch_internals, worker
 from ddelint.trace.session import CaptureSession, Session
-from ddelint.wire import to_wire
 
 HERE = ScriptSpec("this process")
 """What stands where a script's name would."""

@@ -13,7 +13,7 @@ import torch
 from sympy.printing.precedence import PRECEDENCE
 from sympy.printing.str import StrPrinter
 
-from ddelint.diagnostics import Equality, TypeFact
+from ddelint.nouns.diagnostics import Equality, TypeFact
 from ddelint.trace import torch_internals
 from ddelint.trace.provenance import Place
 from ddelint.trace.values import describe_value

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from ddelint.source import SourceError, SourceFile
+from ddelint.sources.source import SourceError, SourceFile
 
 ENTRIES = "ddelint_entries"
 MODEL_CLASS = "Model"

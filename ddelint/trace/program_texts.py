@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from ddelint.protocol import ConfigText, ProgramText, ProgramTexts, SessionOptions
+from ddelint.nouns.protocol import ConfigText, ProgramText, ProgramTexts, SessionOptions
 from ddelint.trace import entries, torch_internals
 
 _PLAIN = (int, float, bool, str, type(None))

@@ -21,8 +21,8 @@ from pathlib import Path
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
-from ddelint.diagnostics import Frame, Span
-from ddelint.source import SourceError, SourceFile
+from ddelint.nouns.diagnostics import Frame, Span
+from ddelint.sources.source import SourceError, SourceFile
 from ddelint.trace import torch_internals
 
 _PACKAGE = os.path.realpath(os.path.dirname(os.path.dirname(__file__))) + os.sep

@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from ddelint.catalog import rules_folder
-from ddelint.files import read_toml
+from ddelint.knowledge.catalog import rules_folder
+from ddelint.system.files import read_toml
 
 _OUTSIDE = ("socket.connect", "subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn")
 _LISTED = ("os.listdir", "os.scandir")

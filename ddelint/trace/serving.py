@@ -14,11 +14,11 @@ from functools import partial
 from json import dumps
 from pathlib import Path
 
+from ddelint.nouns.wire import to_wire
 from ddelint.trace import worker
 from ddelint.trace.isolation import children
 from ddelint.trace.lasting import GREETING, STOP, release
 from ddelint.trace.versions import stamp
-from ddelint.wire import to_wire
 
 IDLE_SECONDS = 600.0
 """How long it waits for another caller."""

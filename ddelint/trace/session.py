@@ -18,10 +18,10 @@ from time import monotonic
 from types import MappingProxyType, TracebackType
 from typing import IO, Any, Generic, Self, TypeVar
 
-from ddelint.contracts import Contract
-from ddelint.dispatches import Costs, Tried
-from ddelint.measurements import Measured, Parity
-from ddelint.protocol import (
+from ddelint.nouns.contracts import Contract
+from ddelint.nouns.dispatches import Costs, Tried
+from ddelint.nouns.measurements import Measured, Parity
+from ddelint.nouns.protocol import (
     SLACK_SECONDS,
     TIME_IS_OVER,
     Attempt,
@@ -41,14 +41,14 @@ from ddelint.protocol import (
     Types,
     needs_inductor,
 )
-from ddelint.size_specs import Declarations, SizeSpec, Trial
-from ddelint.size_streams import Counted
-from ddelint.timings import IMPORTING, Timings, step_of
+from ddelint.nouns.size_specs import Declarations, SizeSpec, Trial
+from ddelint.nouns.size_streams import Counted
+from ddelint.nouns.timings import IMPORTING, Timings, step_of
+from ddelint.nouns.wire import from_wire, to_wire
 from ddelint.trace import lasting
 from ddelint.trace.lanes import Lanes, Request, lane_count, lane_pairs
 from ddelint.trace.late_lanes import LateLanes
 from ddelint.trace.verdicts import Verdicts
-from ddelint.wire import from_wire, to_wire
 
 T = TypeVar("T")
 

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import sympy
 import torch
 
-from ddelint.protocol import LOWERING
+from ddelint.nouns.protocol import LOWERING
 
 TORCH_FOLDER = os.path.realpath(os.path.dirname(torch.__file__)) + os.sep
 """Where torch's own Python files lie, with a closing separator."""

@@ -13,8 +13,8 @@ from typing import Any
 
 import torch
 
-from ddelint.diagnostics import TypeFact, at_row
-from ddelint.protocol import RETURNED, EntryFailure, Types
+from ddelint.nouns.diagnostics import TypeFact, at_row
+from ddelint.nouns.protocol import RETURNED, EntryFailure, Types
 from ddelint.trace import failures
 from ddelint.trace.entry import Entry
 from ddelint.trace.values import describe_value

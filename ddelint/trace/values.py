@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from ddelint.diagnostics import TypeFact
+from ddelint.nouns.diagnostics import TypeFact
 
 _LONGEST_CONSTANT = 80
 """Characters of a constant's repr that are worth keeping."""

@@ -19,11 +19,11 @@ from json import dumps
 from pathlib import Path
 from typing import Any
 
-from ddelint.cache import Cache, Content
-from ddelint.files import read_regular
-from ddelint.protocol import UNFINISHED, SessionOptions
+from ddelint.knowledge.cache import Cache, Content
+from ddelint.nouns.protocol import UNFINISHED, SessionOptions
+from ddelint.nouns.wire import to_wire
+from ddelint.system.files import read_regular
 from ddelint.trace.versions import environment, own_code, stamp
-from ddelint.wire import to_wire
 
 Reply = Mapping[str, Any]
 KEPT = ("open", "types", "trace", "compare", "compile", "gpu", "contract", "declared", "try_spec")

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from ddelint.protocol import LOWERING, EntrySpec, SessionOptions
+from ddelint.nouns.protocol import LOWERING, EntrySpec, SessionOptions
 from ddelint.trace import torch_internals
 from ddelint.trace.entry import Arguments, Entry
 

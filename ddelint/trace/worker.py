@@ -25,7 +25,7 @@ from json import dumps, loads
 from time import monotonic, sleep
 from typing import Any, NoReturn
 
-from ddelint.protocol import (
+from ddelint.nouns.protocol import (
     SLACK_SECONDS,
     Decision,
     EntryFailure,
@@ -35,7 +35,8 @@ from ddelint.protocol import (
     SessionOptions,
     needs_inductor,
 )
-from ddelint.size_specs import SizeSpec
+from ddelint.nouns.size_specs import SizeSpec
+from ddelint.nouns.wire import from_wire, to_wire
 from ddelint.trace import failures, reads
 from ddelint.trace.isolation import (
     POLL_SECONDS,
@@ -51,7 +52,6 @@ from ddelint.trace.isolation import (
     settle_threads,
 )
 from ddelint.trace.lanes import MOST_LANES
-from ddelint.wire import from_wire, to_wire
 
 OLDEST_TORCH = (2, 11)
 PRELOADED = (

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from ddelint.measurements import COMPILED, EAGER, Arm
+from ddelint.nouns.measurements import COMPILED, EAGER, Arm
 from ddelint.trace import torch_internals
 from ddelint.trace.entry import Arguments, Entry
 from ddelint.verify import device as devices

@@ -16,9 +16,9 @@ from typing import Any
 import sympy
 import torch
 
-from ddelint.diagnostics import Frame, Question, Span
-from ddelint.operators import operators
-from ddelint.protocol import Mismatch
+from ddelint.knowledge.operators import operators
+from ddelint.nouns.diagnostics import Frame, Question, Span
+from ddelint.nouns.protocol import Mismatch
 from ddelint.trace import naming, provenance, torch_internals
 from ddelint.trace.entry import Arguments
 from ddelint.trace.provenance import Blame, Paths, Sources

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 
 import torch
 
-from ddelint.diagnostics import Question, Span
+from ddelint.nouns.diagnostics import Question, Span
 from ddelint.trace import torch_internals
 from ddelint.trace.entry import Entry
 from ddelint.verify.calls import Outcome

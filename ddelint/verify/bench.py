@@ -15,8 +15,8 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from ddelint.measurements import BACKED, COMPILED, EAGER, FIXED, FULLGRAPH, ORIGINAL, Arm, Measured, Parity
-from ddelint.protocol import EntryFailure, SessionOptions
+from ddelint.nouns.measurements import BACKED, COMPILED, EAGER, FIXED, FULLGRAPH, ORIGINAL, Arm, Measured, Parity
+from ddelint.nouns.protocol import EntryFailure, SessionOptions
 from ddelint.trace.entry import Entry
 from ddelint.verify import device as devices
 from ddelint.verify import parity as parities

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from time import perf_counter
 
-from ddelint.diagnostics import Question
-from ddelint.protocol import UNFINISHED, Compilation, SessionOptions, TargetResult
+from ddelint.nouns.diagnostics import Question
+from ddelint.nouns.protocol import UNFINISHED, Compilation, SessionOptions, TargetResult
 from ddelint.trace import torch_internals
 from ddelint.trace.entry import Entry
 from ddelint.verify import device as devices

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from ddelint.protocol import LOWERING, SessionOptions, TargetResult
+from ddelint.nouns.protocol import LOWERING, SessionOptions, TargetResult
 from ddelint.trace import torch_internals
 from ddelint.trace.entry import Arguments
 from ddelint.verify import cpp_kernels, failures

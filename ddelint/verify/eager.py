@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from time import perf_counter, process_time
 
-from ddelint.protocol import Comparison, Decision, EntryFailure, Mismatch, SessionOptions
+from ddelint.nouns.protocol import Comparison, Decision, EntryFailure, Mismatch, SessionOptions
 from ddelint.trace.entry import Entry
 from ddelint.verify import traced_path, work
 from ddelint.verify.calls import Outcome

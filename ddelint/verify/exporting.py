@@ -14,8 +14,8 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from ddelint.diagnostics import Question, Span
-from ddelint.protocol import TargetResult
+from ddelint.nouns.diagnostics import Question, Span
+from ddelint.nouns.protocol import TargetResult
 from ddelint.trace import torch_internals
 from ddelint.trace.entry import Arguments
 from ddelint.trace.provenance import Paths

@@ -14,9 +14,9 @@ from typing import Any
 
 import sympy
 
-from ddelint.diagnostics import Frame, Question, Span, TypeFact
-from ddelint.sites import locate
-from ddelint.source import SourceError, SourceFile
+from ddelint.nouns.diagnostics import Frame, Question, Span, TypeFact
+from ddelint.sources.sites import locate
+from ddelint.sources.source import SourceError, SourceFile
 from ddelint.trace import provenance, torch_internals
 from ddelint.trace.provenance import Paths
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from ddelint.catalog import rules_folder
-from ddelint.measurements import Divergence
+from ddelint.knowledge.catalog import rules_folder
+from ddelint.nouns.measurements import Divergence
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,9 @@ from time import perf_counter
 from types import ModuleType
 from typing import NamedTuple
 
-from ddelint.diagnostics import GpuCounts, GpuEvidence, KernelCost
-from ddelint.gpus import DEFAULT, Gpu, UnknownGpu, gpu_of
-from ddelint.protocol import GpuCode, HostRead, Mismatch, SessionOptions
+from ddelint.knowledge.gpus import DEFAULT, Gpu, UnknownGpu, gpu_of
+from ddelint.nouns.diagnostics import GpuCounts, GpuEvidence, KernelCost
+from ddelint.nouns.protocol import GpuCode, HostRead, Mismatch, SessionOptions
 from ddelint.trace import gpu_internals, torch_internals
 from ddelint.trace.entry import Entry
 from ddelint.verify import failures

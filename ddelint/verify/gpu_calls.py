@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from ddelint.gpus import Gpu
+from ddelint.knowledge.gpus import Gpu
 from ddelint.trace import gpu_internals, torch_internals
 from ddelint.verify import triton_code, triton_interpreter
 from ddelint.verify.generated_code import knowledge

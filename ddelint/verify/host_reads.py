@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from ddelint.diagnostics import Span
+from ddelint.nouns.diagnostics import Span
 from ddelint.verify.generated_code import knowledge
 
 _FRAME = re.compile(r'^ *File "([^"]+)", line (\d+), in .*\n(?: +(?!\^|File ")\S.*\n?)?( +\^[\^~]*)?', re.MULTILINE)

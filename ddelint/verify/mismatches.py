@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import torch
 
-from ddelint.protocol import Mismatch
+from ddelint.nouns.protocol import Mismatch
 from ddelint.verify.calls import Outcome, Raised
 from ddelint.verify.frozen import Container, Frozen, FrozenTensor, is_finite
 from ddelint.verify.noise import Noise

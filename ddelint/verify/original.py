@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from time import perf_counter
 
-from ddelint.protocol import Decision, Mismatch, SessionOptions
+from ddelint.nouns.protocol import Decision, Mismatch, SessionOptions
 from ddelint.trace.entry import Entry
 from ddelint.verify import guided, traced_path
 from ddelint.verify.calls import Outcome

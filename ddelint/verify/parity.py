@@ -13,10 +13,10 @@ from typing import Any
 
 import torch
 
-from ddelint.diagnostics import Span
-from ddelint.gpus import DEFAULT, Gpu, gpu_of
-from ddelint.measurements import BACKED, FIXED, FULLGRAPH, GpuParity, Parity, Remedy
-from ddelint.protocol import SessionOptions
+from ddelint.knowledge.gpus import DEFAULT, Gpu, gpu_of
+from ddelint.nouns.diagnostics import Span
+from ddelint.nouns.measurements import BACKED, FIXED, FULLGRAPH, GpuParity, Parity, Remedy
+from ddelint.nouns.protocol import SessionOptions
 from ddelint.trace import gpu_internals, torch_internals
 from ddelint.verify import failures
 from ddelint.verify.arms import Marks, Runner, Setting, measure, named

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ddelint.protocol import Decision, Mismatch
+from ddelint.nouns.protocol import Decision, Mismatch
 from ddelint.verify.frozen import Frozen
 from ddelint.verify.mismatches import MEETING, TRACED_PATH
 from ddelint.verify.references import Reference

@@ -10,8 +10,8 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from ddelint.diagnostics import Question, Span
-from ddelint.protocol import SessionOptions
+from ddelint.nouns.diagnostics import Question, Span
+from ddelint.nouns.protocol import SessionOptions
 from ddelint.trace.entry import Arguments, Entry
 from ddelint.trace.provenance import Paths
 from ddelint.verify import failures

@@ -11,9 +11,9 @@ from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
 
-from ddelint.protocol import Decision
-from ddelint.sites import locate
-from ddelint.source import SourceError, SourceFile
+from ddelint.nouns.protocol import Decision
+from ddelint.sources.sites import locate
+from ddelint.sources.source import SourceError, SourceFile
 from ddelint.trace import overlay
 from ddelint.verify.distances import COMPARE, Shape, difference, distance, parts_of
 from ddelint.verify.meeting import Block, Meetings, block_of

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ddelint.protocol import Mismatch, SessionOptions
+from ddelint.nouns.protocol import Mismatch, SessionOptions
 from ddelint.trace.entry import Entry
 from ddelint.verify.calls import Outcome
 from ddelint.verify.running import Patience

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from ddelint.protocol import Mismatch, TargetResult
+from ddelint.nouns.protocol import Mismatch, TargetResult
 from ddelint.verify.calls import Outcome
 from ddelint.verify.mismatches import mismatches
 from ddelint.verify.references import Reference

@@ -7,9 +7,9 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ddelint.protocol import Decision
-from ddelint.sites import locate
-from ddelint.source import SourceError, SourceFile
+from ddelint.nouns.protocol import Decision
+from ddelint.sources.sites import locate
+from ddelint.sources.source import SourceError, SourceFile
 from ddelint.trace import overlay
 from ddelint.verify.recording import Meeting, Position, Recorder, by_file, pairs_of, position_of, reports_to
 

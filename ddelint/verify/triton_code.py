@@ -8,7 +8,7 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
-from ddelint.gpus import Gpu
+from ddelint.knowledge.gpus import Gpu
 from ddelint.trace import gpu_internals
 
 _ACCESS = re.compile(r"(?:ld|st)\.global[\w.:]{0,60}?(?:\.v(\d))?\.[bfus](\d+)")

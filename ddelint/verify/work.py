@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from ddelint.protocol import Slower
+from ddelint.nouns.protocol import Slower
 from ddelint.trace import torch_internals
 from ddelint.trace.entry import Entry
 from ddelint.verify.generated_code import knowledge

@@ -20,8 +20,8 @@ from typing import Any
 
 from trace_pass import MODELS, PROGRAMS, ROOT, in_fork, warm_up_process
 
-from ddelint.diagnostics import Question
-from ddelint.protocol import EntrySpec, SessionOptions
+from ddelint.nouns.diagnostics import Question
+from ddelint.nouns.protocol import EntrySpec, SessionOptions
 from ddelint.trace.entries import Loader, prepare_path
 from ddelint.trace.explorer import Budget, Explorer
 from ddelint.trace.fake_run import Program

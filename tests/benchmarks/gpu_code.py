@@ -29,7 +29,7 @@ sys.path.insert(0, str(ROOT))
 
 from issues_table import check
 
-from ddelint.protocol import EntryFailure, EntrySpec, SessionOptions
+from ddelint.nouns.protocol import EntryFailure, EntrySpec, SessionOptions
 from ddelint.trace.session import Worker
 
 HEADINGS = ("program", "assembled", "interpreted", "inputs", "kernels", "graphs before", "launches", "host reads", "s")

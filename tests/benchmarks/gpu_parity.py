@@ -18,8 +18,8 @@ from measuring import ROOT
 
 sys.path.insert(0, str(ROOT))
 
-from ddelint.measurements import Divergence, GpuParity
-from ddelint.protocol import EntrySpec, SessionOptions
+from ddelint.nouns.measurements import Divergence, GpuParity
+from ddelint.nouns.protocol import EntrySpec, SessionOptions
 from ddelint.trace.entry import Arguments, Entry
 from ddelint.verify.arms import Setting
 from ddelint.verify.parity import on_gpu

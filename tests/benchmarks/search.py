@@ -30,11 +30,11 @@ from measuring import ROOT
 
 sys.path.insert(0, str(ROOT))
 
-from ddelint.options import CheckOptions, Mode
+from ddelint.nouns.protocol import EntryFailure
 from ddelint.pipeline.entries import entry_specs, session_options
 from ddelint.pipeline.gathering import Run, Sources, read_files
 from ddelint.pipeline.searching import search
-from ddelint.protocol import EntryFailure
+from ddelint.settings.options import CheckOptions, Mode
 from ddelint.trace.session import Worker
 
 FILES = (ROOT / "tests" / "benchmarks" / "models" / "ten_sites.py", ROOT / "fixtures" / "quickstart" / "model.py")

@@ -100,7 +100,7 @@ def measured(path: Path, blamed: str, turns: int) -> Traced:
 def _all_turns(path: Path, blamed: str, count: int) -> dict[str, list[Turn]]:
     from judge import Program
 
-    from ddelint.protocol import EntrySpec, SessionOptions
+    from ddelint.nouns.protocol import EntrySpec, SessionOptions
     from ddelint.trace.entries import Loader, prepare_path
 
     options = SessionOptions(EntrySpec(str(path)), (blamed,))

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from ddelint.diagnostics import Question
-from ddelint.protocol import EntryFailure, EntrySpec, SessionOptions
-from ddelint.source import SourceFile
+from ddelint.nouns.diagnostics import Question
+from ddelint.nouns.protocol import EntryFailure, EntrySpec, SessionOptions
+from ddelint.sources.source import SourceFile
 from ddelint.trace.front_ends import asked_by
 from ddelint.trace.session import Worker
 

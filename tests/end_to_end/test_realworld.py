@@ -17,7 +17,7 @@ import pytest
 from issues_table import check
 from judge import Judge
 
-from ddelint.protocol import EntryFailure, EntrySpec, SessionOptions
+from ddelint.nouns.protocol import EntryFailure, EntrySpec, SessionOptions
 from ddelint.trace.session import Worker
 
 pytestmark = [pytest.mark.slow, pytest.mark.realworld]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ddelint.protocol import EntryFailure, EntrySpec, SessionOptions
+from ddelint.nouns.protocol import EntryFailure, EntrySpec, SessionOptions
 from ddelint.shapes.facts import as_true, read
 from ddelint.shapes.names import names_of
 from ddelint.shapes.plain import plain

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ddelint.diagnostics import Diagnostic
 from ddelint.explain.explain import explain_text
-from ddelint.options import CheckOptions
+from ddelint.nouns.diagnostics import Diagnostic
+from ddelint.settings.options import CheckOptions
 
 PLACE = '\nfrom user code:\n   File "/home/me/model.py", line 9, in forward\n    {line}\n'
 

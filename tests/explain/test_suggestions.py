@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ddelint.diagnostics import Claim, Diagnostic, Span
 from ddelint.explain.suggestions import rewrite
-from ddelint.sites import locate
-from ddelint.source import SourceFile
+from ddelint.nouns.diagnostics import Claim, Diagnostic, Span
+from ddelint.sources.sites import locate
+from ddelint.sources.source import SourceFile
 
 
 def suggested(text: str, asking: str, code: str) -> tuple[Claim, str] | None:

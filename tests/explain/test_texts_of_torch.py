@@ -13,8 +13,8 @@ import pytest
 from explaining import FIXTURES, PROJECT
 
 from ddelint.explain.explain import run_explain
-from ddelint.options import CheckOptions
 from ddelint.report.concise import render_report
+from ddelint.settings.options import CheckOptions
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 TEXTS = sorted(

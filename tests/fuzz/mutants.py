@@ -18,14 +18,14 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType
 
-from ddelint.diagnostics import Applicability, Edit
-from ddelint.options import CheckOptions, Mode
+from ddelint.nouns.diagnostics import Applicability, Edit
 from ddelint.pipeline import run_check
 from ddelint.report.formats import Rendering, render
 from ddelint.report.model import Report, Silence
 from ddelint.report.style import Style
 from ddelint.rewrite.writing.edits import without_repeats
-from ddelint.source import SourceError, SourceFile
+from ddelint.settings.options import CheckOptions, Mode
+from ddelint.sources.source import SourceError, SourceFile
 
 CHECKOUT = Path(__file__).parents[2]
 PATIENCE = 120

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 from killing import ddelint
 
-from ddelint.options import FORMATS
+from ddelint.settings.options import FORMATS
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="such names are not possible there")
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from mutants import wrong
 
-from ddelint.source import SourceError, SourceFile
+from ddelint.sources.source import SourceError, SourceFile
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

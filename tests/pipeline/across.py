@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from ddelint.options import CheckOptions, Mode
 from ddelint.pipeline.checking import run_check
 from ddelint.report.model import Silence
+from ddelint.settings.options import CheckOptions, Mode
 
 
 class Tree:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from across import Tree
 
-from ddelint.diagnostics import Diagnostic
+from ddelint.nouns.diagnostics import Diagnostic
 from ddelint.static import checks
 from ddelint.static.domain.values import Value
 from ddelint.static.elsewhere import Elsewhere

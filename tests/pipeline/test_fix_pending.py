@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from ddelint.options import CheckOptions, Mode
 from ddelint.pipeline import static_fixing
 from ddelint.pipeline.checking import run_check
 from ddelint.report.json_ import render_report
 from ddelint.report.model import Silence
+from ddelint.settings.options import CheckOptions, Mode
 
 TEXT = """\
 import torch

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from ddelint.diagnostics import Diagnostic, Question, Span
+from ddelint.nouns.diagnostics import Diagnostic, Question, Span
+from ddelint.nouns.protocol import Compilation, TargetResult
 from ddelint.pipeline.searching import _with_front_ends
-from ddelint.protocol import Compilation, TargetResult
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 from ddelint.trace.front_ends import Asked
 
 NAME = "program.py"

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from ddelint.diagnostics import Applicability, Claim, Diagnostic, Edit, Evidence, Fix, GpuEvidence, Span
-from ddelint.options import CheckOptions
+from ddelint.nouns.diagnostics import Applicability, Claim, Diagnostic, Edit, Evidence, Fix, GpuEvidence, Span
 from ddelint.pipeline.gpu_code import ASSEMBLED, INTERPRETED, wanted, with_gpu_code, without_gpu_code
+from ddelint.settings.options import CheckOptions
 
 EDIT = Edit(Span("m.py", 1, 1, 1, 2), "b")
 FIXED = Diagnostic(

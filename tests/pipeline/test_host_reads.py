@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from ddelint.diagnostics import Edit, GpuCounts, GpuEvidence, Span
-from ddelint.options import CheckOptions
+from ddelint.nouns.diagnostics import Edit, GpuCounts, GpuEvidence, Span
+from ddelint.nouns.protocol import EntryInfo, GpuCode, HostRead
 from ddelint.pipeline.gathering import Run, Sources
 from ddelint.pipeline.host_reads import host_read_findings, is_wanted
-from ddelint.protocol import EntryInfo, GpuCode, HostRead
 from ddelint.report.model import Silence
 from ddelint.rewrite.search.history import History
+from ddelint.settings.options import CheckOptions
 
 EVIDENCE = GpuEvidence("sm_90", "H100", True, True, 1, host_reads=3, before=GpuCounts(host_reads=4), notes=("said",))
 

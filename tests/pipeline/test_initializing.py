@@ -9,11 +9,11 @@ import pytest
 from click.testing import CliRunner
 
 from ddelint.cli import main
-from ddelint.options import CheckOptions
+from ddelint.nouns.protocol import ProgramText
 from ddelint.pipeline.initializing import _Demos, _Search
-from ddelint.protocol import ProgramText
 from ddelint.report.model import Silence
-from ddelint.source import SourceFile
+from ddelint.settings.options import CheckOptions
+from ddelint.sources.source import SourceFile
 
 
 def test_where_no_time_is_left_the_first_guess_is_offered(tmp_path: Path) -> None:

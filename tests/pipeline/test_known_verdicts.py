@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from ddelint.options import CheckOptions
 from ddelint.pipeline.checking import run_check
 from ddelint.report.json_ import render_report
 from ddelint.report.model import Silence
+from ddelint.settings.options import CheckOptions
 from ddelint.trace.session import Worker
 
 PROGRAM = """

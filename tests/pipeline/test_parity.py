@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from ddelint.diagnostics import Applicability, Diagnostic, Span
-from ddelint.measurements import Divergence, GpuParity, Parity, Remedy
-from ddelint.options import CheckOptions
+from ddelint.nouns.diagnostics import Applicability, Diagnostic, Span
+from ddelint.nouns.measurements import Divergence, GpuParity, Parity, Remedy
+from ddelint.nouns.protocol import EntryInfo
 from ddelint.pipeline.gathering import Run, Sources
 from ddelint.pipeline.parity import is_wanted, parity_findings
-from ddelint.protocol import EntryInfo
 from ddelint.report.model import Silence
+from ddelint.settings.options import CheckOptions
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "rules"
 FUSION = Divergence("fusion", {"local_buffer_data": 5}, {}, "hint")

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from ddelint.diagnostics import Applicability, Claim, Diagnostic, Edit, Fix, Severity, Span
-from ddelint.options import CheckOptions, Mode
+from ddelint.nouns.diagnostics import Applicability, Claim, Diagnostic, Edit, Fix, Severity, Span
 from ddelint.pipeline.gathering import Run, Sources, roots
 from ddelint.pipeline.reporting import report
 from ddelint.pipeline.static_pass import check_files
 from ddelint.report.model import Report, Silence
 from ddelint.rewrite.search.history import History
-from ddelint.source import SourceFile
+from ddelint.settings.options import CheckOptions, Mode
+from ddelint.sources.source import SourceFile
 
 STEP = """\
 import torch

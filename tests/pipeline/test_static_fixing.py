@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from ddelint.diagnostics import Applicability, Claim, Diagnostic, Edit, Fix, Span
-from ddelint.options import CheckOptions, Mode
+from ddelint.nouns.diagnostics import Applicability, Claim, Diagnostic, Edit, Fix, Span
 from ddelint.pipeline.checking import run_check
 from ddelint.pipeline.gathering import Run, Sources
 from ddelint.pipeline.static_fixing import with_offers, written
 from ddelint.pipeline.static_pass import check_files
 from ddelint.report.model import Silence
 from ddelint.rewrite import static_fixes
-from ddelint.source import SourceFile
+from ddelint.settings.options import CheckOptions, Mode
+from ddelint.sources.source import SourceFile
 
 TEXT = "import torch\n\n\n@torch.compile\ndef f(x):\n    assert x.max() < 3\n    return x\n"
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from ddelint.options import CheckOptions, EntryOption, Mode
 from ddelint.pipeline import readers, static_pass
 from ddelint.pipeline.checking import run_check
 from ddelint.report.model import Report, Silence
+from ddelint.settings.options import CheckOptions, EntryOption, Mode
 from ddelint.static.program.project import Project
 
 ASKS = """
@@ -131,7 +131,7 @@ def test_without_a_cache_nothing_is_written(tmp_path: Path, options: CheckOption
 
 SEVERAL_PROCESSES = """
 import json, os, sys
-from ddelint.options import CheckOptions, EntryOption, Mode
+from ddelint.settings.options import CheckOptions, EntryOption, Mode
 from ddelint.pipeline import readers
 from ddelint.pipeline.checking import run_check
 from ddelint.report.model import Silence

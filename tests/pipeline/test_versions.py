@@ -10,7 +10,7 @@ import pytest
 
 from ddelint.pipeline.gathering import PipelineError
 from ddelint.pipeline.versions import other_version
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 
 
 @pytest.fixture

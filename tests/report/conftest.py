@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from handmade import span_of
 
-from ddelint.diagnostics import (
+from ddelint.nouns.diagnostics import (
     Applicability,
     Claim,
     Diagnostic,

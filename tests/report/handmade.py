@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ddelint.diagnostics import Span
+from ddelint.nouns.diagnostics import Span
 
 MODEL = """\
 import torch

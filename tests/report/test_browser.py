@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from handmade import MODEL
 
-from ddelint.diagnostics import Diagnostic
+from ddelint.nouns.diagnostics import Diagnostic
 from ddelint.report.html import render_report
 from ddelint.report.model import Report
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from handmade import MODEL
 
-from ddelint.diagnostics import Diagnostic
+from ddelint.nouns.diagnostics import Diagnostic
 from ddelint.report.by_hand import help_for
 from ddelint.report.formats import Rendering, render
 from ddelint.report.model import Report

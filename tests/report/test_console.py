@@ -8,7 +8,18 @@ from dataclasses import replace
 import pytest
 from handmade import MODEL, span_of
 
-from ddelint.diagnostics import Applicability, Claim, Diagnostic, Edit, Evidence, Fix, Frame, Severity, Span, Symbol
+from ddelint.nouns.diagnostics import (
+    Applicability,
+    Claim,
+    Diagnostic,
+    Edit,
+    Evidence,
+    Fix,
+    Frame,
+    Severity,
+    Span,
+    Symbol,
+)
 from ddelint.report import closing, console, formats
 from ddelint.report.model import Report
 from ddelint.report.sources import Sources

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from handmade import MODEL
 
-from ddelint import catalog
-from ddelint.diagnostics import Diagnostic, Equality, Severity, Span, Symbol
+from ddelint.knowledge import catalog
+from ddelint.nouns.diagnostics import Diagnostic, Equality, Severity, Span, Symbol
 from ddelint.report import concise, github, json_, rules, statistics
 from ddelint.report.diff import shown_path, unified_diff
 from ddelint.report.model import Report

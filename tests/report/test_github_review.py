@@ -10,7 +10,7 @@ from typing import Any
 
 from handmade import MODEL
 
-from ddelint.diagnostics import Diagnostic
+from ddelint.nouns.diagnostics import Diagnostic
 from ddelint.report.github_review import render_report
 from ddelint.report.model import Report
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from ddelint.diagnostics import (
+from ddelint.nouns.diagnostics import (
     Applicability,
     Claim,
     Diagnostic,

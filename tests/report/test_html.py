@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 import pytest
 from handmade import MODEL, span_of
 
-from ddelint.diagnostics import Diagnostic, Equality, Frame, Span, Symbol
+from ddelint.nouns.diagnostics import Diagnostic, Equality, Frame, Span, Symbol
 from ddelint.report.flow import flow_of
 from ddelint.report.graph import Graph, graph_of
 from ddelint.report.highlight import Mark, painted

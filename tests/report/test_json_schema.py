@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from closed_schemas import closed
 
 from ddelint.cli import main
-from ddelint.diagnostics import Applicability, Claim, Diagnostic, Severity
+from ddelint.nouns.diagnostics import Applicability, Claim, Diagnostic, Severity
 from ddelint.report import json_
 from ddelint.report.model import Report
 

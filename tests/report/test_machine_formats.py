@@ -12,12 +12,12 @@ from xml.etree import ElementTree
 import pytest
 from handmade import MODEL
 
-from ddelint.diagnostics import Diagnostic, Span
+from ddelint.nouns.diagnostics import Diagnostic, Span
 from ddelint.report import gitlab, json_, junit
 from ddelint.report.diff import unified_diff
 from ddelint.report.model import Report
 from ddelint.report.patch import render_patch
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 
 TEXTS = {"model.py": MODEL}
 

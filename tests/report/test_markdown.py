@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from handmade import MODEL, span_of
 
-from ddelint.diagnostics import Applicability, Claim, Diagnostic, Edit, Evidence, Fix, Span
+from ddelint.nouns.diagnostics import Applicability, Claim, Diagnostic, Edit, Evidence, Fix, Span
 from ddelint.report import formats, markdown
 from ddelint.report.diff import unified_diff
 from ddelint.report.evidence import verified_line

@@ -6,13 +6,13 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 
-from ddelint.diagnostics import GpuCounts, GpuEvidence, KernelCost
-from ddelint.measurements import Arm, Benchmark, Divergence, Measured, Parity, Remedy
-from ddelint.protocol import Comparison, Compilation, TargetResult
+from ddelint.nouns.diagnostics import GpuCounts, GpuEvidence, KernelCost
+from ddelint.nouns.measurements import Arm, Benchmark, Divergence, Measured, Parity, Remedy
+from ddelint.nouns.protocol import Comparison, Compilation, TargetResult
+from ddelint.nouns.wire import from_wire, to_wire
 from ddelint.report import measurements, verification
 from ddelint.report.style import Style, width_of
 from ddelint.report.verified import Verification, VerifyReport
-from ddelint.wire import from_wire, to_wire
 
 ORIGINAL = Measured(
     (

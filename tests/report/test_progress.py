@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from ddelint.diagnostics import Diagnostic, Severity, Span
+from ddelint.nouns.diagnostics import Diagnostic, Severity, Span
 from ddelint.report.model import Progress, Silence
 from ddelint.report.progress import MOST_FINDINGS, Remaining, StandardError, duration, progress
 

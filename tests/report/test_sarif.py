@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from handmade import MODEL
 
-from ddelint.diagnostics import Applicability, Diagnostic, Edit, Span
+from ddelint.nouns.diagnostics import Applicability, Diagnostic, Edit, Span
 from ddelint.report import sarif
 from ddelint.report.model import Report
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 
 SCHEMA = Path(__file__).parent / "data" / "sarif-schema-2.1.0.json"
 jsonschema: Any = pytest.importorskip("jsonschema")

@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 from closed_schemas import closed
 
-from ddelint.contracts import Branch, Contract, Dimension, Requirement
-from ddelint.dispatches import Cost, Dispatch, GraphPlan, Part, Tried
-from ddelint.protocol import EntryFailure
+from ddelint.nouns.contracts import Branch, Contract, Dimension, Requirement
+from ddelint.nouns.dispatches import Cost, Dispatch, GraphPlan, Part, Tried
+from ddelint.nouns.protocol import EntryFailure
+from ddelint.nouns.size_readiness import Readiness, Share
+from ddelint.nouns.size_specs import CheckedSpec, Outcome, SizeSpec, SpecFinding
+from ddelint.nouns.size_streams import Cause, Compiled, Counted, Forecast, Remedy, StreamFinding
+from ddelint.nouns.spans import Span
+from ddelint.nouns.wire import to_wire
 from ddelint.report.contracts import Told, render_json
-from ddelint.size_readiness import Readiness, Share
-from ddelint.size_specs import CheckedSpec, Outcome, SizeSpec, SpecFinding
-from ddelint.size_streams import Cause, Compiled, Counted, Forecast, Remedy, StreamFinding
-from ddelint.spans import Span
-from ddelint.wire import to_wire
 
 jsonschema = pytest.importorskip("jsonschema")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from ddelint.diagnostics import Question, Span
-from ddelint.protocol import Comparison, Compilation, EntryFailure, Mismatch, TargetResult
+from ddelint.nouns.diagnostics import Question, Span
+from ddelint.nouns.protocol import Comparison, Compilation, EntryFailure, Mismatch, TargetResult
 from ddelint.report import verification
 from ddelint.report.style import Style
 from ddelint.report.verified import Verification, VerifyReport

@@ -11,14 +11,25 @@ from xml.etree import ElementTree
 
 import pytest
 
-from ddelint.diagnostics import Applicability, Claim, Diagnostic, Edit, Evidence, Fix, Refusal, Severity, Span, Symbol
-from ddelint.options import FORMATS
+from ddelint.nouns.diagnostics import (
+    Applicability,
+    Claim,
+    Diagnostic,
+    Edit,
+    Evidence,
+    Fix,
+    Refusal,
+    Severity,
+    Span,
+    Symbol,
+)
 from ddelint.report.diff import unified_diff
 from ddelint.report.formats import Rendering, render, render_diff
 from ddelint.report.model import Report
 from ddelint.report.patch import render_patch
 from ddelint.report.style import Style
 from ddelint.report.visible import visible, visible_line
+from ddelint.settings.options import FORMATS
 
 HOSTILE = [
     "\x1b[2J\x1b[1;1H",

@@ -9,13 +9,13 @@ import types
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ddelint.diagnostics import Diagnostic, Span, TypeFact
+from ddelint.nouns.diagnostics import Diagnostic, Span, TypeFact
 from ddelint.rewrite.candidate import MOVES, Candidate, Context
 from ddelint.rewrite.moves import load_moves
 from ddelint.rewrite.search.history import History
 from ddelint.rewrite.writing.imports import import_edits
-from ddelint.sites import locate
-from ddelint.source import SourceFile
+from ddelint.sources.sites import locate
+from ddelint.sources.source import SourceFile
 
 TENSOR = TypeFact("tensor", "float32", ("4",))
 SCALAR = TypeFact("tensor", "float32", ())

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from ddelint.diagnostics import Diagnostic, Question, Span, TypeFact
-from ddelint.protocol import Comparison, Compilation, Overlay, TargetResult, TraceResult
+from ddelint.nouns.diagnostics import Diagnostic, Question, Span, TypeFact
+from ddelint.nouns.protocol import Comparison, Compilation, Overlay, TargetResult, TraceResult
 from ddelint.rewrite.reading.names import qualified_name
 from ddelint.rewrite.reading.returned import returned_types
 from ddelint.rewrite.search.asking import Asking
 from ddelint.rewrite.search.history import History
 from ddelint.rewrite.search.steps import State, key_of
-from ddelint.sites import locate
-from ddelint.source import SourceFile
+from ddelint.sources.sites import locate
+from ddelint.sources.source import SourceFile
 from ddelint.trace.diagnose import diagnose
 
 NAME = "program.py"

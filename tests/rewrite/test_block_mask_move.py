@@ -6,7 +6,7 @@ import pytest
 import torch
 from control_flow import context_of, rewritten
 
-from ddelint.diagnostics import TypeFact
+from ddelint.nouns.diagnostics import TypeFact
 
 PROGRAM = """import torch
 import torch.nn.functional as F

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from control_flow import COUNT, INTEGERS, MASK, TENSOR, candidates, context_of, failures, rewritten, with_imports
 
-from ddelint.diagnostics import Claim, TypeFact
+from ddelint.nouns.diagnostics import Claim, TypeFact
 
 TYPES = {"x": TENSOR, "t": INTEGERS, "n": COUNT, "u": COUNT}
 

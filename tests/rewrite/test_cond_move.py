@@ -7,7 +7,7 @@ import contextlib
 import pytest
 from control_flow import COUNT, INTEGERS, TENSOR, candidates, context_of, failures, load, rewritten, with_imports
 
-from ddelint.diagnostics import TypeFact
+from ddelint.nouns.diagnostics import TypeFact
 
 TYPES = {"x": TENSOR, "y": TENSOR, "t": INTEGERS, "n": COUNT, "i": TypeFact("int")}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from control_flow import candidates, context_of
 
-from ddelint.diagnostics import Claim
+from ddelint.nouns.diagnostics import Claim
 
 TEXT = """import torch
 

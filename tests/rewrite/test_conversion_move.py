@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from control_flow import candidates, context_of, rewritten
 
-from ddelint.diagnostics import TypeFact
-from ddelint.source import SourceFile
+from ddelint.nouns.diagnostics import TypeFact
+from ddelint.sources.source import SourceFile
 
 MODULE = {"self.head": TypeFact("module"), "x": TypeFact("tensor", "float32", ("4",))}
 GUARD = "if not torch.compiler.is_compiling():"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from control_flow import INTEGERS, TENSOR, context_of, load, rewritten
 
-from ddelint.diagnostics import TypeFact
+from ddelint.nouns.diagnostics import TypeFact
 
 LOSSES = TypeFact("list", element=TypeFact("tensor", "float32", ()), python_type="list")
 TYPES = {"x": TENSOR, "own": TENSOR, "other": TENSOR, "labels": INTEGERS, "losses": LOSSES}

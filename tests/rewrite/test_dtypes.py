@@ -7,7 +7,7 @@ import ast
 import pytest
 from control_flow import COUNT, MASK, SCALAR, context_of
 
-from ddelint.diagnostics import TypeFact
+from ddelint.nouns.diagnostics import TypeFact
 from ddelint.rewrite.reading.kinds import Kinds
 
 INDEX = TypeFact("tensor", "int64", ())

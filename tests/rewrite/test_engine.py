@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from control_flow import applied
 
-from ddelint.diagnostics import Claim, Edit, Span
+from ddelint.nouns.diagnostics import Claim, Edit, Span
 from ddelint.rewrite.candidate import Candidate, Import
 from ddelint.rewrite.search.history import History, fix_edits
 from ddelint.rewrite.writing import imports as engine
 from ddelint.rewrite.writing.edits import minimal_edits, without_repeats
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 
 SHAPES = "torch.fx.experimental.symbolic_shapes"
 GUARD = Import(SHAPES, "guard_or_false")

@@ -8,7 +8,7 @@ import pytest
 import torch
 from control_flow import MASK, TENSOR, candidates, context_of, load, rewritten
 
-from ddelint.diagnostics import Claim, Symbol, TypeFact
+from ddelint.nouns.diagnostics import Claim, Symbol, TypeFact
 from ddelint.rewrite.reading.replacements import Operator, holes, parameters, replacements, without
 
 HEAD = "import torch\nimport torch.nn.functional as F\n\n\ndef fn(x, pool=None, norm=None):\n"

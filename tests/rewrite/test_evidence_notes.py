@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ddelint.protocol import Mismatch
+from ddelint.nouns.protocol import Mismatch
 from ddelint.rewrite.search.reporting import _difference
 
 EXPORT = Mismatch("x all zero", False, "export", "exception", "a result", "RuntimeError: max()")

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from ddelint.options import CheckOptions, Mode
 from ddelint.pipeline import run_check
 from ddelint.report.model import Report, Silence
 from ddelint.rewrite.reading.knowledge import knowledge
+from ddelint.settings.options import CheckOptions, Mode
 
 FOLDER = Path(__file__).resolve().parents[2] / "fixtures" / "rules"
 FLAGGED = sorted(FOLDER.glob("*/flagged.py"))

@@ -2,9 +2,9 @@
 
 import pytest
 
-from ddelint.diagnostics import Edit, Span
+from ddelint.nouns.diagnostics import Edit, Span
 from ddelint.rewrite.search.history import History
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 
 TEXT = "a = 1\nb = 2\nc = 3\n"
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from ddelint.diagnostics import Applicability, Claim, Diagnostic, Edit, Span
-from ddelint.protocol import UNFINISHED, Comparison, Compilation, Mismatch, TargetResult
+from ddelint.nouns.diagnostics import Applicability, Claim, Diagnostic, Edit, Span
+from ddelint.nouns.protocol import UNFINISHED, Comparison, Compilation, Mismatch, TargetResult
 from ddelint.rewrite.candidate import Candidate
 from ddelint.rewrite.search.history import History
 from ddelint.rewrite.search.judging import Judging
 from ddelint.rewrite.search.steps import Key, State, Step
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 
 SPAN = Span("m.py", 1, 1, 1, 2)
 LATER = Mismatch("call 4 in a row, seed 3", False, "export", "value", "3", "2", narrower=True)

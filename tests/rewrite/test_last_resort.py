@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from test_search import MERGE, NAME, SHORTCUT, TEXT, Prover, by_row, moves, replacing, search
 
-from ddelint.diagnostics import Applicability, Claim, Diagnostic, Edit, Question, Refusal, Span
-from ddelint.protocol import Comparison, Compilation, Overlay, TargetResult, TraceResult
+from ddelint.nouns.diagnostics import Applicability, Claim, Diagnostic, Edit, Question, Refusal, Span
+from ddelint.nouns.protocol import Comparison, Compilation, Overlay, TargetResult, TraceResult
 from ddelint.rewrite.candidate import MOVES, Candidate, Context, NotOffered
 from ddelint.rewrite.search import last_resort
 from ddelint.rewrite.search.asking import Asking
 from ddelint.rewrite.search.history import History
 from ddelint.rewrite.search.rounds import Outcome, Search
 from ddelint.rewrite.search.steps import Key, State
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 from ddelint.trace.diagnose import diagnose
 
 __all__ = ["moves"]  # the fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from control_flow import COUNT, INTEGERS, TENSOR, candidates, context_of, rewritten
 
-from ddelint.diagnostics import TypeFact
+from ddelint.nouns.diagnostics import TypeFact
 
 TENSORS = TypeFact("list", element=TENSOR)
 NUMBERS = TypeFact("list", element=TypeFact("symint"))

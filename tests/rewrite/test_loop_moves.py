@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from control_flow import COUNT, MASK, candidates, context_of, failures, rewritten, with_imports
 
-from ddelint.diagnostics import TypeFact
+from ddelint.nouns.diagnostics import TypeFact
 
 ROWS = TypeFact("tensor", "float32", ("5", "2"))
 SCALAR = TypeFact("tensor", "int64", ())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from control_flow import COUNT, INTEGERS, TENSOR, candidates, context_of, load, with_imports
 
-from ddelint.diagnostics import TypeFact
+from ddelint.nouns.diagnostics import TypeFact
 
 LAYERS = TypeFact("module", length=3, python_type="torch.nn.modules.container.ModuleList")
 TYPES = {"x": TENSOR, "t": INTEGERS, "i": COUNT, "self.layers": LAYERS}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from control_flow import COUNT, INTEGERS, MASK, SCALAR, TENSOR, candidates, context_of, rewritten
 
-from ddelint.diagnostics import Claim, TypeFact
+from ddelint.nouns.diagnostics import Claim, TypeFact
 
 INDEX = TypeFact("tensor", "int64", ())
 LOSSES = TypeFact("list", element=SCALAR, length=2, python_type="list")

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from control_flow import COUNT, INTEGERS, SCALAR, TENSOR, candidates, context_of, load
 
-from ddelint.diagnostics import TypeFact
+from ddelint.nouns.diagnostics import TypeFact
 from ddelint.rewrite.candidate import Context, NotOffered
 
 PIECES = TypeFact("list", element=TENSOR, length=2, python_type="list")

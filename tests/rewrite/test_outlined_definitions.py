@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from control_flow import INTEGERS, SCALAR, TENSOR, candidates, context_of, load, rewritten
 
-from ddelint.diagnostics import TypeFact
+from ddelint.nouns.diagnostics import TypeFact
 
 SOLVER = """import torch as th
 

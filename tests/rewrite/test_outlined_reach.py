@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from control_flow import context_of, rewritten
 
-from ddelint.diagnostics import TypeFact
+from ddelint.nouns.diagnostics import TypeFact
 
 SIZES = TypeFact("tensor", "int64", ("4",))
 SCORES = TypeFact("tensor", "float32", ("4",))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from control_flow import INTEGERS, SCALAR, TENSOR, context_of, load, rewritten
 
-from ddelint.diagnostics import TypeFact
+from ddelint.nouns.diagnostics import TypeFact
 from ddelint.rewrite.reading.knowledge import knowledge
 
 NUMBER = TypeFact("int", python_type="int")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from control_flow import COUNT, context_of, load, rewritten
 
-from ddelint.diagnostics import TypeFact
+from ddelint.nouns.diagnostics import TypeFact
 
 GRID = TypeFact("tensor", "float32", ("3", "4", "2"))
 ROW = TypeFact("tensor", "float32", ("3", "2"))

@@ -10,7 +10,7 @@ from control_flow import COUNT, INTEGERS, MASK, TENSOR, candidates, context_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ddelint.diagnostics import Claim, TypeFact
+from ddelint.nouns.diagnostics import Claim, TypeFact
 from ddelint.rewrite.proving.linear import AtLeastZero, Sum, contradiction, name, number
 from ddelint.rewrite.proving.proofs import Proofs
 

@@ -19,8 +19,8 @@ from control_flow import agree, captured, outcome
 from grammar import Program, programs, written
 from hypothesis import HealthCheck, Phase, example, given, note, settings
 
-from ddelint.options import CheckOptions
 from ddelint.report.model import Report, Silence
+from ddelint.settings.options import CheckOptions
 from ddelint.trace.session import Worker
 
 pytestmark = pytest.mark.slow

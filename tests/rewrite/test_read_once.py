@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from control_flow import INTEGERS, MASK, TENSOR, candidates, context_of, rewritten
 
-from ddelint.diagnostics import TypeFact
+from ddelint.nouns.diagnostics import TypeFact
 from ddelint.rewrite.static_fixes import fixed_text, with_static_fixes
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 from ddelint.static.checks import check_source
 
 INDEX = TypeFact("tensor", "int64", ())

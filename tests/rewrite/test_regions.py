@@ -14,7 +14,7 @@ from ddelint.rewrite.reading.regions import (
     live_behind,
     of_unknown_length,
 )
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 
 
 @pytest.mark.parametrize(

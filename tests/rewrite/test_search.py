@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from ddelint.catalog import rule
-from ddelint.diagnostics import Applicability, Claim, Diagnostic, Edit, Frame, Question, Span
-from ddelint.protocol import (
+from ddelint.knowledge.catalog import rule
+from ddelint.nouns.diagnostics import Applicability, Claim, Diagnostic, Edit, Frame, Question, Span
+from ddelint.nouns.protocol import (
     INDUCTOR_BACKENDS,
     TIME_IS_OVER,
     Comparison,
@@ -30,7 +30,7 @@ from ddelint.rewrite.search.history import History
 from ddelint.rewrite.search.reporting import diagnostics, doubts
 from ddelint.rewrite.search.rounds import Outcome, Search, with_all_that_is_safe
 from ddelint.rewrite.search.steps import Key, State, Step, is_repeated
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 from ddelint.trace.diagnose import diagnose
 
 NAME = "program.py"

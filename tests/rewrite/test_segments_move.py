@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from control_flow import INTEGERS, candidates, context_of, failures, rewritten
 
-from ddelint.diagnostics import TypeFact
+from ddelint.nouns.diagnostics import TypeFact
 
 ROWS = TypeFact("tensor", "float32", ("6", "2"))
 SCORES = TypeFact("tensor", "float32", ("6",))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from control_flow import candidates, context_of, failures, rewritten, with_imports
 
-from ddelint.diagnostics import TypeFact
+from ddelint.nouns.diagnostics import TypeFact
 
 MOVE = "select_or_keep"
 MASK = TypeFact("tensor", "bool", ("?",))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from control_flow import COUNT, candidates, context_of, failures, rewritten, with_imports
 
-from ddelint.diagnostics import TypeFact
+from ddelint.nouns.diagnostics import TypeFact
 
 TYPES = {"x": TypeFact("tensor", "float32", ("u0",)), "n": TypeFact("int"), "count": COUNT}
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from control_flow import candidates, context_of, failures, rewritten
 
-from ddelint.diagnostics import Claim, TypeFact
+from ddelint.nouns.diagnostics import Claim, TypeFact
 
 TYPES = {
     "x": TypeFact("tensor", "float32", ("u0", "2")),

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 from control_flow import context_of
 
-from ddelint.catalog import Replacement
-from ddelint.diagnostics import Applicability, Diagnostic
+from ddelint.knowledge.catalog import Replacement
+from ddelint.nouns.diagnostics import Applicability, Diagnostic
 from ddelint.rewrite.renamed_calls import renamed_call
 from ddelint.rewrite.static_fixes import fixed_text, with_static_fixes
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 from ddelint.static.checks import check_source
 
 TEXT = (

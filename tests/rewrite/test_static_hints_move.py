@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 from control_flow import candidates, context_of, rewritten
 
-from ddelint.diagnostics import Claim, Diagnostic
+from ddelint.nouns.diagnostics import Claim, Diagnostic
 from ddelint.rewrite.candidate import Context
-from ddelint.sites import site_of
-from ddelint.source import SourceFile
+from ddelint.sources.sites import site_of
+from ddelint.sources.source import SourceFile
 
 HEAD = "from torch._dynamo.decorators import mark_unbacked\n\n\ndef fn(x):\n    "
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from control_flow import candidates, context_of, load
 
-from ddelint.diagnostics import Claim
+from ddelint.nouns.diagnostics import Claim
 from ddelint.rewrite.candidate import Context
 
 LOSSES = """

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ddelint.diagnostics import Claim, Edit, Span
+from ddelint.nouns.diagnostics import Claim, Edit, Span
 from ddelint.rewrite.candidate import Candidate
 from ddelint.rewrite.search.history import History
 from ddelint.rewrite.search.together import fit_together, moved
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 
 NAME = "program.py"
 SOURCE = SourceFile(NAME, "a = 1\nb = 2\nc = 3\nd = 4\n")

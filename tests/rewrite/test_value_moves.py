@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 from control_flow import COUNT, INTEGERS, MASK, SCALAR, TENSOR, candidates, context_of, rewritten
 
-from ddelint.diagnostics import Claim, Span, Symbol, TypeFact
+from ddelint.nouns.diagnostics import Claim, Span, Symbol, TypeFact
 
 INDEX = TypeFact("tensor", "int64", ())
 FLAG = TypeFact("tensor", "bool", ())

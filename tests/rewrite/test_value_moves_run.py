@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 
 from control_flow import applied, candidates, context_of, load  # noqa: E402
 
-from ddelint.diagnostics import TypeFact  # noqa: E402
+from ddelint.nouns.diagnostics import TypeFact  # noqa: E402
 
 INDEX = TypeFact("tensor", "int64", ())
 INTEGERS = TypeFact("tensor", "int64", ("3",))

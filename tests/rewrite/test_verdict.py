@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from ddelint.diagnostics import Claim, Span
-from ddelint.protocol import Comparison, Decision, Mismatch
+from ddelint.nouns.diagnostics import Claim, Span
+from ddelint.nouns.protocol import Comparison, Decision, Mismatch
 from ddelint.rewrite.search.verdict import before_later_checks, doubt, narrows, refutation, unreached
 
 OURS = Mismatch("keep all false", False, "eager", "exception", "a result", "RuntimeError", narrower=True)

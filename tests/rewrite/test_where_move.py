@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from control_flow import COUNT, INTEGERS, MASK, TENSOR, context_of, failures, load, rewritten, with_imports
 
-from ddelint.diagnostics import TypeFact
+from ddelint.nouns.diagnostics import TypeFact
 
 TYPES = {"x": TENSOR, "t": INTEGERS, "n": COUNT, "mask": MASK, "y": TENSOR, "flag": TypeFact("none")}
 FULL = "torch.full((), n > 4, dtype=torch.bool, device=x.device)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from control_flow import COUNT, INTEGERS, TENSOR, candidates, context_of, failures, load, with_imports
 
-from ddelint.diagnostics import TypeFact
+from ddelint.nouns.diagnostics import TypeFact
 
 TYPES = {"x": TENSOR, "y": TENSOR, "t": INTEGERS, "n": COUNT, "i": TypeFact("int")}
 

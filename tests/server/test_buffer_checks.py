@@ -13,14 +13,14 @@ pytest.importorskip("pygls", reason="the extra `server` is not installed")
 
 from lsprotocol import types
 
-from ddelint import config
-from ddelint.diagnostics import Span
 from ddelint.errors import DdelintError
+from ddelint.nouns.diagnostics import Span
 from ddelint.server import checks, language_server
 from ddelint.server.checks import Cancelled, Checked, check_text, trace_file
 from ddelint.server.language_server import make_server
 from ddelint.server.messages import Document
 from ddelint.server.positions import overlap, position, range_of
+from ddelint.settings import config
 
 TEXT = """def helper(x):
     return x

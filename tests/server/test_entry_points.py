@@ -10,11 +10,11 @@ pytest.importorskip("lsprotocol", reason="the extra `server` is not installed")
 
 from lsprotocol import types
 
-from ddelint.diagnostics import Applicability, Claim, Diagnostic, Edit, Fix, Span
-from ddelint.options import EntryOption
+from ddelint.nouns.diagnostics import Applicability, Claim, Diagnostic, Edit, Fix, Span
 from ddelint.server.checks import Checked
 from ddelint.server.entry_points import actions, entry_points, lenses
 from ddelint.server.messages import Document
+from ddelint.settings.options import EntryOption
 
 MODEL = """\
 import torch

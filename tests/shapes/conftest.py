@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 from loaded_programs import Program, options, program
 
-from ddelint.contracts import Contract
-from ddelint.protocol import SessionOptions
+from ddelint.nouns.contracts import Contract
+from ddelint.nouns.protocol import SessionOptions
 from ddelint.shapes.contract import contract_of
 from ddelint.shapes.trying import tensors_of
 from ddelint.trace.entry import Entry

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 import pytest
 import torch
 
-from ddelint.contracts import Contract
-from ddelint.dispatches import EXPORTED, PACKAGED, GraphPlan, Tried
-from ddelint.protocol import SessionOptions
+from ddelint.nouns.contracts import Contract
+from ddelint.nouns.dispatches import EXPORTED, PACKAGED, GraphPlan, Tried
+from ddelint.nouns.protocol import SessionOptions
 from ddelint.shapes.ahead_writing import ahead_text
 from ddelint.shapes.contract import contract_of
 from ddelint.shapes.dispatch_trying import try_ahead

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ddelint.contracts import Branch, Contract, Dimension, Requirement
-from ddelint.diagnostics import Span
+from ddelint.nouns.contracts import Branch, Contract, Dimension, Requirement
+from ddelint.nouns.diagnostics import Span
 from ddelint.shapes.annotations import annotated_spec, annotation_lines
 from ddelint.shapes.comparing import compare
 from ddelint.shapes.names import names_of

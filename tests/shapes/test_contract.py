@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from ddelint.contracts import Contract, Dimension, Requirement
+from ddelint.nouns.contracts import Contract, Dimension, Requirement
 from ddelint.shapes.facts import read
 from ddelint.shapes.specs import spec_of
 

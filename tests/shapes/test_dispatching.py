@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from ddelint.contracts import Contract
-from ddelint.dispatches import Cost, Costs, GraphPlan, Tried
+from ddelint.nouns.contracts import Contract
+from ddelint.nouns.dispatches import Cost, Costs, GraphPlan, Tried
+from ddelint.nouns.protocol import SessionOptions
 from ddelint.pipeline.dispatching import Graphs, dispatch
-from ddelint.protocol import SessionOptions
 from ddelint.shapes.contract import contract_of
 from ddelint.shapes.dispatch_trying import try_dispatch
 from ddelint.shapes.dispatch_writing import dispatcher_text

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from ddelint.contracts import Contract, Dimension, Requirement
+from ddelint.nouns.contracts import Contract, Dimension, Requirement
+from ddelint.nouns.protocol import EntryFailure, EntrySpec
+from ddelint.nouns.size_specs import CheckedSpec, Declarations, Outcome, SizeSpec, Trial
 from ddelint.pipeline.gathering import PipelineError
 from ddelint.pipeline.range_checking import check_given
 from ddelint.pipeline.shaping import _write, _write_test
 from ddelint.pipeline.spec_checking import check_specs
-from ddelint.protocol import EntryFailure, EntrySpec
 from ddelint.report.contracts import Told as Reported
 from ddelint.report.contracts import render_markdown, render_text
 from ddelint.report.style import Style
@@ -22,7 +23,6 @@ from ddelint.shapes import probing
 from ddelint.shapes.facts import read, unused, with_words
 from ddelint.shapes.probing import probe
 from ddelint.shapes.ranges_given import read_ranges
-from ddelint.size_specs import CheckedSpec, Declarations, Outcome, SizeSpec, Trial
 
 X, Y = "x.shape[0]", "y.shape[0]"
 

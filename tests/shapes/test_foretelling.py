@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from ddelint.contracts import Contract
+from ddelint.nouns.contracts import Contract
+from ddelint.nouns.protocol import SessionOptions
+from ddelint.nouns.size_streams import Remedy, Sizes
 from ddelint.pipeline.foretelling import marks_of
-from ddelint.protocol import SessionOptions
 from ddelint.shapes.contract import contract_of
 from ddelint.shapes.foretelling import BRANCH, STATIC, ZERO_ONE, dividing, foretell, outside, spec_for, varying
 from ddelint.shapes.stream_findings import assumed, recompilations
 from ddelint.shapes.stream_trying import count_graphs
 from ddelint.shapes.streams import UnreadableStream, read_stream, written_stream
 from ddelint.shapes.trying import try_spec
-from ddelint.size_streams import Remedy, Sizes
 from ddelint.trace.entry import Entry
 
 EntryOf = Callable[[str], Entry]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import torch
 
-from ddelint.protocol import SessionOptions
+from ddelint.nouns.protocol import SessionOptions
 from ddelint.shapes.contract import contract_of
 from ddelint.shapes.declared import declarations, spec_in
 from ddelint.shapes.names import names_of

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ddelint.contracts import Contract
+from ddelint.nouns.contracts import Contract
+from ddelint.nouns.protocol import EntryFailure, EntrySpec, SessionOptions
 from ddelint.pipeline.spec_checking import check_specs
-from ddelint.protocol import EntryFailure, EntrySpec, SessionOptions
 from ddelint.trace.session import Session, Worker
 
 PLANTED = Path(__file__).parent / "planted"

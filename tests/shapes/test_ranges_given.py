@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ddelint.contracts import Branch, Contract, Dimension, Requirement
-from ddelint.diagnostics import Span
+from ddelint.nouns.contracts import Branch, Contract, Dimension, Requirement
+from ddelint.nouns.diagnostics import Span
 from ddelint.shapes.facts import read
 from ddelint.shapes.ranges_given import UnreadableRanges, check_ranges, read_ranges, undivided
 

@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from ddelint.contracts import SPECIALIZED, Branch, Contract, Dimension, Requirement
-from ddelint.diagnostics import Span
-from ddelint.protocol import EntryFailure
+from ddelint.nouns.contracts import SPECIALIZED, Branch, Contract, Dimension, Requirement
+from ddelint.nouns.diagnostics import Span
+from ddelint.nouns.protocol import EntryFailure
+from ddelint.nouns.size_readiness import Share
 from ddelint.report.readiness import badge, markdown, text
 from ddelint.shapes.readiness import readiness_of, total
-from ddelint.size_readiness import Share
 
 X, Y, W = "x.shape[0]", "y.shape[0]", "x.shape[1]"
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from ddelint.catalog import rules
+from ddelint.knowledge.catalog import rules
+from ddelint.nouns.protocol import EntryFailure, EntrySpec, SessionOptions
 from ddelint.pipeline.range_checking import check_given
 from ddelint.pipeline.spec_checking import check_specs
-from ddelint.protocol import EntryFailure, EntrySpec, SessionOptions
 from ddelint.shapes.ranges_given import read_ranges
 from ddelint.trace.session import Worker
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ddelint.diagnostics import Diagnostic, Severity
-from ddelint.source import SourceError, SourceFile
+from ddelint.nouns.diagnostics import Diagnostic, Severity
+from ddelint.sources.source import SourceError, SourceFile
 from ddelint.static.checks import check_source, might_matter
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ddelint.rule_testing import EXPECTATION, LOOKALIKE, expected, found
-from ddelint.source import SourceError, SourceFile
+from ddelint.pipeline.rule_testing import EXPECTATION, LOOKALIKE, expected, found
+from ddelint.sources.source import SourceError, SourceFile
 from ddelint.static.checks import might_matter
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from ddelint.diagnostics import Diagnostic
-from ddelint.options import CheckOptions, Mode
+from ddelint.nouns.diagnostics import Diagnostic
 from ddelint.pipeline import run_check
 from ddelint.report.model import Silence
-from ddelint.source import SourceFile
+from ddelint.settings.options import CheckOptions, Mode
+from ddelint.sources.source import SourceFile
 from ddelint.static.checks import check_source
 from ddelint.static.walk import walker
 
@@ -200,7 +200,7 @@ def test_a_function_that_got_numbers_first_is_read_for_a_tensor() -> None:
 
 def test_a_comment_on_the_functions_line_silences_it() -> None:
     text = program(DEEP["powers"]).replace("ids):", "ids):  # ddelint: ignore[DDE004]", 1)
-    from ddelint import suppressions
+    from ddelint.settings import suppressions
 
     source = SourceFile("model.py", text)
     assert [found.expression for found in suppressions.apply(source, check(text))] == ["n > 3"]

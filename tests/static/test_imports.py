@@ -9,7 +9,7 @@ HEAVY = ("torch", "sympy", "libcst", "numpy")
 CHECK = """
 import sys
 {extra}
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 from ddelint.static.checks import check_source
 text = '''import torch
 @torch.compile

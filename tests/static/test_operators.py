@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from ddelint.operators import operators
+from ddelint.knowledge.operators import operators
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "check_operators.py"
 

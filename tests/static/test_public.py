@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ddelint.options import CheckOptions, Mode
 from ddelint.pipeline.checking import run_check
 from ddelint.report.model import Silence
+from ddelint.settings.options import CheckOptions, Mode
 
 ASKS = "if (x > 0).any():\n        x = x + 1\n    return x\n"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ddelint.source import SourceError, SourceFile
+from ddelint.sources.source import SourceError, SourceFile
 from ddelint.static.checks import check_source
 from ddelint.static.program.outline import functions_in
 from ddelint.static.program.prospects import Prospects

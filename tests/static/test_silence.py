@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ddelint.source import SourceError, SourceFile
+from ddelint.sources.source import SourceError, SourceFile
 from ddelint.static.checks import check_source, might_matter
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"

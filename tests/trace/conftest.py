@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from ddelint.protocol import EntryFailure, EntrySpec, SessionOptions
+from ddelint.nouns.protocol import EntryFailure, EntrySpec, SessionOptions
 from ddelint.trace.session import Session, Worker
 
 Write = Callable[..., Path]

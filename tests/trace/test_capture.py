@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ddelint.protocol import EntryFailure, EntrySpec, ScriptSpec, SessionOptions
+from ddelint.nouns.protocol import EntryFailure, EntrySpec, ScriptSpec, SessionOptions
 from ddelint.trace import saved
 from ddelint.trace.session import CapturedScript, Session, Worker
 

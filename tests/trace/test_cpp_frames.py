@@ -6,7 +6,7 @@ import pytest
 import torch
 from tracing import entry_of
 
-from ddelint.diagnostics import Question
+from ddelint.nouns.diagnostics import Question
 from ddelint.trace import torch_internals
 from ddelint.trace.cpp_frames import folded
 from ddelint.trace.explorer import Explorer

@@ -10,7 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from ddelint.protocol import EntrySpec, SessionOptions  # noqa: E402
+from ddelint.nouns.protocol import EntrySpec, SessionOptions  # noqa: E402
 from ddelint.trace import entries, registrations  # noqa: E402
 from ddelint.trace.entry import Entry  # noqa: E402
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from tracing import trace
 
-from ddelint.diagnostics import Question
+from ddelint.nouns.diagnostics import Question
 
 X = torch.arange(6.0) - 2
 KEEP = torch.tensor([True, False, True, True, False, True])

@@ -13,8 +13,8 @@ import pytest
 import torch
 from tracing import entry_of, trace
 
-from ddelint.diagnostics import Question
-from ddelint.protocol import EntrySpec, SessionOptions, TraceResult
+from ddelint.nouns.diagnostics import Question
+from ddelint.nouns.protocol import EntrySpec, SessionOptions, TraceResult
 from ddelint.trace.explorer import Budget, Explorer, trace_entry
 
 FILE = asking.__file__

@@ -10,8 +10,8 @@ import pytest
 import torch
 from tracing import entry_of, trace
 
-from ddelint.protocol import EntrySpec, SessionOptions
-from ddelint.source import SourceFile
+from ddelint.nouns.protocol import EntrySpec, SessionOptions
+from ddelint.sources.source import SourceFile
 from ddelint.trace.diagnose import diagnose
 from ddelint.trace.explorer import trace_entry
 from ddelint.trace.fake_kernels import disagreements

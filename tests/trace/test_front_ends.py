@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 from ddelint.trace.front_ends import asked_by, front_ends_of
 from ddelint.trace.session import Session
 

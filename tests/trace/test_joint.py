@@ -8,7 +8,7 @@ import pytest
 import torch
 from tracing import entry_of
 
-from ddelint.protocol import TraceResult
+from ddelint.nouns.protocol import TraceResult
 from ddelint.trace import torch_internals
 from ddelint.trace.explorer import Explorer
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ddelint.protocol import TIME_IS_OVER, Compilation
+from ddelint.nouns.protocol import TIME_IS_OVER, Compilation
 from ddelint.trace.session import Session
 
 Write = Callable[..., Path]

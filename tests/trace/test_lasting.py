@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ddelint.protocol import EntrySpec, SessionOptions
+from ddelint.nouns.protocol import EntrySpec, SessionOptions
 from ddelint.trace import lasting, serving
 from ddelint.trace.session import Session, Worker, _outliving
 

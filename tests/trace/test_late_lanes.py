@@ -7,7 +7,7 @@ import socket
 
 import pytest
 
-from ddelint.protocol import EntryFailure
+from ddelint.nouns.protocol import EntryFailure
 from ddelint.trace import late_lanes
 from ddelint.trace.lanes import Lanes
 from ddelint.trace.late_lanes import LateLanes

@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 from ddelint.trace.offers import static_offer
 
 

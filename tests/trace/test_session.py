@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ddelint.protocol import EntryFailure, EntrySpec, SessionOptions
+from ddelint.nouns.protocol import EntryFailure, EntrySpec, SessionOptions
 from ddelint.trace.session import Session, Worker
 
 Write = Callable[..., Path]
@@ -191,7 +191,7 @@ def test_noise_is_swallowed_and_closing_ends_the_worker(write: Write, tmp_path: 
     )
     script = (
         "import sys\n"
-        "from ddelint.protocol import EntrySpec, SessionOptions\n"
+        "from ddelint.nouns.protocol import EntrySpec, SessionOptions\n"
         "from ddelint.trace.session import Worker\n"
         "with Worker() as worker:\n"
         f"    session = worker.open(SessionOptions(EntrySpec({str(program)!r}), ({str(program)!r},)))\n"

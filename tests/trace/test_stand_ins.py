@@ -10,7 +10,7 @@ import pytest
 import torch
 from tracing import entry_of
 
-from ddelint.diagnostics import Question
+from ddelint.nouns.diagnostics import Question
 from ddelint.trace import kernel_calls
 from ddelint.trace.entry import Entry
 from ddelint.trace.explorer import Explorer

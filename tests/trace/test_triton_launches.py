@@ -16,9 +16,9 @@ import torch
 from tracing import entry_of
 from triton_stub import Autotuner, Config, Heuristics, JITFunction, constexpr, triton  # noqa: F401
 
-from ddelint.diagnostics import Question
-from ddelint.protocol import EntrySpec, SessionOptions
-from ddelint.source import SourceFile
+from ddelint.nouns.diagnostics import Question
+from ddelint.nouns.protocol import EntrySpec, SessionOptions
+from ddelint.sources.source import SourceFile
 from ddelint.trace import triton_launches
 from ddelint.trace.diagnose import diagnose
 from ddelint.trace.explorer import trace_entry

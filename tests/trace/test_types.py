@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from ddelint.diagnostics import TypeFact
+from ddelint.nouns.diagnostics import TypeFact
 from ddelint.trace.session import Session
 
 Write = Callable[..., Path]

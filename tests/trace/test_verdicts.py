@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from ddelint.cache import Cache
-from ddelint.protocol import EntrySpec, SessionOptions
+from ddelint.knowledge.cache import Cache
+from ddelint.nouns.protocol import EntrySpec, SessionOptions
 from ddelint.trace.verdicts import Verdicts
 
 LINE = b'{"method": "trace", "overlay": {}}\n'

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ddelint.protocol import LOWERING
+from ddelint.nouns.protocol import LOWERING
 from ddelint.trace.session import Session
 
 PROGRAM = """

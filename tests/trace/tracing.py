@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from ddelint.protocol import TraceResult
+from ddelint.nouns.protocol import TraceResult
 from ddelint.trace.entry import Entry
 from ddelint.trace.explorer import Budget, Explorer
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ddelint.diagnostics import Claim
+from ddelint.nouns.diagnostics import Claim
 
 EQUIVALENT, GENERAL_PATH, RESTRUCTURED = Claim.EQUIVALENT, Claim.GENERAL_PATH, Claim.RESTRUCTURED
 

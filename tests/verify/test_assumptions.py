@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from ddelint.protocol import SessionOptions, TargetResult
+from ddelint.nouns.protocol import SessionOptions, TargetResult
 from ddelint.trace import torch_internals
 from ddelint.trace.entry import Entry
 from ddelint.verify.compiled import compile_targets

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import torch
 
-from ddelint.protocol import SessionOptions
+from ddelint.nouns.protocol import SessionOptions
 from ddelint.rewrite.static_fixes import with_static_fixes
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 from ddelint.static.checks import check_source
 from ddelint.verify.compiled import compile_targets
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import torch
 
-from ddelint.measurements import BACKED, COMPILED, EAGER, FIXED, FULLGRAPH, ORIGINAL
-from ddelint.protocol import SessionOptions
+from ddelint.nouns.measurements import BACKED, COMPILED, EAGER, FIXED, FULLGRAPH, ORIGINAL
+from ddelint.nouns.protocol import SessionOptions
 from ddelint.trace import torch_internals
 from ddelint.verify import profiles
 from ddelint.verify.bench import compare_sizes, measure_program

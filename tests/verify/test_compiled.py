@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from ddelint.protocol import Compilation, SessionOptions, TargetResult
+from ddelint.nouns.protocol import Compilation, SessionOptions, TargetResult
 from ddelint.trace.entry import Entry
 from ddelint.verify import replaying
 from ddelint.verify.compiled import compile_targets

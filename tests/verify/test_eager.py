@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from ddelint.diagnostics import Span
-from ddelint.protocol import Comparison, Decision, SessionOptions
+from ddelint.nouns.diagnostics import Span
+from ddelint.nouns.protocol import Comparison, Decision, SessionOptions
 from ddelint.rewrite.search import verdict
 from ddelint.trace.entry import Entry
 from ddelint.verify import eager

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 import torch
 
-from ddelint.diagnostics import GpuEvidence
-from ddelint.gpus import gpu_of
-from ddelint.protocol import SessionOptions
+from ddelint.knowledge.gpus import gpu_of
+from ddelint.nouns.diagnostics import GpuEvidence
+from ddelint.nouns.protocol import SessionOptions
 from ddelint.trace.entry import Entry
 from tests.verify.conftest import Program
 from tests.verify.triton_needed import needs_triton

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from ddelint.diagnostics import Span
+from ddelint.nouns.diagnostics import Span
 from ddelint.verify.host_reads import Wrappers, frames_of, reads_of
 
 TEXT = "def fn(x):\n    return helper(x), 1\n\ndef helper(x):\n    y = x[x > 0].sum()\n"

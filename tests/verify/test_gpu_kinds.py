@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch.nn.attention.flex_attention import flex_attention
 
-from ddelint.gpus import gpu_of
+from ddelint.knowledge.gpus import gpu_of
 from ddelint.trace import torch_internals
 from ddelint.trace.gpu_internals import Backend
 from ddelint.verify.gpu_calls import Collector

@@ -11,7 +11,7 @@ import pytest
 import torch
 from test_eager import decision
 
-from ddelint.protocol import Comparison, SessionOptions
+from ddelint.nouns.protocol import Comparison, SessionOptions
 from ddelint.trace.entry import Entry
 from ddelint.verify.distances import difference, distance, parts_of
 from ddelint.verify.eager import compare

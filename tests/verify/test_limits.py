@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from ddelint.protocol import SessionOptions
+from ddelint.nouns.protocol import SessionOptions
 from ddelint.trace.entry import Entry
 from ddelint.verify.eager import compare
 from ddelint.verify.limits import TooMuch, is_too_much, limited

@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from ddelint.diagnostics import Question
-from ddelint.protocol import LOWERING, Compilation, SessionOptions
+from ddelint.nouns.diagnostics import Question
+from ddelint.nouns.protocol import LOWERING, Compilation, SessionOptions
 from ddelint.trace import torch_internals
 from ddelint.trace.entry import Entry
 from ddelint.verify.compiled import compile_targets

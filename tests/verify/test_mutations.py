@@ -20,13 +20,13 @@ import planted_texts
 import pytest
 from planted_rows import DOUBTFUL, RIGHT, UNBACKED, WRONG, Row
 
-from ddelint.diagnostics import Applicability, Diagnostic, Edit, Span, TypeFact
-from ddelint.protocol import EntrySpec, SessionOptions
+from ddelint.nouns.diagnostics import Applicability, Diagnostic, Edit, Span, TypeFact
+from ddelint.nouns.protocol import EntrySpec, SessionOptions
 from ddelint.rewrite.candidate import MOVES, Candidate, Context
 from ddelint.rewrite.moves import load_moves
 from ddelint.rewrite.search.asking import Asking
 from ddelint.rewrite.search.rounds import Search
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 from ddelint.trace import torch_internals
 from ddelint.trace.diagnose import diagnose
 from ddelint.trace.session import Session, Worker

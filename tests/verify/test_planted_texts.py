@@ -19,7 +19,7 @@ import torch
 from planted_texts import HEAD, RIGHT, WRONG, Text
 
 from ddelint.rewrite.static_fixes import fixed_text, with_static_fixes
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 from ddelint.static.checks import check_source
 
 

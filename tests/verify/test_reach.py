@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ddelint.protocol import Comparison, SessionOptions
+from ddelint.nouns.protocol import Comparison, SessionOptions
 from ddelint.trace.entry import Entry
 from ddelint.verify.eager import compare
 

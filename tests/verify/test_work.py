@@ -10,8 +10,8 @@ import pytest
 import torch
 from loaded_programs import Program
 
-from ddelint.diagnostics import Span
-from ddelint.protocol import Comparison, Decision, SessionOptions
+from ddelint.nouns.diagnostics import Span
+from ddelint.nouns.protocol import Comparison, Decision, SessionOptions
 from ddelint.trace.entry import Entry
 from ddelint.verify.eager import compare
 from ddelint.verify.modes import near

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddelint.operators import operators, terminal_name
+from ddelint.knowledge.operators import operators, terminal_name
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.names import names_written
 from ddelint.rewrite.writing.rewrites import Rewrite, rewriting

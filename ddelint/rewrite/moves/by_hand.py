@@ -12,7 +12,7 @@ from ddelint.rewrite.reading.kinds import Kinds, definition, own_arguments
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import called, is_pure
 from ddelint.rewrite.writing.rewrites import Expr, Part, Rewrite, restructured, rewriting
-from ddelint.sites import site_of
+from ddelint.sources.sites import site_of
 
 _MOST = 3
 

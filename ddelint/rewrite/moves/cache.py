@@ -6,13 +6,13 @@ import ast
 from collections.abc import Iterator
 from itertools import takewhile
 
-from ddelint.diagnostics import Claim
+from ddelint.nouns.diagnostics import Claim
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.around import around
 from ddelint.rewrite.reading.effects import keeps_no_state
 from ddelint.rewrite.reading.names import asks_compiling, enclosing_block
 from ddelint.rewrite.writing.rewrites import Rewrite, rewriting
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 
 _CACHES = frozenset(("lru_cache", "cache"))
 _MESSAGE = "a symbol cannot be hashed, so the cache is passed by while compiling; the graph computes the value anyway"

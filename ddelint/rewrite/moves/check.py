@@ -11,7 +11,7 @@ from ddelint.rewrite.proving.relations import parsed
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import asks_compiling, called, enclosing_block, names_read, names_written, parameters
 from ddelint.rewrite.writing.rewrites import Changes, Expr, Rewrite, Statements, rewriting
-from ddelint.sites import Block, classify
+from ddelint.sources.sites import Block, classify
 
 NAME = "check_instead_of_raise"
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from ddelint.diagnostics import TypeFact
+from ddelint.nouns.diagnostics import TypeFact
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.branch_functions import (
     TWICE,
@@ -42,7 +42,7 @@ from ddelint.rewrite.reading.names import (
 )
 from ddelint.rewrite.reading.regions import changed_in_place
 from ddelint.rewrite.writing.rewrites import Expr, Lines, Rewrite, Statements, restructured, rewriting
-from ddelint.sites import Block, Role, is_talk
+from ddelint.sources.sites import Block, Role, is_talk
 
 _SPEAKING = (Block.RAISES, Block.WARNS)
 

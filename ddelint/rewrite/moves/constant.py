@@ -6,12 +6,12 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from ddelint.buffers import Read, constant_reads
-from ddelint.diagnostics import Claim
+from ddelint.nouns.diagnostics import Claim
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.names import unused
 from ddelint.rewrite.writing.rewrites import Rewrite, rewriting
-from ddelint.source import SourceFile
+from ddelint.sources.buffers import Read, constant_reads
+from ddelint.sources.source import SourceFile
 
 _VALUES = {True: "self.{constant} = self.{buffer}.tolist()", False: "self.{constant} = self.{buffer}.item()"}
 """By whether it is a list."""

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
-from ddelint.diagnostics import Claim
+from ddelint.nouns.diagnostics import Claim
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.applied import Applied, applied, below, integer, is_none, named
 from ddelint.rewrite.reading.around import around, is_tensor

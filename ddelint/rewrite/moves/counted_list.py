@@ -19,7 +19,7 @@ from ddelint.rewrite.reading.kinds import is_torch
 from ddelint.rewrite.reading.names import asks_compiling, enclosing_block, fresh_name, is_pure, names_written
 from ddelint.rewrite.reading.regions import changed_in_place, leaves_a_loop, live_behind, separate_names
 from ddelint.rewrite.writing.rewrites import Expr, Rewrite, restructured, rewriting
-from ddelint.sites import Role
+from ddelint.sources.sites import Role
 
 _COUNT = "torch.stack({}).sum()"
 _COST = "every iteration is computed"

@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from ddelint.diagnostics import Claim
+from ddelint.nouns.diagnostics import Claim
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.around import function_statements, headers, is_tensor, number_kind
 from ddelint.rewrite.reading.kinds import Kinds
 from ddelint.rewrite.reading.names import asks_compiling, called, enclosing_block, is_pure, names_read, names_written
 from ddelint.rewrite.reading.polarity import general_side
 from ddelint.rewrite.writing.rewrites import Expr, Rewrite, rewriting
-from ddelint.sites import Block, Role
+from ddelint.sources.sites import Block, Role
 
 _DIVISIONS = (ast.Div, ast.FloorDiv, ast.Mod)
 

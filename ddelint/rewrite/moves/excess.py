@@ -6,14 +6,14 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from ddelint.diagnostics import Claim
+from ddelint.nouns.diagnostics import Claim
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.applied import integer
 from ddelint.rewrite.reading.around import is_tensor, number_kind
 from ddelint.rewrite.reading.kinds import Kinds
 from ddelint.rewrite.reading.names import asks_compiling, is_pure, names_read, names_written
 from ddelint.rewrite.writing.rewrites import Rewrite, rewriting
-from ddelint.sites import Role
+from ddelint.sources.sites import Role
 
 _MESSAGE = "the block makes up for a difference: while compiling it runs always, with a difference of at least zero"
 

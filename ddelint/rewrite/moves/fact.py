@@ -5,15 +5,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from ddelint.diagnostics import Claim, Symbol
-from ddelint.operators import operators
+from ddelint.knowledge.operators import operators
+from ddelint.nouns.diagnostics import Claim, Symbol
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.proving.proofs import Proofs
 from ddelint.rewrite.proving.relations import elements, parsed, relation
 from ddelint.rewrite.reading.kinds import Kinds, tensor_argument
 from ddelint.rewrite.reading.names import called, opposite, parameters
 from ddelint.rewrite.writing.rewrites import Rewrite, rewriting
-from ddelint.sites import Role
+from ddelint.sources.sites import Role
 
 _TESTS = frozenset((Role.IF_TEST, Role.WHILE_TEST, Role.ASSERT_TEST, Role.TERNARY_TEST, Role.COMPREHENSION_TEST))
 _ORIGIN = "a count is never negative and never more than what is counted"

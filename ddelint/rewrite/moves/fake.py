@@ -10,7 +10,7 @@ from typing import Any
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.names import called
 from ddelint.rewrite.writing.rewrites import Rewrite, Statements, restructured, rewriting
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 
 
 @rewriting("fake_kernel")

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from ddelint.diagnostics import Claim
+from ddelint.nouns.diagnostics import Claim
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.applied import integer
 from ddelint.rewrite.parts.arms import NotMergeable

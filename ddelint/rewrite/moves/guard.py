@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddelint.diagnostics import Claim
+from ddelint.nouns.diagnostics import Claim
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.kinds import Kind, Kinds
 from ddelint.rewrite.reading.names import called
 from ddelint.rewrite.reading.optional import may_be_none
 from ddelint.rewrite.reading.polarity import general_side, side_of
 from ddelint.rewrite.writing.rewrites import Expr, Rewrite, rewriting
-from ddelint.sites import Block, Role
+from ddelint.sources.sites import Block, Role
 
 _TESTS = (Role.IF_TEST, Role.TERNARY_TEST, Role.BOOLEAN_OPERAND)
 _GUARDED = {True: "guard_or_true({})", False: "guard_or_false({})"}

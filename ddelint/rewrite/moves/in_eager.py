@@ -9,12 +9,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddelint.diagnostics import Claim
+from ddelint.nouns.diagnostics import Claim
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import asks_compiling
 from ddelint.rewrite.writing.rewrites import Rewrite, rewriting
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 
 _SYMPTOM = "_apply()"
 """What torch.nn.Module._apply calls itself where it cannot swap a parameter under fake tensors."""

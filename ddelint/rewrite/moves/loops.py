@@ -24,7 +24,7 @@ from ddelint.rewrite.reading.names import (
     names_written,
 )
 from ddelint.rewrite.writing.rewrites import Expr, Part, Rewrite, Run, restructured, rewriting
-from ddelint.sites import Role
+from ddelint.sources.sites import Role
 
 _LEAVING = (ast.Break, ast.Continue, ast.Return, ast.Yield, ast.YieldFrom, ast.Raise, ast.Try, ast.With)
 """What a masked body cannot hold."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddelint.diagnostics import Claim
-from ddelint.operators import operators
+from ddelint.knowledge.operators import operators
+from ddelint.nouns.diagnostics import Claim
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.names import called
 from ddelint.rewrite.writing.rewrites import Expr, Rewrite, rewriting
-from ddelint.sites import Role
+from ddelint.sources.sites import Role
 
 _COPIES = frozenset(("contiguous", "clone", "to"))
 _MESSAGE = "the test only decides whether to copy; asking for the layout leaves a tensor that has it as it is"

@@ -6,13 +6,13 @@ import ast
 from collections.abc import Iterator, Sequence
 from functools import reduce
 
-from ddelint.diagnostics import Claim
+from ddelint.nouns.diagnostics import Claim
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.around import is_tensor, number_kind, origins
 from ddelint.rewrite.reading.kinds import Kinds
 from ddelint.rewrite.reading.names import is_pure
 from ddelint.rewrite.writing.rewrites import Expr, Rewrite, Writer, restructured, rewriting
-from ddelint.sites import Role
+from ddelint.sources.sites import Role
 
 _SYMBOLIC = {"max": "sym_max", "min": "sym_min"}
 _TENSORS = {"max": "maximum", "min": "minimum"}

@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ddelint.diagnostics import Claim
+from ddelint.nouns.diagnostics import Claim
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.checks import Checks, Inexpressible
 from ddelint.rewrite.proving.proofs import Proofs
@@ -18,7 +18,7 @@ from ddelint.rewrite.reading.kinds import Kind, Kinds
 from ddelint.rewrite.reading.names import asks_compiling, bound_before, names_read, names_written, opposite
 from ddelint.rewrite.reading.polarity import general_side, side_of
 from ddelint.rewrite.writing.rewrites import Changes, Rewrite, Statements, rewriting
-from ddelint.sites import Role
+from ddelint.sources.sites import Role
 
 
 @rewriting("promise")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
-from ddelint.diagnostics import Claim
+from ddelint.nouns.diagnostics import Claim
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.merge import device_of
 from ddelint.rewrite.parts.structures import structure_of
@@ -19,7 +19,7 @@ from ddelint.rewrite.reading.names import asks_compiling, enclosing_block, fresh
 from ddelint.rewrite.reading.naming import condition_name
 from ddelint.rewrite.reading.regions import live_behind
 from ddelint.rewrite.writing.rewrites import Expr, Rewrite, rewriting
-from ddelint.sites import Role, is_talk
+from ddelint.sources.sites import Role, is_talk
 
 _MESSAGE = "while compiling, select always: where the test keeps all rows, so does the mask"
 

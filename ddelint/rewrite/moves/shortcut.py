@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ddelint.diagnostics import Claim
+from ddelint.nouns.diagnostics import Claim
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.around import read_elsewhere
 from ddelint.rewrite.reading.effects import SILENT, says_without_effect
@@ -17,7 +17,7 @@ from ddelint.rewrite.reading.names import asks_compiling, called
 from ddelint.rewrite.reading.optional import may_be_none
 from ddelint.rewrite.reading.polarity import side_of
 from ddelint.rewrite.writing.rewrites import Rewrite, rewriting
-from ddelint.sites import Block, Role, classify
+from ddelint.sources.sites import Block, Role, classify
 
 _ALWAYS = "torch.compiler.is_compiling() or {}"
 _NEVER = "not torch.compiler.is_compiling() and {}"

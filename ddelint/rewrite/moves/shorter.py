@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ddelint.diagnostics import Claim
+from ddelint.nouns.diagnostics import Claim
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.around import number_kind
 from ddelint.rewrite.reading.kinds import Kinds
@@ -14,7 +14,7 @@ from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import asks_compiling, called, enclosing_block, fresh_name, is_pure, names_written
 from ddelint.rewrite.reading.regions import ends_in_return
 from ddelint.rewrite.writing.rewrites import Rewrite, rewriting
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 
 _MESSAGE = "cut to the smaller of length and limit while compiling: that keeps what is short enough as it is"
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ddelint.diagnostics import Claim, TypeFact
+from ddelint.nouns.diagnostics import Claim, TypeFact
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.around import is_tensor, number_kind, origins
 from ddelint.rewrite.reading.constants import value_of

@@ -9,11 +9,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddelint.diagnostics import Claim
-from ddelint.operators import operators, terminal_name
+from ddelint.knowledge.operators import operators, terminal_name
+from ddelint.nouns.diagnostics import Claim
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.writing.rewrites import Changes, Rewrite, rewriting
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 
 _HINT, _BOUND = "hint_override", "max"
 

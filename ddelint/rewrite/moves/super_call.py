@@ -9,7 +9,7 @@ from typing import Any
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.names import fresh_name
 from ddelint.rewrite.writing.rewrites import Rewrite, rewriting
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 
 _SYMPTOM = "AutogradFunctionVariable"
 """What Dynamo (torch 2.13) says that it cannot make a constant of: the class that `super()` is asked about."""

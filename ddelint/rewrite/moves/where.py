@@ -35,7 +35,7 @@ from ddelint.rewrite.reading.names import (
 from ddelint.rewrite.reading.naming import condition_name
 from ddelint.rewrite.reading.regions import changed_in_place, leaves_a_loop
 from ddelint.rewrite.writing.rewrites import Changes, Expr, Rewrite, Statements, restructured, rewriting
-from ddelint.sites import Block, Role
+from ddelint.sources.sites import Block, Role
 
 _COST = "both values are computed"
 _MOST_REPEATED = 3

@@ -24,7 +24,7 @@ from ddelint.rewrite.reading.names import (
 )
 from ddelint.rewrite.reading.regions import separate_names
 from ddelint.rewrite.writing.rewrites import Expr, Part, Rewrite, Statements, restructured, rewriting
-from ddelint.sites import Role
+from ddelint.sources.sites import Role
 
 _LOOP = """
 

@@ -20,7 +20,7 @@ from ddelint.rewrite.reading.names import (
     names_written,
 )
 from ddelint.rewrite.writing.rewrites import Expr, Part, Statements
-from ddelint.sites import is_talk
+from ddelint.sources.sites import is_talk
 
 NEUTRAL: Mapping[type[ast.operator], int] = {ast.Add: 0, ast.Sub: 0, ast.Mult: 1, ast.Div: 1}
 """The operand with which an operator changes nothing."""

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 
-from ddelint.buffers import is_buffer
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.arms import NEUTRAL, Arm, ArmReader, NotMergeable, Target, Value, chosen_returns
 from ddelint.rewrite.parts.harmless import harmless
@@ -18,6 +17,7 @@ from ddelint.rewrite.reading.names import bound_before, fresh_name, names_read, 
 from ddelint.rewrite.reading.naming import condition_name
 from ddelint.rewrite.reading.regions import live_behind
 from ddelint.rewrite.writing.rewrites import Expr, Part, Statements
+from ddelint.sources.buffers import is_buffer
 
 _LONG_TEST = 40
 """Characters of a test from which it gets a name of its own."""

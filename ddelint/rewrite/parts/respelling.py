@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ddelint.diagnostics import Claim
+from ddelint.nouns.diagnostics import Claim
 from ddelint.rewrite.candidate import Candidate, Context
 from ddelint.rewrite.reading.bindings import moved_row
 from ddelint.rewrite.reading.names import is_pure
 from ddelint.rewrite.writing.edits import minimal_edits
 from ddelint.rewrite.writing.rewrites import Rewrite, Statements, Writer
-from ddelint.sites import site_of
-from ddelint.source import SourceFile
+from ddelint.sources.sites import site_of
+from ddelint.sources.source import SourceFile
 
 _MOVE = "respelled"
 _UNRECORDED = "which case an input takes is not recorded"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddelint.operators import operators
+from ddelint.knowledge.operators import operators
 from ddelint.rewrite.proving.relations import elements, less_one, relation, size
 from ddelint.rewrite.reading.kinds import Kinds, own_arguments, tensor_argument
 from ddelint.rewrite.reading.names import called

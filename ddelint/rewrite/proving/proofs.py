@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from ddelint.operators import operators
+from ddelint.knowledge.operators import operators
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.proving.derivations import facts, tensor_read
 from ddelint.rewrite.proving.linear import AtLeastZero, Sum, contradiction, name, number
@@ -18,7 +18,7 @@ from ddelint.rewrite.reading.around import number_kind
 from ddelint.rewrite.reading.kinds import Kinds, definition, reduces_all, tensor_argument
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import bindings, called, enclosing_block, opposite
-from ddelint.sites import Block, classify
+from ddelint.sources.sites import Block, classify
 
 _MOST_PREMISES = 60
 _MOST_CASES = 16

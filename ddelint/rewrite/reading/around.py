@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.kinds import Kind, Kinds, definition, is_torch, is_whole
 from ddelint.rewrite.reading.names import blocks
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 
 _DEEPEST = 8
 _NUMBERS = {"int": "int", "symint": "int", "float": "float", "symfloat": "float", "bool": "bool", "symbool": "bool"}

@@ -6,11 +6,11 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from ddelint.diagnostics import TypeFact, at_row
+from ddelint.nouns.diagnostics import TypeFact, at_row
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.names import enclosing_block, names_written
 from ddelint.rewrite.reading.regions import assigned_on_every_way
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 
 _UNKNOWN = TypeFact("other")
 

@@ -6,13 +6,13 @@ import ast
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator
 
-from ddelint.operators import terminal_name
+from ddelint.knowledge.operators import terminal_name
 from ddelint.rewrite.candidate import Candidate
 from ddelint.rewrite.reading.kinds import is_torch
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.neighbours import importers
-from ddelint.sites import Site
-from ddelint.source import SourceFile, descend
+from ddelint.sources.sites import Site
+from ddelint.sources.source import SourceFile, descend
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _MOST_NAMED = 3

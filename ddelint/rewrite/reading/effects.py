@@ -7,8 +7,8 @@ import builtins
 
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import called, draws_random, is_pure, names_written, parameters, stores
-from ddelint.sites import is_talk
-from ddelint.source import SourceFile, descend
+from ddelint.sources.sites import is_talk
+from ddelint.sources.source import SourceFile, descend
 
 SILENT = "the compiled program doesn't warn"
 """What is said of a rewrite in which only eager does."""

@@ -6,10 +6,10 @@ import ast
 import builtins
 from collections.abc import Iterator
 
-from ddelint.operators import terminal_name
+from ddelint.knowledge.operators import terminal_name
 from ddelint.rewrite.reading.knowledge import knowledge
-from ddelint.sites import Site
-from ddelint.source import SourceFile, descend
+from ddelint.sources.sites import Site
+from ddelint.sources.source import SourceFile, descend
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 

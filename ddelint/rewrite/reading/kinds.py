@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ddelint.diagnostics import TypeFact
+from ddelint.nouns.diagnostics import TypeFact
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.bindings import type_at
 from ddelint.rewrite.reading.dtypes import dtype_argument, literal_dtype, named_dtype, registered_buffer

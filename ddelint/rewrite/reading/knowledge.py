@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from ddelint.diagnostics import Applicability
+from ddelint.nouns.diagnostics import Applicability
 from ddelint.rewrite.reading.tables import filled, loaded
 
 

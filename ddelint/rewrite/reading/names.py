@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from functools import lru_cache
 
 from ddelint.rewrite.reading.knowledge import knowledge
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 
 _OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Eq: ast.NotEq,

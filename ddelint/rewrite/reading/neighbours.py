@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from ddelint.files import read_regular
-from ddelint.source import SourceError, SourceFile
+from ddelint.sources.source import SourceError, SourceFile
+from ddelint.system.files import read_regular
 
 _MARKS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
 """What the folder of a project holds."""

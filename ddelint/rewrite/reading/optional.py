@@ -8,8 +8,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddelint.source import SourceFile
-from ddelint.unions import is_none, members
+from ddelint.knowledge.unions import is_none, members
+from ddelint.sources.source import SourceFile
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence, Set
 
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import called, changes_in_place, enclosing_block, names_read, names_written
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 
 
 def may_alias(node: ast.expr) -> bool:

@@ -6,10 +6,10 @@ import ast
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ddelint.diagnostics import TypeFact
-from ddelint.protocol import RETURNED
+from ddelint.nouns.diagnostics import TypeFact
+from ddelint.nouns.protocol import RETURNED
 from ddelint.rewrite.reading.names import qualified_name
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 
 
 def returned_types(

@@ -9,7 +9,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-from ddelint.catalog import CatalogError, rules_folder
+from ddelint.knowledge.catalog import CatalogError, rules_folder
 
 Table = TypeVar("Table")
 

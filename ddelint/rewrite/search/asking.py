@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from ddelint.catalog import rule
-from ddelint.diagnostics import Claim, Diagnostic, Question, Refusal, TypeFact
-from ddelint.protocol import LOWERING, Comparison, Compilation, Decision, Overlay, TraceResult
+from ddelint.knowledge.catalog import rule
+from ddelint.nouns.diagnostics import Claim, Diagnostic, Question, Refusal, TypeFact
+from ddelint.nouns.protocol import LOWERING, Comparison, Compilation, Decision, Overlay, TraceResult
 from ddelint.rewrite.candidate import Candidate, Context
 from ddelint.rewrite.moves import load_moves
 from ddelint.rewrite.parts.respelling import respelled
@@ -23,8 +23,8 @@ from ddelint.rewrite.search import last_resort
 from ddelint.rewrite.search.history import History
 from ddelint.rewrite.search.offering import offered
 from ddelint.rewrite.search.steps import VALIDATION, Key, State, key_of
-from ddelint.sites import Site, locate
-from ddelint.source import SourceFile
+from ddelint.sources.sites import Site, locate
+from ddelint.sources.source import SourceFile
 
 QUICK_SAMPLES = 16
 """Inputs for deciding on a candidate; the final program is run on all samples."""

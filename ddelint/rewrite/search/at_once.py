@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ddelint.diagnostics import Diagnostic
+from ddelint.nouns.diagnostics import Diagnostic
 from ddelint.rewrite.search.asking import Asking
 from ddelint.rewrite.search.judging import Judging
 from ddelint.rewrite.search.steps import Key, Proposal, State, decisions_of, is_repeated, is_settled, key_of

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ddelint.diagnostics import Applicability, Diagnostic, Question, Refusal
+from ddelint.nouns.diagnostics import Applicability, Diagnostic, Question, Refusal
 from ddelint.rewrite.search import last_resort, verdict
 from ddelint.rewrite.search.asking import QUICK_SAMPLES, Asking
 from ddelint.rewrite.search.steps import Key, State, Step, key_of
 from ddelint.rewrite.search.trying import Trying
 from ddelint.rewrite.writing.imports import EngineError
-from ddelint.source import SourceError
+from ddelint.sources.source import SourceError
 
 
 def with_graph_breaks(state: State, asking: Asking, trying: Trying) -> State:

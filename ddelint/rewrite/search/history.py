@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from ddelint.diagnostics import Edit, Span
+from ddelint.nouns.diagnostics import Edit, Span
 from ddelint.rewrite.candidate import Import
 from ddelint.rewrite.writing.edits import minimal_edits
 from ddelint.rewrite.writing.imports import EngineError, import_edits
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from enum import Enum
 
-from ddelint.diagnostics import Claim
-from ddelint.protocol import UNFINISHED, Comparison, Compilation, Decision, Mismatch
+from ddelint.nouns.diagnostics import Claim
+from ddelint.nouns.protocol import UNFINISHED, Comparison, Compilation, Decision, Mismatch
 from ddelint.rewrite.candidate import Candidate
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.search import verdict

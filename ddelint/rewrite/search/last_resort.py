@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from ddelint.catalog import rule
-from ddelint.diagnostics import Diagnostic, Question, Refusal
-from ddelint.protocol import TIME_IS_OVER
+from ddelint.knowledge.catalog import rule
+from ddelint.nouns.diagnostics import Diagnostic, Question, Refusal
+from ddelint.nouns.protocol import TIME_IS_OVER
 from ddelint.rewrite.candidate import MOVES, Candidate, Context, NotOffered
 from ddelint.rewrite.search.offering import offered
 from ddelint.rewrite.search.steps import Key, State

@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ddelint.diagnostics import Claim, Diagnostic, Question, Refusal
-from ddelint.protocol import TIME_IS_OVER, Compilation
+from ddelint.nouns.diagnostics import Claim, Diagnostic, Question, Refusal
+from ddelint.nouns.protocol import TIME_IS_OVER, Compilation
 from ddelint.rewrite.candidate import Candidate
 from ddelint.rewrite.search import last_resort
 from ddelint.rewrite.search.asking import Asking

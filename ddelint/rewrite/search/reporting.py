@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ddelint.diagnostics import Applicability, Claim, Diagnostic, Edit, Evidence, Fix, Span
-from ddelint.protocol import FEW_INPUTS, Comparison, Compilation, Decision, Mismatch
+from ddelint.nouns.diagnostics import Applicability, Claim, Diagnostic, Edit, Evidence, Fix, Span
+from ddelint.nouns.protocol import FEW_INPUTS, Comparison, Compilation, Decision, Mismatch
 from ddelint.rewrite.candidate import Candidate
 from ddelint.rewrite.search import last_resort, verdict
 from ddelint.rewrite.search.history import fix_edits

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 
-from ddelint.diagnostics import Applicability, Claim, Diagnostic, Fix, Span
-from ddelint.protocol import Comparison, Compilation, TraceResult
+from ddelint.nouns.diagnostics import Applicability, Claim, Diagnostic, Fix, Span
+from ddelint.nouns.protocol import Comparison, Compilation, TraceResult
 from ddelint.rewrite.search import last_resort, verdict
 from ddelint.rewrite.search.asking import Asking
 from ddelint.rewrite.search.graph_breaks import with_graph_breaks

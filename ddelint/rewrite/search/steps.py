@@ -7,13 +7,13 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from ddelint.diagnostics import Applicability, Claim, Diagnostic, Question, Span
-from ddelint.protocol import Compilation, Decision
+from ddelint.nouns.diagnostics import Applicability, Claim, Diagnostic, Question, Span
+from ddelint.nouns.protocol import Compilation, Decision
 from ddelint.rewrite.candidate import Candidate
 from ddelint.rewrite.reading.handlers import may_be_caught
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.search.history import History
-from ddelint.sites import Block, Role, locate
+from ddelint.sources.sites import Block, Role, locate
 
 VALIDATION = "DDE103"
 _EMPTINESS = "DDE102"

@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from ddelint.diagnostics import Edit
+from ddelint.nouns.diagnostics import Edit
 from ddelint.rewrite.candidate import Candidate
 from ddelint.rewrite.search.history import History
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 
 _NAMES_GIVEN = re.compile(r"(?m)^[ \t]*+(\w++)[ \t]*+(?::[^=\n]++)?+=(?!=)|\bdef\s+(\w+)")
 

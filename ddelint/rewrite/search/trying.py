@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 
-from ddelint.diagnostics import Applicability, Claim, Diagnostic, Question
-from ddelint.protocol import Decision
+from ddelint.nouns.diagnostics import Applicability, Claim, Diagnostic, Question
+from ddelint.nouns.protocol import Decision
 from ddelint.rewrite.candidate import Candidate
 from ddelint.rewrite.search import verdict
 from ddelint.rewrite.search.asking import CLAIM_RANK, Asking
@@ -27,7 +27,7 @@ from ddelint.rewrite.search.steps import (
 )
 from ddelint.rewrite.search.together import moved
 from ddelint.rewrite.writing.imports import EngineError, import_edits
-from ddelint.source import SourceError
+from ddelint.sources.source import SourceError
 
 
 class Trying:

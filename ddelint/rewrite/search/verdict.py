@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from ddelint.diagnostics import Claim
-from ddelint.protocol import Comparison, Decision, Mismatch
+from ddelint.nouns.diagnostics import Claim
+from ddelint.nouns.protocol import Comparison, Decision, Mismatch
 
 _RAISED = ("exception", "message")
 _ZEROS = "gradient of zeros"

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import libcst as cst
 
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 
 Node = TypeVar("Node", bound=cst.CSTNode)
 

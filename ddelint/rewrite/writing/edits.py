@@ -8,8 +8,8 @@ import re
 import textwrap
 from collections.abc import Sequence
 
-from ddelint.diagnostics import Edit, Span
-from ddelint.source import SourceFile
+from ddelint.nouns.diagnostics import Edit, Span
+from ddelint.sources.source import SourceFile
 
 
 def without_repeats(edits: Sequence[Edit]) -> list[Edit]:

@@ -6,9 +6,9 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from ddelint.diagnostics import Edit, Span
+from ddelint.nouns.diagnostics import Edit, Span
 from ddelint.rewrite.candidate import Import
-from ddelint.source import SourceFile, descend
+from ddelint.sources.source import SourceFile, descend
 
 LONGEST_IMPORT = 100
 """A from-import that would grow beyond this many characters gets a second line instead."""

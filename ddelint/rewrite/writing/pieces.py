@@ -23,7 +23,7 @@ import libcst as cst
 from ddelint.rewrite.reading.around import statement_of
 from ddelint.rewrite.writing.imports import torch_name
 from ddelint.rewrite.writing.rewrites import Lines, Part, Unwritable
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 
 UNKEPT = "# cannot be taken over as it stands"
 """What marks a statement that is not written as it stood: rendering refuses what has it."""

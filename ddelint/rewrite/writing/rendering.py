@@ -14,7 +14,7 @@ from typing import Any
 
 import libcst as cst
 
-from ddelint.diagnostics import Edit, Span
+from ddelint.nouns.diagnostics import Edit, Span
 from ddelint.rewrite.candidate import Candidate, Import
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.writing.brackets import Enclosing, binding, bracketed, place_of, runs_over
@@ -25,7 +25,7 @@ from ddelint.rewrite.writing.pieces import UNKEPT, comments, has_false_place, is
 from ddelint.rewrite.writing.rewrites import Changes, Rewrite, Run
 from ddelint.rewrite.writing.style import longest_line
 from ddelint.rewrite.writing.writer import writer
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 
 
 class _Lost(Exception):

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from ddelint.diagnostics import Claim, Edit
+from ddelint.nouns.diagnostics import Claim, Edit
 from ddelint.rewrite.candidate import MOVES, Candidate, Context
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 
 if TYPE_CHECKING:
     import libcst as cst

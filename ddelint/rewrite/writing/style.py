@@ -7,8 +7,8 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from ddelint.files import read_toml
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
+from ddelint.system.files import read_toml
 
 LONGEST_LINE = 110
 """For files of which no configuration says how long their lines may be."""

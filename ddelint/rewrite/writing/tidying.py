@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, TypeGuard
 
-from ddelint.diagnostics import Edit, Span
+from ddelint.nouns.diagnostics import Edit, Span
 from ddelint.rewrite.reading.names import blocks
 from ddelint.rewrite.writing.rendering import rendered
 from ddelint.rewrite.writing.rewrites import Rewrite
 from ddelint.rewrite.writing.writer import writer
-from ddelint.source import SourceError, SourceFile
+from ddelint.sources.source import SourceError, SourceFile
 
 _NAME = "tidied"
 _COMPILING = "compiler.is_compiling()"

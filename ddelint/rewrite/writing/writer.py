@@ -21,7 +21,7 @@ from ddelint.rewrite.writing.renaming import rebound, renamed
 from ddelint.rewrite.writing.rewrites import Expr, Lines, Part, Statements
 from ddelint.rewrite.writing.style import quote
 from ddelint.rewrite.writing.templates import HOLE, Filling, Template
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 
 _OPPOSITES: dict[type[cst.CSTNode], type[cst.CSTNode]] = {
     cst.Equal: cst.NotEqual,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ddelint.operators import operators
+from ddelint.knowledge.operators import operators
 
 
 def named_a_mask(name: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from ddelint.operators import operators, terminal_name
+from ddelint.knowledge.operators import operators, terminal_name
 from ddelint.static.domain.definitions import ClassInfo, FunctionNode
 from ddelint.static.program.index import Definitions
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from ddelint.operators import operators
+from ddelint.knowledge.operators import operators
 from ddelint.static.program import scan
 from ddelint.static.program.declared import ClassOutline, Imported, Outline
 from ddelint.static.program.imports import Imports, Reached

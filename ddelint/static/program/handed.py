@@ -12,8 +12,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from functools import cached_property
 
-from ddelint.operators import dotted_name, operators
-from ddelint.source import DeferredBody, descend
+from ddelint.knowledge.operators import dotted_name, operators
+from ddelint.sources.source import DeferredBody, descend
 from ddelint.static.domain.definitions import FunctionNode
 from ddelint.static.program import scan
 from ddelint.static.program.callgraph import CALLED

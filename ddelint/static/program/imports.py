@@ -9,9 +9,9 @@ import os
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
-from ddelint.files import LARGE, read_regular
-from ddelint.operators import operators
+from ddelint.knowledge.operators import operators
 from ddelint.static.program.declared import Imported, Outline, digest_of
+from ddelint.system.files import LARGE, read_regular
 
 REMEMBERED = 200
 """Files whose outlines are kept: most of what is imported comes from the same few."""

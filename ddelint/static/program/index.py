@@ -6,8 +6,8 @@ import ast
 import re
 from functools import cached_property
 
-from ddelint.operators import dotted_name, operators, terminal_name
-from ddelint.source import DeferredBody, SourceFile
+from ddelint.knowledge.operators import dotted_name, operators, terminal_name
+from ddelint.sources.source import DeferredBody, SourceFile
 from ddelint.static.domain.definitions import ClassInfo, FunctionNode
 from ddelint.static.program.outline import OutlinedSource
 from ddelint.static.program.project import Context

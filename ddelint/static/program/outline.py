@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 
-from ddelint import extensions
-from ddelint.diagnostics import Span
-from ddelint.operators import operators
-from ddelint.parsing import TOO_DEEP, parse
-from ddelint.source import DeferredBody, SourceError, SourceFile
+from ddelint.knowledge import extensions
+from ddelint.knowledge.operators import operators
+from ddelint.nouns.diagnostics import Span
+from ddelint.sources.parsing import TOO_DEEP, parse
+from ddelint.sources.source import DeferredBody, SourceError, SourceFile
 from ddelint.static.domain.definitions import FunctionNode
 
 PLACEHOLDER = "__later__"

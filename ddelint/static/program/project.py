@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from ddelint.operators import operators
+from ddelint.knowledge.operators import operators
 from ddelint.static.program.callgraph import CallGraph
 from ddelint.static.program.declared import Outline
 from ddelint.static.program.imports import Imports, Reached

@@ -6,7 +6,7 @@ import bisect
 import re
 from collections.abc import Collection, Sequence
 
-from ddelint.operators import operators
+from ddelint.knowledge.operators import operators
 from ddelint.static.program import scan
 from ddelint.static.program.outline import Body
 

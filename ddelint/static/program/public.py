@@ -11,8 +11,8 @@ import os
 import re
 from functools import cache
 
-from ddelint import extensions
-from ddelint.operators import operators
+from ddelint.knowledge import extensions
+from ddelint.knowledge.operators import operators
 from ddelint.static.program import scan
 from ddelint.static.program.declared import Outline
 from ddelint.static.program.imports import Imports

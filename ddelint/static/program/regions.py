@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from functools import cached_property
 
-from ddelint.operators import operators, terminal_name
-from ddelint.source import SourceFile, descend
+from ddelint.knowledge.operators import operators, terminal_name
+from ddelint.sources.source import SourceFile, descend
 from ddelint.static.domain.definitions import ClassInfo, FunctionNode, Root
 from ddelint.static.program import compiling
 from ddelint.static.program.index import Definitions

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from ddelint import extensions
-from ddelint.operators import operators
+from ddelint.knowledge import extensions
+from ddelint.knowledge.operators import operators
 
 LONGEST_TEST = 500
 """Characters of a test before what it compares."""

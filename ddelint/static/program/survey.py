@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from ddelint.operators import operators
-from ddelint.parsing import TOO_DEEP
-from ddelint.source import SourceError, SourceFile, TooDeepError
+from ddelint.knowledge.operators import operators
+from ddelint.sources.parsing import TOO_DEEP
+from ddelint.sources.source import SourceError, SourceFile, TooDeepError
 from ddelint.static.program.declared import Outline, digest_of
 from ddelint.static.program.named import compiled_by_name
 from ddelint.static.program.public import in_package, public_functions

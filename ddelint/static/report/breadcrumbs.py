@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 from functools import lru_cache
 
-from ddelint.diagnostics import Span
-from ddelint.source import SourceFile, descend
+from ddelint.nouns.diagnostics import Span
+from ddelint.sources.source import SourceFile, descend
 from ddelint.static.domain.demands import Event
 from ddelint.static.domain.masks import named_a_mask
 from ddelint.static.domain.values import Step, Tensor, Unbacked

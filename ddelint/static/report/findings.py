@@ -6,11 +6,11 @@ import ast
 import contextlib
 from functools import lru_cache
 
-from ddelint import catalog, extensions
-from ddelint.classification import reported_span, rule_for
-from ddelint.diagnostics import Diagnostic, Severity, Span, Symbol
-from ddelint.sites import site_of
-from ddelint.source import SourceFile, descend
+from ddelint.knowledge import catalog, extensions
+from ddelint.knowledge.classification import reported_span, rule_for
+from ddelint.nouns.diagnostics import Diagnostic, Severity, Span, Symbol
+from ddelint.sources.sites import site_of
+from ddelint.sources.source import SourceFile, descend
 from ddelint.static.domain.demands import Event
 from ddelint.static.domain.invariants import Invariants
 from ddelint.static.domain.values import Tensor, Unbacked, Value

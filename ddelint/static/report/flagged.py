@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddelint.catalog import Rule, flagging_rules
-from ddelint.operators import terminal_name
-from ddelint.source import descend
+from ddelint.knowledge.catalog import Rule, flagging_rules
+from ddelint.knowledge.operators import terminal_name
+from ddelint.sources.source import descend
 from ddelint.static.domain.definitions import FunctionNode
 from ddelint.static.program.regions import FileIndex
 

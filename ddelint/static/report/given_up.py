@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 
-from ddelint.catalog import rule
-from ddelint.diagnostics import Diagnostic
-from ddelint.parsing import TOO_DEEP, parse
-from ddelint.source import SourceFile
-from ddelint.spans import Span
+from ddelint.knowledge.catalog import rule
+from ddelint.nouns.diagnostics import Diagnostic
+from ddelint.nouns.spans import Span
+from ddelint.sources.parsing import TOO_DEEP, parse
+from ddelint.sources.source import SourceFile
 from ddelint.static.domain.definitions import FunctionNode
 from ddelint.static.program.outline import functions_in
 

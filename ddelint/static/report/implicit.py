@@ -9,9 +9,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from ddelint.operators import dotted_name
-from ddelint.sites import site_of
-from ddelint.source import SourceFile, descend
+from ddelint.knowledge.operators import dotted_name
+from ddelint.sources.sites import site_of
+from ddelint.sources.source import SourceFile, descend
 from ddelint.static.domain.demands import Event
 
 RULE = "DDE204"

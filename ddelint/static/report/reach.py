@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from ddelint.operators import terminal_name
-from ddelint.sites import Site
+from ddelint.knowledge.operators import terminal_name
+from ddelint.sources.sites import Site
 
 
 def only_when_failing(site: Site) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddelint.operators import operators, terminal_name
-from ddelint.source import descend
+from ddelint.knowledge.operators import operators, terminal_name
+from ddelint.sources.source import descend
 from ddelint.static.domain.definitions import FunctionNode
 from ddelint.static.program.regions import FileIndex
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ddelint.operators import operators
+from ddelint.knowledge.operators import operators
 from ddelint.static.domain.linear import Linear
 from ddelint.static.domain.values import Constant, Content, Path, Series, Tensor, Value, bare, form_of, replace
 from ddelint.static.transfer.operator_call import OperatorCall

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
-from ddelint.operators import operators
+from ddelint.knowledge.operators import operators
 from ddelint.static.domain.facts import NONNEGATIVE
 from ddelint.static.domain.joining import each_of
 from ddelint.static.domain.values import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from ddelint.operators import StaticPosition, operators
+from ddelint.knowledge.operators import StaticPosition, operators
 from ddelint.static.domain.demands import Parts
 from ddelint.static.domain.joining import each_of
 from ddelint.static.domain.values import Constant, Series, Tensor, Unbacked, Value, bare

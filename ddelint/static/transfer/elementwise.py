@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ddelint.operators import operators, terminal_name
+from ddelint.knowledge.operators import operators, terminal_name
 from ddelint.static.domain.values import UNKNOWN, Constant, Known, Path, Tensor, Value, bare, replace
 from ddelint.static.transfer.operator_call import Kernel, OperatorCall
 

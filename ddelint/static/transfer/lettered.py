@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ddelint.operators import operators
+from ddelint.knowledge.operators import operators
 from ddelint.static.domain.values import KNOWN, UNKNOWN, Constant, Series, Tensor, Unbacked, Value, bare
 from ddelint.static.transfer.letters import Pattern, Sizes, Token, computed_from, parsed
 from ddelint.static.transfer.operator_call import Kernel, OperatorCall

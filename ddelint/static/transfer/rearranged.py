@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
-from ddelint.operators import operators
+from ddelint.knowledge.operators import operators
 from ddelint.static.domain.values import KNOWN, UNKNOWN, Constant, Series, Tensor, Unbacked, Value, bare, series
 from ddelint.static.transfer.lettered import computed
 from ddelint.static.transfer.operator_call import Kernel, OperatorCall

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from ddelint.operators import operators
+from ddelint.knowledge.operators import operators
 from ddelint.static.domain.facts import NONNEGATIVE, Facts
 from ddelint.static.domain.joining import join
 from ddelint.static.domain.values import (

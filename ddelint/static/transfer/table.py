@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ddelint.operators import operators
+from ddelint.knowledge.operators import operators
 from ddelint.static.domain.values import UNKNOWN, Tensor, Value, replace
 from ddelint.static.transfer import (
     creation,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from ddelint.operators import operators
+from ddelint.knowledge.operators import operators
 from ddelint.static.domain.demands import Demand
 from ddelint.static.domain.facts import Facts, decide_all
 from ddelint.static.domain.joining import each_of

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 
-from ddelint.operators import operators
+from ddelint.knowledge.operators import operators
 from ddelint.static.domain.definitions import Root
 from ddelint.static.domain.eager import concrete
 from ddelint.static.domain.linear import Linear, fresh_symbol

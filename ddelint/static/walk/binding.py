@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from ddelint.operators import dotted_name, operators
+from ddelint.knowledge.operators import dotted_name, operators
 from ddelint.static.domain.joining import join
 from ddelint.static.domain.state import State
 from ddelint.static.domain.values import (

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Callable, Mapping
 
-from ddelint.operators import operators
+from ddelint.knowledge.operators import operators
 from ddelint.static.domain.call import Call
 from ddelint.static.domain.facts import NONNEGATIVE
 from ddelint.static.domain.joining import alternatives, each_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from functools import reduce
 
-from ddelint.operators import dotted_name, operators
+from ddelint.knowledge.operators import dotted_name, operators
 from ddelint.static.domain.call import Call
 from ddelint.static.domain.facts import NONNEGATIVE
 from ddelint.static.domain.joining import each_of, join

@@ -6,8 +6,8 @@ import ast
 import re
 from functools import cache
 
-from ddelint.operators import operators
-from ddelint.source import descend
+from ddelint.knowledge.operators import operators
+from ddelint.sources.source import descend
 from ddelint.static.domain.definitions import ClassInfo, FunctionNode
 from ddelint.static.domain.eager import concrete
 from ddelint.static.domain.joining import join

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
-from ddelint.operators import operators, terminal_name
-from ddelint.source import descend, inner_nodes
+from ddelint.knowledge.operators import operators, terminal_name
+from ddelint.sources.source import descend, inner_nodes
 from ddelint.static.domain.definitions import ClassInfo
 from ddelint.static.domain.evidence import Evidence
 from ddelint.static.domain.masks import named_a_mask

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from ddelint.operators import operators, terminal_name
-from ddelint.source import descend
+from ddelint.knowledge.operators import operators, terminal_name
+from ddelint.sources.source import descend
 from ddelint.static.domain.call import Call
 from ddelint.static.domain.definitions import ClassInfo, FunctionNode
 from ddelint.static.domain.evidence import Evidence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from ddelint.operators import operators, terminal_name
+from ddelint.knowledge.operators import operators, terminal_name
 from ddelint.static.domain.joining import join
 from ddelint.static.domain.values import KNOWN, UNKNOWN, Instance, Optional, Series, Table, Tensor, Value, series
 from ddelint.static.program.regions import FileIndex

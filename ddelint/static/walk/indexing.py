@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from ddelint.operators import operators, terminal_name
+from ddelint.knowledge.operators import operators, terminal_name
 from ddelint.static.domain.linear import Linear, fresh_symbol
 from ddelint.static.domain.masks import named_a_mask
 from ddelint.static.domain.state import State

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from ddelint.operators import operators
+from ddelint.knowledge.operators import operators
 from ddelint.static.domain.state import State
 from ddelint.static.domain.values import UNKNOWN, ClassReference, Constant, Function, Path, Value
 from ddelint.static.walk.walker import BudgetError, Walker

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from ddelint.operators import dotted_name
+from ddelint.knowledge.operators import dotted_name
 from ddelint.static.domain.state import State
 from ddelint.static.domain.values import NONE, UNKNOWN, Optional, Tensor, Value, bare
 from ddelint.static.walk import hints

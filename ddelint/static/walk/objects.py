@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from functools import reduce
 
-from ddelint.operators import dotted_name, operators
+from ddelint.knowledge.operators import dotted_name, operators
 from ddelint.static.domain.definitions import ClassInfo, FunctionNode
 from ddelint.static.domain.joining import alternatives, join
 from ddelint.static.domain.state import State

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from ddelint.operators import operators, terminal_name
+from ddelint.knowledge.operators import operators, terminal_name
 from ddelint.static.domain.state import State
 from ddelint.static.domain.values import Step, Tensor, Unbacked, Value
 from ddelint.static.transfer.reads import is_read, number

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from ddelint.operators import operators, terminal_name
-from ddelint.source import descend
+from ddelint.knowledge.operators import operators, terminal_name
+from ddelint.sources.source import descend
 from ddelint.static.domain.definitions import FunctionNode
 from ddelint.static.domain.state import State, join_states
 from ddelint.static.domain.values import NONE, UNKNOWN, Function, Tensor, Unbacked, Value, bare

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from ddelint.operators import dotted_name
-from ddelint.source import descend
+from ddelint.knowledge.operators import dotted_name
+from ddelint.sources.source import descend
 
 
 def switch_of(test: ast.expr) -> tuple[str, bool] | None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import pytest
 from control_flow import COUNT, INTEGERS, MASK, TENSOR, context_of
 
-from ddelint.diagnostics import TypeFact
+from ddelint.nouns.diagnostics import TypeFact
 from ddelint.rewrite.parts.arms import Arm, ArmReader, NotMergeable, Value
 from ddelint.rewrite.parts.truths import Truths
 from ddelint.rewrite.writing.rewrites import Expr

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from control_flow import COUNT, INTEGERS, SCALAR, context_of
 
-from ddelint.diagnostics import TypeFact
+from ddelint.nouns.diagnostics import TypeFact
 from ddelint.rewrite.parts.checks import Checks, Inexpressible
 
 TYPES = {

@@ -7,7 +7,7 @@ import ast
 import pytest
 from control_flow import TENSOR, context_of
 
-from ddelint.diagnostics import TypeFact
+from ddelint.nouns.diagnostics import TypeFact
 from ddelint.rewrite.parts.harmless import harmless
 
 TYPES = {"x": TENSOR, "y": TENSOR, "t": TENSOR, "n": TypeFact("symfloat"), "k": TypeFact("int")}

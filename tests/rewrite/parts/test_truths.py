@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import pytest
 from control_flow import COUNT, MASK, SCALAR, context_of
 
-from ddelint.diagnostics import TypeFact
+from ddelint.nouns.diagnostics import TypeFact
 from ddelint.rewrite.parts.truths import NotAPredicate, Truths
 
 INTEGER = TypeFact("tensor", "int64", ())

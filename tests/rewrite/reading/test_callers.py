@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from ddelint.rewrite.reading.callers import compiled_callers, other_callers
-from ddelint.sites import locate
-from ddelint.source import SourceFile
+from ddelint.sources.sites import locate
+from ddelint.sources.source import SourceFile
 
 HELPERS = """
 def at_most(n, most):

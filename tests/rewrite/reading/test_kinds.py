@@ -7,7 +7,7 @@ import ast
 import pytest
 from control_flow import COUNT, INTEGERS, MASK, TENSOR, context_of
 
-from ddelint.diagnostics import TypeFact
+from ddelint.nouns.diagnostics import TypeFact
 from ddelint.rewrite.reading.kinds import Kind, Kinds
 
 

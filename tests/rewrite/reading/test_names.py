@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from ddelint.rewrite.reading.names import fresh_name, is_pure, names_written
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 
 
 def test_purity_and_names() -> None:

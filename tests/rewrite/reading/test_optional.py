@@ -8,7 +8,7 @@ import textwrap
 import pytest
 
 from ddelint.rewrite.reading.optional import may_be_none
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 
 
 def asked(text: str) -> bool:

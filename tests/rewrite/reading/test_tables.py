@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from ddelint.catalog import CatalogError
-from ddelint.diagnostics import Applicability
+from ddelint.knowledge.catalog import CatalogError
+from ddelint.nouns.diagnostics import Applicability
 from ddelint.rewrite.reading.tables import filled, loaded
 
 

@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 from ddelint.rewrite.writing.writer import Writer
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 
 BINARY = ("+", "-", "*", "/", "//", "%", "@", "**", "<<", ">>", "&", "|", "^")
 COMPARED = ("<", "<=", ">", ">=", "==", "!=", "is", "is not", "in", "not in")

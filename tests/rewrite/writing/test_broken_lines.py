@@ -11,7 +11,7 @@ import pytest
 from ddelint.rewrite.writing.rendering import rendered
 from ddelint.rewrite.writing.rewrites import Rewrite
 from ddelint.rewrite.writing.writer import Writer, writer
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 
 TEXT = """
 def fn(x, y, n):

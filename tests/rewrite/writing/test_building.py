@@ -12,7 +12,7 @@ from ddelint.rewrite.candidate import MOVES, Context
 from ddelint.rewrite.writing import rendering
 from ddelint.rewrite.writing.rewrites import Rewrite, rewriting
 from ddelint.rewrite.writing.writer import Writer, writer
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 
 PROGRAM = "import torch as th\n\n\ndef fn(x, n):\n    x += n  # more\n    return x\n"
 

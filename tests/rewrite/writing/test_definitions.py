@@ -11,7 +11,7 @@ import pytest
 from ddelint.rewrite.writing.rendering import rendered
 from ddelint.rewrite.writing.rewrites import Rewrite, Run
 from ddelint.rewrite.writing.writer import writer
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 
 PROGRAM = """import torch as th
 

@@ -15,7 +15,7 @@ import pytest
 from ddelint.rewrite.writing.rendering import rendered
 from ddelint.rewrite.writing.rewrites import Rewrite
 from ddelint.rewrite.writing.writer import Writer
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 
 FILES, STATEMENTS = 20, 12
 """How many files of installed packages are drawn, and how many statements of each."""

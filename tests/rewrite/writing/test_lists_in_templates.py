@@ -9,7 +9,7 @@ import pytest
 from ddelint.rewrite.writing.rendering import rendered
 from ddelint.rewrite.writing.rewrites import Rewrite
 from ddelint.rewrite.writing.writer import writer
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 
 
 def subscript(text: str) -> tuple[SourceFile, list[ast.expr]]:

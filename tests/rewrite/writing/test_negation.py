@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ddelint.rewrite.writing.writer import Writer
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 
 
 def negated(text: str) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from ddelint.rewrite.writing import style
 from ddelint.rewrite.writing.style import LONGEST_LINE, THEIR_DEFAULT, longest_line, quote
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 
 CONFIGURED = {
     "ruff in pyproject": ("pyproject.toml", "[tool.ruff]\nline-length = 100\n", 100),

@@ -13,7 +13,7 @@ from control_flow import context_of
 from ddelint.rewrite.candidate import MOVES, Context
 from ddelint.rewrite.writing.rewrites import Rewrite, rewriting
 from ddelint.rewrite.writing.writer import Writer
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 
 
 @pytest.mark.parametrize(

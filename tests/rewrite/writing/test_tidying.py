@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ddelint.rewrite.writing.tidying import tidied
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 
 HEAD = "import torch\n\n\ndef f(x, y):\n"
 FIRST = "    if torch.compiler.is_compiling():\n        torch._check(x)\n    elif bad:\n        raise ValueError\n"

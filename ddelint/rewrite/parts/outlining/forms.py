@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from ddelint.diagnostics import TypeFact
+from ddelint.nouns.diagnostics import TypeFact
 from ddelint.rewrite.writing.rewrites import Expr, Part, Writer
 
 TENSOR, MODULE = "torch.Tensor", "torch.nn.Module"

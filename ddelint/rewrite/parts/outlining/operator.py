@@ -14,7 +14,7 @@ from ddelint.rewrite.parts.outlining.region import Region
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import called, names_written
 from ddelint.rewrite.writing.rewrites import Expr, Part, Run, Statements, Writer
-from ddelint.source import SourceFile
+from ddelint.sources.source import SourceFile
 
 _UNTYPED = "@{decorator}\ndef {name}({parameters}):\n    {body}"
 CUSTOM = "torch.library.custom_op({}, mutates_args=())"

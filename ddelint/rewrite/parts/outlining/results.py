@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from ddelint.protocol import RETURNED
+from ddelint.nouns.protocol import RETURNED
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.outlining.forms import TENSOR, Form, Way, form_of
 from ddelint.rewrite.parts.outlining.operands import augmented, callers

@@ -1,0 +1,1 @@
+"""What all rooms speak of: frozen, free of torch, and cheap to import."""

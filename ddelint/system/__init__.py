@@ -1,0 +1,1 @@
+"""Files and streams, read and written so that nobody is hurt."""
