@@ -341,9 +341,9 @@ def test_a_branch_inside_that_was_rewritten_for_the_compiler_is_taken_as_it_is_c
     assert (
         "        if torch.compiler.is_compiling():\n"
         "            mean_then = torch.where(self.seen == 0, x, self.mean)\n"
-        "            condition = torch.full((), x.shape[0] > 0, dtype=torch.bool, device=x.device)\n"
-        "            self.mean.copy_(torch.where(condition, mean_then, self.mean))\n"
-        "            self.seen += torch.where(condition, 1, 0)\n"
+        "            has_x = torch.full((), x.shape[0] > 0, dtype=torch.bool, device=x.device)\n"
+        "            self.mean.copy_(torch.where(has_x, mean_then, self.mean))\n"
+        "            self.seen += torch.where(has_x, 1, 0)\n"
         "        elif x.shape[0] > 0:\n"
     ) in found[0]
 

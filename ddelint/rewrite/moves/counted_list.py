@@ -65,7 +65,7 @@ def counted_list(context: Context) -> Iterator[Rewrite]:
                 filled.value: _while_compiling(
                     context, write.expr("torch.where({}, {}, 0)", counted, value), filled.value
                 ),
-                **uses,
+                **_early_return_at_the_end(context, loop, uses, kept),
                 **_kept_harmless(context, filling, counted),
             }
             if skips:
@@ -118,11 +118,11 @@ def _filled(context: Context, loop: ast.For, filling: Sequence[ast.stmt]) -> _Fi
     return None
 
 
-def _uses(context: Context, loop: ast.For, filled: _Filled, kept: str) -> dict[ast.AST, Any] | None:
+def _uses(context: Context, loop: ast.For, filled: _Filled, kept: str) -> dict[ast.expr, Any] | None:
     """What reads the list behind the loop, and what says the same of the items that count; None for another use."""
     source, write, function = context.site.source, context.write, context.site.function
     assert function is not None
-    inside, found = set(ast.walk(loop)), dict[ast.AST, Any]()
+    inside, found = set(ast.walk(loop)), dict[ast.expr, Any]()
     for node in ast.walk(function):
         if (
             not isinstance(node, ast.Name)
@@ -149,11 +149,35 @@ def _uses(context: Context, loop: ast.For, filled: _Filled, kept: str) -> dict[a
                     case ast.Call(func=ast.Attribute(attr="sum") as called, args=[], keywords=[]) if called is method:
                         continue
                     case ast.Call(func=ast.Attribute(attr="mean") as called, args=[], keywords=[]) if called is method:
-                        said = write.expr(f"{{}}.sum() / {_COUNT}", parent, kept)
+                        said = write.expr("{}.sum() / torch.stack({}).sum()", parent, kept)
         if said is None or not isinstance(whole, ast.expr):
             return None
-        found[whole] = _while_compiling(context, said, whole)
+        found[whole] = said
     return found or None
+
+
+def _early_return_at_the_end(
+    context: Context, loop: ast.For, uses: dict[ast.expr, Any], kept: str
+) -> dict[ast.AST, Any]:
+    """`if not l: return a`, `return b` behind the loop: while compiling, what is returned is chosen at the end."""
+    source, write = context.site.source, context.write
+    block = enclosing_block(source, loop)
+    for statement in block[block.index(loop) + 1 : -1]:
+        match statement, block[-1]:
+            case (
+                ast.If(test=test, body=[ast.Return(value=ast.expr() as early)], orelse=[]),
+                ast.Return(value=ast.expr() as late) as last,
+            ) if any(use in set(ast.walk(test)) for use in uses) and is_pure(early) and is_pure(late):
+                inside: dict[ast.AST, Any] = {use: new for use, new in uses.items() if use in set(ast.walk(late))}
+                rest = {use: new for use, new in uses.items() if use not in set(ast.walk(test)) | set(inside)}
+                chosen = write.expr(
+                    "torch.where(torch.stack({}).any(), {}, {})", kept, write.replaced(late, inside), early
+                )
+                only_eager = write.expr("not torch.compiler.is_compiling() and {}", test)
+                lines = write.lines("return {value}", value=chosen)
+                elsewhere: dict[ast.AST, Any] = {u: _while_compiling(context, new, u) for u, new in rest.items()}
+                return {**elsewhere, test: only_eager, last: [*write.while_compiling(lines), last]}
+    return {use: _while_compiling(context, new, use) for use, new in uses.items()}
 
 
 def _while_compiling(context: Context, compiled: Expr, eager: ast.expr) -> Expr:

@@ -89,11 +89,14 @@ class _Asked:
         tensor = self._tensor(listed)
         if tensor is None or part.step is not None or self._is_fixed(part):
             return None
-        bounds = [bound for bound in (part.lower, part.upper) if bound is not None]
-        close = all(isinstance(bound, (ast.Name, ast.Constant)) for bound in bounds)
-        sides = ["{}" if bound is not None else "" for bound in (part.lower, part.upper)]
-        cut = (":" if close else " : ").join(sides).strip()
-        return self.context.write.expr(f"{{}}[{cut}].{name}().item()", tensor, *bounds), ()
+        write, lower, upper = self.context.write, part.lower, part.upper
+        if lower is None:
+            plain = isinstance(upper, (ast.Name, ast.Constant))
+            template = "{}[:{}].{name}().item()" if plain else "{}[: {}].{name}().item()"
+            return write.expr(template, tensor, upper or "", name=name), ()
+        if upper is None:
+            return write.expr("{}[{} :].{name}().item()", tensor, lower, name=name), ()
+        return write.expr("{}[{} : {}].{name}().item()", tensor, lower, upper, name=name), ()
 
     def _element(self, listed: ast.expr, place: ast.expr) -> _Found | None:
         """`v[n]`."""

@@ -28,7 +28,7 @@ def stored_in_view(context: Context) -> Iterator[Rewrite]:
     view = _view(context, kinds, place)
     if view is None or (method == "copy_" and not is_tensor(kinds, value)):
         return
-    line = write.expr(f"{{}}.{method}({{}})", view, value)
+    line = write.expr("{}.{method}({})", view, value, method=method)
     message = "storing at a number from data asks for the number itself; a view of that place does not"
     yield Rewrite(message, {context.site.statement: write.block([line])})
 

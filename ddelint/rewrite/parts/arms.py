@@ -256,7 +256,8 @@ class ArmReader:
             if not is_slot or value.operator is not None:
                 raise NotMergeable("a place that is read again")
             at.names[target.text] = self._fresh(_word(target.node), at)
-            at.arm.prelude += self.write.assigned(at.names[target.text], value.built)
+            built = value.built if value.node is None else self._protected(value.node)
+            at.arm.prelude += self.write.assigned(at.names[target.text], built)
             value = Value(self.write.expression(at.names[target.text]))
         elif target in at.arm.values and target.text not in at.names:
             raise NotMergeable("a place that is written twice")

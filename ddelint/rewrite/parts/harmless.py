@@ -99,8 +99,9 @@ class _Arm:
     def _extended(self, rows: ast.expr, extreme: str) -> Expr:
         """One row more behind, which is never the one that is looked for where there is another."""
         if ast.unparse(rows) not in self.counted:
-            return self.write.expr(f"torch.nn.functional.pad({{}}, (0, 1), value={extreme})", rows)
-        row = self.write.expr(f"{{rows}}.new_full((1, *{{rows}}.shape[1:]), {extreme})", rows=rows)
+            return self.write.expr("torch.nn.functional.pad({}, (0, 1), value={})", rows, self.write.expr(extreme))
+        template = "{rows}.new_full((1, *{rows}.shape[1:]), {extreme})"
+        row = self.write.expr(template, rows=rows, extreme=self.write.expr(extreme))
         return self.write.expr("torch.cat([{}])", [rows, row])
 
     def _divisor(self, node: ast.expr) -> Expr | None:

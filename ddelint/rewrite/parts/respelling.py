@@ -13,7 +13,7 @@ from typing import Any
 from ddelint.nouns.diagnostics import Claim
 from ddelint.rewrite.candidate import Candidate, Context
 from ddelint.rewrite.reading.bindings import moved_row
-from ddelint.rewrite.reading.names import is_pure
+from ddelint.rewrite.reading.names import is_pure, position
 from ddelint.rewrite.writing.edits import minimal_edits
 from ddelint.rewrite.writing.rewrites import Rewrite, Statements, Writer
 from ddelint.sources.sites import site_of
@@ -72,7 +72,7 @@ def _context(context: Context, rewrite: Rewrite, asked: str) -> Context | None:
     ]
     if not found:
         return None
-    site = site_of(new, min(found, key=lambda node: (node.lineno, node.col_offset)))
+    site = site_of(new, min(found, key=position))
     types = {moved_row(key, lambda row: row + further * (row >= first)): fact for key, fact in context.types.items()}
     diagnostic = replace(context.diagnostic, span=site.span, expression=asked)
     return replace(context, site=site, diagnostic=diagnostic, types=types, asked=())
@@ -109,7 +109,7 @@ def _cases_as_tests(context: Context, statement: ast.stmt) -> Iterator[tuple[Rew
             parts[f"test{number}"] = write.expr(ast.unparse(test).replace("{", "{{").replace("}", "}}"))
             text += f"{'elif' if number else 'if'} {{test{number}}}:\n    {{body{number}}}\n"
     first = ast.unparse(tests[0])
-    yield Rewrite("", {statement: write.lines(text.rstrip("\n"), **parts)}), first
+    yield Rewrite("", {statement: write.lines(text.strip(), **parts)}), first
 
 
 def _capture(case: ast.match_case) -> str:

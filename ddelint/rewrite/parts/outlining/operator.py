@@ -137,7 +137,7 @@ def between(write: Writer, region: Region, name: str) -> Statements:
 def call(write: Writer, region: Region, name: str) -> Expr:
     """The call in the place of the region: of the function in eager, of the operator while compiling."""
     operands = [
-        write.expr(f"{operand.text}.detach()" if operand.detached else operand.text)
+        write.expr("{}.detach()", write.expr(operand.text)) if operand.detached else write.expr(operand.text)
         for operand in (*region.modules, *region.values)
     ]
     traced = f"{name}_op" if region.crosses_as_it_is else f"{name}_traced"
