@@ -231,7 +231,7 @@ RIGHT = (
         "@torch.compile\ndef f(x):\n    best = x.argmax()\n    table = torch.arange(8.0).view(4, 2)\n"
         "    return table[best] + table[best]\n",
         VALUES,
-        rewritten="best.item()",
+        rewritten=".item()",
     ),
     Text(
         "E",
