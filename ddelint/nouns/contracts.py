@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from ddelint.nouns.diagnostics import Span
 from ddelint.nouns.protocol import EntryFailure
 
-FREE, EQUAL, DERIVED, DIVISIBLE, BOUNDED, COUPLED, FIXED, SPECIALIZED, BRANCHED = (
+FREE, EQUAL, DERIVED, DIVISIBLE, BOUNDED, COUPLED, FIXED, SPECIALIZED, BRANCHED, UNKNOWN = (
     "free",
     "equal",
     "derived",
@@ -18,9 +18,11 @@ FREE, EQUAL, DERIVED, DIVISIBLE, BOUNDED, COUPLED, FIXED, SPECIALIZED, BRANCHED 
     "fixed",
     "specialized",
     "branched",
+    "unknown",
 )
 """What a dimension may be: anything; the same as another; a sum of others; a multiple; within bounds; in a condition
-with others; one number; one number for each compiled graph; anything, but a branch decides by it."""
+with others; one number; one number for each compiled graph; anything, but a branch decides by it; not known (no run
+ended well)."""
 
 
 @dataclass(frozen=True, slots=True)

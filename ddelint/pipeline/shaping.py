@@ -107,7 +107,11 @@ def run_shapes(paths: Sequence[str], options: CheckOptions, progress: Progress, 
                 contracts.append(contract)
                 if wanted.check:
                     progress.stage("comparing with what is declared")
-                derived = contract.failure is None
+                derived = contract.failure is None and contract.paths > 0
+                if contract.failure is None and not derived and wanted != Wanted():
+                    run.errors.append(
+                        f"{contract.label}: no way through it was followed to its end, so nothing is told"
+                    )
                 found = check_specs(session, contract, wanted.spec) if wanted.check and derived else []
                 found += [check_given(session, contract, one) for one in wanted.ranges if derived]
                 checked.append(tuple(found))

@@ -17,6 +17,7 @@ from ddelint.nouns.contracts import (
     FIXED,
     FREE,
     SPECIALIZED,
+    UNKNOWN,
     Branch,
     Contract,
     Requirement,
@@ -39,6 +40,7 @@ _KINDS = {
     FIXED: "one size only",
     SPECIALIZED: "one graph for each size",
     BRANCHED: "any size; a branch decides by it",
+    UNKNOWN: "not known",
 }
 
 
@@ -68,8 +70,8 @@ def together(
         Told(
             contract,
             checked[at] if at < len(checked) else (),
-            forecasts[at] if at < len(forecasts) and contract.failure is None else None,
-            dispatches[at] if at < len(dispatches) and contract.failure is None else None,
+            forecasts[at] if at < len(forecasts) and forecasts[at] != Forecast() else None,
+            dispatches[at] if at < len(dispatches) and dispatches[at] != Dispatch() else None,
         )
         for at, contract in enumerate(contracts)
     ]

@@ -19,6 +19,7 @@ from ddelint.nouns.contracts import (
     FIXED,
     FREE,
     SPECIALIZED,
+    UNKNOWN,
     Branch,
     Contract,
     Dimension,
@@ -61,7 +62,10 @@ def contract_of(entry: Entry, options: SessionOptions, most_runs: int = MOST_RUN
         filename=entry.filename,
         function=_function(eager.program),
         dimensions=tuple(
-            _dimension(name, size, derived.requirements, derived.branches) for name, size in sizes.items()
+            _dimension(name, size, derived.requirements, derived.branches)
+            if completed
+            else Dimension(name, size, UNKNOWN)
+            for name, size in sizes.items()
         ),
         requirements=derived.requirements,
         branches=derived.branches,
@@ -108,11 +112,16 @@ def _function(program: Any) -> Span | None:
 
 def _dimension(name: str, size: int, requirements: Sequence[Requirement], branches: Sequence[Branch]) -> Dimension:
     own = [one for one in requirements if name in read(one.text).names]
-    kinds = [_kind(one) for one in own if not one.when]
+    always, sometimes = ([_kind(one) for one in own if bool(one.when) is when] for when in (False, True))
     decided = any(name in read(branch.text).names for branch in branches)
     order = (FIXED, SPECIALIZED, EQUAL, DERIVED, DIVISIBLE, BOUNDED, COUPLED)
-    kind = next((one for one in order if one in kinds), BRANCHED if decided else FREE)
-    return Dimension(name, size, kind, tuple(dict.fromkeys(one.text for one in own)))
+    kinds = always or ([BRANCHED] if decided else sometimes)
+    kind = next((one for one in (*order, BRANCHED) if one in kinds), FREE)
+    return Dimension(name, size, kind, tuple(dict.fromkeys(map(_said, own))))
+
+
+def _said(one: Requirement) -> str:
+    return f"{one.text} where {' and '.join(one.when)}" if one.when else one.text
 
 
 def _kind(requirement: Requirement) -> str:

@@ -157,7 +157,7 @@ def _filled_in(needed: Sequence[Requirement]) -> list[Requirement]:
     for one in list(filled):  # one after the other: what was put simply rests on the others as they are now
         at = next(at for at, other in enumerate(filled) if other is one)
         others = [other.text for other in (*filled[:at], *filled[at + 1 :]) if _holds_with(other, one)]
-        found = simpler(one.text, others, partial(_is_positive, given=[*others, *one.when]))
+        found = simpler(one.text, [*others, *one.when], partial(_is_positive, given=[*others, *one.when]))
         if found is not None and not found.texts:
             del filled[at]
         elif found is not None:

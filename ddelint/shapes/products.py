@@ -137,6 +137,7 @@ def simpler(text: str, given: Iterable[str], positive: Known) -> Simpler | None:
     equation = _equation(text, reader)
     if equation is None or not _is_product(equation, reader):
         return None
+    start = equation
     factors, number = _common([equation], lambda name: "//" not in name)
     equation = _over(equation, (factors, number))
     known = [one for one in (_equation(other, reader) for other in given) if one is not None]
@@ -144,7 +145,7 @@ def simpler(text: str, given: Iterable[str], positive: Known) -> Simpler | None:
     if not equation:
         return Simpler(())
     more, number = _common([equation], lambda name: "//" not in name)
-    equation = _over(equation, (more, number))
+    equation = _without_positive_sums(_over(equation, (more, number)))
     open_ = [name for name in dict.fromkeys((*factors, *more)) if not positive(name)]
     split = _each_whole(equation, reader)
     if split is not None:
@@ -152,6 +153,8 @@ def simpler(text: str, given: Iterable[str], positive: Known) -> Simpler | None:
         open_ += [name for name in sizes if name not in open_ and not positive(name)]
     else:
         texts = (_equal(equation, reader),)
+        if equation == start and "%" not in texts[0]:
+            return None
     found = Simpler(texts, tuple(f"{name} >= 1" for name in open_))
     return None if found == Simpler((text,)) or sum(map(len, found.texts)) > len(text) else found
 
@@ -187,6 +190,23 @@ def _without_quotients(
                 others = {tuple(name for name in names if name != text): factor}
                 total = _sum(total, _times(others, quotient.divided if text in names else quotient.divisor))
             equation = total
+    return equation
+
+
+def _without_positive_sums(equation: Polynomial) -> Polynomial:
+    """`a * (q + 2) == 8 * (q + 2)` as `a == 8`: sizes and quotients of them are not negative."""
+    for name in dict.fromkeys(name for names in equation for name in names):
+        if any(names.count(name) > 1 for names in equation):
+            continue
+        with_it = {
+            tuple(sorted((Counter(n) - Counter([name])).elements())): f for n, f in equation.items() if name in n
+        }
+        rest = {names: factor for names, factor in equation.items() if name not in names}
+        if len(with_it) < 2 or with_it.keys() != rest.keys():
+            continue
+        ratios = {(rest[names] // factor, rest[names] % factor) for names, factor in with_it.items()}
+        if len(ratios) == 1 and (ratio := next(iter(ratios)))[1] == 0 and ratio[0] > 0:
+            return _over(with_it, ((), math.gcd(*with_it.values())))
     return equation
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ddelint.nouns.contracts import FIXED, SPECIALIZED, Contract
+from ddelint.nouns.contracts import FIXED, SPECIALIZED, UNKNOWN, Contract
 from ddelint.nouns.size_readiness import Readiness, Share
 from ddelint.shapes.canonical import representatives
 from ddelint.shapes.facts import read
@@ -14,6 +14,8 @@ def readiness_of(contract: Contract) -> Readiness:
     """The shares of one entry."""
     if contract.failure is not None:
         return Readiness(contract.label, Share(), Share(), failure=contract.failure.message)
+    if any(one.kind == UNKNOWN for one in contract.dimensions):
+        return Readiness(contract.label, Share(), Share(), failure="no way through it was followed to its end")
     same = representatives(contract.requirements, list(contract.example))
     special = [one for one in contract.requirements if one.source == SPECIALIZED]
     decided = {name for branch in contract.branches for name in read(branch.text).names}

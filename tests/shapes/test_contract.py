@@ -8,6 +8,7 @@ import pytest
 
 from ddelint.nouns.contracts import Contract, Dimension, Requirement
 from ddelint.shapes.facts import read
+from ddelint.shapes.readiness import readiness_of
 from ddelint.shapes.specs import spec_of
 
 Derive = Callable[..., Contract]
@@ -284,3 +285,34 @@ def test_a_spec_has_one_number_for_sizes_that_are_equal(fact: str, number: str) 
     spec = spec_of(contract, {})
     assert spec.dimensions == {name.name: "2" for name in sizes}
     assert (spec.variables, spec.assumptions) == ({}, ())
+
+
+def test_what_no_run_has_followed_is_not_known(derive: Derive) -> None:
+    contract = derive("""
+        def fn(x):
+            return x.view(*divmod(x.shape[0], 4))  # a symbol has no divmod
+
+        def make_inputs(seed):
+            return (torch.rand(8),)
+    """)
+    assert [one.kind for one in contract.dimensions] == ["unknown"]
+    assert contract.paths == 0
+    assert not contract.complete
+    assert readiness_of(contract).failure
+
+
+def test_what_is_needed_on_one_side_only_stands_with_its_condition(derive: Derive) -> None:
+    contract = derive("""
+        def fn(x):
+            blocks = x.shape[0] // 4
+            if x.shape[0] % 4:
+                return torch.nn.functional.pad(x, (0, 0, 0, 4 - x.shape[0] % 4)).view(blocks + 1, 4, 8)
+            return x * 2
+
+        def make_inputs(seed):
+            return (torch.rand(10, 8),)
+    """)
+    assert needs(contract) == {"x.shape[1] == 8 where x.shape[0] % 4 != 0"}
+    assert dimension(contract, "x.shape[1]").kind == "fixed"
+    assert dimension(contract, "x.shape[1]").facts == ("x.shape[1] == 8 where x.shape[0] % 4 != 0",)
+    assert dimension(contract, "x.shape[0]").kind == "branched"

@@ -34,6 +34,8 @@ POSITIVE = [f"{name} >= 1" for name in (A, B, C, D)]
             (f"{A} * {B} == 6 * {C}",),
             (),
         ),
+        (f"{B} * (4 * ({A} // 4) + 4) == 32 * ({A} // 4) + 32", [], (f"{B} == 8",), ()),
+        (f"{A} * {B} == 32 * ({A} // 4)", [f"{A} % 4 == 0"], (f"{B} == 8",), (f"{A} >= 1",)),
         (f"{B} == 4 * ({B} // 4)", [*POSITIVE, f"{B} % 4 == 0"], (), ()),
     ],
 )
@@ -58,6 +60,7 @@ def test_the_same_in_simpler_words(text: str, given: list[str], wanted: tuple[st
         f"{A} * {B} == 4 * ({A} // 2) * ({C} // 2)",  # nor do the sizes
         f"{A} // 4 == 2",  # not known to be a multiple
         f"{A} * {B} <= {C}",
+        f"{A} * ({B} // 2 - 1) == 8 * ({B} // 2 - 1)",  # may be zero
     ],
 )
 def test_what_is_as_simple_as_it_gets(text: str) -> None:
