@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.slow, needs_triton]
 ROOT = Path(__file__).resolve().parents[2]
 FIXTURES = ROOT / "fixtures"
 PUZZLES = sorted(path for path in FIXTURES.glob("puzzles/*.py") if path.stem != "transposecontig")
-"""All that have a verified fix."""
+"""In some of them nothing is found any more; of that one not all is fixed."""
 FIXED = sorted(FIXTURES.glob("rules/*/entry.fixed.py"))
 PROGRAMS = [
     *sorted(path for path in FIXTURES.glob("programs/*.py") if "unfixable: no" in path.read_text("utf-8")),
@@ -70,11 +70,16 @@ def wait_for_time(name: str) -> None:
         pytest.skip("waits for DDELINT_LONG=1: all of them take an hour")
 
 
-def gpu_of_check(path: Path, *options: str) -> dict[str, Any]:
-    """What the evidence of the last verified fix says of the code for a GPU, its notes among it."""
+def gpu_of_check(path: Path, *options: str, must_find: bool = True) -> dict[str, Any]:
+    """What the evidence of the last verified fix says of the code for a GPU, its notes among it.
+
+    Without `must_find`, a program in which nothing is found is looked at as it is.
+    """
     asked = ("--gpu", "sm_90", "--samples", "8", "--unsafe-fixes", "--target", "export,compile")
     checked = check(path, *asked, *options, timeout=1200)
     assert checked.error == ""
+    if not must_find and not checked.findings:
+        return gpu_of_verify(path)
     evidence = [finding["evidence"] for finding in checked.findings if finding["evidence"]]
     known = [{**one["gpu"], "notes": one["notes"]} for one in evidence if one.get("gpu")]
     assert known, [(finding["code"], finding["refused"]) for finding in checked.findings]
@@ -117,7 +122,7 @@ def test_fixed_fixtures(path: Path) -> None:
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_programs(path: Path) -> None:
     wait_for_time(path.stem)
-    assert_equal_to_eager(gpu_of_check(path))
+    assert_equal_to_eager(gpu_of_check(path, must_find=path not in PUZZLES))
 
 
 def test_the_body_of_a_pull_request_carries_it_beside_the_fix(tmp_path: Path) -> None:
