@@ -1555,7 +1555,7 @@ DOUBTFUL = (
         if {COMPILING} or tasks.sum() > 1:
             y = y + self.adapter(x)
         """,
-        "no input shows what is done",
+        "with other weights: value differs",
     ),
     Row(
         "J",
@@ -1566,7 +1566,7 @@ DOUBTFUL = (
         if not {COMPILING} and tasks.sum() > 1:
             y = y + self.adapter(x)
         """,
-        "no input shows what is skipped",
+        "with other weights: value differs",
     ),
     Row(
         "L",
