@@ -48,6 +48,8 @@ class Candidate:
     """Takes code out of what is compiled: never safe, and only where nothing else helps."""
     spreads: bool = False
     """An infinity or NaN of one place reaches others, which the original keeps apart (masked products): never safe."""
+    side: bool | None = None
+    """What its one decision comes to while compiling, where that is all that changes; None where more does."""
     doubt: str = ""
     """What keeps it from being safe whatever the inputs show, in a few words; empty where nothing does."""
 

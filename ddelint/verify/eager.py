@@ -230,8 +230,12 @@ def _of(reference: Reference, found: Iterable[Mismatch]) -> Iterator[Mismatch]:
 
 
 def _settles(mismatch: Mismatch) -> bool:
-    """Whether nothing that is still to come could make up for a mismatch: a declared input with another result."""
-    return mismatch.declared and not mismatch.narrower and mismatch.aspect in _RESULTS
+    """Whether nothing that is still to come could make up for a mismatch: another result, for numbers that are finite.
+
+    A candidate may answer for what it makes of an infinity or NaN that nobody declared (see rewrite.search.verdict).
+    """
+    of_ours = not mismatch.declared and any(part.endswith(NOT_FINITE) for part in mismatch.sample.split(", "))
+    return not of_ours and not mismatch.narrower and mismatch.aspect in _RESULTS
 
 
 def _overdone(sample: Sample, where: str) -> Mismatch:

@@ -25,6 +25,7 @@ from ddelint.nouns.protocol import (
 from ddelint.rewrite.candidate import MOVES, Candidate, Context
 from ddelint.rewrite.moves import load_moves
 from ddelint.rewrite.reading.knowledge import knowledge
+from ddelint.rewrite.search import at_once
 from ddelint.rewrite.search.asking import Asking
 from ddelint.rewrite.search.history import History
 from ddelint.rewrite.search.reporting import diagnostics, doubts
@@ -368,8 +369,57 @@ def test_all_questions_of_a_trace_are_judged_as_one_program(moves: pytest.Monkey
     prover = Counting()
     outcome = search(prover)
     assert len(outcome.diagnostics) == 2
-    assert compared == [(2, False)]
+    assert compared == [(2, True), (2, False)]
     assert prover.traces == 4  # the original, both fixes, and the program without either of them
+
+
+def test_where_not_all_hold_together_what_the_text_makes_safe_comes_first(moves: pytest.MonkeyPatch) -> None:
+    def propose(context: Context) -> Iterator[Candidate]:
+        span, test = context.site.span, context.site.source.segment(context.site.span)
+        if "m >" in test:
+            yield Candidate(SHORTCUT, Claim.EQUIVALENT, "settled", (Edit(span, f"settled and {test}"),))
+            return
+        for word in ("WRONG", "WRONG_too", "not compiling"):
+            edit = Edit(span, f"{word} and {test}")
+            yield Candidate(SHORTCUT, Claim.GENERAL_PATH, word, (edit,), decisions=(span,))
+
+    moves.setitem(MOVES, SHORTCUT, propose)
+    moves.setattr(at_once, "is_settled", lambda _history, candidate, _found: candidate.claim is Claim.EQUIVALENT)
+    compared: list[tuple[bool, bool]] = []
+
+    class Reading(Prover):
+        def compare(self, *asked: Any, **options: Any) -> Comparison:
+            text = asked[0][NAME]
+            compared.append(("settled" in text, "WRONG" in text))
+            return super().compare(*asked, **options)
+
+    outcome = search(Reading())
+    assert "if not compiling and n > 4:" in outcome.safe.current(NAME).text
+    assert compared[:2] == [(True, True), (True, False)]
+    assert all(settled for settled, _ in compared)
+
+
+def test_what_comes_to_the_same_while_compiling_is_run_once(moves: pytest.MonkeyPatch) -> None:
+    def propose(context: Context) -> Iterator[Candidate]:
+        span, test = context.site.span, context.site.source.segment(context.site.span)
+        for word, side in (("WRONG", False), ("WRONG_again", False), ("WRONG_other", True), ("not compiling", None)):
+            edit = Edit(span, f"{word} and {test}")
+            yield Candidate(SHORTCUT, Claim.GENERAL_PATH, word, (edit,), decisions=(span,), side=side)
+
+    moves.setitem(MOVES, SHORTCUT, propose)
+    compared: list[str] = []
+
+    class Reading(Prover):
+        def compare(self, *asked: Any, **options: Any) -> Comparison:
+            compared.extend(line for line in asked[0][NAME].splitlines() if "WRONG" in line)
+            return super().compare(*asked, **options)
+
+    outcome = search(Reading())
+    assert "if not compiling and n > 4:" in outcome.safe.current(NAME).text
+    assert {line.split(" and ")[0].strip() for line in compared} == {"if WRONG", "if WRONG_other"}
+    refused = outcome.diagnostics[0].refused
+    assert [refusal.message for refusal in refused] == ["WRONG", "WRONG_again", "WRONG_other"]
+    assert refused[0].reason == refused[1].reason
 
 
 def test_what_does_not_hold_together_is_tried_alone(moves: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from ddelint.nouns.diagnostics import Claim
 from ddelint.rewrite.candidate import Context
@@ -39,7 +39,19 @@ def guard_on_size(context: Context) -> Iterator[Rewrite]:
             {test: context.write.expr(_GUARDED[answers[test]], condition) for test, condition in asking.items()},
             Claim.GENERAL_PATH,
             decisions=(site.decision,),
+            side=_answer(site.decision, answers),
         )
+
+
+def _answer(test: ast.expr, answers: Mapping[ast.expr, bool]) -> bool | None:
+    """What a test comes to whose operand is answered; None where it has more than one."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            answer = _answer(operand, answers)
+            return None if answer is None else not answer
+        case ast.Call(func=ast.Name(id="bool"), args=[operand]):
+            return _answer(operand, answers)
+    return answers.get(test)
 
 
 def _asking_operands(context: Context, test: ast.expr) -> list[ast.expr]:

@@ -111,14 +111,16 @@ def _variant(context: Context, test: ast.expr, take_true: bool) -> Rewrite:
         new, place = write.expr(template, asking[0]), asking[0]
     else:
         new, place = write.joined(ast.And(), [*known, write.expr(template, write.joined(ast.And(), asking))]), test
+    side = take_true if asking == [test] else None
     bare = asking[0].operand if isinstance(asking[0], ast.UnaryOp) else asking[0]
     if may_be_none(context.site.source, bare):  # where there is nothing, there is no other side
+        side = None
         is_bare = bare is asking[0]
         if take_true and is_bare:
             new = write.joined(ast.And(), [write.expr("{} is not None", bare), new])
         elif not take_true and not is_bare:
             new = write.joined(ast.Or(), [write.expr("{} is None", bare), new])
-    return Rewrite(message, {place: new}, Claim.GENERAL_PATH, decisions=(test,))
+    return Rewrite(message, {place: new}, Claim.GENERAL_PATH, decisions=(test,), side=side)
 
 
 @rewriting("validate_in_eager")

@@ -38,23 +38,36 @@ class AtOnce:
             self._is_over = True
             return found
         found = self._proposals(state)
-        if len(found) < 2 and self._postponed:
+        if self._are_too_few(found) and self._postponed:
             self._postponed.clear()
             found = self._proposals(state)
-        return found if len(found) > 1 else []
+        return [] if self._are_too_few(found) else found
 
     def fix(self, state: State, proposals: list[Proposal]) -> None:
-        """Try the proposals as one program; those that do not hold wait, or are tried on their own."""
+        """Try the proposals as one program; those that do not hold wait, or are tried on their own.
+
+        Where it isn't clear which these are, what the text alone makes safe is least likely among them, and comes
+        first: a question that is gone disturbs no other.
+        """
         guilty = self._trying.together(state, proposals)
         if guilty is None:
-            half = max(2, len(proposals) // 2)
-            if len(proposals) <= 2:
+            settled = [proposal for proposal in proposals if proposal.settled]
+            kept = settled if 0 < len(settled) < len(proposals) else proposals[: max(2, len(proposals) // 2)]
+            waiting = [proposal.key for proposal in proposals if proposal not in kept]
+            if not waiting:
                 self._alone.update(proposal.key for proposal in proposals)
-            self._postponed.update(proposal.key for proposal in proposals[half:])
+            elif len(waiting) == 1 and kept is settled:
+                self._alone.update(waiting)
+            self._postponed.update(waiting)
         elif guilty:
             self._alone.update(guilty)
         else:
             self._postponed.clear()
+
+    @staticmethod
+    def _are_too_few(found: list[Proposal]) -> bool:
+        """Whether there is nothing to gain by fixing these first, and together."""
+        return len(found) < 2 and not any(proposal.settled for proposal in found)
 
     def _proposals(self, state: State, *, settled: bool = False) -> list[Proposal]:
         """The first candidate that may be safe of each question, as far as they can stand in one text."""
@@ -80,5 +93,6 @@ class AtOnce:
             if not is_safe_by_text and any(decision.key in self._judging.one_sided for decision in decisions):
                 self._alone.add(key)
             elif fit_together([proposal.candidate for proposal in found], candidate, state.history.current):
-                found.append(Proposal(self._trying.next_number(), key, question, diagnostic, candidate, decisions))
+                number = self._trying.next_number()
+                found.append(Proposal(number, key, question, diagnostic, candidate, decisions, is_safe_by_text))
         return found

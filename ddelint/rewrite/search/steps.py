@@ -62,6 +62,8 @@ class Proposal:
     diagnostic: Diagnostic
     candidate: Candidate
     decisions: tuple[Decision, ...]
+    settled: bool
+    """Whether the text alone makes it safe (see `is_settled`)."""
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from contextlib import suppress
 
 from ddelint.nouns.diagnostics import Applicability, Claim, Diagnostic, Question
@@ -44,6 +44,8 @@ class Trying:
         """Candidates that a few inputs showed to be safe and all samples did not."""
         self.merely_unsafe: set[tuple[Key, str, str]] = set()
         """Candidates that the safe phase refused only because they are not safe: what is known costs no more time."""
+        self._alike: dict[Hashable, str] = {}
+        """What was refused, once run, of candidates that come to one program while compiling; empty before."""
 
     def next_number(self) -> int:
         """A number for one more step."""
@@ -81,7 +83,7 @@ class Trying:
         candidates = [proposal.candidate for proposal in proposals]
         claim = min((candidate.claim for candidate in candidates), key=CLAIM_RANK.__getitem__)
         last = not any(q.kind != "other" for q in self._asking.trace(history).questions)
-        extent = Extent.ALL if last else Extent.FEW
+        extent = _extent(proposals, last)
         if extent is not expected:
             self._asking.forget()
         if last:
@@ -92,14 +94,13 @@ class Trying:
             self._asking.forget()
             return None
         for p in proposals:
-            settled = is_settled(state.history, p.candidate, p.diagnostic)
-            if not settled and any(verdict.unreached(comparison, p.decisions)):
+            if not p.settled and any(verdict.unreached(comparison, p.decisions)):
                 self._judging.unsettled.add(p.number)
             sides = comparison.sides.get(p.decisions[0].key) if p.decisions else None
             home = p.diagnostic.relocated(state.history.home)
             state.others.pop(p.key, None)
             safe = Applicability.SAFE
-            step = Step(p.number, p.key, home, p.candidate, p.decisions, safe, (), sides, by_text=settled)
+            step = Step(p.number, p.key, home, p.candidate, p.decisions, safe, (), sides, by_text=p.settled)
             state.steps.append(step)
         state.history = history
         return guilty
@@ -111,8 +112,7 @@ class Trying:
         self._asking.expect_trace(history)
         keys = {proposal.key for proposal in proposals}
         asked = [q for q in self._asking.asked(state.history) if q.kind != "other"]
-        last = all(key_of(state.history, question) in keys for question in asked)
-        extent = Extent.ALL if last else Extent.FEW
+        extent = _extent(proposals, all(key_of(state.history, question) in keys for question in asked))
         self._judging.expect_agreement(state, history, decisions, extent)
         return extent
 
@@ -121,6 +121,10 @@ class Trying:
         promised = candidate.claim is Claim.PROMISE and not allow_unsafe
         if self._asking.width == 1 or promised or (key, candidate.move, contents(candidate)) in self.banned:
             return
+        alike = _what_runs(state, key, candidate, allow_unsafe)
+        if alike in self._alike:  # most likely it will not be
+            return
+        self._note(alike, "")
         with suppress(EngineError, SourceError, ValueError):
             self._asking.expect_trace(self.applied(state.history, candidate, self._numbers + 1))
 
@@ -136,6 +140,9 @@ class Trying:
         """Apply, retrace, compare. Gives the new history and step, or None and the reason."""
         if candidate.claim is Claim.PROMISE and not allow_unsafe:
             return None, "needs a promise (--unsafe-fixes)"
+        alike = _what_runs(state, key, candidate, allow_unsafe)
+        if known := self._alike.get(alike):
+            return None, known
         number = self.next_number()
         try:
             history = self.applied(state.history, candidate, number)
@@ -153,6 +160,7 @@ class Trying:
         extent = Extent.FEW_THEN_ALL if behind_a_shortcut else Extent.FEW if settled else Extent.BOTH_SIDES
         comparison, refuted = self._judging.agreement(state, history, [candidate], decisions, candidate.claim, extent)
         if refuted:
+            self._note(alike, refuted)
             return None, refuted
         reasons = doubts(comparison, candidate, () if settled else decisions, state)
         called_elsewhere = self._asking.other_callers(state.history, question, candidate)
@@ -162,12 +170,18 @@ class Trying:
         applicability = Applicability.UNSAFE if reasons else Applicability.SAFE
         if reasons and not allow_unsafe:
             self.merely_unsafe.add((key, candidate.move, contents(candidate)))
-            return None, f"not safe: {'; '.join(reasons)}"
+            unsafe = f"not safe: {'; '.join(reasons)}"
+            self._note(alike, unsafe)
+            return None, unsafe
         home = diagnostic.relocated(state.history.home)
         sides = comparison.sides.get(decisions[0].key) if decisions else None
         raises = diagnostic.code == VALIDATION and verdict.narrows(comparison)
         step = Step(number, key, home, candidate, decisions, applicability, tuple(reasons), sides, raises, settled)
         return (history, step), ""
+
+    def _note(self, alike: Hashable, reason: str) -> None:
+        if alike is not None:
+            self._alike[alike] = reason
 
     def applied(self, history: History, candidate: Candidate, number: int) -> History:
         """The history with a candidate's edits and imports as step `number`.
@@ -196,3 +210,18 @@ class Trying:
     def ban(self, step: Step, reason: str) -> None:
         """Never try a step's candidate again."""
         self.banned[(step.key, step.candidate.move, contents(step.candidate))] = reason
+
+
+def _extent(proposals: Sequence[Proposal], last: bool) -> Extent:
+    """On how many inputs proposals are judged together; `last`: nothing asks any more, so all samples are to come."""
+    if not last:
+        return Extent.FEW
+    return Extent.ALL if all(proposal.settled for proposal in proposals) else Extent.FEW_THEN_ALL
+
+
+def _what_runs(state: State, key: Key, candidate: Candidate, allow_unsafe: bool) -> Hashable:
+    """What is run of a candidate that only answers a test, however that is written; None of one that does more."""
+    if candidate.side is None:
+        return None
+    text = tuple(sorted(state.history.overlay.items()))
+    return text, key, candidate.decisions, candidate.side, allow_unsafe

@@ -55,6 +55,7 @@ def rendered(source: SourceFile, move: str, rewrite: Rewrite) -> Candidate | Non
         unlikely=rewrite.unlikely,
         last_resort=rewrite.last_resort,
         spreads=rewrite.spreads,
+        side=rewrite.side,
         doubt=rewrite.doubt,
     )
 

@@ -60,6 +60,7 @@ class Rewrite:
     unlikely: bool = False
     last_resort: bool = False
     spreads: bool = False
+    side: bool | None = None
     doubt: str = ""
     elsewhere: Mapping[SourceFile, Changes] = field(default_factory=dict)
     """Nodes of other files."""
