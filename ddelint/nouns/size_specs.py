@@ -24,8 +24,10 @@ class SizeSpec:
     """What it was read from: `SHAPES (model.py)`."""
     marked: bool = False
     """Whether it was read off `mark_unbacked` or `mark_dynamic`, which say nothing of the other dimensions."""
-    exported: bool = False
-    """Whether it is made of `Dim`s of `torch.export`, which say bounds, equal sizes, multiples and sums only."""
+    exported: str = ""
+    """FILE.py:NAME of the `dynamic_shapes` of `torch.export` that it was read from; empty for all others.
+
+    Their `Dim`s say bounds, equal sizes, multiples and sums only."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,9 +35,9 @@ def check_specs(session: Session, contract: Contract, wanted: str = "") -> list[
 
 
 def _told(checked: CheckedSpec, contract: Contract) -> CheckedSpec:
-    """Of Dims also what they cannot say: where a program needs that, `torch.export` decides what it takes."""
-    unsaid = unsaid_by_dims(contract) if checked.spec.exported else ()
-    return replace(checked, said=(*checked.said, *(f"no Dim says {text}: ask torch.export" for text in unsaid)))
+    """Of Dims that torch.export does not take also what is needed and cannot be said by them."""
+    unsaid = unsaid_by_dims(contract) if checked.spec.exported and checked.error else ()
+    return replace(checked, said=(*checked.said, *(f"no Dim says {text}" for text in unsaid)))
 
 
 def check_spec(
@@ -72,7 +72,7 @@ def _run_loose(
     if trial.failure is not None:
         return [(one, one) for one in findings], trial.failure.message
     if not trial.compiled:
-        outcome = Outcome(start, "broke", trial.error)
+        outcome = Outcome(start, "broke", "" if spec.exported else trial.error)
         return [(one, replace(one, outcome=outcome)) for one in findings], trial.error
     pairs = list(zip(findings, trial.outcomes))
     return [
@@ -93,7 +93,8 @@ def _run_strict(
         sides = [plain(as_true(branch.text, bool(read(branch.text).holds(witness)))) for branch in contract.branches]
         trial = session.try_spec(spec_of(contract, names, sides), witness, [witness])
         if trial.failure is not None or not trial.compiled:
-            not_run.append(one.fact)
+            why = trial.error or (trial.failure.message if trial.failure else "")
+            not_run.append(f"{one.fact}, since what is needed could not be compiled: {why}")
         elif trial.outcomes[0].ended == "same":
             kept.append((one, replace(one, outcome=trial.outcomes[0])))
     return kept, not_run

@@ -220,7 +220,7 @@ def checked_text(specs: Sequence[CheckedSpec], style: Style) -> Iterator[str]:
     for checked in specs:
         yield style.paint(checked.spec.origin, "section")
         if checked.error:
-            yield f"  {_NOT_COMPILED}: {checked.error}"
+            yield f"  {_refusal(checked)}: {checked.error}"
         for one in checked.findings:
             yield f"  {style.paint(one.code, 'warning')} {rule(one.code).name}: {one.message}{_needing(one)}"
             yield f"      {_shown(one)}"
@@ -231,7 +231,8 @@ def checked_text(specs: Sequence[CheckedSpec], style: Style) -> Iterator[str]:
             yield f"  {style.paint('ok', 'good')} says what the program needs"
 
 
-_NOT_COMPILED = "torch could not compile under it"
+def _refusal(checked: CheckedSpec) -> str:
+    return "torch.export does not take it" if checked.spec.exported else "torch could not compile under it"
 
 
 def _is_right(checked: CheckedSpec) -> bool:
@@ -265,7 +266,7 @@ def _markdown_checked(specs: Sequence[CheckedSpec]) -> Iterator[str]:
         yield f"**{checked.spec.origin}**"
         yield ""
         if checked.error:
-            yield f"- {_NOT_COMPILED}: {checked.error}"
+            yield f"- {_refusal(checked)}: {checked.error}"
         for one in checked.findings:
             yield f"- {one.code} {rule(one.code).name}: {one.message}{_needing(one)}; {_shown(one)}"
         yield from (f"- not decided: `{text}`" for text in checked.undecided)

@@ -142,7 +142,7 @@ def _too_strict(
     compared: Compared,
 ) -> None:
     sides = [side for branch in contract.branches for side in _sides(branch.text) if follows(side, declared)]
-    allowed, elements = [*needed, *sides], _elements(contract)
+    allowed, elements = [*needed, *sides, *_apart_from_zero_and_one(spec, contract)], _elements(contract)
     for text in declared:
         if follows(text, allowed) or (follows(text, [*allowed, *elements]) and not follows(text, elements)):
             continue  # a multiple that is needed wherever there are elements may be demanded of all sizes
@@ -161,6 +161,11 @@ def _too_strict(
         else:
             message = f"it demands `{text}`, and the program takes other sizes, too"
             compared.findings.append(SpecFinding(TOO_STRICT, text, message, found.sizes))
+
+
+def _apart_from_zero_and_one(spec: SizeSpec, contract: Contract) -> list[str]:
+    """What any Dim says of its size: torch.export takes none of 0 or 1 for another, whatever its `min`."""
+    return [f"{name} >= 2" for name, size in contract.example.items() if spec.exported and size >= 2]
 
 
 def _elements(contract: Contract) -> list[str]:

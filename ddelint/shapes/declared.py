@@ -6,6 +6,7 @@ import os
 import runpy
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -33,9 +34,16 @@ def declarations(entry: Entry, seed: int, wanted: str = "") -> Declarations:
         for key, value in _globals_of(path).items():
             if not name or key == name:
                 spec = spec_in(value, f"{key} ({os.path.basename(path)})", entry.parameters, handed)
-                found += [spec] if spec is not None else []
+                if spec is not None:
+                    found.append(replace(spec, exported=f"{path}:{key}") if spec.exported else spec)
     marked = _marked(entry, seed) if not wanted else None
     return Declarations((*found, *([marked] if marked is not None else [])))
+
+
+def dynamic_shapes_at(place: str) -> Any:
+    """What stands at FILE.py:NAME, as it is declared there."""
+    path, _, name = place.rpartition(":")
+    return _globals_of(path)[name]
 
 
 def _globals_of(path: str) -> Mapping[str, Any]:
@@ -133,7 +141,7 @@ def _dynamic_shapes(value: Mapping[str, Any], origin: str) -> SizeSpec:
                 root, factor, constant, bounds = torch_internals.dim_parts(dim)
                 variables.setdefault(root, bounds)
                 dimensions[name] = _affine(root, factor, constant)
-    return SizeSpec(variables, dimensions, (), origin, exported=True)
+    return SizeSpec(variables, dimensions, (), origin, exported=origin)
 
 
 def _affine(root: str, factor: int, constant: int) -> str:

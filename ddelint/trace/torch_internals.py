@@ -1131,7 +1131,7 @@ def compiled_under(program: Any, spec: Any, backend: Any = "eager") -> Any:
 def is_refusal(error: BaseException) -> bool:
     """Whether a compiled program does not take an input: a guard or a check of its own says so."""
     text = f"{type(error).__name__}: {error}"
-    words = ("fail_on_recompile", "Runtime assertion failed", "Guard failed on the same frame", "RecompileError")
+    words = ("fail_on_recompile", "Runtime assertion failed", "Guard failed", "Expected input at", "RecompileError")
     return any(word in text for word in words)
 
 

@@ -840,9 +840,12 @@ def _declared(options: SessionOptions, request: Mapping[str, Any]) -> object:
 def _try_spec(options: SessionOptions, request: Mapping[str, Any]) -> object:
     entry = _loaded(options, request)
     with _engine():
+        from ddelint.shapes.exported_trying import try_exported
         from ddelint.shapes.trying import try_spec
 
         spec = from_wire(SizeSpec, request["spec"])
+        if spec.exported:
+            return try_exported(entry, options.seed, spec.exported, request["first"], request["cases"])
         return try_spec(entry, options.seed, spec, request["first"], request["cases"])
 
 

@@ -13,7 +13,7 @@ from ddelint.pipeline.spec_checking import check_specs
 from ddelint.trace.session import Session, Worker
 
 PLANTED = Path(__file__).parent / "planted"
-PROGRAMS = ("pooled", "grouped", "branching")
+PROGRAMS = ("pooled", "grouped", "branching", "dims")
 
 
 def specs(program: str) -> list[str]:
