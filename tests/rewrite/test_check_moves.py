@@ -155,6 +155,41 @@ def test_a_comment_inside_is_never_lost() -> None:
     assert all("# keep me" in one for one in found)
 
 
+@pytest.mark.parametrize(
+    ("condition", "checked"),
+    [
+        ("(t < 0).any() or (t > 9).any()", "torch.sym_not(((t < 0).any() | (t > 9).any()).item())"),
+        ("torch.any(t < 0) or t.isnan().any()", "torch.sym_not((torch.any(t < 0) | t.isnan().any()).item())"),
+        ("t.min() < 0 or t.max() > 1", "torch.sym_not(((t.min() < 0) | (t.max() > 1)).item())"),
+        ("not ((t < 0).all() and mask.any())", "((t < 0).all() & mask.any()).item()"),
+        ("not (t > 0).any() or mask.any()", None),
+        ("mask.any() or t[mask].max() > 3", None),
+        ("mask.any() or t.max() > 3", None),
+    ],
+)
+def test_what_is_said_of_several_tensors_is_said_once(condition: str, checked: str | None) -> None:
+    text = f'def fn(t, mask):\n    if {condition}:\n        raise ValueError("m")\n'
+    types = {"t": TypeFact("tensor", "float32", ("8",)), "mask": MASK}
+    found = rewritten("check_instead_of_raise", context_of(text, condition, types, "DDE103"))[0]
+    assert found.count('"m"') == (1 if checked else 2)
+    assert checked is None or f'    torch._check_value({checked}, lambda: "m")\n' in found
+
+
+@pytest.mark.parametrize(
+    ("condition", "checked"),
+    [
+        ("t[0] != 0", "(t[0] == 0).item()"),
+        ("t[-1] == n", "(t[-1] != n).item()"),
+        ("not t[0] == 0", "(t[0] == 0).item()"),
+    ],
+)
+def test_an_equality_of_floats_is_turned_round(condition: str, checked: str) -> None:
+    text = f'def fn(t, n):\n    if {condition}:\n        raise ValueError("m")\n'
+    types = {"t": TypeFact("tensor", "float32", ("8",)), "n": TypeFact("symfloat")}
+    found = rewritten("check_instead_of_raise", context_of(text, condition, types, "DDE103"))
+    assert f'    torch._check_value({checked}, lambda: "m")\n' in found[0]
+
+
 def test_or_is_taken_apart_and_what_is_known_guards_the_rest() -> None:
     text = (
         "def fn(t, mask=None):\n"

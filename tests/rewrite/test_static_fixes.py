@@ -262,3 +262,24 @@ def test_a_replacement_is_not_taken_for_a_parameter_of_its_name(parameter: str, 
     context = context_of(text, "old_op(x)", code="DDE601")
     replacement = Replacement({"pack.old_op": "elsewhere.new_op"}, Applicability.SAFE, "")
     assert (renamed_call(context.diagnostic, context.site.source, replacement) is not None) is is_fixed
+
+
+HEAD = "import torch\n\n\nclass Model(torch.nn.Module):\n    def forward(self, x: torch.Tensor, flag):\n"
+
+
+@pytest.mark.parametrize("test", ["x[0] != 0", "x[:, 0] != 0", "x.flatten()[-1] != 0"])
+def test_a_place_of_a_tensor_is_a_tensor(test: str) -> None:
+    after = after_fixes(f'{HEAD}        if {test}:\n            raise ValueError("m")\n        return x\n')
+    checked = test.replace("!=", "==")
+    assert after == f'{HEAD}        torch._check_value(({checked}).item(), lambda: "m")\n        return x\n'
+
+
+@pytest.mark.parametrize(
+    ("flag", "is_known"), [("flag", True), ("flag == 'a'", True), ("x.sum() < 3", False), ("(x < 3).any()", False)]
+)
+def test_what_asks_nothing_stays_an_if_of_python(flag: str, is_known: bool) -> None:
+    after = after_fixes(
+        f"{HEAD}        if {flag} and (x.max() > 1 or x.min() < 0):\n            raise KeyError(x)\n        return x\n"
+    )
+    checks = f"            if {flag}:\n                torch._check(torch.sym_not((x.max() > 1).item()))\n"
+    assert (checks in after) is is_known

@@ -9,13 +9,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.truths import MEMBER
 from ddelint.rewrite.reading.around import number_kind
 from ddelint.rewrite.reading.kinds import Kind, Kinds, is_integer
 from ddelint.rewrite.reading.knowledge import knowledge
-from ddelint.rewrite.reading.names import asks_rank, called, cannot_raise, is_pure, opposite
+from ddelint.rewrite.reading.names import asks_rank, called, cannot_raise, is_literal, is_pure, opposite
 from ddelint.rewrite.reading.optional import may_be_none
 from ddelint.rewrite.reading.regions import live_behind
 from ddelint.rewrite.writing.rewrites import Expr, Part, Statements
@@ -59,6 +60,8 @@ class Checks:
             case ast.Call(func=ast.Name(id="bool"), args=[argument]):
                 return self.lines(argument, want)
             case ast.BoolOp(op=operator, values=values) if isinstance(operator, ast.And) is want:
+                if self.message and (together := self._side_by_side(values, want)) is not None:
+                    return self._checks([together])  # what is said stands there once
                 return [line for value in values for line in self.lines(value, want)]
             case ast.BoolOp(values=values):
                 return self._one_of(values, want)
@@ -83,6 +86,17 @@ class Checks:
             for statement in self.write.lines("{call}({arguments})", call=self._check, arguments=[one, *self.message])
         ]
 
+    def _side_by_side(self, values: Sequence[ast.expr], want: bool) -> Expr | None:
+        """All of `values` are `want`, as one condition, where each is the truth of a tensor; else None."""
+        if not all(self._is_tensor(value) and not isinstance(value, (ast.BoolOp, ast.NamedExpr)) for value in values):
+            return None
+        reduced = _reduced(values[0])  # what has a maximum has a minimum
+        if not all(cannot_raise(value) or (reduced and _reduced(value) == reduced) for value in values[1:]):
+            return None
+        truths = [self._as_truth(value) for value in values]
+        operator = ast.BitAnd() if want else ast.BitOr()
+        return self._item(reduce(lambda left, right: self.write.operation(left, operator, right), truths), want)
+
     def _one_of(self, values: list[ast.expr], want: bool) -> Statements:
         """At least one of `values` is `want`. What is known while tracing becomes an `if` and still guards the rest."""
         known = 0
@@ -101,13 +115,19 @@ class Checks:
 
     def _is_known(self, value: ast.expr) -> bool:
         """Whether an operand is answered without a question: static, or standing before the one that asks."""
-        if self.kinds.of(value) is Kind.STATIC:
+        if self.kinds.of(value) is Kind.STATIC or self._is_left_out(value):
             return True
         site, span = self.context.site, self.context.site.source.span(value)
         if site.decision is None or value is site.decision or span.contains(site.span):
             return False
         before = (span.end_row, span.end_column) <= (site.span.row, site.span.column)
         return before and site.node is not site.decision and self.kinds.of(value) is not Kind.TENSOR
+
+    def _is_left_out(self, value: ast.expr) -> bool:
+        """Whether the static pass found in an operand nothing of what it asks about."""
+        asked = {text for text, _ in self.context.diagnostic.kinds if text}
+        parts = (ast.unparse(part) for part in ast.walk(value) if isinstance(part, ast.expr))
+        return self.context.kind == "static" and bool(asked) and asked.isdisjoint(parts) and is_pure(value)
 
     def _each(self, each: ast.GeneratorExp, want: bool) -> Statements:
         (generator,) = each.generators
@@ -236,6 +256,8 @@ class Checks:
         if self._is_exact(left) and self._is_exact(right):
             sides = [self.write.expr("{}.item()", s) if self._is_read(s) else s for s in (left, right)]
             return self.write.operation(sides[0], operator if want else opposite(operator)(), sides[1])
+        if not want and isinstance(operator, (ast.Eq, ast.NotEq)):
+            return self.write.expr("{}.item()", self.write.negated(built))  # of NaN, too
         return item if want else self._not(item)
 
     def _is_tensor(self, node: ast.expr) -> bool:
@@ -277,11 +299,7 @@ class Checks:
         kind = self.kinds.of(node)
         self._rely_on(kind is not Kind.UNKNOWN and not (kind is Kind.STATIC and want))
         if kind is Kind.TENSOR or (kind is Kind.UNKNOWN and self.assume_tensor):
-            dtype = self.kinds.dtype(node)
-            is_bool = dtype == "bool" or (
-                not dtype and isinstance(node, ast.Call) and called(node) in knowledge().boolean
-            )
-            return self._item(node if is_bool else self.write.expr("({} != 0)", node), want)
+            return self._item(self._as_truth(node), want)
         if may_be_none(self.context.site.source, node):
             raise Inexpressible("None at times")
         if kind is Kind.NUMBER:
@@ -290,12 +308,28 @@ class Checks:
             return self.write.expression(node)
         return self.write.negated(node) if kind is Kind.STATIC else self._not(node)
 
+    def _as_truth(self, node: ast.expr) -> Expr:
+        """The truth of a one-element tensor, as a tensor of booleans."""
+        dtype = self.kinds.dtype(node)
+        is_bool = dtype == "bool" or (not dtype and isinstance(node, ast.Call) and called(node) in knowledge().boolean)
+        return self.write.expression(node) if is_bool else self.write.expr("({} != 0)", node)
+
     def _item(self, tensor: Part, want: bool) -> Expr:
         """The item of a one-element tensor of booleans, or its opposite."""
         if want and self.robust:
             return self._not(self.write.expr("torch.logical_not({}).item()", tensor))
         item = self.write.expr("{}.item()", tensor)
         return item if want else self._not(item)
+
+
+def _reduced(node: ast.expr) -> str:
+    """The tensor of which a comparison with a constant takes one number, as text; empty for anything else."""
+    match node:
+        case ast.Compare(
+            left=ast.Call(func=ast.Attribute(value=tensor, attr=name), args=[], keywords=[]), comparators=[limit]
+        ) if name in knowledge().reductions and is_literal(limit):
+            return ast.unparse(tensor)
+    return ""
 
 
 def _is_written_out(left: ast.expr, right: ast.expr) -> bool:

@@ -112,6 +112,8 @@ class Kinds:
         match node.value:
             case ast.Attribute(attr="shape") | ast.Call(func=ast.Attribute(attr="size")):
                 return Kind.STATIC if isinstance(node.slice, ast.Slice) else Kind.NUMBER
+        if (known := self.fact(node)) is not None:  # the static pass knows parts of what it reports
+            return _OF_FACTS.get(known.kind, Kind.STATIC)
         fact = self.fact(node.value)
         if fact is not None and fact.element is not None:
             return _OF_FACTS.get(fact.element.kind, Kind.STATIC)

@@ -149,6 +149,8 @@ def cannot_raise(node: ast.expr, ranked: bool = True) -> bool:
         case ast.Subscript(value=ast.Attribute(value=value, attr="shape"), slice=place):
             return ranked and is_literal(place) and cannot_raise(value, ranked)
         case ast.Call(func=ast.Attribute(value=value) as method, args=arguments, keywords=[]):
+            if method.attr in knowledge().boolean and len(arguments) == (ast.unparse(value) == "torch"):
+                return all(cannot_raise(each, ranked) for each in (value, *arguments))  # of nothing, too
             plain = method.attr in knowledge().total and all(is_literal(place) for place in arguments)
             return plain and (ranked or not arguments) and cannot_raise(value, ranked)
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):

@@ -36,11 +36,10 @@ class _Breaking(cst.CSTTransformer):
     def leave_SimpleStatementLine(self, original_node: Any, updated_node: Any) -> Any:
         (small,) = updated_node.body if len(updated_node.body) == 1 else (None,)
         value = getattr(small, "value", None)
-        broken = _broken(value, self.unit)
-        if small is None or broken is None:
+        if small is None or _broken(value, self.unit) is None:
             return updated_node
-        if not self._is_long(original_node.with_changes(leading_lines=())):
-            broken = self._spread(value)
+        is_long = self._is_long(original_node.with_changes(leading_lines=()))
+        broken = self._as_far_as_needed(value, self.depth) if is_long else self._spread(value)
         return updated_node.with_changes(body=[small.with_changes(value=broken)])
 
     def leave_Decorator(self, original_node: cst.Decorator, updated_node: cst.Decorator) -> cst.Decorator:
@@ -58,6 +57,19 @@ class _Breaking(cst.CSTTransformer):
         return updated_node.with_changes(
             whitespace_before_params=_line(self.unit), params=cst.Parameters(_a_line_each(members, self.unit))
         )
+
+    def _as_far_as_needed(self, value: Any, depth: int) -> Any:
+        """A call or tuple with a line for each of its parts, and so for parts that are too long where they then stand."""
+        field = "args" if isinstance(value, cst.Call) else "elements"
+        deeper = depth + len(self.unit.expandtabs(4))
+        if isinstance(value, (cst.Call, cst.Tuple)):
+            parts = []
+            for part in getattr(value, field):
+                text = cst.Module([]).code_for_node(part.with_changes(comma=cst.MaybeSentinel.DEFAULT))
+                long = deeper + len(text) + 1 > self.longest and "\n" not in text and text not in self.written
+                parts.append(part.with_changes(value=self._as_far_as_needed(part.value, deeper)) if long else part)
+            value = value.with_changes(**{field: parts})
+        return _broken(value, self.unit) or value
 
     def _spread(self, value: Any) -> Any:
         """A call or tuple that is built, with a line for each of several parts where one of them runs over lines."""

@@ -28,6 +28,10 @@ from ddelint.rewrite.writing.writer import writer
 from ddelint.sources.source import SourceFile
 
 
+_FOR_A_TOOL = re.compile(r"#\s*(?:[\w-]+:|no\w+\b)")
+"""How a comment begins that means its line to a tool: `# type: ignore`, `# pragma: no cover`, `# noqa`, `# nosec`."""
+
+
 class _Lost(Exception):
     """Something that the rewrite would not keep."""
 
@@ -202,7 +206,8 @@ def _continued(source: SourceFile, other: cst.If | cst.Else, indentation: str) -
 
 
 def _edits(source: SourceFile, old: ast.AST, span: Span, text: str, said: str) -> tuple[Edit, ...]:
-    """The smallest edits, the comments of what goes kept: behind the last line where one stood there, else above."""
+    """The smallest edits, the comments of what goes kept: behind the first or last line where one stood there, else
+    above."""
     if span.is_empty:
         return (Edit(span, text),)
     before = source.segment(span)
@@ -224,7 +229,22 @@ def _with_comments(source: SourceFile, old: ast.stmt, text: str, lost: list[str]
     if lost and text and tail.strip() == lost[-1] and "#" not in text.rstrip().rpartition("\n")[2]:
         text = f"{text.rstrip()}{tail}{source.newline}"
         lost = lost[:-1]
+    if lost and comments(source.lines[whole.row - 1])[-1:] == lost[:1]:
+        with_first = _behind_first_line(text, lost[0], longest_line(source.filename), is_alone=len(lost) == 1)
+        text, lost = (text, lost) if with_first is None else (with_first, lost[1:])
     return "".join(f"{source.indentation(old)}{comment}{source.newline}" for comment in lost) + text
+
+
+def _behind_first_line(text: str, comment: str, longest: int, *, is_alone: bool) -> str | None:
+    """The text with a comment behind its first line; None where one stands there, and for prose that is too long there,
+    or goes on in further comments."""
+    first, *rest = text.splitlines(keepends=True) or [""]
+    stripped = first.rstrip()
+    line = f"{stripped}  {comment}"
+    if not stripped or not (_FOR_A_TOOL.match(comment) or (is_alone and len(line) <= longest)):
+        return None
+    commented = "".join([line, first[len(stripped) :], *rest])
+    return commented if comments(commented) == [comment, *comments(text)] else None
 
 
 def _moved(inner: Span, outer: Span) -> Span:

@@ -7,10 +7,12 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, TypeGuard
 
+import libcst as cst
+
 from ddelint.nouns.diagnostics import Edit, Span
 from ddelint.rewrite.reading.names import blocks
 from ddelint.rewrite.writing.rendering import rendered
-from ddelint.rewrite.writing.rewrites import Rewrite
+from ddelint.rewrite.writing.rewrites import Rewrite, Run
 from ddelint.rewrite.writing.writer import writer
 from ddelint.sources.source import SourceError, SourceFile
 
@@ -26,9 +28,9 @@ def tidying_edits(source: SourceFile, touched: Sequence[Span]) -> tuple[Edit, ..
     for first, second in _neighbours(source, touched):
         write = writer(source)
         compiled = [*write.body(first.body), *write.body(second.body)]
-        eager = [*write.body(first.orelse), *write.body(second.orelse)]
+        eager = [*write.body(first.orelse), *_as_apart(source, first, second, write.body(second.orelse))]
         lines = write.lines("if torch.compiler.is_compiling():\n    {body}", body=compiled)
-        changes: dict[ast.AST, Any] = {first: write.beside(compiled, eager) if eager else lines, second: []}
+        changes = {Run([first, second]): write.beside(compiled, eager) if eager else lines}
         candidate = rendered(source, _NAME, Rewrite(_NAME, changes))
         if candidate is not None:
             return candidate.edits
@@ -51,6 +53,14 @@ def tidied(source: SourceFile, before: str) -> str:
         if not edits:
             return source.text
         source = SourceFile(source.filename, source.apply(edits), source.encoding)
+
+
+def _as_apart(source: SourceFile, first: ast.If, second: ast.If, eager: Sequence[Any]) -> list[Any]:
+    """What eager keeps of the second, behind a blank line where one stood between the two."""
+    if not eager or not first.orelse or second.lineno - (first.end_lineno or first.lineno) < 2:
+        return list(eager)
+    start, *rest = eager
+    return [start.with_changes(leading_lines=[cst.EmptyLine(indent=False), *start.leading_lines]), *rest]
 
 
 def _neighbours(source: SourceFile, touched: Sequence[Span]) -> Iterator[tuple[ast.If, ast.If]]:

@@ -70,6 +70,13 @@ def test_a_long_call_that_is_indexed_gets_a_line_for_each_argument() -> None:
     assert found == TEXT.replace("    if", "".join(f"    {line}\n" for line in lines) + "    if", 1)
 
 
+def test_what_is_too_long_on_its_own_line_is_broken_further() -> None:
+    long = "x" * 50
+    found = written(lambda write, first, _: {first: [*write.lines(f"check(f({long}, g({long}), {long}), n)"), first]})
+    lines = ["check(", "    f(", f"        {long},", f"        g({long}),", f"        {long},", "    ),", "    n,", ")"]
+    assert found == TEXT.replace("    if", "".join(f"    {line}\n" for line in lines) + "    if", 1)
+
+
 def test_a_template_may_begin_with_a_comment() -> None:
     found = written(lambda write, first, _: {first: [*write.lines("# why\n{a} = 1", a="a"), first]})
     assert found == TEXT.replace("    if", "    # why\n    a = 1\n    if", 1)

@@ -198,6 +198,30 @@ def test_a_comment_that_would_be_lost_goes_above_and_inside_an_expression_refuse
     assert rendered(source, "test", Rewrite("", {statement.value: write.expr("g()")})) is None
 
 
+LONG = f"check({'x' * 100}, why)"
+BROKEN = f"check(  {{}}\n    {'x' * 100},\n    why,\n)\n"
+PROSE = f"# {'why ' * 30}".strip()
+
+
+@pytest.mark.parametrize(
+    ("comment", "more", "built", "expected"),
+    [
+        ("# why", "", "check(x)", "check(x)  # why\n"),
+        ("# why", "    # deeper\n", "check(x)", "# why\n# deeper\ncheck(x)\n"),
+        ("# noqa", "    # deeper\n", "check(x)", "# deeper\ncheck(x)  # noqa\n"),
+        ("# type: ignore[x]", "", LONG, BROKEN.format("# type: ignore[x]")),
+        ("# pragma: no cover", "", LONG, BROKEN.format("# pragma: no cover")),
+        (PROSE, "", "check(x)", f"{PROSE}\ncheck(x)\n"),
+        ("# noqa", "", '"""\n"""', '# noqa\n"""\n    """\n'),
+    ],
+)
+def test_the_comment_of_a_header_stays_with_its_line(comment: str, more: str, built: str, expected: str) -> None:
+    source = SourceFile("model.py", f"if bad:  {comment}\n{more}    fail()\n")
+    candidate = rendered(source, "test", Rewrite("", {source.tree.body[0]: Writer(source).lines(built)}))
+    assert candidate is not None
+    assert source.apply(candidate.edits) == expected
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -25,7 +25,13 @@ def tidy(text: str, before: str = "") -> str:
 
 def test_two_become_one_with_their_comments() -> None:
     assert tidy(FIRST + SECOND) == BOTH
-    assert tidy(FIRST + "\n" + SECOND) == BOTH + "\n"
+
+
+def test_a_blank_line_between_two_stays_where_eager_keeps_both_and_no_other_comes() -> None:
+    apart = BOTH.replace("        # why", "\n        # why")
+    assert tidy(FIRST + "\n" + SECOND + "\n\nx = 1\n") == apart + "\n\nx = 1\n"
+    assert tidy(FIRST + "\n\n" + SECOND + "\n" + FIRST).count("\n\n") == 2
+    assert tidy(ALONE + "\n" + ALONE.replace("1", "2")) == ALONE + "        y = 2\n"
 
 
 def test_a_whole_row_becomes_one() -> None:
