@@ -17,6 +17,7 @@ from ddelint.rewrite.moves import load_moves
 from ddelint.rewrite.reading.callers import keeps_nothing_for_numbers, other_callers
 from ddelint.rewrite.reading.handlers import may_be_caught
 from ddelint.rewrite.reading.knowledge import knowledge
+from ddelint.rewrite.reading.mixed import may_be_number
 from ddelint.rewrite.reading.names import bindings
 from ddelint.rewrite.renamed_calls import renamed_call
 from ddelint.rewrite.writing.edits import without_repeats
@@ -165,7 +166,7 @@ def _reads_what_is_a_tensor(candidate: Candidate, finding: Diagnostic, site: Sit
     if asked is None or (finding.code in _CASTS and asked == "bool"):
         return False
     tensors = [text for text, kind in kinds.items() if kind == "tensor" and text]
-    if any(_is_bound_again(site, text) for text in tensors):
+    if any(_is_bound_again(site, text) or _is_number_at_times(site, text) for text in tensors):
         return False
     if any(_SHAPES.search(edit.content) for edit in candidate.edits):
         return False  # Python compares shapes element by element, and asks at once
@@ -179,6 +180,12 @@ def _reads_what_is_a_tensor(candidate: Candidate, finding: Diagnostic, site: Sit
         after = after.replace(f"assert {before}", "", 1)  # eager keeps the assert itself
     more = after.count(".item()") - before.count(".item()")
     return more > 0 if asked == "tensor" or tensors else more == 0
+
+
+def _is_number_at_times(site: Site, text: str) -> bool:
+    """Whether a name of the statement that is a tensor for one caller is a number for another."""
+    names = (node for node in ast.walk(site.statement) if isinstance(node, ast.Name) and node.id == text)
+    return any(may_be_number(site.source, name) for name in names)
 
 
 def _is_bound_again(site: Site, text: str) -> bool:

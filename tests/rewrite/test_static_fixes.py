@@ -283,3 +283,37 @@ def test_what_asks_nothing_stays_an_if_of_python(flag: str, is_known: bool) -> N
     )
     checks = f"            if {flag}:\n                torch._check(torch.sym_not((x.max() > 1).item()))\n"
     assert (checks in after) is is_known
+
+
+@pytest.mark.parametrize(
+    ("loop", "use", "is_fixed"),
+    [
+        ("for i in torch.where(x > 0)[0]:", "y[i] = x[i]", True),
+        ("for k, i in enumerate(torch.where(x > 0)[0]):", "y[k] = x[i] + k", True),
+        ("for w, i in zip(x, torch.where(x > 0)[0]):", "y[i] = w", True),
+        ("for i in torch.where(x > 0)[0][:3]:", "y[i] = x[i] + x[i + 1]", True),
+        ("for row in x.argmax(-1):", "y[row[0]] = x[row[1]]", False),
+        ("for k, row in enumerate(x.argmax(-1)):", "y[k] = x[row[y[k]]]", False),
+        ("for i in torch.where(x > 0)[0]:", "y[i] = x[i] * i.float()", False),
+        ("for i in torch.where(x > 0)[0]:", "y[i] = self.table[i]", True),
+        ("table = {}\n        for i in torch.where(x > 0)[0]:", "y[i] = x[i]\n            table[i] = 1", False),
+    ],
+)
+def test_a_loop_gives_numbers_where_all_it_gives_is_used_as_such(loop: str, use: str, is_fixed: bool) -> None:
+    after = after_fixes(f"{HEAD}        y = x.clone()\n        {loop}\n            {use}\n        return y\n")
+    assert (".tolist()" in after) is is_fixed
+
+
+@pytest.mark.parametrize(
+    ("declared", "around"),
+    [
+        ("t: float | torch.Tensor", "if True:"),
+        ("t=torch.ones(()), u=1.0", "if isinstance(t, (float, int)) or t.numel() == 1:"),
+        ("t=1.0", "if u:"),
+    ],
+)
+def test_what_is_a_number_for_others_is_not_read_as_a_tensor(declared: str, around: str) -> None:
+    head = "import torch\n\n\nclass Model(torch.nn.Module):\n    def forward(self, x: torch.Tensor, u):\n"
+    body = f"        return limit(x, x.max())\n\n\ndef limit(x, {declared}):\n    {around}\n        if t <= 0:\n"
+    text = f"{head}{body}            raise ValueError(f'got {{t}}')\n    return x / t\n"
+    assert after_fixes(text) == text

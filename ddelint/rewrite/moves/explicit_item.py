@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.applied import below
 from ddelint.rewrite.reading.around import around, headers, is_tensor, statement_of
 from ddelint.rewrite.reading.kinds import Kind, Kinds, definition, is_whole
-from ddelint.rewrite.reading.names import fresh_name, is_pure, names_read
-from ddelint.rewrite.reading.number_uses import number_uses
+from ddelint.rewrite.reading.names import bindings, fresh_name, is_pure, names_read
+from ddelint.rewrite.reading.number_uses import number_uses, uses_as_number
 from ddelint.rewrite.reading.regions import bound_inside
 from ddelint.rewrite.writing.rewrites import Rewrite, rewriting
 
@@ -134,9 +134,12 @@ def _unpacked(context: Context, kinds: Kinds) -> Iterator[Rewrite]:
                 statements.append(found)
     for statement in statements:
         match statement:
-            case ast.Assign(targets=[ast.Tuple() | ast.List()], value=value) if _integers(kinds, value):
-                message = f"`{source.segment(value)}` is unpacked into numbers: `.tolist()` makes one symbol of each"
-                yield Rewrite(message, {value: context.write.expr("{}.tolist()", value)})
+            case ast.Assign(targets=[ast.Tuple() | ast.List() as target], value=value) if _integers(kinds, value):
+                reads = _reads_of_numbers(kinds, target.elts)
+                if reads is not None:
+                    shown = source.segment(value)
+                    message = f"`{shown}` is unpacked into numbers: `.tolist()` makes one symbol of each"
+                    yield Rewrite(message, {value: context.write.expr("{}.tolist()", value)} | reads)
 
 
 def _unpacked_into(context: Context, name: str) -> ast.expr | None:
@@ -155,10 +158,20 @@ def _unpacked_into(context: Context, name: str) -> ast.expr | None:
     return values[0] if len(values) == 1 else None
 
 
-def _integers(kinds: Kinds, node: ast.expr) -> bool:
-    """Whether `node` is a tensor of one dimension that holds integers."""
-    shape = kinds.shape(node)
-    return (shape is None or len(shape) == 1) and is_whole(kinds.dtype(node)) and is_tensor(kinds, node)
+def _reads_of_numbers(kinds: Kinds, targets: Sequence[ast.expr]) -> dict[ast.AST, Any] | None:
+    """What `n.item()` becomes once each of the names is a number: `n`.
+
+    None where one is used as more than a number; with a run, that is for the run to show.
+    """
+    write, function = kinds.context.write, kinds.context.site.function
+    changes: dict[ast.AST, Any] = {}
+    for target in targets:
+        name = target.id if isinstance(target, ast.Name) else ""
+        uses = uses_as_number(kinds, name) if name and function and bindings(function, name) == 1 else None
+        if uses is None and kinds.context.kind == "static":
+            return None
+        changes |= {read: write.expression(name) for read in uses.reads} if uses is not None else {}
+    return changes
 
 
 def _iterated(context: Context, kinds: Kinds) -> Iterator[Rewrite]:
@@ -174,14 +187,26 @@ def _iterated(context: Context, kinds: Kinds) -> Iterator[Rewrite]:
         bound = {inner.id for inner in ast.walk(node.target) if isinstance(inner, ast.Name)}
         if not bound & names and node is not context.site.statement:
             continue
-        iterated: ast.expr = node.iter
-        match iterated:
-            case ast.Call(func=ast.Name(id="enumerate"), args=[inner, *_]):
-                iterated = inner
-            case ast.Call(func=ast.Name(id="zip"), args=args):
-                tensors = [argument for argument in args if _integers(kinds, argument)]
-                if len(tensors) == 1:
-                    iterated = tensors[0]
-        if _integers(kinds, iterated):
+        iterated, target = _elements(kinds, node)
+        reads = _reads_of_numbers(kinds, [target]) if _integers(kinds, iterated) else None
+        if reads is not None:
             message = f"the loop reads numbers from `{source.segment(iterated)}`: `.tolist()` makes one symbol of each"
-            yield Rewrite(message, {iterated: context.write.expr("{}.tolist()", iterated)})
+            yield Rewrite(message, {iterated: context.write.expr("{}.tolist()", iterated)} | reads)
+
+
+def _elements(kinds: Kinds, loop: ast.For | ast.comprehension) -> tuple[ast.expr, ast.expr]:
+    """What a loop goes through, and what an element of it is called: behind `enumerate`, among others in a `zip`."""
+    match loop.iter, loop.target:
+        case ast.Call(func=ast.Name(id="enumerate"), args=[inner, *_]), ast.Tuple(elts=[_, element]):
+            return inner, element
+        case ast.Call(func=ast.Name(id="zip"), args=args), ast.Tuple(elts=elements) if len(args) == len(elements):
+            tensors = [pair for pair in zip(args, elements) if _integers(kinds, pair[0])]
+            if len(tensors) == 1:
+                return tensors[0]
+    return loop.iter, loop.target
+
+
+def _integers(kinds: Kinds, node: ast.expr) -> bool:
+    """Whether `node` is a tensor of one dimension that holds integers."""
+    shape = kinds.shape(node)
+    return (shape is None or len(shape) == 1) and is_whole(kinds.dtype(node)) and is_tensor(kinds, node)

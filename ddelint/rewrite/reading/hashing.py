@@ -60,17 +60,17 @@ def _is_wanted(kinds: Kinds, node: ast.expr) -> bool:
         case ast.BinOp(op=ast.Mod(), right=right):
             return right is node
         case ast.Subscript(value=container, slice=place):
-            return place is node and _is_hashed(kinds, container)
+            return place is node and is_hashed(kinds, container)
         case ast.Compare(ops=[*_, ast.In() | ast.NotIn()], comparators=[*_, container]):
-            return container is not node and _is_hashed(kinds, container)
+            return container is not node and is_hashed(kinds, container)
         case ast.Call(func=ast.Attribute(value=container, attr=method), args=[first, *_]) if first is node:
-            return method in table.texts or (method in table.methods and _is_hashed(kinds, container))
+            return method in table.texts or (method in table.methods and is_hashed(kinds, container))
         case ast.Call(func=ast.Name()) as call:
             return called(call) in table.functions
     return False
 
 
-def _is_hashed(kinds: Kinds, node: ast.expr) -> bool:
+def is_hashed(kinds: Kinds, node: ast.expr) -> bool:
     """Whether a container is a dictionary or a set, as far as anything says."""
     fact, table = kinds.fact(node), knowledge().hashing
     if fact is not None:

@@ -180,6 +180,10 @@ class Kinds:
                 return "integer"
             case ast.Attribute(value=ast.Call() as call, attr="indices") if _gives_places(call):
                 return "integer"
+            case ast.Subscript(value=ast.Call() as call) if called(call) in knowledge().listings and not own_arguments(
+                call
+            ):
+                return "int64"
             case ast.Subscript(value=value):
                 return self.dtype(value, depth + 1)
             case ast.Attribute(value=ast.Name(id="self"), attr=name):
@@ -292,6 +296,11 @@ def _gives_places(node: ast.Call) -> bool:
     """Whether a call gives values and their places: `topk`, `max` along a dimension."""
     table, name = knowledge(), called(node)
     return name in table.with_places and not (name in table.reductions and reduces_all(node))
+
+
+def _lists_places(node: ast.Call) -> bool:
+    """Whether a call gives the places where a mask is true: `nonzero`, `where` of nothing else."""
+    return called(node) in knowledge().listings and not own_arguments(node)
 
 
 def _is_integer_literal(node: ast.expr) -> bool:

@@ -9,6 +9,7 @@ import ast
 from collections.abc import Iterator
 
 from ddelint.knowledge.unions import is_none, members
+from ddelint.rewrite.reading.told_apart import is_told_apart
 from ddelint.sources.source import SourceFile
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -29,12 +30,12 @@ def may_be_none(source: SourceFile, node: ast.expr) -> bool:
             given = owner is not None and any(_is_of_none(part) for part in _given_to_attribute(owner, attribute))
         case _:
             return False
-    return given and not _is_told_apart(source, node)
+    return given and not is_told_apart(source, node, _says)
 
 
 def _given_to_name(function: _Function, name: str) -> Iterator[ast.expr]:
     """The annotation and the default of a parameter, and what is assigned to a name."""
-    yield from _parameter(function, name)
+    yield from parameter(function, name)
     for inner in ast.walk(function):
         match inner:
             case ast.Assign(targets=targets, value=value) if any(_is_name(target, name) for target in targets):
@@ -45,7 +46,8 @@ def _given_to_name(function: _Function, name: str) -> Iterator[ast.expr]:
                 yield value
 
 
-def _parameter(function: _Function, name: str) -> Iterator[ast.expr]:
+def parameter(function: _Function, name: str) -> Iterator[ast.expr]:
+    """The annotation and the default of a parameter, as far as there are any."""
     arguments = function.args
     positional = [*arguments.posonlyargs, *arguments.args]
     defaults = dict(zip([argument.arg for argument in reversed(positional)], reversed(arguments.defaults)))
@@ -65,7 +67,7 @@ def _given_to_attribute(owner: ast.ClassDef, attribute: str) -> Iterator[ast.exp
                 for inner in ast.walk(statement):
                     match inner:
                         case ast.Assign(targets=targets, value=value) if any(_is_own(t, attribute) for t in targets):
-                            yield from _parameter(statement, value.id) if isinstance(value, ast.Name) else (value,)
+                            yield from parameter(statement, value.id) if isinstance(value, ast.Name) else (value,)
                         case ast.AnnAssign(target=target, annotation=annotation) if _is_own(target, attribute):
                             yield annotation
 
@@ -91,57 +93,6 @@ def _is_of_none(node: ast.expr) -> bool:
             return _is_of_none(default)
         case ast.Call(func=ast.Name(id="getattr"), args=[_, _, default]):
             return _is_of_none(default)
-    return False
-
-
-def _is_told_apart(source: SourceFile, node: ast.expr) -> bool:
-    """Whether a place is only reached where a test has said that `node` is not None."""
-    wanted = ast.dump(node)
-    child: ast.AST = node
-    for parent in source.ancestors(node):
-        match parent:
-            case ast.BoolOp(op=ast.And(), values=values):
-                if any(_says(value, wanted, True) for value in values[: _index(values, child)]):
-                    return True
-            case ast.BoolOp(op=ast.Or(), values=values):
-                if any(_says(value, wanted, False) for value in values[: _index(values, child)]):
-                    return True
-            case ast.If(test=test, body=body) | ast.While(test=test, body=body):
-                if child is not test and _says(test, wanted, child in body):
-                    return True
-            case ast.IfExp(test=test, body=body):
-                if child is not test and _says(test, wanted, child is body):
-                    return True
-        if isinstance(child, ast.stmt) and any(_excludes(before, wanted) for before in _siblings(parent, child)):
-            return True
-        if isinstance(parent, _Function):
-            return False
-        child = parent
-    return False
-
-
-def _index(values: list[ast.expr], child: ast.AST) -> int:
-    return next(number for number, value in enumerate(values) if value is child)
-
-
-def _siblings(parent: ast.AST, statement: ast.stmt) -> list[ast.stmt]:
-    """The statements in front of one, in its block."""
-    blocks = (getattr(parent, name, None) for name in ("body", "orelse", "finalbody"))
-    block = next((found for found in blocks if isinstance(found, list) and statement in found), [])
-    return block[: block.index(statement)] if block else []
-
-
-def _excludes(statement: ast.stmt, wanted: str) -> bool:
-    """Whether None does not get past a statement."""
-    match statement:
-        case ast.Assert(test=test):
-            return _says(test, wanted, True)
-        case ast.If(test=test, body=[*_, last] as body) if _says(test, wanted, False):
-            stores = (inner.targets for part in body for inner in ast.walk(part) if isinstance(inner, ast.Assign))
-            is_given = any(
-                ast.dump(target).replace("Store()", "Load()") == wanted for targets in stores for target in targets
-            )
-            return is_given or isinstance(last, (ast.Return, ast.Raise, ast.Continue, ast.Break))
     return False
 
 

@@ -59,7 +59,7 @@ class _Breaking(cst.CSTTransformer):
         )
 
     def _as_far_as_needed(self, value: Any, depth: int) -> Any:
-        """A call or tuple with a line for each of its parts, and so for parts that are too long where they then stand."""
+        """A call or tuple with a line for each of its parts, and for parts of those that are still too long."""
         field = "args" if isinstance(value, cst.Call) else "elements"
         deeper = depth + len(self.unit.expandtabs(4))
         if isinstance(value, (cst.Call, cst.Tuple)):

@@ -27,7 +27,6 @@ from ddelint.rewrite.writing.style import longest_line
 from ddelint.rewrite.writing.writer import writer
 from ddelint.sources.source import SourceFile
 
-
 _FOR_A_TOOL = re.compile(r"#\s*(?:[\w-]+:|no\w+\b)")
 """How a comment begins that means its line to a tool: `# type: ignore`, `# pragma: no cover`, `# noqa`, `# nosec`."""
 
