@@ -148,6 +148,48 @@ def test_other_raises_keep_their_own_words_in_eager(raised: str) -> None:
     ]
 
 
+BESIDE = """\
+    if torch.compiler.is_compiling():
+        torch._check(n <= 4)
+    elif n > 4:  # why
+        raise KeyError(n)
+"""
+
+
+@pytest.mark.parametrize(
+    ("other", "after"),
+    [
+        ("    else:\n        k = 2\n", "    k = 2\n"),
+        ("    # other\n    else:\n        # inner\n        k = 2\n", "    # other\n    # inner\n    k = 2\n"),
+        ("    else: k = 2\n", "    k = 2\n"),
+        (
+            "    # other\n    elif k:  # also\n        k = 2\n    else:\n        k = 3\n",
+            "    # other\n    if k:  # also\n        k = 2\n    else:\n        k = 3\n",
+        ),
+        (
+            "    else:\n        if k:\n            k = (2,\n                 3)\n",
+            "    if k:\n        k = (2,\n             3)\n",
+        ),
+    ],
+)
+def test_what_stood_under_else_follows_both_forms(other: str, after: str) -> None:
+    text = f"def fn(n, k):\n    if n > 4:  # why\n        raise KeyError(n)\n{other}    return k\n"
+    (found,) = rewritten("check_instead_of_raise", context_of(text, "n > 4", TYPES, "DDE103"))
+    assert found == f"def fn(n, k):\n{BESIDE}{after}    return k\n"
+    text = text.replace("KeyError(n)", 'ValueError("m")')
+    found = rewritten("check_instead_of_raise", context_of(text, "n > 4", TYPES, "DDE103"))[0]
+    assert found.endswith(f'    torch._check_value(n <= 4, lambda: "m")  # why\n{after}    return k\n')
+
+
+def test_an_elif_with_an_else_becomes_an_else() -> None:
+    text = (
+        "def fn(n, k):\n    if k:\n        pass\n    elif n > 4:\n        raise KeyError(n)\n    else:\n        k = 2\n"
+    )
+    (found,) = rewritten("check_instead_of_raise", context_of(text, "n > 4", TYPES, "DDE103"))
+    inner = BESIDE.replace("  # why", "").replace("    ", "        ", 1).replace("\n", "\n    ")[:-4]
+    assert found == f"def fn(n, k):\n    if k:\n        pass\n    else:\n{inner}        k = 2\n"
+
+
 def test_a_comment_inside_is_never_lost() -> None:
     text = 'def fn(n):\n    if n > 4:\n        # keep me\n        raise ValueError("m")\n'
     found = rewritten("check_instead_of_raise", context_of(text, "n > 4", TYPES, "DDE103"))
@@ -260,10 +302,9 @@ def test_windows_newlines_and_an_else_survive() -> None:
         "def fn(n):\r\n"
         "    if torch.compiler.is_compiling():\r\n"
         "        torch._check(n <= 4)\r\n"
-        "    if not torch.compiler.is_compiling() and n > 4:\r\n"
+        "    elif n > 4:\r\n"
         "        raise KeyError(n)\r\n"
-        "    else:\r\n"
-        "        n = 1\r\n"
+        "    n = 1\r\n"
         "    return n\r\n"
     ]
 
@@ -291,8 +332,6 @@ def test_the_last_elif_gets_an_arm_before_it() -> None:
         "def fn(n):\n    if not torch.compiler.is_compiling() and n > 4:\n        raise KeyError(n)\n",
         "def fn(n):\n    if (m := n) and n > 4:\n        raise KeyError(m)\n",
         "def fn(n):\n    if n: assert n > 4\n",
-        "def fn(n, k):\n    if k:\n        pass\n    elif n > 4:\n"
-        "        raise KeyError(n)\n    else:\n        k = 2\n",
     ],
 )
 def test_look_alikes_are_left_alone(text: str) -> None:

@@ -288,3 +288,44 @@ def test_operands_that_ask_alike_are_treated_alike() -> None:
     assert "if flag and guard_or_false(a.shape[0] > 0) and guard_or_false(b.shape[0] > 0):" in second
     (first, *_) = rewritten("guard_on_size", both[1])
     assert "if flag and a.shape[0] > 0 and guard_or_true(b.shape[0] > 0):" in first
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'print(f"at {count}")  # said',
+        'log.info("at %d", count)',
+        'self.logger.debug("at {}".format(count))',
+        "warnings.warn(f'at {count:>3}')",
+        'logging.warning(\n        f"at {count}"\n    )',
+    ],
+)
+def test_a_line_that_only_says_a_number_is_said_in_eager(line: str) -> None:
+    text = f"def fn(self, x, count):\n    {line}\n    return x[:2]\n"
+    context = context_of(text, line.partition("  #")[0], {**TYPES, "count": COUNT}, "DDE208")
+    (found,) = candidates("skip_warning_while_compiling", context)
+    assert found.claim is Claim.EQUIVALENT
+    moved = line.replace("\n", "\n    ")
+    assert context.site.source.apply(found.edits) == (
+        f"def fn(self, x, count):\n    if not torch.compiler.is_compiling():\n        {moved}\n    return x[:2]\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "if not torch.compiler.is_compiling():\n        print(count)",
+        "y = print(count)",
+        "self.use(count)",
+        "for row in x: print(count)",
+    ],
+)
+def test_what_does_more_or_is_said_in_eager_stays(line: str) -> None:
+    text = f"def fn(self, x, count):\n    {line}\n    return x[:2]\n"
+    assert (
+        candidates(
+            "skip_warning_while_compiling",
+            context_of(text, line.partition("  #")[0], {**TYPES, "count": COUNT}, "DDE208"),
+        )
+        == []
+    )

@@ -94,13 +94,13 @@ def _alone(
 ) -> Rewrite | None:
     """The check in the place of the `if`; what stood under its `else` follows."""
     write, (raised, said) = context.write, message
-    if isinstance(statement, ast.Assert) or (statement.orelse and write.has_comments(statement)):
+    if isinstance(statement, ast.Assert):
         return None
     check = knowledge().checks[raised]
     checks = Checks(context, write.expr("torch.{}", check), [said], beside.robust, beside.assume_tensor)
     return Rewrite(
         f"let torch.{check} raise the {raised}: it hands the condition to the compiler",
-        {statement: [*checks.lines(statement.test, False), *statement.orelse]},
+        {statement: [*checks.lines(statement.test, False), *write.otherwise(statement)]},
         notes=(f"the compiled program raises RuntimeError where eager raises {raised}",) * (raised != "RuntimeError"),
         decisions=(statement.test,),
     )
@@ -110,9 +110,9 @@ def _beside(context: Context, statement: ast.If | ast.Assert, checks: Statements
     """The checks while compiling, the original statement otherwise: eager is the same by construction."""
     write, test = context.write, statement.test
     if isinstance(statement, ast.If) and statement.orelse:
-        before = write.lines("if torch.compiler.is_compiling():\n    {checks}", checks=checks)
-        in_eager = write.expr("not torch.compiler.is_compiling() and {}", test)
-        changes: Changes = {statement: [*before, statement], test: in_eager}
+        # it raises or goes on, so that what stood under `else` may as well follow
+        beside = write.beside(checks, [write.without_else(statement)])
+        changes: Changes = {statement: [*beside, *write.otherwise(statement)]}
     else:
         changes = {statement: write.beside(checks, [statement])}
     what = "assert" if isinstance(statement, ast.Assert) else "raise"

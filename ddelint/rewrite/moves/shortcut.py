@@ -17,10 +17,11 @@ from ddelint.rewrite.reading.names import asks_compiling, called
 from ddelint.rewrite.reading.optional import may_be_none
 from ddelint.rewrite.reading.polarity import side_of
 from ddelint.rewrite.writing.rewrites import Rewrite, rewriting
-from ddelint.sources.sites import Block, Role, classify
+from ddelint.sources.sites import Block, Role, classify, is_talk
 
 _ALWAYS = "torch.compiler.is_compiling() or {}"
 _NEVER = "not torch.compiler.is_compiling() and {}"
+_SAID_IN_EAGER = "if not torch.compiler.is_compiling():\n    {statement}"
 
 
 @rewriting("shortcut_in_eager")
@@ -158,8 +159,9 @@ def _behind_known(context: Context, test: ast.expr) -> tuple[list[ast.expr], lis
 
 @rewriting("skip_warning_while_compiling")
 def skip_warning_while_compiling(context: Context) -> Iterator[Rewrite]:
-    """`if not torch.compiler.is_compiling() and test:` where the block only warns, logs or prints."""
-    talk = _talking_if(context)
+    """`if not torch.compiler.is_compiling() and test:` where the block only warns, logs or prints; and around a line
+    that does."""
+    talk, statement = _talking_if(context), context.site.statement
     if talk is not None and not asks_compiling(talk.test):
         said = [part for block in (talk.body, talk.orelse) for part in block]
         yield Rewrite(
@@ -170,6 +172,19 @@ def skip_warning_while_compiling(context: Context) -> Iterator[Rewrite]:
             notes=(SILENT,),
             decisions=(talk.test,),
         )
+    if talk is None and is_talk(statement) and not _in_eager(context, statement):
+        yield Rewrite(
+            "say it only in eager: the text wants the number itself",
+            {statement: context.write.lines(_SAID_IN_EAGER, statement=[statement])},
+            Claim.EQUIVALENT if says_without_effect(statement) else Claim.GENERAL_PATH,
+            notes=(SILENT,),
+        )
+
+
+def _in_eager(context: Context, statement: ast.stmt) -> bool:
+    """Whether a test of the compiler stands around a statement."""
+    around = context.site.source.ancestors(statement)
+    return any(isinstance(node, ast.If) and asks_compiling(node.test) for node in around)
 
 
 def _talking_if(context: Context) -> ast.If | None:

@@ -1,4 +1,5 @@
-"""Fixes that stand side by side read as one: two `if torch.compiler.is_compiling():` in a row become one."""
+"""Fixes that stand side by side read as one: two `if torch.compiler.is_compiling():` in a row become one, with `not` or
+without."""
 
 from __future__ import annotations
 
@@ -18,6 +19,8 @@ from ddelint.sources.source import SourceError, SourceFile
 
 _NAME = "tidied"
 _COMPILING = "compiler.is_compiling()"
+_ALONE = "if torch.compiler.is_compiling():\n    {body}"
+_IN_EAGER = "if not torch.compiler.is_compiling():\n    {body}"
 
 
 def tidying_edits(source: SourceFile, touched: Sequence[Span]) -> tuple[Edit, ...]:
@@ -27,11 +30,15 @@ def tidying_edits(source: SourceFile, touched: Sequence[Span]) -> tuple[Edit, ..
     """
     for first, second in _neighbours(source, touched):
         write = writer(source)
-        compiled = [*write.body(first.body), *write.body(second.body)]
-        eager = [*write.body(first.orelse), *_as_apart(source, first, second, write.body(second.orelse))]
-        lines = write.lines("if torch.compiler.is_compiling():\n    {body}", body=compiled)
-        changes = {Run([first, second]): write.beside(compiled, eager) if eager else lines}
-        candidate = rendered(source, _NAME, Rewrite(_NAME, changes))
+        compiled, eager = [*write.body(_arm(first, True))], [*write.body(_arm(first, False))]
+        compiled += write.body(_arm(second, True))
+        further = write.body(_arm(second, False))
+        eager += _as_apart(source, first, second, further) if eager else further
+        if compiled and eager:
+            lines = write.beside(compiled, eager)
+        else:
+            lines = write.lines(_ALONE if compiled else _IN_EAGER, body=compiled or eager)
+        candidate = rendered(source, _NAME, Rewrite(_NAME, {Run([first, second]): lines}))
         if candidate is not None:
             return candidate.edits
     return ()
@@ -57,7 +64,7 @@ def tidied(source: SourceFile, before: str) -> str:
 
 def _as_apart(source: SourceFile, first: ast.If, second: ast.If, eager: Sequence[Any]) -> list[Any]:
     """What eager keeps of the second, behind a blank line where one stood between the two."""
-    if not eager or not first.orelse or second.lineno - (first.end_lineno or first.lineno) < 2:
+    if not eager or second.lineno - (first.end_lineno or first.lineno) < 2:
         return list(eager)
     start, *rest = eager
     return [start.with_changes(leading_lines=[cst.EmptyLine(indent=False), *start.leading_lines]), *rest]
@@ -76,5 +83,14 @@ def _neighbours(source: SourceFile, touched: Sequence[Span]) -> Iterator[tuple[a
                     yield first, second
 
 
+def _arm(node: ast.If, compiling: bool) -> list[ast.stmt]:
+    """What is run while compiling, or else."""
+    return node.orelse if isinstance(node.test, ast.UnaryOp) is compiling else node.body
+
+
 def _asks_compiling(node: ast.stmt) -> TypeGuard[ast.If]:
-    return isinstance(node, ast.If) and ast.unparse(node.test).endswith(_COMPILING) and isinstance(node.test, ast.Call)
+    """Whether a statement is `if torch.compiler.is_compiling():`, or the same with `not`."""
+    match node:
+        case ast.If(test=ast.Call() as asked) | ast.If(test=ast.UnaryOp(op=ast.Not(), operand=ast.Call() as asked)):
+            return ast.unparse(asked).endswith(_COMPILING)
+    return False

@@ -117,6 +117,21 @@ class Writer(Pieces):
             other = other.with_changes(leading_lines=_BLANK_LINE)
         return [cst.If(self.compiling, cst.IndentedBlock(built), other)]
 
+    def without_else(self, branch: ast.If) -> cst.If:
+        """The `if` with its own block alone."""
+        return cast(cst.If, self.block([branch])[-1]).with_changes(orelse=None)
+
+    def otherwise(self, branch: ast.If) -> Statements:
+        """What stands under the `else` of an `if`, or its `elif`, as statements, with the comments above it."""
+        match cast(cst.If, self.block([branch])[-1]).orelse:
+            case cst.If() as other:
+                return [other]
+            case cst.Else(
+                leading_lines=above, body=cst.IndentedBlock(body=[cst.SimpleStatementLine() as first, *rest])
+            ):
+                return [first.with_changes(leading_lines=[*above, *first.leading_lines]), *rest]
+        return self.block(branch.orelse)
+
     def while_compiling(self, lines: Lines) -> Statements:
         """`if torch.compiler.is_compiling():` around lines that return: what eager does stands behind it."""
         built = self.block(lines)

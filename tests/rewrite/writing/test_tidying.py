@@ -41,13 +41,25 @@ def test_a_whole_row_becomes_one() -> None:
     )
 
 
+def test_what_only_eager_does_is_put_together_too() -> None:
+    said = "    if not torch.compiler.is_compiling():\n        print(x)  # said\n"
+    assert tidy(said + "\n" + said) == said + "\n        print(x)  # said\n"
+    assert tidy(FIRST + said) == (
+        "    if torch.compiler.is_compiling():\n        torch._check(x)\n    else:\n        if bad:\n"
+        "            raise ValueError\n        print(x)  # said\n"
+    )
+    assert (
+        tidy(said + ALONE)
+        == "    if torch.compiler.is_compiling():\n        y = 1\n    else:\n        print(x)  # said\n"
+    )
+
+
 @pytest.mark.parametrize(
     "text",
     [
         FIRST + "    x = y\n" + SECOND,
         FIRST + "    # about the second\n" + SECOND,
         FIRST + SECOND.replace("torch.compiler.is_compiling()", "torch.compiler.is_compiling() and y"),
-        ALONE + SECOND.replace("torch.compiler.is_compiling()", "not torch.compiler.is_compiling()"),
     ],
 )
 def test_what_is_not_side_by_side_or_asks_more_stays(text: str) -> None:
