@@ -107,8 +107,7 @@ class Operators:
     regions: Mapping[str, Names]
     static_positions: Mapping[str, StaticPosition]
     needs_argument: Mapping[str, StaticPosition]
-    wants_integers_first: Names
-    wants_integers_later: Names
+    wants_integers: Names
     wants_integers_asking: Mapping[str, int]
     """Of these operators the argument (behind the tensor) that cannot be traced; the others are only read."""
     retired: Mapping[str, str]
@@ -319,8 +318,7 @@ def _build(table: dict[str, Any]) -> Operators:
         regions=_sets(table["regions"]),
         static_positions={name: StaticPosition(**entry) for name, entry in table["static_positions"].items()},
         needs_argument={name: StaticPosition(**entry) for name, entry in table["needs_argument"].items()},
-        wants_integers_first=frozenset(table["wants_integers"]["first"]),
-        wants_integers_later=frozenset(table["wants_integers"]["receiver_first"]),
+        wants_integers=frozenset(table["wants_integers"]["receiver_first"]),
         wants_integers_asking=dict(table["wants_integers"]["asking"]),
         retired=_inverted(table["retired"]),
         retired_words=tuple(sorted(_retired_words(table["retired"]))),

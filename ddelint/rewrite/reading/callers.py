@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator
+from types import NoneType
 
 from ddelint.knowledge.operators import terminal_name
 from ddelint.rewrite.candidate import Candidate
@@ -48,7 +49,8 @@ def other_callers(site: Site, run: Collection[str] | None = None, importing: Imp
         return ""
     calls = [call for call in _calls(source, function.name) if function not in source.ancestors(call)]
     if isinstance(owner, ast.ClassDef):
-        places = _places(call for call in calls if _gives_a_number(call) and not _was_run(source, call, run or ()))
+        numbers = (call for call in calls if call.args and _is_number(source, call.args[0]))
+        places = _places(call for call in numbers if not _was_run(source, call, run or ()))
     elif run is None:
         places = _places(calls if len(calls) > 1 else [])
     else:
@@ -143,20 +145,11 @@ def _was_run(source: SourceFile, call: ast.Call, run: Collection[str]) -> bool:
     return not around or f"{source.filename}::{name}" in run
 
 
-def _gives_a_number(call: ast.Call) -> bool:
-    match call.args:
-        case [ast.Constant(value=int() | float() | None), *_]:
-            return True
-        case [ast.Call(func=ast.Name(id="len" | "int" | "float")), *_]:
-            return True
-    return False
-
-
 def _is_number(source: SourceFile, node: ast.AST, depth: int = 0) -> bool:
-    """Whether an expression is plainly a number: a literal, a size, a count."""
+    """Whether an expression is plainly a number, or None: a literal, a size, a count."""
     match node:
         case ast.Constant(value=value):
-            return isinstance(value, (int, float))
+            return isinstance(value, (int, float, NoneType))
         case ast.Attribute(attr="ndim") | ast.Subscript(value=ast.Attribute(attr="shape")):
             return True
         case ast.Call(func=ast.Attribute(attr=name), args=arguments):

@@ -180,9 +180,7 @@ class Kinds:
                 return "integer"
             case ast.Attribute(value=ast.Call() as call, attr="indices") if _gives_places(call):
                 return "integer"
-            case ast.Subscript(value=ast.Call() as call) if called(call) in knowledge().listings and not own_arguments(
-                call
-            ):
+            case ast.Subscript(value=ast.Call() as call) if _lists_places(call):
                 return "int64"
             case ast.Subscript(value=value):
                 return self.dtype(value, depth + 1)

@@ -39,7 +39,7 @@ def demand_static(call: OperatorCall) -> None:
             call.demand("integer", call.tensor, subject=subject, operator=call.name)
     if known.returns.get(call.name) in ("creation", "count_up", "square", "permutation"):
         _demand_integers(call, call.everything, call.every_node)
-    elif call.name in known.wants_integers_later:
+    elif call.name in known.wants_integers:
         _demand_integers(call, call.arguments, call.nodes)
 
 
