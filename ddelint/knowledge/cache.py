@@ -19,13 +19,14 @@ import json
 import os
 import sys
 import time
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ddelint.knowledge import catalog, extensions
+from ddelint.knowledge import extensions
+from ddelint.knowledge.folder import rules_folder
 from ddelint.system.files import OwnFolder
 from ddelint.version import VERSION
 
@@ -292,18 +293,19 @@ def _fingerprint() -> str:
     package = os.path.dirname(os.path.dirname(__file__))
     static = os.path.join(package, "static")
     with os.scandir(static) as rooms:
-        folders = [static, *(room.path for room in rooms if room.is_dir()), str(catalog.rules_folder())]
+        folders = [static, *(room.path for room in rooms if room.is_dir()), str(rules_folder())]
     folders += [os.path.join(package, room) for room in ("nouns", "system", "sources", "knowledge", "settings")]
-    stamps = sorted(stamp for folder in folders for stamp in _stamps(folder))
+    code = sorted(stamps(folders))
     others = sorted((str(path), *stamp_of(str(path))) for path in extensions.files())
-    made_by = json.dumps([VERSION, sys.version_info[:3], stamps, others])
+    made_by = json.dumps([VERSION, sys.version_info[:3], code, others])
     return hashlib.blake2b(made_by.encode(), digest_size=16).hexdigest()
 
 
-def _stamps(folder: str) -> Iterator[tuple[str, int, int]]:
-    """Name, time of the last change, and size of what decides findings in the folder."""
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.name.endswith((".py", ".toml")):
-                found = entry.stat()
-                yield entry.path, found.st_mtime_ns, found.st_size
+def stamps(folders: Iterable[str]) -> Iterator[tuple[str, int, int]]:
+    """Name, time of the last change, and size of the code and the rules in each of the folders, not below them."""
+    for folder in folders:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.name.endswith((".py", ".toml")):
+                    found = entry.stat()
+                    yield entry.path, found.st_mtime_ns, found.st_size

@@ -6,22 +6,18 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ddelint.errors import DdelintError
 from ddelint.knowledge import extensions
+from ddelint.knowledge.folder import CatalogError as CatalogError
+from ddelint.knowledge.folder import rules_folder as rules_folder
 from ddelint.nouns.levels import Applicability, Claim, Severity
 
 DOCS_URL = "https://ddelint.readthedocs.io/rules/"
 _CODE = re.compile(r"DDE\d{3}")
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _PASSES = ("static", "trace")
-
-
-class CatalogError(DdelintError):
-    """A rule file that doesn't say what it must; the message names the file and the key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,16 +92,6 @@ class Rule:
     def url(self) -> str:
         """The rule's page in the documentation."""
         return self.link or (f"{DOCS_URL}{self.code}/" if self.code.startswith("DDE") else "")
-
-
-@cache
-def rules_folder() -> Path:
-    """Where the rule files lie: inside the installed package, or beside it in a checkout."""
-    package = Path(__file__).resolve().parents[1]
-    for folder in (package / "rules", package.parent / "rules"):
-        if (folder / "DDE001.toml").is_file():
-            return folder
-    raise CatalogError(f"no rules found beside {package}: the installation is incomplete")
 
 
 @extensions.remembered

@@ -8,10 +8,11 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from ddelint.knowledge import extensions
-from ddelint.knowledge.catalog import CatalogError, flagging_rules, rules_folder
+from ddelint.knowledge.folder import CatalogError, rules_folder
 
 Names = frozenset[str]
 
@@ -30,9 +31,8 @@ class StaticPosition:
     """`position` counts from the first argument: the operator takes no tensor."""
 
 
-@dataclass(frozen=True, slots=True)
-class Operators:
-    """The tables of operators.toml."""
+class Operators(SimpleNamespace):
+    """The tables of operators.toml. No dataclass: to make one of sixty fields takes as long as to read the tables."""
 
     checks: Names
     """Functions that take a condition and record it for the compiler (`_check` and its relatives)."""
@@ -260,10 +260,13 @@ def _with_facts(table: dict[str, Any], facts: Mapping[str, Any], path: Path) -> 
 def _with_flagged_words(table: dict[str, Any]) -> dict[str, Any]:
     """The tables with what the scan of bytes must not overlook for the sake of rules that name functions."""
     scan = dict(table["prefilter"])
-    for rule in flagging_rules():
-        assert rule.flags is not None
-        key = "comments" if rule.flags.everywhere else "always"
-        scan[key] = [*scan[key], *(f"{word}(" for word in rule.flags.words)]
+    if extensions.rule_tables():
+        from ddelint.knowledge.catalog import flagging_rules
+
+        for rule in flagging_rules():
+            assert rule.flags is not None
+            key = "comments" if rule.flags.everywhere else "always"
+            scan[key] = [*scan[key], *(f"{word}(" for word in rule.flags.words)]
     scan["comments"] = [*scan["comments"], *extensions.prefixes()[1:]]
     return {**table, "prefilter": scan}
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ddelint.knowledge.catalog import rules
 from ddelint.nouns.levels import Severity
 
 if TYPE_CHECKING:
@@ -19,5 +18,6 @@ def chosen(finding: Diagnostic, options: CheckOptions) -> bool:
         return False
     if finding.origin != ("static",) or finding.severity is not Severity.WARNING or at.names(finding.code):
         return True
-    rule = rules().get(finding.code)
-    return rule is None or not rule.advice_on_request
+    from ddelint.knowledge.catalog import rule  # a clean file needs none
+
+    return not rule(finding.code).advice_on_request

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from ddelint.knowledge.catalog import rule
 from ddelint.pipeline.choosing import chosen
 from ddelint.pipeline.gathering import Run, static_findings, unsilenced
 from ddelint.sources.source import SourceFile
@@ -46,6 +45,7 @@ def is_still(old: Diagnostic, new: Diagnostic) -> bool:
 
 def _needs_a_trace(code: str) -> bool:
     """Whether a trace may refute such a finding: a question not asked, a comment that silences what is traced."""
+    from ddelint.knowledge.catalog import rule
     from ddelint.settings.suppressions import UNUSED
 
     return rule(code).refutable or code == UNUSED

@@ -17,8 +17,11 @@ from ddelint.sources.source import SourceError, SourceFile
 
 if TYPE_CHECKING:
     from ddelint.nouns.diagnostics import Diagnostic, Fix, Span
+    from ddelint.nouns.readings import Reading
+    from ddelint.pipeline.caches import Caches
     from ddelint.rewrite.search.history import History
     from ddelint.static.program.project import Project
+    from ddelint.static.program.survey import Asked
 
 
 class PipelineError(DdelintError):
@@ -98,6 +101,8 @@ class Run:
     """What the files say of each other; None where one is read alone."""
     compiled: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Filename → its functions that other files compile."""
+    caches: Caches | None = None
+    """What earlier calls found; None where no file on disk is checked."""
 
     @cached_property
     def traceable(self) -> bool:
@@ -184,19 +189,26 @@ def unsilenced(source: SourceFile, found: Sequence[Diagnostic], run: Run) -> lis
 
 def static_findings(source: SourceFile, run: Run) -> Sequence[Diagnostic]:
     """What the static pass says of a text that need not be on disk: a file that was rewritten."""
-    return _static_findings(source.filename, source.encode(), run)
+    return static_reading(source.filename, source.encode(), run).findings
 
 
 def static_findings_of_stdin(path: Path, run: Run) -> Sequence[Diagnostic]:
     """What the static pass says of what standard input gave."""
-    return _static_findings(str(path), run.options.stdin or b"", run)
+    return static_reading(str(path), run.options.stdin or b"", run).findings
 
 
-def _static_findings(filename: str, data: bytes, run: Run) -> Sequence[Diagnostic]:
-    from ddelint.static.program.survey import Asked
+def static_reading(filename: str, data: bytes, run: Run) -> Reading:
+    """What the static pass reads in bytes that need not be on disk, among the other files of the call."""
     from ddelint.static.reading import read
 
-    options = run.options.at(filename)
-    asked = Asked(options.assume_compiled, options.compiled, options.root, options.public_functions)
     project = run.project if run.project is not None and run.project.holds(filename) else None
-    return read(filename, data, asked, parse=True, project=project, roots=run.compiled.get(filename, ())).findings
+    roots = run.compiled.get(filename, ())
+    return read(filename, data, asked(filename, run), parse=True, project=project, roots=roots)
+
+
+def asked(path: str, run: Run) -> Asked:
+    """What of the file is to be taken as compiled."""
+    from ddelint.static.program.survey import Asked
+
+    options = run.options.at(path)
+    return Asked(options.assume_compiled, options.compiled, options.root, options.public_functions)

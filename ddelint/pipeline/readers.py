@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ddelint.knowledge.cache import Content, content_of, stamp_of
+from ddelint.nouns.readings import Reading
 from ddelint.static.program.survey import Asked, Survey, survey
-from ddelint.static.reading import Reading, prepare, read
+from ddelint.static.reading import prepare, read
 from ddelint.system.files import LARGE, read_regular
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ddelint.knowledge.catalog import rule
 from ddelint.nouns.levels import Applicability
 from ddelint.nouns.merge import merge
 from ddelint.pipeline.choosing import chosen
@@ -28,7 +27,7 @@ def report(run: Run, *, files: int) -> Report:
     """The report on all that was found; writes what `--fix` allows."""
     options = run.options
     static = [d for d in run.static if not _refuted(d, run)]
-    if options.suggest and any(d.code.startswith(("DDE6", "DDE7")) for d in static):
+    if options.suggest and run.traced and any(d.code.startswith(("DDE6", "DDE7")) for d in static):
         from ddelint.rewrite.static_fixes import with_static_fixes
 
         static = with_static_fixes(static, run.sources, _proven(run.traced, static))
@@ -174,6 +173,8 @@ def _refused(findings: Sequence[Diagnostic], searched: Collection[str], run: Run
 
 def _refuted(diagnostic: Diagnostic, run: Run) -> bool:
     """A static finding of a question on a row that the tracer ran without being asked there."""
+    from ddelint.knowledge.catalog import rule  # a clean file needs none
+
     if not rule(diagnostic.code).refutable:
         return False
     rows = run.executed.get(diagnostic.span.filename)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from ddelint.nouns.diagnostics import Diagnostic, Fix, Severity
 from ddelint.pipeline import baselining, changed_lines
 from ddelint.pipeline.choosing import chosen
-from ddelint.pipeline.gathering import Run, static_findings, unsilenced
+from ddelint.pipeline.gathering import Run, static_findings, static_reading, unsilenced
 from ddelint.sources.source import SourceError, SourceFile
 
 OFFERED = 50
@@ -32,21 +32,33 @@ def with_offers(findings: Sequence[Diagnostic], run: Run) -> list[Diagnostic]:
     if many or not options.suggest:
         waiting = set(map(id, open_))
         return [replace(finding, fix_pending=True) if id(finding) in waiting else finding for finding in findings]
-    fixed = dict(zip(map(id, open_), offered(open_, run.sources, run), strict=True))
+    from ddelint.pipeline.known_offers import offered_or_known
+
+    fixed = dict(zip(map(id, open_), offered_or_known(open_, run), strict=True))
     return [fixed.get(id(finding), finding) for finding in findings]
 
 
-def offered(findings: Sequence[Diagnostic], sources: Mapping[str, SourceFile], run: Run) -> list[Diagnostic]:
-    """The findings with the fixes that the text alone supports, without those that leave standing what they are for."""
+def offered(
+    findings: Sequence[Diagnostic],
+    sources: Mapping[str, SourceFile],
+    run: Run,
+    consulted: dict[str, str | None] | None = None,
+) -> list[Diagnostic]:
+    """The findings with the fixes that the text alone supports, without those that leave standing what they are for.
+
+    `consulted` takes the other files that this rests on, as in a Reading.
+    """
     from ddelint.rewrite.static_fixes import with_static_fixes
 
+    rests_on: dict[str, str | None] = {} if consulted is None else consulted
     found = with_static_fixes(findings, sources)
     return [
-        d if d.fix is None or _clears(d.fix, sources[d.span.filename], run) else replace(d, fix=None) for d in found
+        d if d.fix is None or _clears(d.fix, sources[d.span.filename], run, rests_on) else replace(d, fix=None)
+        for d in found
     ]
 
 
-def _clears(fix: Fix, source: SourceFile, run: Run) -> bool:
+def _clears(fix: Fix, source: SourceFile, run: Run, consulted: dict[str, str | None]) -> bool:
     """Whether nothing is asked any more where a fix has written: `x.shape[0] == 0` asks as much as `len(x) == 0`."""
     from ddelint.rewrite.search.history import History
 
@@ -55,9 +67,11 @@ def _clears(fix: Fix, source: SourceFile, run: Run) -> bool:
     if not parses(history.current(name)):
         return False
     try:
-        asking = [d.span for d in static_findings(history.current(name), run) if d.severity is Severity.ERROR]
+        reading = static_reading(name, history.current(name).encode(), run)
     except SourceError:
         return False
+    consulted.update(reading.consulted)
+    asking = [d.span for d in reading.findings if d.severity is Severity.ERROR]
     return not any(span.overlaps(new) for span in asking for new in history.touched(1))
 
 

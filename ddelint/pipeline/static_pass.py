@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ddelint.knowledge.cache import Cache, Content, content_of, stamp_of
-from ddelint.pipeline.gathering import Run
-from ddelint.system.files import LARGE, read_regular
+from ddelint.knowledge.cache import Content
+from ddelint.nouns.readings import Reading
+from ddelint.pipeline.caches import Caches
+from ddelint.pipeline.gathering import Run, asked
 
 if TYPE_CHECKING:  # what reads is loaded where something must be read
     from ddelint.pipeline.readers import Answer
     from ddelint.static.program.project import Project
-    from ddelint.static.program.survey import Asked, Survey
-    from ddelint.static.reading import Reading
+    from ddelint.static.program.survey import Survey
 
 MOST_ROUNDS = 12
 """Calls from file to file that are followed."""
@@ -26,7 +26,7 @@ Reaches = tuple[tuple[str, str, str], ...]
 def check_files(files: Sequence[str], named: frozenset[str], run: Run) -> None:
     """Add what the static pass says of the files to `run`, in their order; `named`: those not found in a folder."""
     project = _project(files)
-    caches = _Caches(run, named, project)
+    caches = run.caches = Caches(run, named, project)
     readings: dict[str, Reading | None] = {}
     """None: nothing was found, and nothing need be said."""
     known: dict[str, tuple[str, ...]] = {}
@@ -117,7 +117,7 @@ def _project(files: Sequence[str]) -> Project | None:
 class _Reader:
     """Has files surveyed, and read."""
 
-    def __init__(self, project: Project | None, caches: _Caches, run: Run) -> None:
+    def __init__(self, project: Project | None, caches: Caches, run: Run) -> None:
         self._project = project
         self._caches = caches
         self._run = run
@@ -155,7 +155,7 @@ class _Reader:
         jobs = [
             Job(
                 path,
-                caches.asked(path),
+                asked(path, run),
                 caches.is_named(path),
                 roots,
                 self.surveys.get(path),
@@ -180,119 +180,4 @@ def _said_by(surveyed: Survey) -> Reading | None:
     """What a reading would say of a file that need not be read."""
     if not (surveyed.comments or surveyed.reaches or surveyed.consulted):
         return None
-    from ddelint.static.reading import Reading
-
     return Reading((), surveyed.comments, surveyed.reaches, surveyed.consulted)
-
-
-class _Caches:
-    """The caches of a call: one for each folder and set of options that findings depend on."""
-
-    def __init__(self, run: Run, named: frozenset[str], project: Project | None) -> None:
-        self._run = run
-        self._named = named
-        self._project = project
-        self._caches: dict[tuple[str, str], Cache] = {}
-        self._digests: dict[str, str | None] = {}
-
-    def assumes(self, path: str) -> bool:
-        """Whether all functions of the file are taken as compiled."""
-        return self._run.options.at(path).assume_compiled
-
-    def asked(self, path: str) -> Asked:
-        """What of the file is to be taken as compiled."""
-        from ddelint.static.program.survey import Asked
-
-        options = self._run.options.at(path)
-        return Asked(options.assume_compiled, options.compiled, options.root, options.public_functions)
-
-    def is_named(self, path: str) -> bool:
-        """Whether somebody named the file: it is parsed in any case."""
-        return path in self._named
-
-    def _of(self, path: str) -> Cache:
-        enabled = self._run.options.cache
-        among = self._project.signature if self._project is not None and enabled else ""
-        salt = f"assume compiled: {self.assumes(path)}, parse: {self.is_named(path)}, among: {among}"
-        options = self._run.options.at(path)
-        if not options.public_functions:
-            salt += ", public functions: not compiled"
-        if options.compiled:
-            salt += f", compiled: {options.compiled} in {options.root}"
-        key = (options.cache_folder, salt)
-        if key not in self._caches:
-            self._caches[key] = Cache(options.cache_folder, salt, enabled)
-        return self._caches[key]
-
-    def known(self, path: str) -> tuple[Reading | None, tuple[str, ...]] | None:
-        """What was read in the file, and which functions were taken as compiled by others; None: read it."""
-        cache = self._of(path)
-        if not cache.enabled:
-            return None
-        try:
-            stamp = stamp_of(path)
-            value = cache.get(path, stamp)
-            if value is None and cache.holds(path):
-                value = cache.get(path, stamp, read_regular(path, LARGE))
-            if value is None:
-                return None
-            reading = _reading(value["reading"]) if "reading" in value else None
-            roots = tuple(map(str, value.get("roots", ())))
-        except (OSError, TypeError, ValueError, KeyError, AttributeError):
-            return None
-        consulted = reading.consulted if reading is not None else {}
-        return (reading, roots) if all(self._is_as_it_was(*item) for item in consulted.items()) else None
-
-    def _is_as_it_was(self, path: str, digest: str | None) -> bool:
-        held = self._project is not None and self._project.holds(path)
-        if digest is None:
-            return not held
-        if not held:  # left out of this call: nothing is taken from it
-            return False
-        if path not in self._digests:
-            self._digests[path] = self._digest(path)
-        return self._digests[path] == digest
-
-    def _digest(self, path: str) -> str | None:
-        for cache in self._caches.values():
-            try:
-                known = cache.digest(path, stamp_of(path))
-                if known is not None:
-                    return known
-            except OSError:
-                return None
-        try:
-            return content_of(read_regular(path, LARGE), None).digest
-        except OSError:
-            return None
-
-    def take(self, path: str, content: Content | None, reading: Reading | None, roots: tuple[str, ...]) -> None:
-        """Remember what was read, with these functions taken as compiled by others."""
-        cache = self._of(path)
-        if content is None or not cache.enabled:
-            return
-        value: dict[str, Any] = {}
-        if reading is not None:
-            from ddelint.nouns.wire import to_wire
-
-            value["reading"] = to_wire(reading)
-        if roots:
-            value["roots"] = list(roots)
-        cache.put(path, content, value)
-
-    def save(self) -> None:
-        """Write what is new."""
-        problems: dict[str, None] = {}
-        for cache in self._caches.values():
-            cache.save()
-            if cache.problem:
-                problems[cache.problem] = None
-        for problem in problems:
-            self._run.progress.debug(f"the cache is not used: {problem}")
-
-
-def _reading(value: Any) -> Reading:
-    from ddelint.nouns.wire import from_wire
-    from ddelint.static.reading import Reading
-
-    return from_wire(Reading, value)

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from ddelint.nouns.levels import Applicability
-from ddelint.report import closing, console
-from ddelint.report.evidence import explained
+from ddelint.report import closing
 from ddelint.report.model import Report
 from ddelint.report.style import Style
 from ddelint.report.visible import visible, visible_line
@@ -42,6 +41,10 @@ def render(report: Report, how: Rendering) -> str:
 
 
 def _full(report: Report, how: Rendering) -> str:
+    if not report.remaining:
+        return _for_people((), report, how)
+    from ddelint.report import console
+
     return _for_people(console.render_report(report, how.style, how.unsafe_fixes), report, how)
 
 
@@ -147,6 +150,8 @@ def painted(text: str, style: Style) -> str:
 
 
 def _explanations(report: Report, filename: str, style: Style, unsafe_fixes: bool) -> str:
+    from ddelint.report.evidence import explained
+
     taken = {Applicability.SAFE, *((Applicability.UNSAFE,) if unsafe_fixes else ())}
     lines: list[str] = []
     for diagnostic in (*report.fixed, *report.remaining):

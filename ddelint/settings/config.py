@@ -7,10 +7,10 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ddelint.errors import DdelintError
-from ddelint.knowledge import catalog, extensions
+from ddelint.knowledge import extensions
 from ddelint.settings import rule_files
 from ddelint.settings.options import (
     CACHE_FOLDER,
@@ -25,6 +25,9 @@ from ddelint.settings.options import (
     Reference,
 )
 from ddelint.system.files import CONFIGURATIONS, leads_out, project_of, read_regular, read_toml
+
+if TYPE_CHECKING:
+    from ddelint.knowledge import catalog
 
 OWN_FILE, SHARED_FILE = CONFIGURATIONS
 MOST_EXTENDED = 20
@@ -66,6 +69,8 @@ def code_prefixes(texts: Iterable[str], where: str) -> tuple[str, ...]:
 
     Raises ConfigError naming `where` for anything that matches no rule.
     """
+    from ddelint.knowledge import catalog  # many calls name no rule
+
     codes = catalog.codes()
     found: list[str] = []
     for text in texts:
@@ -84,6 +89,8 @@ def code_prefixes(texts: Iterable[str], where: str) -> tuple[str, ...]:
 
 def known_rule(text: str) -> catalog.Rule:
     """The rule with this code or name. Raises ConfigError, with the nearest one, where there is none."""
+    from ddelint.knowledge import catalog
+
     try:
         return catalog.rule(text.upper())
     except KeyError:

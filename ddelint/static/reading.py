@@ -2,37 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ddelint.knowledge.catalog import rule
 from ddelint.knowledge.operators import operators
-from ddelint.nouns.diagnostics import Diagnostic
+from ddelint.nouns.readings import Reading
 from ddelint.sources.source import SourceError, SourceFile, TooDeepError
 from ddelint.static.program.declared import digest_of
 from ddelint.static.program.survey import Asked, Survey, survey
-from ddelint.static.report.given_up import whole_file
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # a file without findings needs none of them
+    from ddelint.nouns.diagnostics import Diagnostic
     from ddelint.static.program.project import Project, Returns
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """What the static pass read in one file."""
-
-    findings: tuple[Diagnostic, ...] = ()
-    comments: bool = False
-    """Whether it holds comments that may silence findings, or be findings themselves."""
-    reaches: tuple[tuple[str, str, str], ...] = ()
-    """Functions of other files that are compiled because of this one: the file, and `fn` or `Class.method`.
-
-    Before them the function of this file because of which they are, where others compile that; else nothing.
-    """
-    consulted: Mapping[str, str | None] = field(default_factory=dict)
-    """Other files that this rests on, by name, with their digests; None: it rests on there being none."""
 
 
 def read(
@@ -100,6 +83,8 @@ def _findings(
         index.release()
         return findings
     except (TooDeepError, RecursionError):
+        from ddelint.static.report.given_up import whole_file
+
         return [whole_file(SourceFile.from_bytes(filename, data))]
     except SourceError as error:
         return [syntax_error(error)]
@@ -127,5 +112,8 @@ def prepare() -> None:
 
 def syntax_error(error: SourceError) -> Diagnostic:
     """The finding that a file does not parse."""
+    from ddelint.knowledge.catalog import rule
+    from ddelint.nouns.diagnostics import Diagnostic
+
     message = rule("DDE001").message.format(expression=str(error))
     return Diagnostic("DDE001", message, error.span, rule("DDE001").severity, detail=str(error))
