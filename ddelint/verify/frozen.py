@@ -7,6 +7,7 @@ import itertools
 from collections import deque
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -116,7 +117,7 @@ class Freezer:
             return Constant(kind, repr(value))
         if is_generator(value):
             return Constant(kind, state_of(value))
-        if isinstance(value, (torch.nn.Module, type)) or callable(value):
+        if isinstance(value, (torch.nn.Module, type, ModuleType)) or callable(value):
             return Opaque(kind)
         attributes = attributes_of(value)
         if attributes:

@@ -32,8 +32,16 @@ from ddelint.verify.sameness import differences
 _MOST = 4000
 """Objects that are followed; what lies behind more is not watched."""
 _CONTAINERS = (list, dict, set, deque)
+_INSTALLED = ("site-packages", "dist-packages")
+"""How the folders that packages are installed into are called: an environment may see those of another one, too."""
 _LIBRARIES = tuple(
-    {os.path.realpath(sysconfig.get_path(name)) + os.sep for name in ("purelib", "platlib", "stdlib", "platstdlib")}
+    {
+        os.path.realpath(folder) + os.sep
+        for folder in (
+            *map(sysconfig.get_path, ("purelib", "platlib", "stdlib", "platstdlib")),
+            *(entry for entry in sys.path if os.path.basename(entry) in _INSTALLED),
+        )
+    }
 )
 _ABSENT = Constant("gone", None)
 _CONSTANTS = (bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device, Constant)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from ddelint.nouns.protocol import Comparison, SessionOptions
 from ddelint.trace.entry import Entry
 from ddelint.verify.eager import compare
+from ddelint.verify.frozen import Container, Freezer, Opaque
 
 Program = Callable[..., Entry]
 
@@ -149,3 +155,35 @@ def test_what_compiled_code_leaves_out_is_told(program: Program, options: Sessio
 
     assert found.equal
     assert {(m.where, m.aspect) for m in found.mismatches} == {("traced path", "side effect")}
+
+
+def test_modules_that_an_object_holds_are_not_gone_through() -> None:
+    class Backend:
+        def __init__(self) -> None:
+            self.torch = torch
+            self.name = "torch"
+
+    frozen = Freezer(modules=True).freeze({"backend": Backend()})
+
+    assert isinstance(frozen, Container)
+    backend = frozen.parts[0]
+    assert isinstance(backend, Container)
+    assert backend.keys == ("torch", "name")
+    assert isinstance(backend.parts[0], Opaque)
+
+
+def test_packages_of_another_environment_are_libraries(tmp_path: Path) -> None:
+    """A virtual environment may see the packages of another one (`--system-site-packages`, a `.pth` file)."""
+    other = tmp_path / "other" / "site-packages"
+    for file in (other / "lib.py", tmp_path / "src" / "own.py"):
+        file.parent.mkdir(parents=True)
+        file.write_text("def f():\n    pass\n")
+    code = (
+        "from ddelint.verify.reach import is_users; "
+        f"print(is_users({str(other / 'lib.py')!r}), is_users({str(tmp_path / 'src' / 'own.py')!r}))"
+    )
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join([str(other), str(tmp_path / "src"), *sys.path]))
+
+    found = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+
+    assert found.stdout.split() == ["False", "True"]
