@@ -119,6 +119,7 @@ class Knowledge:
     expensive: frozenset[str]
     aliasing: Aliasing
     outlining: Mapping[str, str]
+    compiler_options: Mapping[str, str]
     hashing: Hashing
     beyond: Beyond
     without_trace: Mapping[str, WithoutTrace]
