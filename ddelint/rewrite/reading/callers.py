@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from types import NoneType
 
 from ddelint.knowledge.operators import terminal_name
@@ -28,6 +28,11 @@ def keeps_nothing_for_numbers(candidate: Candidate) -> bool:
     return not any("is_compiling()" in edit.content for edit in candidate.edits)
 
 
+_ENTRY, _OFFERED = "Entry", "model"
+"""What a program is offered by to be run: `ddelint.Entry(fn, …)`, `model = fn`."""
+_PYTHONS = frozenset(("functools", "contextlib", "contextmanager", "lru_cache", "cache", "wraps", "property"))
+"""Roots of decorators that keep a function nowhere."""
+
 Importers = Callable[[str, str], Iterable[tuple[SourceFile, str]]]
 """As `neighbours.importers`; whoever asks about many candidates remembers what it gave."""
 
@@ -36,8 +41,9 @@ def other_callers(site: Site, run: Collection[str] | None = None, importing: Imp
     """Which calls of the site's function may give it no tensor, in its file and in those that import it; empty where
     there is none.
 
-    Only functions with a parameter that no annotation declares count; of a method, calls that plainly give a number.
-    `run` holds the functions that were run, whose calls were seen (`FILE::QUALIFIED.NAME`). Without a run, one call in
+    Only functions with a parameter that no annotation declares count; of a method, calls that plainly give a number, and
+    of one that its class is asked for by name (`Model.ratio(a, b)`) whatever is not plainly a tensor. A function that is
+    handed on (put in a table, given to `map`) is called by whoever holds it. `run` holds the functions that were run, whose calls were seen (`FILE::QUALIFIED.NAME`). Without a run, one call in
     the file is what the finding is about, so that it takes two, and other files are not read.
     """
     function, source = site.function, site.source
@@ -48,21 +54,107 @@ def other_callers(site: Site, run: Collection[str] | None = None, importing: Imp
     if all(argument.annotation is not None for argument in arguments):
         return ""
     calls = [call for call in _calls(source, function.name) if function not in source.ancestors(call)]
+    handed: list[str] = []
     if isinstance(owner, ast.ClassDef):
         numbers = (call for call in calls if call.args and _is_number(source, call.args[0]))
         places = _places(call for call in numbers if not _was_run(source, call, run or ()))
+        if run is not None and is_static(function):
+            places += _places_elsewhere(source, function.name, owner.name, run, importing)
     elif run is None:
         places = _places(calls if len(calls) > 1 else [])
     else:
         places = _places(call for call in calls if not _was_run(source, call, run))
+        handed = _places(name for name in _handed_on(source, function.name) if not _is_in_what_ran(source, name, run))
         for other, name in importing(source.filename, function.name):
             doubtful = [call for call in _calls(other, name) if not _was_run(other, call, run)]
             reported = _places(call for call in doubtful if not _gives_tensors(other, call))
             places += [f"{place} of {os.path.basename(other.filename)}" for place in reported]
-    if not places:
-        return ""
+            given = _places(given for given in _handed_on(other, name) if not _is_in_what_ran(other, given, run))
+            handed += [f"{place} of {os.path.basename(other.filename)}" for place in given]
+    if places:
+        return f"`{function.name}` is called at {_first_of(places)}, perhaps with what is no tensor"
+    if handed:
+        return f"`{function.name}` is handed on at {_first_of(handed)}, and called there perhaps with what is no tensor"
+    return ""
+
+
+def is_static(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether a method is one that its class is asked for, with no instance."""
+    return any(terminal_name(decorator) in ("staticmethod", "classmethod") for decorator in function.decorator_list)
+
+
+def _first_of(places: Sequence[str]) -> str:
     more = f" and {len(places) - _MOST_NAMED} more" if len(places) > _MOST_NAMED else ""
-    return f"`{function.name}` is called at {', '.join(places[:_MOST_NAMED])}{more}, perhaps with what is no tensor"
+    return f"{', '.join(places[:_MOST_NAMED])}{more}"
+
+
+def _places_elsewhere(
+    source: SourceFile, method: str, owner: str, run: Collection[str], importing: Importers
+) -> list[str]:
+    """Where a method of a class is called by the class's name, in code that was not run, with what may be no tensor."""
+    found = []
+    for file, name in ((source, owner), *importing(source.filename, owner)):
+        doubtful = [
+            call
+            for call in _calls(file, method)
+            if isinstance(call.func, ast.Attribute)
+            and terminal_name(call.func.value) == name
+            and not _was_run(file, call, run)
+            and not _gives_tensors(file, call)
+        ]
+        elsewhere = "" if file is source else f" of {os.path.basename(file.filename)}"
+        found += [f"{place}{elsewhere}" for place in _places(doubtful)]
+    return found
+
+
+def _handed_on(source: SourceFile, name: str) -> Iterator[ast.expr]:
+    """Where a function's name stands without being called: in a table, as an argument, under another name; and the
+    decorators around it, which may keep it somewhere.
+
+    Not where it is given to torch, which compiles, maps or checkpoints it on tensors, and not as the program of an entry.
+    """
+    for node in descend(source.tree):
+        match node:
+            case ast.Name(id=found, ctx=ast.Load()) | ast.Attribute(value=ast.Name(), attr=found) if found == name:
+                if not _is_taken_in(source, node):
+                    yield node
+            case ast.FunctionDef(name=found, decorator_list=decorators) if found == name:
+                yield from (d for d in decorators if not is_torch(_called(d)) and not _is_of_python(_called(d)))
+
+
+def _is_taken_in(source: SourceFile, node: ast.expr) -> bool:
+    """Whether a function is called where its name stands, or handed to who gives it tensors."""
+    parent = source.parents.get(node)
+    if isinstance(parent, ast.Attribute) or (isinstance(node, ast.Attribute) and terminal_name(node.value) == "self"):
+        return True
+    if isinstance(parent, ast.keyword):
+        parent = source.parents.get(parent)
+    match parent:
+        case ast.Call(func=called):
+            return called is node or is_torch(called) or terminal_name(called) == _ENTRY
+        case ast.Assign(targets=[ast.Name(id=target)]):
+            return target == _OFFERED and isinstance(source.parents.get(parent), ast.Module)
+    return False
+
+
+def _called(node: ast.expr) -> ast.expr:
+    return node.func if isinstance(node, ast.Call) else node
+
+
+def _is_of_python(node: ast.expr) -> bool:
+    """Whether a decorator is one of Python's own, which keeps a function where it is."""
+    root = node
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    return isinstance(root, ast.Name) and root.id in _PYTHONS
+
+
+def _is_in_what_ran(source: SourceFile, node: ast.AST, run: Collection[str]) -> bool:
+    """Whether it stands in a function that was run; a module's own level runs, and only puts the function somewhere."""
+    around = [parent for parent in source.ancestors(node) if isinstance(parent, _FUNCTIONS)]
+    if around and node in around[0].decorator_list:
+        node, around = around[0], around[1:]
+    return bool(around) and _was_run(source, node, run)
 
 
 def compiled_callers(site: Site, run: Collection[str], importing: Importers = importers) -> str:
@@ -135,11 +227,11 @@ def _calls(source: SourceFile, name: str) -> Iterator[ast.Call]:
             yield node
 
 
-def _places(calls: Iterable[ast.Call]) -> list[str]:
+def _places(calls: Iterable[ast.expr]) -> list[str]:
     return [f"line {row}" for row in sorted({call.lineno for call in calls})]
 
 
-def _was_run(source: SourceFile, call: ast.Call, run: Collection[str]) -> bool:
+def _was_run(source: SourceFile, call: ast.AST, run: Collection[str]) -> bool:
     around = [node for node in source.ancestors(call) if isinstance(node, (*_FUNCTIONS, ast.ClassDef))]
     name = ".".join(node.name for node in reversed(around))
     return not around or f"{source.filename}::{name}" in run

@@ -142,3 +142,65 @@ def test_what_may_be_compiled_and_gives_numbers_counts_where_eager_is_left_as_it
     elsewhere = callers(project, RUN, ALONE, compiled=True)
     assert beside.endswith(" with a number, in what may be compiled") == counts
     assert elsewhere.endswith(" of heads.py with a number, in what may be compiled") == counts
+
+
+@pytest.mark.parametrize(
+    ("module", "row"),
+    [
+        ("WAYS = {'at most': at_most}\ndef sizes(raw):\n    return [WAYS['at most'](n, 3) for n in raw]", 14),
+        ("def sizes(raw):\n    return list(map(at_most, raw, [3] * len(raw)))", 15),
+        ("import functools\nat_most_three = functools.partial(at_most, most=3)", 15),
+        ("class Settings:\n    bound = at_most", 15),
+        ("def sizes(raw, bound=at_most):\n    return [bound(n, 3) for n in raw]", 14),
+        ("WAYS = []\nWAYS.append(at_most)", 15),
+    ],
+)
+def test_what_is_handed_on_is_called_by_whoever_holds_it(project: Path, module: str, row: int) -> None:
+    said = "and called there perhaps with what is no tensor"
+    beside = callers(project, RUN, f"{ALONE}\n{module}\n")
+    assert beside == f"`at_most` is handed on at line {row}, {said}"
+    (project / "ways.py").write_text(f"from .helpers import at_most\n{module}\n")
+    assert callers(project, RUN, ALONE) == f"`at_most` is handed on at line {row - 12} of ways.py, {said}"
+
+
+def test_a_decorator_may_keep_what_it_is_given(project: Path) -> None:
+    kept = ALONE.replace("def at_most", "@WAYS.register('at most')\ndef at_most")
+    assert "is handed on at line 2" in callers(project, RUN, kept)
+    assert callers(project, RUN, kept.replace("WAYS.register('at most')", "torch.no_grad()")) == ""
+    assert callers(project, RUN, kept.replace("WAYS.register('at most')", "functools.lru_cache")) == ""
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "fast = torch.compile(at_most)",
+        "def ddelint_entries():\n    return [ddelint.Entry(at_most, inputs), Entry(program=at_most, inputs=inputs)]",
+        "model = at_most",
+        "class Model2:\n    def forward(self, x):\n        return map(at_most, x)",
+        "class Other:\n    def rows(self):\n        return self.at_most",
+    ],
+)
+def test_what_is_given_to_torch_or_in_what_was_run_is_given_tensors(project: Path, module: str) -> None:
+    assert callers(project, (*RUN, "FILE::Model2.forward"), f"{ALONE}\n{module}\n") == ""
+
+
+STATIC = METHOD.replace("    def at_most(self, n", "    @staticmethod\n    def at_most(n").replace(
+    "GIVEN", "batch.sum()"
+)
+
+
+@pytest.mark.parametrize(
+    ("call", "counts"),
+    [
+        ("def plan(n):\n    return Pool.at_most(n, 4)", True),
+        ("def plan(old):\n    return [Pool.at_most(n['hits'], 4) for n in old]", True),
+        ("class Plan:\n    def size(self):\n        return Pool.at_most(self.n, 4)", True),
+        ("def plan(n: torch.Tensor):\n    return Pool.at_most(n + 1, 4)", False),
+        ("def plan(n):\n    return Other.at_most(n, 4)", False),
+    ],
+)
+def test_a_class_may_be_asked_for_what_needs_no_instance(project: Path, call: str, counts: bool) -> None:
+    run = ("FILE::Pool.at_most", "FILE::Pool.forward")
+    assert bool(callers(project, run, f"{STATIC}\n{call}\n")) is counts
+    (project / "plans.py").write_text(f"from .helpers import Pool\n{call}\n")
+    assert callers(project, run, STATIC).endswith("of plans.py, perhaps with what is no tensor") is counts
