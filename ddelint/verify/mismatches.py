@@ -14,7 +14,7 @@ from ddelint.verify.frozen import Container, Frozen, FrozenTensor, is_finite
 from ddelint.verify.noise import Noise
 from ddelint.verify.references import Reference
 from ddelint.verify.sameness import EXACT, OWN_MEMORY, SHARED, SIGN_OF_ZERO, Difference, Tolerance, differences
-from ddelint.verify.samples import AUTOCAST, BEHIND
+from ddelint.verify.samples import AUTOCAST, BEHIND, INTEGERS
 
 TRACED_PATH = "traced path"
 SIDE_EFFECT = "side effect"
@@ -29,11 +29,13 @@ COPIED = "memory"
 """The aspect in which a result has memory of its own where it shared some on some inputs, and on others did not."""
 PROMOTED = "autocast dtype"
 """The aspect in which a result has one dtype under autocast where it had now one, now another."""
+WIDENED = "dtype of integers"
+"""The same of integers where floats were declared."""
 DRAWS = "generators' state"
 """The aspect in which the path that tracing picks, or the backward pass, draws another number of random numbers."""
 POISONED = "gradient of NaN"
 """The aspect in which, on an input with a NaN or infinity, a gradient is not finite where there was none."""
-TOLD = (SIGN_OF_ZERO, SIDE_EFFECT, WARNING, MEETING, ZEROS, SHARED, COPIED, PROMOTED, DRAWS, POISONED)
+TOLD = (SIGN_OF_ZERO, SIDE_EFFECT, WARNING, MEETING, ZEROS, SHARED, COPIED, PROMOTED, WIDENED, DRAWS, POISONED)
 """Aspects in which no result differs."""
 RANDOM = "random state"
 _NUMERIC = ("value", "mutation", "gradient")
@@ -51,9 +53,8 @@ def mismatches(
             for text in _poisoned(expected, got):
                 yield Mismatch(label, sample.declared, where, POISONED, f"none {text}", f"NaN or infinity {text}")
             got = where_finite(expected, got)
+        tolerance = replace(tolerance, rough=sample.rough)
         found = list(_call_mismatches(expected, got, where, tolerance, label, sample.declared))
-        if sample.rough:
-            found = [mismatch for mismatch in found if mismatch.aspect not in _NUMERIC]
         if reference.witness is not None and _is_numeric(found):
             # what no rounding error explains, however large, needs nobody's word
             boundless = replace(tolerance, ulps=math.inf)
@@ -218,20 +219,30 @@ def with_what_varies_noted(found: Sequence[Mismatch], references: Sequence[Refer
     """Nobody can rely on what is one thing on some inputs and another on others, in the original itself.
 
     Who writes to a result, for an argument to change, finds it a copy at times; and where one side multiplies matrices
-    and the other adds, autocast gives now one dtype, now another.
+    and the other adds, autocast gives now one dtype, now another. So does a side that divides, of integers.
     """
     declared = [r.first.result for r in references if r.sample.declared and r.first.result is not None]
-    cast = [r.first.result for r in references if r.sample.mode == AUTOCAST and r.first.result is not None]
     copies = not all(any(tensor.aliases for tensor in _tensors(result)) for result in declared)
-    casts = len({tuple(tensor.dtype for tensor in _tensors(result)) for result in cast}) > 1
+    casts = {mode: aspect for mode, aspect in _CASTS.items() if _gives_several_dtypes(references, mode)}
+
+    def cast_by(mismatch: Mismatch) -> str | None:
+        differs = mismatch.aspect == "dtype"
+        return next((aspect for mode, aspect in casts.items() if differs and f", {mode}" in mismatch.sample), None)
+
     return [
         replace(m, aspect=COPIED)
         if copies and m.aspect == SHARED and m.got == OWN_MEMORY
-        else replace(m, aspect=PROMOTED)
-        if casts and m.aspect == "dtype" and m.sample.endswith(AUTOCAST)
-        else m
+        else replace(m, aspect=cast_by(m) or m.aspect)
         for m in found
     ]
+
+
+_CASTS = {AUTOCAST: PROMOTED, INTEGERS: WIDENED}
+
+
+def _gives_several_dtypes(references: Sequence[Reference], mode: str) -> bool:
+    cast = [r.first.result for r in references if r.sample.mode == mode and r.first.result is not None]
+    return len({tuple(tensor.dtype for tensor in _tensors(result)) for result in cast}) > 1
 
 
 def _tensors(value: Frozen) -> Iterator[FrozenTensor]:

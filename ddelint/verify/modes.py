@@ -18,13 +18,15 @@ from ddelint.trace.entry import Arguments
 from ddelint.verify.calls import letting_gradients_flow
 from ddelint.verify.flags import FLAG
 from ddelint.verify.inputs import is_integer, leaf_name
-from ddelint.verify.samples import AUTOCAST, NOT_FINITE, Sample, is_ordinary
+from ddelint.verify.samples import AUTOCAST, INTEGERS, NOT_FINITE, Sample, is_ordinary
 
 OTHER_SIZES = ("with one row", "without rows")
 """Modes in which sizes are others than those that are compiled for."""
 SHARED_ARGUMENT = "with one tensor for two arguments"
-TRACED_ANEW = (*OTHER_SIZES, AUTOCAST, FLAG, SHARED_ARGUMENT)
+TRACED_ANEW = (*OTHER_SIZES, AUTOCAST, FLAG, SHARED_ARGUMENT, INTEGERS)
 """Modes for which what is compiled is traced anew: what cannot be says so then."""
+_LARGEST = 2**20
+"""Integers that stand for floating-point numbers are no larger: what is computed with them is to fit, too."""
 _OTHER_DRAWS = 1000
 """Seeds from here on are those of draws that no input set comes with."""
 
@@ -83,7 +85,7 @@ def near(number: int, sample: Sample) -> Sample:
 
 def other_modes(program: Any) -> Iterator[Callable[[Sample], Sample]]:
     """The same input in what nobody declared: train() or eval(), whichever it is not; other weights; double precision,
-    half and bfloat16; under autocast; strides; one row, and none."""
+    half and bfloat16; integers; under autocast; strides; one row, and none."""
     if isinstance(program, torch.nn.Module):
         yield partial(_in_training, not program.training)
         if any(True for _ in _weights(program)):
@@ -91,6 +93,8 @@ def other_modes(program: Any) -> Iterator[Callable[[Sample], Sample]]:
     yield _in_double
     yield partial(_in_half, torch.float16, "in half precision")
     yield partial(_in_half, torch.bfloat16, "in bfloat16")
+    yield partial(_in_integers, 1)
+    yield partial(_in_integers, 8)
     yield _under_autocast
     yield _strided
     yield partial(_with_rows, 1)
@@ -194,6 +198,18 @@ def _in_half(dtype: torch.dtype, mode: str, sample: Sample) -> Sample:
 
     # gradients of half precision overflow and vanish in the kernels' own ways
     return replace(_in_mode(sample, mode, change=narrowed, prepare=prepare), differentiable=False)
+
+
+def _in_integers(times: int, sample: Sample) -> Sample:
+    """The nearest integers to so many times the numbers: of small ones, one alone comes to the side that they took."""
+
+    def rounded(leaf: Any) -> Any:
+        is_float = isinstance(leaf, torch.Tensor) and leaf.is_floating_point() and is_ordinary(leaf)
+        return (leaf.detach() * times).round().clamp(-_LARGEST, _LARGEST).long() if is_float else leaf
+
+    mode = INTEGERS if times == 1 else f"{INTEGERS} {times} times as large"
+    changed = _in_mode(sample, mode, change=rounded)
+    return replace(changed, differentiable=False, mode=INTEGERS)
 
 
 def _under_autocast(sample: Sample) -> Sample:

@@ -26,7 +26,7 @@ from ddelint.verify.references import Reference, is_informative, patience_of
 from ddelint.verify.rewritten_meetings import meetings_of_rewritten
 from ddelint.verify.running import run_sample
 from ddelint.verify.sameness import differences
-from ddelint.verify.samples import BEHIND, CALLS_IN_A_ROW, NOT_FINITE, REQUIRING_GRAD, Sample
+from ddelint.verify.samples import BEHIND, CALLS_IN_A_ROW, INTEGERS, NOT_FINITE, REQUIRING_GRAD, Sample
 
 _GUIDED = 96
 """Runs for finding an input that takes a side which no variation took."""
@@ -231,7 +231,7 @@ class Runs:
                 if not self._is_left_out(name, first=not number):
                     self._add(reference.sample, mode, of=reference, twin=True)
             added = self.references[known:]
-            if any(r.sample.mode in (*OTHER_SIZES, FLAG) and not r.first.returned for r in added):
+            if any(r.sample.mode in (*OTHER_SIZES, FLAG, INTEGERS) and not r.first.returned for r in added):
                 del self.references[known:]  # sizes, or arguments, that go together were torn apart
 
     def call_in_a_row(self) -> None:

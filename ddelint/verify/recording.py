@@ -17,6 +17,7 @@ from ddelint.sources.source import SourceError, SourceFile
 from ddelint.trace import overlay
 from ddelint.verify.distances import COMPARE, Shape, difference, distance, parts_of
 from ddelint.verify.meeting import Block, Meetings, block_of
+from ddelint.verify.settings import settings_of
 
 _RECORD = "__ddelint_record__"
 
@@ -34,8 +35,9 @@ class Recorder:
         self._forced: dict[str, bool] = {}
         self.shapes: dict[str, Shape] = {}
         """How each decision's test is built of comparisons, where it is."""
-        self.settings: dict[str, None] = {}
-        """Attributes that the methods of the classes with decisions read of `self`, in the order of the text."""
+        self.settings: dict[str, bool] = {}
+        """Attributes that the methods of the classes with decisions read of `self` (`least`, `config.least`), in the
+        order of the text, and whether a decision's own test rests on them."""
         self.missing: tuple[str, ...] = ()
         """Keys of decisions that could not be found in the running program."""
 
@@ -151,7 +153,8 @@ def _instrumented(
             missing.append(decision.key)
             continue
         wanted.setdefault(position_of(node), []).append(decision.key)
-        recorder.settings |= dict.fromkeys(_read_of_self(source, node))
+        for name, is_tested in settings_of(source, node):
+            recorder.settings[name] = is_tested or recorder.settings.get(name, False)
         statement = site.statement if site is not None else None
         if decision.compiled is not None and isinstance(statement, ast.If) and statement.test is node:
             function = site.function if site is not None else None
@@ -169,17 +172,6 @@ def _instrumented(
     except (SyntaxError, ValueError):
         return {}, [decision.key for decision in decisions]
     return dict(pairs_of(plain, recording_code)), missing
-
-
-def _read_of_self(source: SourceFile, node: ast.expr) -> Iterator[str]:
-    """The attributes of `self` that are read in the methods of the class around an expression."""
-    owner = next((parent for parent in source.ancestors(node) if isinstance(parent, ast.ClassDef)), None)
-    for method in owner.body if owner is not None else ():
-        if isinstance(method, ast.FunctionDef) and method.name != "__init__":
-            for inner in ast.walk(method):
-                match inner:
-                    case ast.Attribute(value=ast.Name(id="self"), attr=name, ctx=ast.Load()):
-                        yield name
 
 
 Position = tuple[int, int, int, int]

@@ -30,7 +30,8 @@ class Tolerance:
     element: where large terms cancel, or many are summed, other orders of summation lose as much. Nothing else widens
     it: neither a large number elsewhere in the tensor nor one among the arguments. `identity`: what isn't a value
     counts, too (the device, the kind of sequence, whether a result is a view, whether it carries gradients). `signs`:
-    0.0 is not -0.0. `memory`: whose memory a result shares counts, too.
+    0.0 is not -0.0. `memory`: whose memory a result shares counts, too. `rough`: no dtype is taken for more precise
+    than bfloat16, and the largest number of a tensor is the scale of all: what autocast computes.
     """
 
     ulps: float = 8.0
@@ -38,6 +39,7 @@ class Tolerance:
     identity: bool = True
     signs: bool = True
     memory: bool = True
+    rough: bool = False
 
 
 EXACT = Tolerance()
@@ -199,7 +201,11 @@ def close(
     one, other = expected.to(wide), got.to(wide)
     # what was computed in single precision may be handed on in double
     eps = precision.eps if precision.bits < 64 or not _holds_single_precision(one) else torch.finfo(torch.float32).eps
-    allowed = tolerance.ulps * eps * (one.abs() + precision.tiny)
+    scale = one.abs()
+    if tolerance.rough:
+        eps = max(eps, torch.finfo(torch.bfloat16).eps)
+        scale = scale + torch.where(one.isfinite(), scale, 0).amax()
+    allowed = tolerance.ulps * eps * (scale + precision.tiny)
     allowed = allowed + noise.allowed(one, tolerance.noise * eps)
     both_finite = one.isfinite() & other.isfinite()
     return same | (both_finite & ((one - other).abs() <= allowed))

@@ -18,6 +18,8 @@ REQUIRING_GRAD = "inputs that require grad"
 BEHIND = "behind an infinity or NaN"
 """The mode in which gradients flow into inputs of which the program reads one that is not finite."""
 AUTOCAST = "under autocast"
+INTEGERS = "in integers"
+"""The mode of inputs with integers where floating-point numbers were declared."""
 IN_A_ROW = "in a row"
 """The mode in which one instance is called on one input after the other."""
 CALLS_IN_A_ROW = 12

@@ -1450,6 +1450,67 @@ WRONG = (
 )
 
 DOUBTFUL = (
+    # --------------------------------------------------------------------------- what no entry declares (24 November)
+    Row(
+        "C",
+        "least_rows",
+        "the side for few rows left to eager",
+        GENERAL_PATH,
+        f"""
+        if not {COMPILING} and rows.shape[0] <= self.least:
+            return x.new_zeros(3)
+        return rows.sum(0)
+        """,
+        "self.least=2",
+    ),
+    Row(
+        "C",
+        "doubled_or_gone",
+        "divided by one half, which makes floats of integers",
+        RESTRUCTURED,
+        "y = torch.where(x.abs().max() > 2, x / 0.5, x - x)",
+        "in integers",
+    ),
+    Row(
+        "C",
+        "adapter_twice",
+        "left out under autocast",
+        RESTRUCTURED,
+        """
+        twice = 1 if torch.is_autocast_enabled("cpu") else 2
+        y = torch.where(wanted.any(), y * twice, y)
+        """,
+        "under autocast: value differs",
+    ),
+    Row(
+        "D",
+        "bound_by_name",
+        "numbers of a table's callers come to torch.where",
+        RESTRUCTURED,
+        "return torch.where(value > most, most, value)",
+        "is handed on at line",
+    ),
+    Row(
+        "D",
+        "ratio_of_class",
+        "numbers of a report come to torch.where",
+        RESTRUCTURED,
+        """
+        none = whole == 0
+        return torch.where(none, part * 0.0, part / torch.where(none, 1, whole))
+        """,
+        "is called at line",
+    ),
+    Row(
+        "F",
+        "gated_head",
+        "what is not chosen reads a NaN, and its weights have gradients of NaN",
+        RESTRUCTURED,
+        """
+        y = torch.where(gate.any(), y + self.head(x), y)
+        """,
+        "gradient of NaN differs",
+    ),
     Row(
         "B",
         "damped_in_place",
@@ -1898,6 +1959,66 @@ DOUBTFUL = (
 )
 
 RIGHT = (
+    Row(
+        "C",
+        "least_rows",
+        "counted and chosen",
+        RESTRUCTURED,
+        """
+        return torch.where(keep.sum() <= self.least, x.new_zeros(3), rows.sum(0))
+        """,
+    ),
+    Row(
+        "C",
+        "doubled_or_gone",
+        "integers stay integers",
+        RESTRUCTURED,
+        "y = torch.where(x.abs().max() > 2, x * 2, x - x)",
+    ),
+    Row(
+        "C",
+        "adapter_twice",
+        "chosen, whatever autocast computes in",
+        RESTRUCTURED,
+        "y = torch.where(wanted.any(), y * 2, y)",
+    ),
+    Row(
+        "D",
+        "bound_by_name",
+        "numbers keep their branch",
+        RESTRUCTURED,
+        f"""
+        if {COMPILING}:
+            return torch.where(value > most, most, value)
+        if value > most:
+            return most
+        return value
+        """,
+    ),
+    Row(
+        "D",
+        "ratio_of_class",
+        "numbers keep their branch",
+        RESTRUCTURED,
+        f"""
+        if {COMPILING}:
+            none = whole == 0
+            return torch.where(none, part * 0.0, part / torch.where(none, 1, whole))
+        if whole == 0:
+            return part * 0.0
+        return part / whole
+        """,
+    ),
+    Row(
+        "F",
+        "gated_head",
+        "the head reads nothing where it is not chosen",
+        RESTRUCTURED,
+        """
+        opened = gate.any()
+        y = torch.where(opened, y + self.head(torch.where(opened, x, 0.0)), y)
+        """,
+    ),
     Row(
         "B",
         "damped_in_place",

@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+import ast
 import math
+import operator
+import textwrap
+from pathlib import Path
 
+import pytest
 import torch
 
+from ddelint.sources.source import SourceFile
 from ddelint.verify.flags import other_settings
 from ddelint.verify.modes import other_modes
 from ddelint.verify.samples import Sample
+from ddelint.verify.settings import settings_of
 
 SAMPLE = Sample("seed 0", True, lambda: ((), {}))
+
+
+class Config:
+    def __init__(self) -> None:
+        self.least, self.width = 2, 8
 
 
 class Head(torch.nn.Module):
     def __init__(self) -> None:
         super().__init__()
-        self.fill, self.scale, self.far, self.sharp, self.steps = 0.0, 3.0, math.inf, True, 4
+        self.fill, self.scale, self.far, self.sharp, self.steps, self.none = 0.0, 3.0, math.inf, True, 4, 0
+        self.config = Config()
         self.drop = torch.nn.Dropout(0.25)
         self.register_buffer("prior", torch.zeros(2))
         self.register_buffer("ramp", torch.arange(3.0))
@@ -29,14 +42,14 @@ class Model(torch.nn.Module):
         self.head = Head()
 
 
-def changed(*names: str) -> dict[str, object]:
+def changed(*names: str, tested: bool = False) -> dict[str, object]:
     """Setting → its value after the change."""
     found = {}
-    for change in other_settings(Model(), names):
+    for change in other_settings(Model(), dict.fromkeys(names, tested)):
         sample = change(SAMPLE)
         head = sample.prepare(Model()).head
         name = sample.label.removeprefix("seed 0, self.head.").partition("=")[0]
-        found[name] = getattr(head, name)
+        found[name] = operator.attrgetter(name)(head)
         assert not sample.declared
     return found
 
@@ -54,8 +67,63 @@ def test_there_are_no_more_than_a_few() -> None:
     model = Model()
     for name in settings:
         setattr(model, name, 1.0)
-    assert len(list(other_settings(model, settings))) == 4
-    assert list(other_settings(lambda x: x, settings)) == []
+    assert len(list(other_settings(model, dict.fromkeys(settings, True)))) == 4
+    assert list(other_settings(lambda x: x, dict.fromkeys(settings, True))) == []
+
+
+def test_integers_grow_where_a_test_rests_on_them_or_they_are_zero() -> None:
+    assert changed("steps", "config.least", tested=True) == {"steps": 10, "config.least": 6}
+    assert changed("steps", "config.least", "none") == {"none": 2}
+    assert Model().head.config.least == 2
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return x.sum() if n <= self.least else x",
+        "least = self.least\n        if n <= least:\n            return x\n        return x.sum()",
+        "if n <= max(self.least, 1):\n            return x\n        return x.sum()",
+        "if self.has_few(n):\n            return x\n        return x.sum()",
+        "if (bar := self.least) >= n:\n            return x\n        return x.sum()",
+        "if few(n, least=self.least):\n            return x\n        return x.sum()",
+    ],
+)
+def test_what_a_test_rests_on_is_read_off_the_text(tmp_path: Path, body: str) -> None:
+    path = tmp_path / "model.py"
+    path.write_text(TEXT + f"        n = x.sum()\n        {body}\n")
+    source = SourceFile.read(path)
+    tests = [node.test for node in ast.walk(source.tree) if isinstance(node, (ast.If, ast.IfExp))]
+    test = tests[0] if "few" in body else tests[-1]
+    if "has_few" in body:
+        test = next(
+            node for node in ast.walk(source.tree) if isinstance(node, ast.Compare) and "self" in ast.unparse(node)
+        )
+    found: dict[str, bool] = {}
+    for name, is_tested in settings_of(source, test):
+        found[name] = is_tested or found.get(name, False)
+    assert found["least"]
+    assert not found.get("config.width", False)
+
+
+TEXT = textwrap.dedent(
+    """
+    def few(n, least):
+        if n <= least:
+            return True
+        return False
+
+
+    class Model:
+        def __init__(self):
+            self.least, self.config = 0, Config()
+
+        def has_few(self, n):
+            return n <= self.least
+
+        def forward(self, x):
+            x = x.reshape(self.config.width, -1)
+    """
+)
 
 
 def test_other_weights_are_also_those_of_saved_buffers_that_are_alike_all_over() -> None:

@@ -17,6 +17,12 @@ from ddelint.sources.source import SourceFile
 _CACHES = frozenset(("lru_cache", "cache"))
 _MESSAGE = "a symbol cannot be hashed, so the cache is passed by while compiling; the graph computes the value anyway"
 
+_NO_CACHE = (
+    "a symbol cannot be hashed, so what holds numbers is not asked while compiling: as if it did not hold this one"
+)
+_NOT_STORED = "a symbol cannot be a key, so nothing is stored while compiling"
+_UNFILLED = "what is compiled stores nothing there"
+
 
 @rewriting("bypass_cache")
 def bypass_cache(context: Context) -> Iterator[Rewrite]:
@@ -77,19 +83,48 @@ def _dictionary(context: Context) -> Iterator[Rewrite]:
             return
     for node in around(context):
         match node:
-            case ast.Call(func=ast.Attribute(attr="get"), args=[_]):
+            case ast.Call(func=ast.Attribute(attr="get", value=store), args=[_]):
                 template = "None if torch.compiler.is_compiling() else {}"
-            case ast.Compare(ops=[ast.In()]):
+            case ast.Compare(ops=[ast.In()], comparators=[store]):
                 template = "not torch.compiler.is_compiling() and {}"
-            case ast.Compare(ops=[ast.NotIn()]):
+            case ast.Compare(ops=[ast.NotIn()], comparators=[store]):
                 template = "torch.compiler.is_compiling() or {}"
             case _:
                 continue
         if not _guarded(source, node):
-            yield Rewrite(_MESSAGE, {node: write.expr(template, node)})
-    if isinstance(statement, ast.Assign) and [ast.Subscript] == [type(target) for target in statement.targets]:
-        lines = write.lines("if not torch.compiler.is_compiling():\n    {statement}", statement=[statement])
-        yield Rewrite(_MESSAGE, {statement: lines})
+            new = {node: write.expr(template, node)}
+            yield (
+                Rewrite(_MESSAGE, new)
+                if _is_cache(context, store)
+                else Rewrite(_NO_CACHE, new, Claim.GENERAL_PATH, decisions=(node,))
+            )
+    match statement:
+        case ast.Assign(targets=[ast.Subscript(value=store)]):
+            lines = write.lines("if not torch.compiler.is_compiling():\n    {statement}", statement=[statement])
+            if _is_cache(context, store):
+                yield Rewrite(_MESSAGE, {statement: lines})
+            else:
+                yield Rewrite(_NOT_STORED, {statement: lines}, Claim.RESTRUCTURED, doubt=_UNFILLED)
+
+
+def _is_cache(context: Context, store: ast.expr) -> bool:
+    """Whether a function fills what it asks: then what it misses is computed. What others fill (milestones, a table)
+    holds what nothing else gives."""
+    text = ast.unparse(store)
+    filled = asked = False
+    for node in ast.walk(context.site.function or context.site.source.tree):
+        match node:
+            case ast.Subscript(value=value, ctx=ast.Store()) if ast.unparse(value) == text:
+                filled = True
+            case ast.Call(func=ast.Attribute(attr="setdefault", value=value)) if ast.unparse(value) == text:
+                filled = True
+            case ast.Subscript(value=value, ctx=ast.Load()) if ast.unparse(value) == text:
+                asked = True
+            case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[value]) if ast.unparse(value) == text:
+                asked = True
+            case ast.Call(func=ast.Attribute(attr="get", value=value)) if ast.unparse(value) == text:
+                asked = True
+    return filled and asked
 
 
 def _guarded(source: SourceFile, node: ast.expr) -> bool:

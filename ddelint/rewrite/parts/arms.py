@@ -262,7 +262,9 @@ class ArmReader:
         elif target in at.arm.values and target.text not in at.names:
             raise NotMergeable("a place that is written twice")
         earlier = [other for other in at.arm.values if other.text == target.text and other != target]
-        if any(other.method == "copy_" for other in earlier):  # it keeps its object, as it did
+        if earlier:  # the last value counts; what keeps its object keeps it as it did
+            if "append" in {target.method, earlier[0].method} or isinstance(target.node, ast.Name):
+                raise NotMergeable("a place that is written in two ways")
             target = earlier[0]
         at.arm.values[target] = value
 

@@ -41,10 +41,11 @@ def other_callers(site: Site, run: Collection[str] | None = None, importing: Imp
     """Which calls of the site's function may give it no tensor, in its file and in those that import it; empty where
     there is none.
 
-    Only functions with a parameter that no annotation declares count; of a method, calls that plainly give a number, and
-    of one that its class is asked for by name (`Model.ratio(a, b)`) whatever is not plainly a tensor. A function that is
-    handed on (put in a table, given to `map`) is called by whoever holds it. `run` holds the functions that were run, whose calls were seen (`FILE::QUALIFIED.NAME`). Without a run, one call in
-    the file is what the finding is about, so that it takes two, and other files are not read.
+    Only functions with a parameter that no annotation declares count; of a method, calls that plainly give a number,
+    and of one that its class is asked for by name (`Model.ratio(a, b)`) whatever is not plainly a tensor. A function
+    that is handed on (put in a table, given to `map`) is called by whoever holds it. `run` holds the functions that
+    were run, whose calls were seen (`FILE::QUALIFIED.NAME`). Without a run, one call in the file is what the finding is
+    about, so that it takes two, and other files are not read.
     """
     function, source = site.function, site.source
     owner = source.parents.get(function) if function is not None else None
@@ -111,7 +112,7 @@ def _handed_on(source: SourceFile, name: str) -> Iterator[ast.expr]:
     """Where a function's name stands without being called: in a table, as an argument, under another name; and the
     decorators around it, which may keep it somewhere.
 
-    Not where it is given to torch, which compiles, maps or checkpoints it on tensors, and not as the program of an entry.
+    Not where it is given to torch, which compiles, maps or checkpoints it on tensors, and not as an entry's program.
     """
     for node in descend(source.tree):
         match node:

@@ -125,7 +125,9 @@ def decisions_of(
 ) -> tuple[Decision, ...]:
     """What must be seen on both sides: what the move says, and where one side is chosen, the asking test itself.
 
-    Of `asked`, the questions of the same trace, those inside an arm that the compiled program leaves out count, too.
+    Of `asked`, the questions of the same trace, those inside an arm that the compiled program leaves out count, too,
+    and those inside a branch of which both arms are computed: a value that is chosen by a test which no input answered
+    with yes was never seen.
     """
     spans = list(candidate.decisions)
     site = locate(history.current(question.span.filename), question.span)
@@ -134,7 +136,10 @@ def decisions_of(
     side = compiled_side(candidate)
     found = [_decision(history.home(span), side) for span in spans]
     for span in spans if side is not None else ():
-        arms = _skipped_rows(history, span, not side)
+        arms = _rows_behind(history, span, not side)
+        found += [_decision(history.home(inner), None) for inner in _tests_inside(history, arms, asked, question)]
+    if candidate.claim is Claim.RESTRUCTURED:
+        arms = [arm for span in spans for taken in (True, False) for arm in _rows_behind(history, span, taken)]
         found += [_decision(history.home(inner), None) for inner in _tests_inside(history, arms, asked, question)]
     return tuple({decision.key: decision for decision in reversed(found)}.values())[::-1]
 
@@ -155,7 +160,7 @@ _CHOSEN = (
 """What a test that eager alone asks looks like, and the side that is compiled."""
 
 
-def _skipped_rows(history: History, span: Span, side: bool) -> list[Span]:
+def _rows_behind(history: History, span: Span, side: bool) -> list[Span]:
     """The statements behind `side` of the `if` whose test stands at `span` of a current text."""
     source = history.current(span.filename)
     site = locate(source, span)

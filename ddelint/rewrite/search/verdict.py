@@ -10,10 +10,14 @@ from ddelint.nouns.protocol import Comparison, Decision, Mismatch
 
 _RAISED = ("exception", "message")
 _ZEROS = "gradient of zeros"
-_VARIES = ("memory", "autocast dtype", "gradient of NaN")
-_TOLD = ("sign of zero", "side effect", "warning", "meeting", _ZEROS, "shared memory", "generators' state", *_VARIES)
+_POISONED = "gradient of NaN"
+_VARIES = ("memory", "autocast dtype", "dtype of integers")
+_TOLD = (
+    *("sign of zero", "side effect", "warning", "meeting", _ZEROS, "shared memory", "generators' state", _POISONED),
+    *_VARIES,
+)
 """What refutes no rewrite, and keeps each from being safe."""
-_MILD = ("sign of zero", "warning", _ZEROS)
+_MILD = ("sign of zero", "warning", _ZEROS, _POISONED)
 """Of these what is named where there is nothing else to name."""
 
 
