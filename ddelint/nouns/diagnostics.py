@@ -222,6 +222,14 @@ class Diagnostic:
     kinds: tuple[tuple[str, str], ...] = ()
     """What the static pass takes parts of the question for, by their text: `tensor`, `bool`, or `number` for what was
     read. The empty text stands for what is asked about itself."""
+    stands_for: str = ""
+    """The rule that the question falls under, where another one takes its place: DDE101, which nothing fixes, of
+    DDE901. Whoever selects, silences or knows that rule means this finding, too."""
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """The rules that it is known by."""
+        return (self.code, self.stands_for) if self.stands_for else (self.code,)
 
     def relocated(self, move: Callable[[Span], Span]) -> Diagnostic:
         """The same finding with each of its spans passed through `move`, for another version of its files."""

@@ -34,7 +34,9 @@ def fingerprints(findings: Sequence[Diagnostic], lines_of: LinesOf, base: str | 
     for place in places:
         finding = findings[place]
         name = relative(finding.span.filename, base)
-        content = "\0".join((finding.code, name, *_content(lines_of(finding.span.filename), finding.span)))
+        content = "\0".join(
+            (finding.stands_for or finding.code, name, *_content(lines_of(finding.span.filename), finding.span))
+        )
         counted = f"{content}\0{seen[content]}".encode(errors="replace")
         made[place] = hashlib.blake2b(counted, digest_size=16).hexdigest()
         seen[content] += 1

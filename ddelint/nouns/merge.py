@@ -29,7 +29,10 @@ def merge(static: Iterable[Diagnostic], traced: Sequence[Diagnostic]) -> list[Di
 
 def _distinct(traced: Sequence[Diagnostic]) -> list[Diagnostic]:
     found: dict[tuple[object, ...], Diagnostic] = {}
+    known = {(finding.code, finding.span) for finding in traced}
     for finding in traced:
+        if (finding.stands_for, finding.span) in known:  # another entry has a fix for it, or had no time
+            continue
         key = (finding.code, finding.span, finding.message)
         first = found.setdefault(key, finding)
         if first is not finding:

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 def chosen(finding: Diagnostic, options: CheckOptions) -> bool:
     """Whether a finding counts: its rule is selected, and by name where it is advice that rests on the text alone."""
     at = options.at(finding.span.filename)
-    if not at.selects(finding.code, finding.span.filename):
+    filename = finding.span.filename
+    if any(at.ignores(code, filename) for code in finding.codes):
+        return False
+    if not any(at.selects(code, filename) for code in finding.codes):
         return False
     if finding.origin != ("static",) or finding.severity is not Severity.WARNING or at.names(finding.code):
         return True

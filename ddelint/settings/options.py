@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path, PurePath
@@ -200,16 +201,24 @@ class CheckOptions:
 
         A tie goes to `ignore`. The rules about the run itself (DDE001, DDE002) obey like all others.
         """
-        chosen = max((len(p) for p in (*self.select, *self.extend_select) if code.startswith(p)), default=-1)
-        ignored = max((len(p) for p in self.ignore if code.startswith(p)), default=-1)
-        if chosen < 0 or ignored >= chosen:
-            return False
-        return not any(
+        return self._length(code, (*self.select, *self.extend_select)) >= 0 and not self.ignores(code, filename)
+
+    def ignores(self, code: str, filename: str = "") -> bool:
+        """Whether findings of `code` in `filename` are not wanted, as against not asked for."""
+        ignored = self._length(code, self.ignore)
+        if ignored >= max(0, self._length(code, (*self.select, *self.extend_select))):
+            return True
+        return any(
             code.startswith(prefix)
             for entry in self.per_file_ignores
             if entry.applies(filename, self.root)
             for prefix in entry.codes
         )
+
+    @staticmethod
+    def _length(code: str, prefixes: Iterable[str]) -> int:
+        """Of the longest prefix that matches; -1 where none does."""
+        return max((len(prefix) for prefix in prefixes if code.startswith(prefix)), default=-1)
 
     def names(self, code: str) -> bool:
         """Whether the rule, or a group that is smaller than all of ours, is chosen by name: `DDE3`, not `DDE`."""

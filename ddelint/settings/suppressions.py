@@ -48,7 +48,7 @@ class Suppression:
             return True
         if not diagnostic.span.row <= self.span.row <= diagnostic.span.end_row:
             return False
-        return self.codes is None or any(diagnostic.code.startswith(code) for code in self.codes)
+        return self.codes is None or any(known.startswith(code) for code in self.codes for known in diagnostic.codes)
 
 
 @lru_cache(maxsize=64)
@@ -109,8 +109,9 @@ def apply(
     for diagnostic in diagnostics:
         covering = [comment for comment in comments if comment.covers(diagnostic)]
         for comment in covering:
-            used[comment].update(code for code in comment.codes or () if diagnostic.code.startswith(code))
-            used[comment].add(diagnostic.code)
+            for known in diagnostic.codes:
+                used[comment].update(code for code in comment.codes or () if known.startswith(code))
+                used[comment].add(known)
         if not covering:
             kept.append(diagnostic)
     skipped = any(comment.whole_file for comment in comments)

@@ -78,3 +78,11 @@ def test_two_checkouts_agree() -> None:
 def test_a_file_that_is_gone_still_has_one() -> None:
     finding = Diagnostic("DDE101", "", Span("/repo/m.py", 9, 1, 9, 2))
     assert fingerprints([finding, finding], lambda _: (), "/repo")[0] != ""
+
+
+def test_what_no_rewrite_keeps_is_known_as_what_it_was_before() -> None:
+    """A search that had less time does not make another finding of it."""
+    finding = Diagnostic("DDE101", "", Span("/repo/m.py", 4, 12, 4, 17))
+    later = Diagnostic("DDE901", "", finding.span, stands_for="DDE101")
+    one, other = (fingerprints([found], lambda _: TEXT.splitlines(True), "/repo") for found in (finding, later))
+    assert one == other

@@ -44,3 +44,12 @@ def test_one_question_of_two_entries_is_told_once_with_its_fix() -> None:
         first, second = merge([], traced)
         assert (first.fix, sorted(first.asks)) == (fixed.fix, ["compile", "export"])
         assert second == other
+
+
+def test_what_one_entry_fixes_is_not_told_as_untraceable_because_of_another() -> None:
+    fix = Fix(Applicability.SAFE, "merged", (), "where_merge", Claim.RESTRUCTURED)
+    untraceable = replace(TRACED, code="DDE901", message="no rewrite keeps this", stands_for="DDE101")
+    (found,) = merge([STATIC], [untraceable, replace(TRACED, fix=fix)])
+    assert (found.code, found.fix) == ("DDE101", fix)
+    (found,) = merge([STATIC], [untraceable, untraceable])
+    assert (found.code, found.stands_for, found.origin) == ("DDE901", "DDE101", ("static", "trace"))

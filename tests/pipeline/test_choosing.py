@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from ddelint.nouns.diagnostics import Diagnostic, Span
 from ddelint.pipeline.checking import run_check
+from ddelint.pipeline.choosing import chosen as is_chosen
 from ddelint.report.model import Silence
 from ddelint.settings.options import CheckOptions, Mode
 
@@ -41,3 +43,21 @@ def test_advice_is_told_on_request(options: dict[str, tuple[str, ...]], told: li
     chosen = CheckOptions(mode=Mode.STATIC, cache=False, **options)  # type: ignore[arg-type]
     report = run_check([str(tmp_path / "model.py")], chosen, Silence())
     assert [f"{d.span.row} {d.code}" for d in report.remaining] == told
+
+
+@pytest.mark.parametrize(
+    ("options", "counts"),
+    [
+        ({}, True),
+        ({"select": ("DDE101",)}, True),
+        ({"select": ("DDE901",)}, True),
+        ({"select": ("DDE2",)}, False),
+        ({"ignore": ("DDE101",)}, False),
+        ({"ignore": ("DDE901",)}, False),
+    ],
+)
+def test_what_stands_for_another_rule_counts_where_either_is_asked_for(
+    options: dict[str, tuple[str, ...]], counts: bool
+) -> None:
+    finding = Diagnostic("DDE901", "", Span("model.py", 5, 1, 5, 9), origin=("trace",), stands_for="DDE101")
+    assert is_chosen(finding, CheckOptions(**options)) is counts  # type: ignore[arg-type]

@@ -64,20 +64,32 @@ def test_what_nothing_fixes_is_told_with_every_refusal(moves: pytest.MonkeyPatch
         yield from ()
 
     moves.setitem(MOVES, SHORTCUT, silent)
-    found = [d for d in search(Prover()).diagnostics if d.span.row == 5]
-    assert [d.code for d in found] == ["DDE101", "DDE901"]
-    assert "no rewrite keeps this: `n > 4`" in found[1].message
-    told = {refusal.move: refusal.reason for refusal in found[1].refused}
+    (found,) = [d for d in search(Prover()).diagnostics if d.span.row == 5]
+    assert (found.code, found.stands_for) == ("DDE901", "DDE101")
+    assert "no rewrite keeps this: `n > 4`" in found.message
+    told = {refusal.move: refusal.reason for refusal in found.refused}
     assert told[last_resort.OUTLINE] == "it returns a dict"
     assert told[SHORTCUT] == "does not apply here"
     assert "value differs" in told[MERGE]
 
 
-def test_where_unsafe_fixes_were_not_tried_nothing_is_said() -> None:
+def test_where_unsafe_fixes_were_not_tried_or_time_was_over_the_rule_speaks_for_itself() -> None:
     span = Span(NAME, 5, 8, 5, 13)
-    assert last_resort.untraceable(Diagnostic("DDE101", "", span)) is None
-    late = Refusal(last_resort.OUTLINE, "outlined", last_resort.TIME_IS_OVER)
-    assert last_resort.untraceable(Diagnostic("DDE101", "", span, refused=(late,))) is None
+    untried = Diagnostic("DDE101", "", span)
+    assert last_resort.told(untried) is untried
+    late = replace(untried, refused=(Refusal(last_resort.OUTLINE, "outlined", last_resort.TIME_IS_OVER),))
+    assert last_resort.told(late) is late
+
+
+@pytest.mark.parametrize(
+    ("code", "is_control_flow"),
+    [("DDE101", True), ("DDE203", True), ("DDE108", False), ("DDE208", False), ("DDE304", False)],
+)
+def test_only_control_flow_is_told_as_such(code: str, is_control_flow: bool) -> None:
+    refused = (Refusal(last_resort.OUTLINE, "outlined", "it returns a dict"),)
+    found = last_resort.told(Diagnostic(code, "", Span(NAME, 5, 8, 5, 13), refused=refused))
+    assert found.code == ("DDE901" if is_control_flow else code)
+    assert found.codes == (("DDE901", code) if is_control_flow else (code,))
 
 
 def test_sizes_of_inputs_and_settings_are_no_reason_to_leave_the_program() -> None:

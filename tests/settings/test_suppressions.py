@@ -160,3 +160,9 @@ def test_a_comment_that_names_no_rule_says_so() -> None:
     source = SourceFile("a.py", "x = 1  # ddelint: ignore[DDE999, DDE101]\n")
     (told,) = apply(source, [], traced=True)
     assert told.message.endswith("suppresses nothing: there is no rule `DDE999`")
+
+
+@pytest.mark.parametrize("listed", ["DDE101", "DDE901", "DDE1"])
+def test_a_comment_about_either_rule_silences_what_stands_for_another(listed: str) -> None:
+    untraceable = Diagnostic("DDE901", "text", Span(FILE, 1, 1, 1, 5), stands_for="DDE101")
+    assert codes(f"if x:  # ddelint: ignore[{listed}]\n    pass\n", untraceable, traced=True) == []

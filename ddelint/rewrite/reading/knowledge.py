@@ -67,6 +67,7 @@ class Beyond:
     moves: tuple[str, ...]
     questions: frozenset[str]
     control_flow: frozenset[str]
+    meant: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)

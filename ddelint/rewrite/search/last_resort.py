@@ -9,6 +9,7 @@ from ddelint.knowledge.catalog import rule
 from ddelint.nouns.diagnostics import Diagnostic, Question, Refusal
 from ddelint.nouns.protocol import TIME_IS_OVER
 from ddelint.rewrite.candidate import MOVES, Candidate, Context, NotOffered
+from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.search.offering import offered
 from ddelint.rewrite.search.steps import Key, State
 
@@ -62,16 +63,16 @@ def with_refused_regions(state: State, outlined: State) -> State:
     return state
 
 
-def untraceable(diagnostic: Diagnostic) -> Diagnostic | None:
-    """DDE901 for a finding that nothing fixes: with every move of its rule, and why each was refused.
+def told(diagnostic: Diagnostic) -> Diagnostic:
+    """How a finding is told that nothing fixes: control flow as DDE901, with every move of its rule, and why each was
+    refused; what is no control flow as it is.
 
-    None where not everything was tried (no unsafe fixes were looked for, the time was over).
+    As it is, too, where not everything was tried (no unsafe fixes were looked for, the time was over).
     """
     moves = rule(CODE).moves
     tried = {refusal.move for refusal in diagnostic.refused}
-    late = ran_out_of_time(diagnostic)
-    if late or not diagnostic.code.startswith(_GROUPS) or not tried & set(moves):
-        return None
+    if ran_out_of_time(diagnostic) or diagnostic.code not in knowledge().beyond.meant or not tried & set(moves):
+        return diagnostic
     silent = [
         Refusal(name, first_line(name), "does not apply here")
         for name in rule(diagnostic.code).moves
@@ -88,6 +89,7 @@ def untraceable(diagnostic: Diagnostic) -> Diagnostic | None:
         refused=(*own, *silent, *last),
         detail=f"no move fixes {diagnostic.code}; torch.compile alone could break the graph here (--graph-breaks)",
         breadcrumbs=(),
+        stands_for=diagnostic.code,
     )
 
 

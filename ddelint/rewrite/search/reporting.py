@@ -28,8 +28,7 @@ def diagnostics(state: State, safe: State, comparison: Comparison | None) -> tup
             refused=step.diagnostic.refused or refusals.get(step.key, ()),
         )
         found.setdefault((diagnostic.span, diagnostic.code), diagnostic)
-    untraceable = [reported for given_up in state.given_up.values() if (reported := last_resort.untraceable(given_up))]
-    for diagnostic in (*state.given_up.values(), *state.others.values(), *untraceable):
+    for diagnostic in (*map(last_resort.told, state.given_up.values()), *state.others.values()):
         found.setdefault((diagnostic.span, diagnostic.code), diagnostic)
     return tuple(sorted(found.values(), key=lambda d: (d.span, d.code)))
 
