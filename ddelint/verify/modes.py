@@ -249,6 +249,18 @@ def changes_of(sample: Sample, parameters: Sequence[str]) -> Iterator[Callable[[
         yield from (change for change in one_of_each if change is not None)
 
 
+def poisoned(sample: Sample, parameters: Sequence[str]) -> Iterator[Callable[[Sample], Sample]]:
+    """The same input with a NaN in one floating-point argument, each in turn, and gradients flowing into all: what is
+    computed and not chosen may read it."""
+    for index, (path, leaf) in enumerate(pytree.tree_flatten_with_path(sample.make())[0]):
+        if isinstance(leaf, torch.Tensor) and leaf.is_floating_point() and is_ordinary(leaf) and leaf.numel():
+            yield partial(_with_nan, index, f"{leaf_name(path, parameters)} one nan")
+
+
+def _with_nan(index: int, text: str, sample: Sample) -> Sample:
+    return requiring_grad(_with_leaf(index, text, lambda tensor: _with_last(tensor, math.nan), sample))
+
+
 def _changes(leaf: Any) -> Sequence[tuple[str, Callable[[torch.Tensor], Any]]]:
     if not isinstance(leaf, torch.Tensor) or not is_ordinary(leaf) or not leaf.numel():
         return ()

@@ -19,7 +19,7 @@ from ddelint.verify.flags import FLAG, other_flags, other_settings
 from ddelint.verify.frozen import Container, Frozen, FrozenTensor, is_finite
 from ddelint.verify.inputs import TIES, variations
 from ddelint.verify.meeting import difference, is_untouched
-from ddelint.verify.modes import OTHER_SIZES, changes_of, near, other_modes, redrawn, requiring_grad, sharing
+from ddelint.verify.modes import OTHER_SIZES, changes_of, near, other_modes, poisoned, redrawn, requiring_grad, sharing
 from ddelint.verify.partings import Parting, met, void
 from ddelint.verify.recording import Recorder
 from ddelint.verify.references import Reference, is_informative, patience_of
@@ -36,6 +36,8 @@ _NOT_FINITE, _MODES = 6, 4
 """Inputs with infinities and NaN through which gradients flow; and inputs that are run in other modes."""
 _HELD, _HELD_EACH = 4, 6
 """Input sets whose decisions are held while the other arguments change; and changes of each."""
+_POISONED = 3
+"""Arguments that a NaN is put into, one after the other."""
 _TIES = 4
 """Input sets with equal values through which gradients flow."""
 _DRAWS, _MET = 200, 4
@@ -205,12 +207,26 @@ class Runs:
             self._add(reference.sample, requiring_grad, of=reference, twin=True)
             if not is_finite(reference.first.arguments):
                 self.references[known:] = _as_behind(self.references[known:])
+        self._poison()
         if any(r.twin and any(call.gradient_error is not None for call in r.calls) for r in self.references):
             # nobody takes gradients of a program that has none on one of its sides (an operator without a backward), or
             # none of a second call (it keeps a graph in its state)
             self._has_gradients = False
             plain = [r for r in self.references if not r.twin and r.sample.label != REQUIRING_GRAD]
             self.references[:] = plain or self.references
+
+    def _poison(self) -> None:
+        """One input set for each way that a decision went, its decisions held, with a NaN in each argument in turn:
+        what is not chosen has no gradient, and must not have one of NaN."""
+        for reference in self._one_for_each_way()[:_HELD]:
+            for change in itertools.islice(poisoned(reference.sample, self._original.parameters), _POISONED):
+                if self._is_over():
+                    return
+                known = len(self.references)
+                self._add(reference.sample, change, of=reference, twin=True)
+                if any(r.sides != reference.sides or not r.first.returned for r in self.references[known:]):
+                    del self.references[known:]
+                self.references[known:] = _as_behind(self.references[known:])
 
     def change_modes(self) -> None:
         """One input set for each way that a decision went, in the modes that nobody declared."""

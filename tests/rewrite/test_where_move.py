@@ -588,3 +588,39 @@ def test_an_arm_that_says_something_says_it_in_eager(name: str) -> None:
 )
 def test_what_a_message_computes_may_be_an_effect(said: str) -> None:
     assert merged(f"    if t.sum() > 4:\n        {said}\n        x = x * 2\n    return x\n", "t.sum() > 4") == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "self.good += 1\n            if self.good >= 3:\n                self.good.zero_()",
+        "self.good.add_(1)\n            if self.good >= 3:\n                self.good = self.good * 0",
+        "self.good = self.good + 1\n            if self.good >= 3:\n                self.good.fill_(0)",
+        "self.good.copy_(self.good + 1)\n            if self.good >= 3:\n                self.good *= 0",
+        "self.good += 1\n            self.good.clamp_(max=2)",
+        "if self.good >= 2:\n                self.good.zero_()\n            else:\n                self.good += 1",
+    ],
+)
+def test_a_place_that_an_arm_changes_in_two_ways_holds_the_last_value(change: str) -> None:
+    text = (
+        "import torch\n\n\nclass Model(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.register_buffer('good', torch.zeros((), dtype=torch.long))\n\n"
+        "    def forward(self, t):\n        if t.any():\n            self.good.zero_()\n        else:\n"
+        f"            {change}\n        return t\n"
+    )
+    types = {"t": INTEGERS, "self.good": TypeFact("tensor", "int64", (), role="buffer")}
+    context = context_of(text, "t.any()", types, "DDE105")
+    texts = with_imports("where_merge", context)
+    assert texts or "*=" in change or "= self.good * 0" in change
+
+    import torch
+
+    def run(source: str) -> list[int]:
+        model = load(source, "Model")()
+        held = []
+        for number in range(12):
+            model(torch.tensor([int(number % 8 == 7)]))
+            held.append(int(model.good))
+        return held
+
+    assert {tuple(run(one)) for one in texts} <= {tuple(run(text))}

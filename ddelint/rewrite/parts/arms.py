@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.parts.places import changes_part, is_handed_on, is_said, reads_any, root, word
 from ddelint.rewrite.parts.structures import Structure, structure_of
 from ddelint.rewrite.parts.truths import NotAPredicate, Truths
 from ddelint.rewrite.reading.effects import says_without_effect
@@ -17,9 +18,9 @@ from ddelint.rewrite.reading.names import (
     fresh_name,
     is_pure,
     names_read,
-    names_written,
 )
 from ddelint.rewrite.writing.rewrites import Expr, Part, Statements
+from ddelint.sources.buffers import is_buffer
 from ddelint.sources.sites import is_talk
 
 NEUTRAL: Mapping[type[ast.operator], int] = {ast.Add: 0, ast.Sub: 0, ast.Mult: 1, ast.Div: 1}
@@ -163,7 +164,7 @@ class ArmReader:
             raise NotMergeable("a value that draws random numbers")
         if _is_no_number(node) or isinstance(node, _NO_NUMBERS):
             raise NotMergeable("a value that is not a number or a tensor")
-        if _reads_any(node, at.names):
+        if reads_any(node, at.names):
             return Value(self.write.renamed(self._protected(node), at.names))
         return Value(self.write.expression(node), node=node)
 
@@ -179,7 +180,7 @@ class ArmReader:
             at.arm.prelude += self.write.assigned(name, value.built)
             at.arm.values.pop(target, None)
             return
-        if name in names_read(*at.later) or any(_changes_part(statement, name) for statement in at.later):
+        if name in names_read(*at.later) or any(changes_part(statement, name) for statement in at.later):
             at.names[name] = self._fresh(name, at)
             built = value.built if value.node is None else self._protected(value.node)
             at.arm.prelude += self.write.assigned(at.names[name], built)
@@ -235,7 +236,7 @@ class ArmReader:
         new = self._value(value, at)
         if operator is not None:
             _require_neutral(operator)
-        if isinstance(place, ast.Subscript) and _root(place) in at.names.keys() | self.local:
+        if isinstance(place, ast.Subscript) and root(place) in at.names.keys() | self.local:
             at.arm.prelude += self.write.assigned(self.write.renamed(place, at.names), new.built, operator)
             return
         target = Target(ast.unparse(place), place)
@@ -247,15 +248,15 @@ class ArmReader:
 
     def _keep(self, target: Target, value: Value, at: _Reading) -> None:
         """The value of a place, under a name of its own where the arm reads or changes the place again."""
-        if target.text not in at.names and _reads_any(target.node, at.names):
+        if target.text not in at.names and reads_any(target.node, at.names):
             raise NotMergeable("a place that hangs on a value of the arm")
         is_slot = self._is_slot(target.node)
-        if is_slot and _is_handed_on(at.later, target.node, self.context):
+        if is_slot and is_handed_on(at.later, target.node, self.context):
             raise NotMergeable("a place that is read again")
-        if _is_said(at.later, target.node, is_slot):
+        if is_said(at.later, target.node, is_slot):
             if not is_slot or value.operator is not None:
                 raise NotMergeable("a place that is read again")
-            at.names[target.text] = self._fresh(_word(target.node), at)
+            at.names[target.text] = self._fresh(word(target.node), at)
             built = value.built if value.node is None else self._protected(value.node)
             at.arm.prelude += self.write.assigned(at.names[target.text], built)
             value = Value(self.write.expression(at.names[target.text]))
@@ -270,7 +271,7 @@ class ArmReader:
 
     def _is_told(self, target: Target, at: _Reading) -> bool:
         """Whether a place that is changed in place has, or needs, a name for its value on the way."""
-        return target.text in at.names or _is_said(at.later, target.node, self._is_slot(target.node))
+        return target.text in at.names or is_said(at.later, target.node, self._is_slot(target.node))
 
     def _is_slot(self, place: ast.expr) -> bool:
         """Whether a place holds one object, whose value on the way may have a name: `self.x`, `stats["loss"]`."""
@@ -319,8 +320,8 @@ class ArmReader:
     def _append(self, owner: ast.expr, value: ast.expr, at: _Reading) -> None:
         """`rows.append(v)`, which both arms must do: then one value is chosen and appended."""
         target = Target(ast.unparse(owner), owner, "append")
-        root = _root(owner)
-        if target in at.arm.values or not is_pure(owner) or root in names_read(*at.later) or root in at.names:
+        holder = root(owner)
+        if target in at.arm.values or not is_pure(owner) or holder in names_read(*at.later) or holder in at.names:
             raise NotMergeable("a list that is changed more than once")
         at.arm.values[target] = self._value(value, at)
 
@@ -342,19 +343,29 @@ class ArmReader:
         if then.returned is not None or otherwise.returned is not None:
             at.arm.returned, at.arm.structure = chosen_returns(self.choose, test, then, otherwise), then.structure
             return
-        for target in dict.fromkeys((*then.values, *otherwise.values)):
-            if target.method == "append":
-                raise NotMergeable("a list that grows in a nested branch")
+        for target in {target.text: target for target in (*then.values, *otherwise.values)}.values():
             before = Value(self._held(target, at))
             values = [
                 Value(self.write.operation(before.built, value.operator, value.built)) if value.operator else value
-                for value in (then.values.get(target, before), otherwise.values.get(target, before))
+                for value in (self._left(arm, target, before) for arm in (then, otherwise))
             ]
             chosen = Value(self.choose(test, *values))
             if target.is_name:
                 self._give(target.text, chosen, at)
             else:
                 self._keep(target, chosen, at)
+
+    def _left(self, arm: Arm, target: Target, before: Value) -> Value:
+        """What a nested arm leaves in a place, whichever way it puts it there. Raises NotMergeable."""
+        for other, value in arm.values.items():
+            if other.text != target.text:
+                continue
+            if "append" in {other.method, target.method}:
+                raise NotMergeable("a list that grows in a nested branch")
+            if other != target and not is_buffer(self.context.site.source, self.context.site.node, target.text):
+                raise NotMergeable("a place that is written in two ways")
+            return value
+        return before
 
     def _inner(self, body: Sequence[ast.stmt], at: _Reading) -> None:
         """Statements that stand in the place of the one that is read."""
@@ -385,61 +396,3 @@ def _is_no_number(node: ast.expr) -> bool:
 def _require_neutral(operator: ast.operator) -> None:
     if type(operator) not in NEUTRAL:
         raise NotMergeable("an operator without a neutral operand")
-
-
-def _root(node: ast.expr) -> str:
-    while isinstance(node, (ast.Subscript, ast.Attribute)):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else ""
-
-
-def _reads_any(node: ast.expr, names: Mapping[str, str]) -> bool:
-    """Whether an expression reads one of the names and chains of attributes that have another name."""
-    chains = (inner for inner in ast.walk(node) if isinstance(inner, (ast.Name, ast.Attribute, ast.Subscript)))
-    return any(ast.unparse(inner) in names for inner in chains)
-
-
-def _word(place: ast.expr) -> str:
-    """What a value is called that a place is given."""
-    match place:
-        case ast.Attribute(attr=name) | ast.Subscript(slice=ast.Constant(value=str() as name)) if name.isidentifier():
-            return name.strip("_") or "value"
-    return "value"
-
-
-def _is_said(statements: Sequence[ast.stmt], place: ast.expr, is_slot: bool) -> bool:
-    """Whether statements read or change a place by its own text; parts of it, too, where it is no slot."""
-    if not is_slot:
-        whole = place.value if isinstance(place, ast.Subscript) else place
-        return any(ast.unparse(whole) in ast.unparse(statement) for statement in statements)
-    said = (n for s in statements for n in ast.walk(s) if isinstance(n, (ast.Attribute, ast.Subscript)))
-    return any(ast.unparse(node) == ast.unparse(place) for node in said)
-
-
-def _is_handed_on(statements: Sequence[ast.stmt], place: ast.expr, context: Context) -> bool:
-    """Whether statements may read or change a slot as a part of its object: `self.update()`, `helper(stats)`."""
-    assert isinstance(place, (ast.Attribute, ast.Subscript))
-    owner = ast.unparse(place.value)
-    if isinstance(place, ast.Subscript):
-        nodes = [node for statement in statements for node in ast.walk(statement)]
-        whole = sum(isinstance(node, ast.Name) and node.id == owner for node in nodes)
-        items = [n for n in nodes if isinstance(n, ast.Subscript) and isinstance(n.slice, ast.Constant)]
-        return whole > sum(ast.unparse(node.value) == owner for node in items)
-    for node in (inner for statement in statements for inner in ast.walk(statement)):
-        match node:
-            case ast.Call(func=ast.Attribute(value=value) as method) if ast.unparse(value) == owner:
-                fact = context.type_of(ast.unparse(method))
-                if fact is None or fact.kind != "module":
-                    return True
-            case ast.Call(args=arguments, keywords=keywords):
-                handed = (*arguments, *(keyword.value for keyword in keywords))
-                if any(ast.unparse(argument) == owner for argument in handed):
-                    return True
-    return False
-
-
-def _changes_part(statement: ast.stmt, name: str) -> bool:
-    """Whether a statement changes a part of `name`."""
-    return any(
-        isinstance(node, (ast.Subscript, ast.Attribute)) and _root(node) == name for node in ast.walk(statement)
-    ) and name not in names_written(statement)
