@@ -27,7 +27,7 @@ class Replay:
     compared: int = 0
     agreed: int = 0
     dirty: bool = False
-    """Whether the last run changed the program's state."""
+    """Whether one of the last calls changed the program's state."""
     mismatches: list[Mismatch] = field(default_factory=list)
 
     def is_wanted(self, reference: Reference) -> bool:
@@ -44,7 +44,8 @@ class Replay:
     def compare(self, reference: Reference, outcomes: Sequence[Outcome]) -> list[Mismatch]:
         """Add one input set; gives what differed."""
         self.replayed += not reference.sequel
-        self.dirty = reference.first.state_changed or outcomes[0].state_changed
+        # of calls in a row, each may be the first that changes something
+        self.dirty = any(outcome.state_changed for outcome in (*reference.calls, *outcomes))
         found = list(mismatches(reference, outcomes, self.target, self.tolerance))
         found = [replace(m, where="backward") if m.aspect in ("gradient", "backward") else m for m in found]
         self.mismatches += found

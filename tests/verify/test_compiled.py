@@ -404,3 +404,29 @@ def test_where_time_is_over_one_input_and_the_calls_in_a_row_are_replayed(
     assert (compile_.replayed, compile_.compared) == (1, 1)
     assert any(mismatch.in_a_row for mismatch in export.mismatches)
     assert {note.partition(":")[0] for note in compilation.notes if "1 of" in note} == {"export", "compile"}
+
+
+@pytest.mark.parametrize("target", ["export", "compile"])
+def test_each_input_begins_with_the_state_as_it_was_though_only_a_later_call_in_a_row_changed_it(
+    compiled: Callable[..., Compilation], target: str
+) -> None:
+    text = """
+        import torch
+
+        class Model(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("peak", torch.zeros(()))
+
+            def forward(self, x):
+                self.peak.copy_(torch.maximum(self.peak, x.max()))
+                return x * 2
+    """
+    inputs = """
+        def make_inputs(seed):
+            g = torch.Generator().manual_seed(seed)
+            return (torch.rand(6, generator=g) - (1.0 if seed == 0 else 0.0),)
+    """
+    result = by_target(compiled(text, inputs=inputs, targets=(target,)))[target]
+    assert result.mismatches == ()
+    assert result.ok
