@@ -29,7 +29,7 @@ from ddelint.rewrite.search import at_once
 from ddelint.rewrite.search.asking import Asking
 from ddelint.rewrite.search.history import History
 from ddelint.rewrite.search.reporting import diagnostics, doubts
-from ddelint.rewrite.search.rounds import Outcome, Search, with_all_that_is_safe
+from ddelint.rewrite.search.rounds import MOST_RESTARTS, Outcome, Search, start_without, with_all_that_is_safe
 from ddelint.rewrite.search.steps import Key, State, Step, is_repeated
 from ddelint.sources.source import SourceFile
 from ddelint.trace.diagnose import diagnose
@@ -646,6 +646,95 @@ def test_without_time_for_another_start_unsafe_fixes_that_hold_outlive_one_that_
     assert found[5].fix is not None
     assert found[5].fix.applicability is Applicability.UNSAFE
     assert found[7].fix is None
+
+
+def many(move: str, claim: Claim, template: str, count: int) -> object:
+    """A move that offers `count` texts for one test, numbered."""
+
+    def propose(context: Context) -> Iterator[Candidate]:
+        span = context.site.span
+        test = context.site.source.segment(span)
+        for number in range(count):
+            edit = Edit(span, template.format(test=test, number=number))
+            yield Candidate(move, claim, f"{move} {number}", (edit,), decisions=(span,))
+
+    return propose
+
+
+def test_after_the_last_start_each_refusal_is_still_told(moves: pytest.MonkeyPatch) -> None:
+    """More texts are wrong once compiled than there are starts: what is not tried again has reasons all the same."""
+    moves.setitem(MOVES, MERGE, many(MERGE, Claim.RESTRUCTURED, "merged{number}({test})", MOST_RESTARTS + 2))
+    prover = Prover()
+    prover.compiled_wrong = {"merged"}
+    found = by_row(search(prover))
+    left = [diagnostic for diagnostic in found.values() if diagnostic.fix is None]
+    assert left
+    told = [refusal for diagnostic in left for refusal in diagnostic.refused]
+    assert {f"{MERGE} {number}" for number in range(3)} <= {refusal.message for refusal in told}
+    assert all("export, seed 1" in refusal.reason for refusal in told)
+
+
+def test_at_the_last_start_a_doubted_fix_is_called_unsafe_and_kept(moves: pytest.MonkeyPatch) -> None:
+    moves.setitem(MOVES, MERGE, many(MERGE, Claim.RESTRUCTURED, "merged{number}({test})", 3 * MOST_RESTARTS))
+
+    class Refusing(Prover):
+        """What is compiled of any of these texts refuses an input that eager takes."""
+
+        def compile(self, overlay: Overlay, targets: tuple[str, ...], samples: int, backend: str) -> Compilation:
+            refused = Mismatch("all zeros", False, "export", "exception", "a result", "RuntimeError", narrower=True)
+            refusing = (refused,) if "merged" in overlay.get(NAME, TEXT) else ()
+            agreed = 8 - len(refusing)
+            return Compilation(
+                tuple(TargetResult(t, "cpu", True, mismatches=refusing, compared=8, agreed=agreed) for t in targets)
+            )
+
+    found = by_row(search(Refusing()))
+    fixes = [diagnostic.fix for diagnostic in found.values()]
+    assert all(fix is not None for fix in fixes)
+    assert Applicability.UNSAFE in [fix.applicability for fix in fixes if fix is not None]
+
+
+def test_what_all_samples_spoke_against_once_is_judged_on_all_the_next_time(moves: pytest.MonkeyPatch) -> None:
+    moves.setitem(MOVES, MERGE, many(MERGE, Claim.RESTRUCTURED, "RAISES{number}({test})", 4))
+
+    class Later(Prover):
+        """A few inputs show nothing of it."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.seen: list[bool] = []
+
+        def compare(self, *asked: Any, **options: Any) -> Comparison:
+            overlay, _, _, quick = asked
+            self.seen.append(not quick and "RAISES1" in overlay.get(NAME, ""))
+            found = super().compare(*asked, **options)
+            return replace(found, mismatches=()) if quick else found
+
+    prover = Later()
+    outcome = search(prover)
+    assert by_row(outcome)[5].fix is not None
+    assert any(prover.seen)
+    assert prover.traces < 60
+
+
+def test_what_was_not_needed_beside_a_wrong_fix_is_there_at_the_next_start() -> None:
+    span = Span(NAME, 5, 8, 5, 13)
+    diagnostic = Diagnostic("DDE102", "", span)
+    original = History({NAME: SourceFile(NAME, TEXT)})
+
+    def step(number: int, history: History) -> Step:
+        row = 5 if number == 1 else 7
+        edit = Edit(Span(NAME, row, 8, row, 13), f"merged{number}(1 > 0)")
+        candidate = Candidate(MERGE, Claim.RESTRUCTURED, "", (edit,))
+        return Step(number, Key(NAME, row, 8, "", "truth"), diagnostic, candidate, (), Applicability.SAFE, (), None)
+
+    first, second = step(1, original), step(2, original)
+    alone = original.add(first.candidate.edits, 1)
+    both = alone.add(second.candidate.edits, 2)
+    needed = State(both.without(1) or both, [second])
+    start = start_without([second], needed, State(both, [first, second]))
+    assert [kept.number for kept in start.steps] == [1]
+    assert "merged1" in start.history.current(NAME).text
 
 
 class Begun:

@@ -76,12 +76,15 @@ class Phase:
             self._hears.progress(f"{diagnostic.code} {question.expression}")
             self._report_share(state)
             refused = list(self.hopeless[key].refused) if key in self.hopeless else []
+            if not fixing:
+                refused = self._trying.known_refusals(key)
             step_history = (
                 self._fix(state, question, key, diagnostic, allow_unsafe, refused)
                 if fixing and self._wanted(diagnostic.relocated(state.history.home))
                 else None
             )
             self._asking.forget()
+            self._trying.refused[key] = tuple(refused)
             if step_history is None:
                 home = replace(diagnostic.relocated(state.history.home), refused=tuple(refused))
                 if question.kind == "other":

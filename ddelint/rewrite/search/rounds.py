@@ -90,6 +90,7 @@ class Search:
                 safe, everything = self._both_phases(kept, fixing=attempt < MOST_RESTARTS)
             else:
                 safe, everything = kept, self._phase.run(kept_unsafe, allow_unsafe=True, fixing=False)
+            whole = safe
             safe, everything = self._needed(safe, everything)
             comparison = self._judging.compare_whole(everything) if everything.steps else None
             if comparison is not None and comparison.failure is not None and comparison.failure.kind == "timeout":
@@ -99,7 +100,7 @@ class Search:
             if not wrong:
                 everything, wrong = self._compiled(everything)
                 wrong = wrong or self._doubted(safe, everything)
-            late = self._seconds_left() <= 0
+            late = self._seconds_left() <= 0 or attempt + 1 >= MOST_RESTARTS
             if wrong and late and (relabelled := self._called_unsafe(safe, everything, wrong)) is not None:
                 safe, everything = relabelled
                 everything, wrong = self._compiled(everything)
@@ -110,7 +111,7 @@ class Search:
             if not wrong:
                 break
             # what else was proved stays: another start would go through the same questions again
-            kept, kept_unsafe = without(safe, wrong), without(everything, wrong) if late else None
+            kept, kept_unsafe = start_without(wrong, safe, whole), without(everything, wrong) if late else None
         safe, everything = self._as_far_as_it_was_run(safe, everything)
         return self._outcome(first, safe, everything, comparison)
 
@@ -204,7 +205,7 @@ class Search:
         return [step for step, _ in doubtful]
 
     def _called_unsafe(self, safe: State, everything: State, doubted: Sequence[Step]) -> tuple[State, State] | None:
-        """Where no time is left for another start: the same fixes, the doubted ones unsafe. None where one is wrong."""
+        """Where there is no other start: the same fixes, the doubted ones unsafe. None where one is wrong."""
         reasons = {}
         for step in doubted:
             reason = self._trying.doubted.get((step.key, step.candidate.move, contents(step.candidate)))
@@ -314,6 +315,11 @@ class Search:
                 self._asking.forget()
                 self._phase.expect_without_each(state, steps[number:])
         return state
+
+
+def start_without(wrong: Sequence[Step], safe: State, whole: State) -> State:
+    """What to begin with again; `whole` has fixes, too, that were not needed beside the wrong ones."""
+    return max((without(state, wrong) for state in (safe, whole)), key=lambda state: len(state.steps))
 
 
 def with_all_that_is_safe(safe: State, everything: State) -> State:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from contextlib import suppress
 
-from ddelint.nouns.diagnostics import Applicability, Claim, Diagnostic, Question
+from ddelint.nouns.diagnostics import Applicability, Claim, Diagnostic, Question, Refusal
 from ddelint.nouns.protocol import Decision
 from ddelint.rewrite.candidate import Candidate
 from ddelint.rewrite.search import verdict
@@ -42,6 +42,8 @@ class Trying:
         """Candidates that a whole program has refuted, with the reason."""
         self.doubted: dict[tuple[Key, str, str], str] = {}
         """Candidates that a few inputs showed to be safe and all samples did not."""
+        self.refused: dict[Key, tuple[Refusal, ...]] = {}
+        """Why the candidates for a question were refused when it was last tried."""
         self.merely_unsafe: set[tuple[Key, str, str]] = set()
         """Candidates that the safe phase refused only because they are not safe: what is known costs no more time."""
         self._alike: dict[Hashable, str] = {}
@@ -157,7 +159,9 @@ class Trying:
         # behind a side that eager alone takes, a check may stop what eager never brings to it
         behind_a_shortcut = diagnostic.code == VALIDATION and any(map(is_unsafe_path, state.steps))
         settled = is_settled(state.history, candidate, diagnostic)
-        extent = Extent.FEW_THEN_ALL if behind_a_shortcut else Extent.FEW if settled else Extent.BOTH_SIDES
+        extent = Extent.FEW if settled else Extent.BOTH_SIDES
+        if behind_a_shortcut or self._is_suspect(key):
+            extent = Extent.FEW_THEN_ALL
         comparison, refuted = self._judging.agreement(state, history, [candidate], decisions, candidate.claim, extent)
         if refuted:
             self._note(alike, refuted)
@@ -210,6 +214,17 @@ class Trying:
     def ban(self, step: Step, reason: str) -> None:
         """Never try a step's candidate again."""
         self.banned[(step.key, step.candidate.move, contents(step.candidate))] = reason
+        refusal = Refusal(step.candidate.move, step.candidate.message, reason)
+        self.refused[step.key] = (*self.refused.get(step.key, ()), refusal)
+
+    def known_refusals(self, key: Key) -> list[Refusal]:
+        """Why no candidate for a question was kept, for a run in which none is tried any more."""
+        return list(self.refused.get(key, ()))
+
+    def _is_suspect(self, key: Key) -> bool:
+        """Whether a candidate at the place looked right on a few inputs before, and was not on all."""
+        known = [*self.banned, *self.doubted]
+        return any((other.filename, other.row) == (key.filename, key.row) for other, _, _ in known)
 
 
 def _extent(proposals: Sequence[Proposal], last: bool) -> Extent:
