@@ -52,6 +52,27 @@ def test_what_cuts_nothing_is_left_alone(body: str) -> None:
     assert candidates("shorter_of_both", context_of(text, test, TYPES, "DDE104")) == []
 
 
+@pytest.mark.parametrize(
+    ("body", "line"),
+    [
+        ("    if count > n:\n        x = x[:n]\n        left = left + count - n\n", "left = left + count - shorter"),
+        ("    if count > n:\n        left += (count - n)\n        x = x.topk(n)[0]\n", "left += (count - shorter)"),
+        ("    if count > n:\n        x = x[:n].reshape(n, -1)\n", "x = x[:shorter].reshape(shorter, -1)"),
+        ("    if n < count:\n        left = n / count\n        x = x[:n]\n", "left = shorter / count"),
+        (
+            "    if count <= n:\n        return x\n    left = count - n\n    x = x[left:][:n]\n",
+            "left = count - shorter",
+        ),
+    ],
+)
+def test_what_else_reads_the_limit_reads_the_shorter_too_at_first(body: str, line: str) -> None:
+    text = f"def fn(x, n, count, left):\n{body}    return x, left\n"
+    test = body.partition("if ")[2].partition(":")[0]
+    first, *others = rewritten("shorter_of_both", context_of(text, test, TYPES, "DDE104"))
+    assert line in first
+    assert not any(line in other for other in others)
+
+
 def test_both_sides_agree_with_eager() -> None:
     import torch
 
@@ -61,4 +82,17 @@ def test_both_sides_agree_with_eager() -> None:
     )
     (program,) = with_imports("shorter_of_both", context_of(text, "x.numel() > 3", TYPES, "DDE104"))
     samples = [(torch.tensor(row),) for row in ([1.0, 2, 3, 4, -1], [1.0, -2, -3, -4, 5], [-1.0, -1, -1, -1, -1])]
+    assert failures(text, program, samples, ("export", "compile")) == []
+
+
+def test_what_is_dropped_is_counted_on_both_sides() -> None:
+    import torch
+
+    text = (
+        "import torch\n\n\ndef fn(x, left):\n    x = x[x > 0]\n    n = 3\n    if x.numel() > n:\n"
+        "        left = left + x.numel() - n\n        x = x.topk(n).values\n    return x.sum(), left\n"
+    )
+    program, *_ = with_imports("shorter_of_both", context_of(text, "x.numel() > n", TYPES, "DDE104"))
+    rows = ([1.0, 2, 3, 4, 5], [1.0, -2, -3, -4, 5], [-1.0, -1, -1, -1, -1])
+    samples = [(torch.tensor(row), torch.tensor(2)) for row in rows]
     assert failures(text, program, samples, ("export", "compile")) == []

@@ -41,23 +41,30 @@ def shorter_of_both(context: Context) -> Iterator[Rewrite]:
     # the limit is the smaller side where what cuts is run
     longer_left = isinstance(sign, (ast.Gt, ast.GtE)) is not returns
     length, limit = (left, right) if longer_left else (right, left)
-    limits = _limits(source, cutting, ast.unparse(limit))
-    if not limits or names_written(*cutting) & {node.id for node in ast.walk(limit) if isinstance(node, ast.Name)}:
+    cuts, read = _limits(source, cutting, ast.unparse(limit))
+    if not cuts or names_written(*cutting) & {node.id for node in ast.walk(limit) if isinstance(node, ast.Name)}:
         return
     name = fresh_name(source, "shorter")
     asked = "not torch.compiler.is_compiling() and {}" if returns else "torch.compiler.is_compiling() or {}"
-    changes: dict[ast.AST, Any] = dict.fromkeys(limits, write.expression(name))
-    changes[statement.test] = write.expr(asked, statement.test)
     lines = write.lines("{name} = torch.sym_min({limit}, {length})", name=name, limit=limit, length=length)
-    changes[statement] = [*lines, statement]
-    yield Rewrite(_MESSAGE, changes, Claim.RESTRUCTURED, decisions=(statement.test,), preferred=True)
+    # what else is reckoned with the limit (how many were left out) comes to the right number with the smaller one, too
+    for limits in (read, cuts) if len(read) > len(cuts) else (cuts,):
+        changes: dict[ast.AST, Any] = dict.fromkeys(limits, write.expression(name))
+        changes[statement.test] = write.expr(asked, statement.test)
+        changes[statement] = [*lines, statement]
+        yield Rewrite(_MESSAGE, changes, Claim.GENERAL_PATH, decisions=(statement.test,), preferred=True)
 
 
-def _limits(source: SourceFile, body: Sequence[ast.stmt], limit: str) -> list[ast.expr]:
-    """Where a limit cuts something: the end of a slice, an argument of `topk` and its like, or a name's new value."""
-    found = []
+def _limits(source: SourceFile, body: Sequence[ast.stmt], limit: str) -> tuple[list[ast.expr], list[ast.expr]]:
+    """Where a limit cuts something, and wherever it is read.
+
+    It cuts as the end of a slice, an argument of `topk` and its like, or a name's new value.
+    """
+    found: list[ast.expr] = []
+    read: list[ast.expr] = []
     for node in (node for statement in body for node in ast.walk(statement)):
         if isinstance(node, ast.expr) and ast.unparse(node) == limit:
+            read.append(node)
             match source.parents[node]:
                 case ast.Slice(upper=upper) if upper is node:
                     found.append(node)
@@ -65,4 +72,4 @@ def _limits(source: SourceFile, body: Sequence[ast.stmt], limit: str) -> list[as
                     found.append(node)
                 case ast.keyword(arg="k") | ast.Assign():
                     found.append(node)
-    return found
+    return found, read

@@ -68,11 +68,13 @@ def _context(context: Context, rewrite: Rewrite, asked: str) -> Context | None:
     found = [
         node
         for node in ast.walk(new.tree)
-        if isinstance(node, ast.expr) and first <= node.lineno and ast.unparse(node) == asked
+        if isinstance(node, ast.expr) and first <= node.lineno and ast.unparse(node) == asked and not _is_target(node)
     ]
     if not found:
         return None
-    site = site_of(new, min(found, key=position))
+    sites = [site_of(new, node) for node in sorted(found, key=position)]
+    # what a test asks may be read in its arms, too, which stand before it in `a if test else b`
+    site = next((site for site in sites if site.role is context.site.role), sites[0])
     types = {moved_row(key, lambda row: row + further * (row >= first)): fact for key, fact in context.types.items()}
     diagnostic = replace(context.diagnostic, span=site.span, expression=asked)
     return replace(context, site=site, diagnostic=diagnostic, types=types, asked=())
@@ -162,10 +164,12 @@ def _names_before(context: Context, statement: ast.stmt) -> Iterator[tuple[Rewri
         whole: write.replaced(whole, {node: name}),
     }
     asked = site.decision if site.decision is not None and node in set(ast.walk(site.decision)) else site.node
-    if asked is node:
-        return
     named_only = _Named().visit(ast.parse(ast.unparse(asked), mode="eval").body)
     yield Rewrite("", changes), ast.unparse(named_only)
+
+
+def _is_target(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
 
 
 class _Named(ast.NodeTransformer):

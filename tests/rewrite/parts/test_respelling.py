@@ -62,6 +62,16 @@ def said(body: str, asking: str) -> str:
             "top = x.max()\nif top > 3 and y.any():\n    y = y * top\nreturn y\n? top > 3 and y.any()",
         ),
         (
+            "y = x / n if (n := mode.sum().item()) else y\nreturn y",
+            "n := mode.sum().item()",
+            "n = mode.sum().item()\ny = x / n if n else y\nreturn y\n? n",
+        ),
+        (
+            "if n := mode.sum().item():\n    y = x / n\nreturn y",
+            "n := mode.sum().item()",
+            "n = mode.sum().item()\nif n:\n    y = x / n\nreturn y\n? n",
+        ),
+        (
             "y = x[: (n := int(total))] if total > 2 else x",
             "total > 2",
             "",
@@ -85,6 +95,14 @@ def test_what_they_make_of_it_changes_the_text_that_there_is() -> None:
     new = respelling.before.site.source.apply(offered.edits)
     assert new == "def fn(x, mode):\n    y = torch.where(mode.sum() == 0, x, -x)\n    return y\n"
     assert offered.is_never_safe  # which case an input takes is not recorded
+
+
+def test_what_is_shown_is_the_test_not_the_arm_that_reads_it_first() -> None:
+    text = "def fn(x, y, mode):\n    return x / n if (n := mode.sum().item()) else y\n"
+    (respelling,) = respelled(context_of(text, "n := mode.sum().item()", TYPES))
+    node = respelling.context.site.node
+    assert isinstance(node, ast.Name)
+    assert isinstance(respelling.context.site.source.parents[node], ast.IfExp)
 
 
 def test_a_name_before_the_test_leaves_the_decision_what_it_was() -> None:
