@@ -717,6 +717,28 @@ def test_what_all_samples_spoke_against_once_is_judged_on_all_the_next_time(move
     assert prover.traces < 60
 
 
+def test_what_gave_another_result_is_not_run_again_while_its_text_is_the_same(moves: pytest.MonkeyPatch) -> None:
+    """The second phase goes through the same questions; the first has shown already that one text is wrong."""
+    wrong = replacing(SHORTCUT, Claim.GENERAL_PATH, "WRONG({test})")
+    moves.setitem(MOVES, SHORTCUT, wrong)
+    moves.setitem(MOVES, PROMISE, replacing(PROMISE, Claim.PROMISE, "promised({test})"))
+
+    class Counting(Prover):
+        def __init__(self) -> None:
+            super().__init__()
+            self.wrong: list[str] = []
+
+        def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
+            if "WRONG" in overlay.get(NAME, ""):
+                self.wrong.append(overlay[NAME])
+            return super().trace(overlay, first=first)
+
+    prover = Counting()
+    outcome = search(prover)
+    assert outcome.everything.current(NAME).text.count("promised(") == 2
+    assert sorted(text.count("WRONG") for text in prover.wrong) == [1, 1, 2]
+
+
 def test_what_was_not_needed_beside_a_wrong_fix_is_there_at_the_next_start() -> None:
     span = Span(NAME, 5, 8, 5, 13)
     diagnostic = Diagnostic("DDE102", "", span)

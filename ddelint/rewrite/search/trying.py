@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Hashable, Sequence
 from contextlib import suppress
 
@@ -27,7 +28,10 @@ from ddelint.rewrite.search.steps import (
 )
 from ddelint.rewrite.search.together import moved
 from ddelint.rewrite.writing.imports import EngineError, import_edits
+from ddelint.sources.sites import locate
 from ddelint.sources.source import SourceError
+
+_LEAVING = (ast.Return, ast.Break, ast.Continue, ast.Raise)
 
 
 class Trying:
@@ -42,12 +46,12 @@ class Trying:
         """Candidates that a whole program has refuted, with the reason."""
         self.doubted: dict[tuple[Key, str, str], str] = {}
         """Candidates that a few inputs showed to be safe and all samples did not."""
+        self.refuted: dict[tuple[Key, Hashable, str], str] = {}
+        """Candidates that gave another result than the original, by the text that they rewrite, with the reason."""
         self.refused: dict[Key, tuple[Refusal, ...]] = {}
         """Why the candidates for a question were refused when it was last tried."""
         self.merely_unsafe: set[tuple[Key, str, str]] = set()
         """Candidates that the safe phase refused only because they are not safe: what is known costs no more time."""
-        self._alike: dict[Hashable, str] = {}
-        """What was refused, once run, of candidates that come to one program while compiling; empty before."""
 
     def next_number(self) -> int:
         """A number for one more step."""
@@ -121,12 +125,10 @@ class Trying:
     def expect_alone(self, state: State, key: Key, candidate: Candidate, allow_unsafe: bool) -> None:
         """That `alone` will be asked for a candidate: its trace is begun."""
         promised = candidate.claim is Claim.PROMISE and not allow_unsafe
-        if self._asking.width == 1 or promised or (key, candidate.move, contents(candidate)) in self.banned:
+        known = (key, candidate.move, contents(candidate))
+        refuted = known in self.banned or any(place[:2] == (key, _said(candidate)) for place in self.refuted)
+        if self._asking.width == 1 or promised or refuted:
             return
-        alike = _what_runs(state, key, candidate, allow_unsafe)
-        if alike in self._alike:  # most likely it will not be
-            return
-        self._note(alike, "")
         with suppress(EngineError, SourceError, ValueError):
             self._asking.expect_trace(self.applied(state.history, candidate, self._numbers + 1))
 
@@ -142,9 +144,9 @@ class Trying:
         """Apply, retrace, compare. Gives the new history and step, or None and the reason."""
         if candidate.claim is Claim.PROMISE and not allow_unsafe:
             return None, "needs a promise (--unsafe-fixes)"
-        alike = _what_runs(state, key, candidate, allow_unsafe)
-        if known := self._alike.get(alike):
-            return None, known
+        place = key, _said(candidate), _what_decides(state.history, question)
+        if place in self.refuted:
+            return None, self.refuted[place]
         number = self.next_number()
         try:
             history = self.applied(state.history, candidate, number)
@@ -164,7 +166,8 @@ class Trying:
             extent = Extent.FEW_THEN_ALL
         comparison, refuted = self._judging.agreement(state, history, [candidate], decisions, candidate.claim, extent)
         if refuted:
-            self._note(alike, refuted)
+            if comparison.failure is None:
+                self.refuted[place] = refuted
             return None, refuted
         reasons = doubts(comparison, candidate, () if settled else decisions, state)
         called_elsewhere = self._asking.other_callers(state.history, question, candidate)
@@ -174,18 +177,12 @@ class Trying:
         applicability = Applicability.UNSAFE if reasons else Applicability.SAFE
         if reasons and not allow_unsafe:
             self.merely_unsafe.add((key, candidate.move, contents(candidate)))
-            unsafe = f"not safe: {'; '.join(reasons)}"
-            self._note(alike, unsafe)
-            return None, unsafe
+            return None, f"not safe: {'; '.join(reasons)}"
         home = diagnostic.relocated(state.history.home)
         sides = comparison.sides.get(decisions[0].key) if decisions else None
         raises = diagnostic.code == VALIDATION and verdict.narrows(comparison)
         step = Step(number, key, home, candidate, decisions, applicability, tuple(reasons), sides, raises, settled)
         return (history, step), ""
-
-    def _note(self, alike: Hashable, reason: str) -> None:
-        if alike is not None:
-            self._alike[alike] = reason
 
     def applied(self, history: History, candidate: Candidate, number: int) -> History:
         """The history with a candidate's edits and imports as step `number`.
@@ -234,9 +231,23 @@ def _extent(proposals: Sequence[Proposal], last: bool) -> Extent:
     return Extent.ALL if all(proposal.settled for proposal in proposals) else Extent.FEW_THEN_ALL
 
 
-def _what_runs(state: State, key: Key, candidate: Candidate, allow_unsafe: bool) -> Hashable:
-    """What is run of a candidate that only answers a test, however that is written; None of one that does more."""
-    if candidate.side is None:
-        return None
-    text = tuple(sorted(state.history.overlay.items()))
-    return text, key, candidate.decisions, candidate.side, allow_unsafe
+def _said(candidate: Candidate) -> Hashable:
+    """What a candidate comes to: the answer to a test, however that is written, or what it puts into the text."""
+    if candidate.side is not None:
+        return candidate.side, candidate.decisions
+    return candidate.move, contents(candidate)
+
+
+def _what_decides(history: History, question: Question) -> str:
+    """The text that runs or doesn't as a question is answered: a statement; where it leaves the block, the function.
+
+    What differs from the original while this is the same differs whatever is fixed elsewhere: as long as a question is
+    open, eager answers it.
+    """
+    source = history.current(question.span.filename)
+    site = locate(source, question.span)
+    if site is None:
+        return source.text
+    leaves = any(isinstance(node, _LEAVING) for node in ast.walk(site.statement))
+    whole = site.function if leaves and site.function is not None else site.statement
+    return source.segment(source.span(whole))
