@@ -241,6 +241,105 @@ def _numbers(scope: _Scope) -> list[str]:
     return [f"{name} = {scope.pick(['max', 'min'])}({first}, {second})", f"h = h + {name}"]
 
 
+def _match(scope: _Scope) -> list[str]:
+    subject = scope.pick(["int(k)", "k.item()", scope.count()])
+    return scope.pick(
+        [
+            f"match {subject}:\n    case 0:\n        h = {scope.tensor()}\n"
+            f"    case 1 | 2:\n        v = {scope.vector()}\n    case _:\n        h = h - 1",
+            f"match {subject}:\n    case 0:\n        v = v * 0.5\n"
+            f"    case n if n > {scope.number(1, 3)}:\n        v = v + n",
+            f"match bool({scope.pick(scope.masks)}.any()):\n    case True:\n        h = {scope.tensor()}\n"
+            f"    case False:\n        h = {scope.tensor()}",
+        ]
+    ).splitlines()
+
+
+def _named(scope: _Scope) -> list[str]:
+    name, count = scope.fresh("c"), f"{scope.pick(scope.masks)}.sum()"
+    read = scope.pick([f"int({count})", f"{count}.item()"])
+    return scope.pick(
+        [
+            f"if ({name} := {read}) > {scope.number(0, 3)}:\n    v = v * {name}",
+            f"v = v / {name} if ({name} := {read}) else {scope.vector()}",
+            f"if {name} := {read}:\n    h = h + {name}\nelse:\n    h = {scope.tensor()}",
+            f"v = v / ({name} if ({name} := {read}) > 1 else 1)",
+            f"if (top := h.max()) > {scope.number(0, 3)}:\n    h = h / top",
+        ]
+    ).splitlines()
+
+
+def _filled(scope: _Scope) -> list[str]:
+    name, test = scope.fresh("found"), scope.pick(["row.sum() > 0", "row.amax() > 2", "row[0].item() < 1"])
+    gives = scope.pick(["row", "row * 2", "row.abs()"])
+    use = scope.pick(
+        [
+            f"if {name}:\n    v = v + torch.stack({name}).sum(0)",
+            f"if len({name}) > 0:\n    v = v + torch.stack({name}).amax(0)",
+            f"v = v + (torch.stack({name}).mean(0) if {name} else torch.zeros(3))",
+            f"v = v + len({name})",
+        ]
+    )
+    fill = scope.pick(
+        [
+            f"{name} = []\nfor row in h:\n    if {test}:\n        {name}.append({gives})",
+            f"{name} = [{gives} for row in h if {test}]",
+            f"{name} = []\nfor i, row in enumerate(h):\n    if not mask[i]:\n        continue\n"
+            f"    {name}.append({gives})",
+        ]
+    )
+    return [*fill.splitlines(), *use.splitlines()]
+
+
+def _placed(scope: _Scope) -> list[str]:
+    name, value = scope.fresh("z"), scope.pick(["v", "v * 2", "0.0", "h[0]"])
+    return scope.pick(
+        [
+            f"{name} = h.clone()\n{name}[k] = {value}\nh = h + {name}",
+            f"{name} = h.clone()\n{name}[int(k)] += {value}\nh = h + {name}",
+            f"{name} = torch.zeros_like(h)\n{name}[: int(k)] = {value}\nh = h + {name}",
+            f"{name} = h.clone()\nif {scope.condition()}:\n    {name}[0] = {value}\n"
+            f"    {name}[1:] *= 2\nh = h - {name}",
+            f"{name} = h.abs().sum(1).argmax().item()\nh = h.clone()\nh[{name}] = {value}",
+        ]
+    ).splitlines()
+
+
+def _state(scope: _Scope) -> list[str]:
+    """State in several steps: a dictionary, or buffers of the module."""
+    stats = scope.fresh("stats")
+    kept = {name: f"self.{name}" if scope.module else f"{stats}['{name}']" for name in ("peak", "seen")}
+    first = [] if scope.module else [f"{stats} = {{'peak': torch.zeros(()), 'seen': torch.zeros(())}}"]
+
+    def holds(name: str, value: str) -> str:
+        return f"{kept[name]}.copy_({value})" if scope.module else f"{kept[name]} = {value}"
+
+    mask = scope.pick(scope.masks)
+    change = scope.pick(
+        [
+            f"if h.max() > {kept['peak']}:\n    {holds('peak', 'h.max()')}\n    {kept['seen']} += 1",
+            f"if {mask}.any():\n    {holds('peak', f'h[{mask}].mean()')}\n    {kept['seen']} += {mask}.sum()",
+            f"if {scope.condition()}:\n    {holds('seen', 'h.sum()')}\n    if {kept['seen']} > 2:\n"
+            f"        {holds('peak', 'h.amin()')}\nelse:\n    {holds('peak', 'v.sum()')}",
+        ]
+    )
+    return [*first, *change.splitlines(), f"v = v + {kept['peak']} + {kept['seen']}"]
+
+
+def _reduced(scope: _Scope) -> list[str]:
+    """Reductions of what may be nothing."""
+    name, mask = scope.fresh("some"), scope.pick(scope.masks)
+    return scope.pick(
+        [
+            f"{name} = h[{mask}]\nv = v + ({name}.amax(0) if len({name}) else v * 0)",
+            f"if {mask}.any():\n    v = v + h[{mask}].max()",
+            f"{name} = h[{mask}].flatten()\nv = v + ({name}.min() if {name}.numel() > 0 else h.new_zeros(()))",
+            f"{name} = h[{mask}]\nif {name}.shape[0] == 0:\n    v = v - 1\nelse:\n    v = v + {name}.logsumexp(0)",
+            f"if any(flag.item() for flag in {mask}):\n    v = v + h[{mask}].mean(0)",
+        ]
+    ).splitlines()
+
+
 PRODUCTIONS: dict[str, Callable[[_Scope], list[str]]] = {
     "count": _count,
     "mask": _mask,
@@ -255,6 +354,12 @@ PRODUCTIONS: dict[str, Callable[[_Scope], list[str]]] = {
     "turns": _turns,
     "table": _table,
     "numbers": _numbers,
+    "match": _match,
+    "named": _named,
+    "filled": _filled,
+    "placed": _placed,
+    "state": _state,
+    "reduced": _reduced,
 }
 
 
@@ -276,7 +381,9 @@ def written(lines: list[str], module: bool) -> str:
     if module:
         head = (
             "class Model(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
-            "        self.scale = torch.nn.Parameter(torch.ones(3))\n\n"
+            "        self.scale = torch.nn.Parameter(torch.ones(3))\n"
+            "        self.register_buffer('peak', torch.zeros(()))\n"
+            "        self.register_buffer('seen', torch.zeros(()))\n\n"
             "    def forward(self, x, mask, k, lengths):\n"
         )
         text = head + textwrap.indent(body.replace("self_scale", "self.scale"), " " * 8)
