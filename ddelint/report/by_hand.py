@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING
 from ddelint.knowledge import catalog
 
 if TYPE_CHECKING:
-    from ddelint.nouns.diagnostics import Diagnostic
+    from collections.abc import Sequence
+
+    from ddelint.nouns.diagnostics import Diagnostic, Refusal
 
 
+_SAYS_LESS = ("the compiler still asks", "needs a promise", "time is over")
+"""What a refusal says that is no reason against the rewrite itself, the emptiest last."""
 BY_HAND = "by hand, for example:"
 
 
@@ -41,7 +45,14 @@ def help_for(diagnostic: Diagnostic) -> Help | None:
         rule = None
     lines = [] if rule is None else [x for x in rule.documentation.good.splitlines() if not x.startswith("```")]
     if diagnostic.refused:
-        first = diagnostic.refused[0]
-        return Help(f"{first.message}: {first.reason}", "\n".join(lines))
+        told = _most_telling(diagnostic.refused)
+        return Help(f"{told.message}: {told.reason}", "\n".join(lines))
     read_only = diagnostic.origin == ("static",) and rule is not None and rule.moves
     return Help("", "\n".join(lines)) if read_only and lines else None
+
+
+def _most_telling(refused: Sequence[Refusal]) -> Refusal:
+    """The first refusal that says what came out differently; one that only says that nothing came of it says less."""
+    return min(
+        refused, key=lambda refusal: next((n for n, part in enumerate(_SAYS_LESS) if part in refusal.reason), -1)
+    )

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 from handmade import MODEL
 
-from ddelint.nouns.diagnostics import Diagnostic
+from ddelint.nouns.diagnostics import Diagnostic, Refusal, Span
+from ddelint.nouns.protocol import TIME_IS_OVER
 from ddelint.report.by_hand import help_for
 from ddelint.report.formats import Rendering, render
 from ddelint.report.model import Report
@@ -45,3 +46,20 @@ def test_a_finding_of_the_text_alone_shows_the_rules_rewrite_once(refused: Diagn
         replace(read, code="DDE001"),
     ):
         assert help_for(other) is None
+
+
+def test_what_stands_in_the_way_is_the_refusal_that_says_most() -> None:
+    asks = Refusal("size_fact", "state the fact", "the compiler still asks `n > 0`")
+    promise = Refusal("promise", "promise it", "needs a promise (--unsafe-fixes)")
+    differs = Refusal("where_merge", "compute both", "seed 1: value differs (expected 1, got 2)")
+    late = Refusal("torch_cond", "let the compiler choose", TIME_IS_OVER)
+    found = Diagnostic("DDE102", "", Span("program.py", 1, 1, 1, 2), origin=("trace",))
+    for refused, told in (
+        ((asks, promise, differs, late), "compute both: seed 1"),
+        ((late, promise), "promise it: needs"),
+        ((late, asks), "state the fact: the compiler"),
+        ((late,), "let the compiler choose: "),
+    ):
+        given = help_for(replace(found, refused=refused))
+        assert given is not None
+        assert given.hindrance.startswith(told)
