@@ -439,6 +439,33 @@ def test_a_count_is_at_least_nothing_and_at_most_everything() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("test", "offered"),
+    [
+        ("k > 0", False),
+        ("k == 0", False),
+        ("k < 0", True),
+        ("k > 100", True),
+        ("k <= m.numel()", True),
+    ],
+)
+def test_bounds_that_leave_a_test_open_are_not_stated(test: str, offered: bool) -> None:
+    text = HEAD + f"    k = m.sum().item()\n    if {test}:\n        return x\n    return m\n"
+    symbol = Symbol("k", "m.sum().item()")
+    assert bool(with_symbol(text, test, symbol, test, {"m": MASK})) is offered
+
+
+@pytest.mark.parametrize("test", ["y.shape[0] > 0", "y.shape[0] >= 3", "y.shape[0] > x.shape[0]", "y.shape[0] == 2"])
+def test_that_a_size_is_not_negative_decides_no_test(test: str) -> None:
+    text = (
+        HEAD
+        + "    y = x[m]\n    match y.shape[0]:\n        case 0:\n            return x\n"
+        + f"    if {test}:\n        return y\n"
+    )
+    for asking in (test, "0"):
+        assert with_symbol(text, asking, Symbol("y.shape[0]", "x[m]"), test, {"m": MASK}) == []
+
+
 def test_what_an_operator_asks_is_stated() -> None:
     text = HEAD + "    k = t.item()\n    return x.view(k, k)\n"
     symbol = Symbol("k", "t.item()")

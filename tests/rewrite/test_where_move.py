@@ -291,6 +291,24 @@ def test_state_behind_an_early_return_keeps_what_it_held(early: str, late: str, 
 
 
 @pytest.mark.parametrize(
+    ("branch", "seen"),
+    [
+        ("if t.sum() < 2:\n    return None\nelse:\n    self.seen += 1\nreturn None\n", "(condition, 0, 1)"),
+        ("if t.sum() < 2:\n    return\nelse:\n    self.seen += 1\n", "(condition, 0, 1)"),
+        ("if t.sum() < 2:\n    self.seen += 1\nelse:\n    return\n", "(condition, 1, 0)"),
+        ("if t.sum() < 2:\n    self.seen += 1\nelse:\n    return None\nself.mean.copy_(x)\n", "(condition, 1, 0)"),
+        ("if t.sum() < 2:\n    self.seen += 2\n    return\nelse:\n    self.seen += 1\n", "(condition, 2, 1)"),
+    ],
+)
+def test_an_arm_that_returns_nothing_may_be_either_one(branch: str, seen: str) -> None:
+    text = UPDATE + "".join(f"        {line}\n" for line in branch.splitlines())
+    found = rewritten("where_merge", context_of(text, "t.sum() < 2", TYPES, "DDE105"))
+    beside = [new for new in found if f"self.seen += torch.where{seen}" in new and "is_compiling()" in new]
+    assert beside
+    assert ("torch.where(condition, x, self.mean)" in beside[0]) is ("self.mean.copy_(x)" in branch)
+
+
+@pytest.mark.parametrize(
     "rest",
     [
         "        self.seen += 1\n        self.refresh()\n        return x\n",

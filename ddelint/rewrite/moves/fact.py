@@ -28,10 +28,10 @@ _SIZE_CALLS = frozenset(("size", "numel", "dim", "nelement", "sym_max", "sym_min
 @rewriting("size_fact")
 def size_fact(context: Context) -> Iterator[Rewrite]:
     """`torch._check(n >= 0)`, `torch._check(n <= mask.numel())`, or the asked relation itself, before the statement."""
-    facts = list(_bounds(context))
-    if facts:
+    facts, decides = list(_bounds(context)), _decides(context)
+    if facts and not (decides and _leave_open(context, facts)):
         yield from _stated(context, facts, Claim.EQUIVALENT, _ORIGIN, proof=_ORIGIN)
-    if context.site.role in _TESTS or context.kind not in ("truth", "failure", "operator"):
+    if decides or context.kind not in ("truth", "failure", "operator"):
         return
     proofs = Proofs(context, context.site.statement)
     for fact in _asked(context):
@@ -40,6 +40,26 @@ def size_fact(context: Context) -> Iterator[Rewrite]:
         reported = f"`{said}`: {proof}" if proof else ""
         for stated in ([fact], [*facts, fact]) if facts else ([fact],):
             yield from _stated(context, stated, claim, f"states `{said}`, which the operator asks for", reported)
+
+
+def _decides(context: Context) -> bool:
+    """Whether a test asks, and no operator."""
+    return context.site.role in _TESTS or isinstance(context.site.statement, ast.Match)
+
+
+def _leave_open(context: Context, facts: Sequence[ast.expr]) -> bool:
+    """Whether a test may go either way whatever the bounds say: whether there is nothing, or more than some number."""
+    only_least = all(isinstance(fact, ast.Compare) and isinstance(fact.ops[0], ast.GtE) for fact in facts)
+    match parsed(context.diagnostic.expression):
+        case ast.Compare(ops=[ast.Lt() | ast.GtE()], comparators=[ast.Constant(value=0)]):
+            return False
+        case ast.Compare(ops=[_], comparators=[ast.Constant(value=0)]):
+            return True
+        case ast.Compare(ops=[_], comparators=[right]):
+            return only_least and not isinstance(right, ast.UnaryOp)
+        case ast.Name() | ast.Attribute() | ast.Subscript():
+            return True
+    return False
 
 
 def _stated(context: Context, facts: Sequence[ast.expr], claim: Claim, why: str, proof: str) -> Iterator[Rewrite]:

@@ -272,20 +272,27 @@ def _early_in_eager(merge: Merge, kept: Statements, last: ast.Return, lines: Sta
 
 
 def _before_changes(context: Context, statement: ast.If, assumed: bool) -> Iterator[Rewrite]:
-    """`if c: return`, then changes of state: while compiling, state keeps what it held where `c` is true."""
+    """`if c: return`, then changes of state: while compiling, state keeps what it held where `c` is true.
+
+    What an arm that doesn't return does comes before what stands behind the branch.
+    """
     function = context.site.function
-    if function is None or statement.orelse or statement not in function.body or _binding(statement.test):
+    if function is None or statement not in function.body or _binding(statement.test):
         return
-    rest = function.body[function.body.index(statement) + 1 :]
-    if not 0 < len(rest) <= MOST_BEHIND or not has_return(statement):
+    behind = function.body[function.body.index(statement) + 1 :]
+    if not 0 < len(behind) + len(statement.orelse) <= MOST_BEHIND or not has_return(statement):
         return
-    arms = [arm[:-1] if ast.unparse(arm[-1]) in _BARE else arm for arm in (statement.body, rest)]
+    leaves = bool(statement.orelse) and has_return(statement.orelse[-1])
+    both = ([*statement.body, *behind], statement.orelse) if leaves else (statement.body, [*statement.orelse, *behind])
+    arms = [arm[:-1] if ast.unparse(arm[-1]) in _BARE else arm for arm in both]
     branch = ast.copy_location(ast.If(test=statement.test, body=arms[0], orelse=arms[1]), statement)
-    with suppress(NotMergeable, NotAPredicate, ValueError):
-        merge = Merge(context, branch, assumed, safe=False, whole=statement, may_fall_silent=True)
-        own = frozenset(names_written(*rest) - names_read(*arms[0]))
-        then, otherwise = (merge.reader(own).read(arm, name) for arm, name in zip(arms, ("early", "late")))
-        yield _return_beside(merge, merge.left(merge.truths({}).of(statement.test), then, otherwise))
+    own = frozenset(names_written(*arms[not leaves]) - names_read(*arms[leaves]))
+    for safe in (True, False):
+        with suppress(NotMergeable, NotAPredicate, ValueError):
+            merge = Merge(context, branch, assumed, safe=safe, whole=statement, may_fall_silent=True)
+            named, test, then, otherwise = merge.arms(merge.truths({}).of(statement.test), "early", "late", own)
+            if named or not safe:
+                yield _return_beside(merge, [*named, *merge.left(test, then, otherwise)])
 
 
 def _behind(merge: Merge) -> list[ast.stmt]:

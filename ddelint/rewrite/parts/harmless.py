@@ -45,8 +45,9 @@ class _Arm:
         unsafe = knowledge().unsafe_gradients
         match node:
             case ast.Subscript(value=rows, slice=index) if ast.unparse(rows) in self.counted:
-                if ast.unparse(index) in ("0", "-1"):
-                    self.changes[rows] = self._padded(rows, first=ast.unparse(index) == "0")
+                place = ast.unparse(index.elts[0] if isinstance(index, ast.Tuple) and index.elts else index)
+                if place in ("0", "-1"):
+                    self.changes[rows] = self._padded(rows, first=place == "0")
                     return
             case ast.Call(func=ast.Attribute(attr=name), args=arguments, keywords=[]) if name in _EXTREMES:
                 reduced = self._whole(node, arguments)

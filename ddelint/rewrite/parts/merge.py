@@ -117,17 +117,19 @@ class Merge:
         self._readers.append(reader)
         return reader
 
-    def arms(self, test: Expr, suffix: str = "then") -> tuple[Statements, Expr, Arm, Arm]:
+    def arms(
+        self, test: Expr, suffix: str = "then", other: str = "else", local: frozenset[str] = frozenset()
+    ) -> tuple[Statements, Expr, Arm, Arm]:
         """Both arms, and the test, which has a name where something is kept harmless on the way.
 
-        Raises NotMergeable.
+        `local` names live in them only. Raises NotMergeable.
         """
         name = self.write.expression(fresh_name(self.source, condition_name(self.write.code(test))))
-        readers = [self.reader(), self.reader()]
+        readers = [self.reader(local), self.reader(local)]
         if self.safe:
             for reader, taken in zip(readers, (True, False)):
                 reader.harmless = partial(harmless, self.context, test=name, taken=taken)
-        then, otherwise = readers[0].read(self.statement.body, suffix), readers[1].read(self.statement.orelse, "else")
+        then, otherwise = readers[0].read(self.statement.body, suffix), readers[1].read(self.statement.orelse, other)
         if not any(reader.protects for reader in readers):
             return [], test, then, otherwise
         return self.write.assigned(name, test), name, then, otherwise

@@ -340,7 +340,10 @@ class Asking:
             if new_key not in known and new.kind == "fake":
                 return f"the fake kernel disagrees with the real one: {new.detail}"
             if new_key not in known and any(span.contains(new.span) for span in touched):
-                return f"the rewritten code asks `{new.expression}`"
+                # what stood there before asks for its gradient alone: a question of its own, now that it is reached
+                moved_along = new.joint and new.expression in state.history.current(new.span.filename).text
+                if not moved_along or question.joint:
+                    return f"the rewritten code asks `{new.expression}`"
         reaches = question.kind != "other" or question.asks
         if reaches and "export" not in question.asks and not question.joint and not asking:
             if "inductor" in question.asks:

@@ -199,16 +199,18 @@ class Phase:
         for candidate in self._looked_ahead(state, question, key, diagnostic, allow_unsafe, refused):
             if second_best is not None and (candidate.claim is Claim.PROMISE or candidate.last_resort):
                 return second_best
-            known = allow_unsafe and (key, candidate.move, contents(candidate)) in self._trying.merely_unsafe
+            one = (key, candidate.move, contents(candidate))
+            known = allow_unsafe and one in self._trying.merely_unsafe
             if not known and self._seconds_left() <= share_is_over_at:
-                refused.append(Refusal(candidate.move, candidate.message, TIME_IS_OVER))
+                why = self._trying.reasons.get(one, TIME_IS_OVER)
+                refused.append(Refusal(candidate.move, candidate.message, why))
                 if allow_unsafe and self._trying.merely_unsafe:
                     continue
                 return second_best
             if candidate.edits in seen:
                 continue
             seen.add(candidate.edits)
-            reason = self._trying.banned.get((key, candidate.move, contents(candidate)))
+            reason = self._trying.banned.get(one)
             if reason is None and is_repeated(state, key, candidate):
                 reason = "the same move has been made here before, and something is asked all the same"
             kept = None
@@ -220,6 +222,8 @@ class Phase:
                 second_best = kept
             if reason:
                 refused.append(Refusal(candidate.move, candidate.message, reason))
+                if candidate.claim is not Claim.PROMISE and one not in self._trying.merely_unsafe:
+                    self._trying.reasons[one] = reason
         return second_best
 
     def _looked_ahead(

@@ -29,6 +29,8 @@ from ddelint.rewrite.writing.tidying import tidied
 MOST_RESTARTS = 6
 _LAST_RESORT = 0.3
 """Share of the time that is kept for taking regions out of the program, where nothing else has helped by then."""
+_ALSO_UNSAFE = 0.2
+"""Share of the time that is kept for candidates which the first phase, where only safe ones count, did not come to."""
 ENDLESS = 1e9
 """Seconds that no search needs."""
 _GENERATED_CODE_DIFFERS = (
@@ -159,8 +161,10 @@ class Search:
 
     def _both_phases(self, kept: State, *, fixing: bool) -> tuple[State, State]:
         """With safe fixes alone, and going on with unsafe ones."""
-        self._kept_back = _LAST_RESORT * max(0.0, self._seconds_left()) if fixing else 0.0
+        left = max(0.0, self._seconds_left()) if fixing else 0.0
+        self._kept_back = (_LAST_RESORT + _ALSO_UNSAFE) * left
         safe = self._phase.run(kept, allow_unsafe=False, fixing=fixing)
+        self._kept_back = _LAST_RESORT * left
         if not fixing or not (safe.given_up or safe.tried or last_resort.unsupported(safe.others)):
             self._kept_back = 0.0
             return safe, safe

@@ -50,6 +50,8 @@ class Trying:
         """Candidates that gave another result than the original, by the text that they rewrite, with the reason."""
         self.refused: dict[Key, tuple[Refusal, ...]] = {}
         """Why the candidates for a question were refused when it was last tried."""
+        self.reasons: dict[tuple[Key, str, str], str] = {}
+        """Why a candidate was refused when it was tried last, whatever was allowed then."""
         self.merely_unsafe: set[tuple[Key, str, str]] = set()
         """Candidates that the safe phase refused only because they are not safe: what is known costs no more time."""
 
