@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ddelint.nouns.diagnostics import Diagnostic
-from ddelint.pipeline import static_fixing
+from ddelint.pipeline import offering
 from ddelint.pipeline.found_again import found_again, is_still
 from ddelint.pipeline.gathering import Run
+from ddelint.pipeline.static_fixing import ROUNDS
 from ddelint.sources.source import SourceFile
 
 
@@ -20,7 +21,7 @@ def write_beside(findings: Sequence[Diagnostic], run: Run) -> None:
         return
     for filename in run.history.overlay:
         left = [d for d in findings if d.span.filename == filename and d.origin == ("static",) and d.fix is not None]
-        for _ in range(static_fixing.ROUNDS):
+        for _ in range(ROUNDS):
             if not left or not _write_once(filename, left, run):
                 break
 
@@ -36,9 +37,9 @@ def _write_once(filename: str, left: Sequence[Diagnostic], run: Run) -> bool:
     source = history.current(filename)
     known = [now for _, now in moved]
     again = [new for new in found_again(source, known, run) if any(is_still(now, new) for now in known)]
-    fixable = static_fixing.offered(again, {filename: source}, run)
+    fixable = offering.offered(again, {filename: source}, run)
     text = fixed_text(source, fixable, run.options.unsafe_fixes)
-    if text == source.text or not static_fixing.parses(SourceFile(filename, text, source.encoding)):
+    if text == source.text or not offering.parses(SourceFile(filename, text, source.encoding)):
         return False
     for new in taken(fixable, run.options.unsafe_fixes):
         run.written_beside.update((old.span, old.code) for old, now in moved if is_still(now, new))

@@ -1,7 +1,8 @@
 """Fixes that the text alone supports, kept from call to call: working one out loads libcst and every move.
 
 A fix is used again for the same finding in the same text, where the other files that its check read are what they were,
-the same functions count as compiled, and neither the code that rewrites nor how long lines may be has changed.
+the same functions count as compiled, and neither the code that rewrites nor how long lines may be has changed. So is
+what the static pass finds in the text that the fixes make of a file.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.util import find_spec
@@ -19,60 +20,86 @@ from ddelint.knowledge.cache import content_of, stamp_of, stamps
 from ddelint.nouns.diagnostics import Diagnostic, Fix
 from ddelint.nouns.wire import from_wire, to_wire
 from ddelint.pipeline.caches import Caches
-from ddelint.pipeline.gathering import Run
-from ddelint.pipeline.static_fixing import offered
+from ddelint.pipeline.gathering import Run, static_findings, static_reading
+from ddelint.pipeline.offering import offered
 from ddelint.rewrite.writing.style import longest_line
 from ddelint.sources.source import SourceFile
 
 
-def offered_or_known(findings: Sequence[Diagnostic], run: Run) -> list[Diagnostic]:
+def offers_of(findings: Sequence[Diagnostic], sources: Mapping[str, SourceFile], run: Run) -> list[Diagnostic]:
     """The findings with the fixes that `offered` gives them, in the same order."""
-    caches = run.caches
-    if caches is None or not run.options.cache:
-        return offered(findings, run.sources, run)
+    if not _keeps(run):
+        return offered(findings, sources, run)
     by_file: dict[str, list[Diagnostic]] = {}
     for finding in findings:
         by_file.setdefault(finding.span.filename, []).append(finding)
     done: dict[int, Diagnostic] = {}
     for filename, group in by_file.items():
-        source = run.sources.get(filename)
-        found = _of_file(source, group, caches, run) if source is not None else group
+        kept = _Kept(filename, run) if filename in run.sources else None
+        found = kept.offers(group, sources) if kept is not None else group
         done |= zip(map(id, group), found, strict=True)
-    caches.save()
     return [done[id(finding)] for finding in findings]
 
 
-def _of_file(source: SourceFile, findings: Sequence[Diagnostic], caches: Caches, run: Run) -> list[Diagnostic]:
-    kept, data = caches.offers(source.filename), source.encode()
-    made_by = _made_by(source.filename, run)
-    known = _still_true(kept.get(source.filename, None, data), made_by, caches)
-    fixes: dict[str, Any] = dict(known["fixes"])
-    keys = [_key(finding) for finding in findings]
-    missing = [finding for finding, key in zip(findings, keys, strict=True) if key not in fixes]
-    if missing:
-        consulted: dict[str, str | None] = dict(known["consulted"])
-        for finding in offered(missing, run.sources, run, consulted):
-            fixes[_key(replace(finding, fix=None))] = to_wire(finding.fix)
-        value = {"made by": made_by, "consulted": consulted, "fixes": fixes}
-        kept.put(source.filename, content_of(data, None), value)
-    return [
-        replace(finding, fix=from_wire(Fix, fixes[key]) if fixes[key] is not None else None)
-        for finding, key in zip(findings, keys, strict=True)
-    ]
+def findings_of(source: SourceFile, run: Run) -> Sequence[Diagnostic]:
+    """What the static pass says of a text that fixes have made of a file of the call."""
+    if not _keeps(run) or source.filename not in run.sources:
+        return static_findings(source, run)
+    return _Kept(source.filename, run).findings(source)
 
 
-def _still_true(value: Any, made_by: str, caches: Caches) -> Mapping[str, Any]:
-    """What was stored for a text, where all that it rests on is as it was; else that nothing is known."""
+def _keeps(run: Run) -> bool:
+    return run.caches is not None and run.options.cache
+
+
+class _Kept:
+    """What is kept beside one file: fixes, by text and finding, and findings in texts that fixes have made of it."""
+
+    def __init__(self, filename: str, run: Run) -> None:
+        assert run.caches is not None
+        self._filename, self._run, self._caches = filename, run, run.caches
+        self._data = run.sources[filename].encode()
+        self._made_by = _made_by(filename, run)
+        stored = run.caches.offers(filename).get(filename, None, self._data)
+        self._known = _still_true(stored, self._made_by, run.caches)
+
+    def offers(self, findings: Sequence[Diagnostic], sources: Mapping[str, SourceFile]) -> list[Diagnostic]:
+        """The findings, in the file's text among `sources`, with their fixes."""
+        text, fixes = _digest(sources[self._filename].text), self._known["fixes"]
+        keys = [_digest([text, to_wire(finding)]) for finding in findings]
+        missing = {key: finding for key, finding in zip(keys, findings, strict=True) if key not in fixes}
+        if missing:
+            found = offered(list(missing.values()), sources, self._run, self._known["consulted"])
+            fixes |= {key: to_wire(finding.fix) for key, finding in zip(missing, found, strict=True)}
+            self._store()
+        known = [from_wire(Fix, fixes[key]) if fixes[key] is not None else None for key in keys]
+        return [replace(finding, fix=fix) for finding, fix in zip(findings, known, strict=True)]
+
+    def findings(self, source: SourceFile) -> Sequence[Diagnostic]:
+        """What the static pass says of the text."""
+        text, texts = _digest(source.text), self._known["texts"]
+        if text not in texts:
+            reading = static_reading(source.filename, source.encode(), self._run)
+            self._known["consulted"] |= reading.consulted
+            texts[text] = to_wire(reading.findings)
+            self._store()
+        return [from_wire(Diagnostic, found) for found in texts[text]]
+
+    def _store(self) -> None:
+        cache = self._caches.offers(self._filename)
+        cache.put(self._filename, content_of(self._data, None), {"made by": self._made_by, **self._known})
+        cache.save()
+
+
+def _still_true(value: Any, made_by: str, caches: Caches) -> dict[str, dict[str, Any]]:
+    """What was stored for a file, where all that it rests on is as it was; else that nothing is known."""
+    names = ("fixes", "texts", "consulted")
     try:
         if value["made by"] == made_by and caches.are_as_they_were(value["consulted"]):
-            return {"consulted": dict(value["consulted"]), "fixes": dict(value["fixes"])}
+            return {name: dict(value[name]) for name in names}
     except (AttributeError, KeyError, TypeError, ValueError):
         pass
-    return {"consulted": {}, "fixes": {}}
-
-
-def _key(finding: Diagnostic) -> str:
-    return _digest(to_wire(finding))
+    return {name: {} for name in names}
 
 
 def _made_by(filename: str, run: Run) -> str:
@@ -90,5 +117,5 @@ def _rewriting() -> str:
     return _digest([sorted(stamps(folders)), origin, stamp_of(origin) if origin is not None else None])
 
 
-def _digest(value: Iterable[Any]) -> str:
+def _digest(value: Any) -> str:
     return hashlib.blake2b(json.dumps(value).encode(), digest_size=16).hexdigest()

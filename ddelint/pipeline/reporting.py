@@ -135,9 +135,9 @@ def _after_writing(findings: Sequence[Diagnostic], rewritten: Mapping[str, str],
         known = [finding.span for finding in reported if not finding.fixed and finding.span.filename == filename]
         open_ = found_again(source, left, run, waiting.get(filename, ()))
         if filename in searched:
-            from ddelint.pipeline import static_fixing
+            from ddelint.pipeline import offering
 
-            open_ = static_fixing.offered(open_, {filename: source}, run)
+            open_ = offering.offered(open_, {filename: source}, run)
         reported += [new for new in open_ if not any(new.span.overlaps(span) for span in known)]
     return reported
 

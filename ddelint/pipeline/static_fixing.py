@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from ddelint.nouns.diagnostics import Diagnostic, Fix, Severity
+from ddelint.nouns.diagnostics import Diagnostic
 from ddelint.pipeline import baselining, changed_lines
 from ddelint.pipeline.choosing import chosen
-from ddelint.pipeline.gathering import Run, static_findings, static_reading, unsilenced
-from ddelint.sources.source import SourceError, SourceFile
+from ddelint.pipeline.gathering import Run, unsilenced
+from ddelint.pipeline.known_offers import findings_of, offers_of
+from ddelint.pipeline.offering import parses
+from ddelint.sources.source import SourceFile
 
 OFFERED = 50
 """Without --fix or --diff, at most so many fixes are worked out: each parses its file again."""
@@ -32,47 +34,8 @@ def with_offers(findings: Sequence[Diagnostic], run: Run) -> list[Diagnostic]:
     if many or not options.suggest:
         waiting = set(map(id, open_))
         return [replace(finding, fix_pending=True) if id(finding) in waiting else finding for finding in findings]
-    from ddelint.pipeline.known_offers import offered_or_known
-
-    fixed = dict(zip(map(id, open_), offered_or_known(open_, run), strict=True))
+    fixed = dict(zip(map(id, open_), offers_of(open_, run.sources, run), strict=True))
     return [fixed.get(id(finding), finding) for finding in findings]
-
-
-def offered(
-    findings: Sequence[Diagnostic],
-    sources: Mapping[str, SourceFile],
-    run: Run,
-    consulted: dict[str, str | None] | None = None,
-) -> list[Diagnostic]:
-    """The findings with the fixes that the text alone supports, without those that leave standing what they are for.
-
-    `consulted` takes the other files that this rests on, as in a Reading.
-    """
-    from ddelint.rewrite.static_fixes import with_static_fixes
-
-    rests_on: dict[str, str | None] = {} if consulted is None else consulted
-    found = with_static_fixes(findings, sources)
-    return [
-        d if d.fix is None or _clears(d.fix, sources[d.span.filename], run, rests_on) else replace(d, fix=None)
-        for d in found
-    ]
-
-
-def _clears(fix: Fix, source: SourceFile, run: Run, consulted: dict[str, str | None]) -> bool:
-    """Whether nothing is asked any more where a fix has written: `x.shape[0] == 0` asks as much as `len(x) == 0`."""
-    from ddelint.rewrite.search.history import History
-
-    name = source.filename
-    history = History({name: source}).add(fix.edits, 1)
-    if not parses(history.current(name)):
-        return False
-    try:
-        reading = static_reading(name, history.current(name).encode(), run)
-    except SourceError:
-        return False
-    consulted.update(reading.consulted)
-    asking = [d.span for d in reading.findings if d.severity is Severity.ERROR]
-    return not any(span.overlaps(new) for span in asking for new in history.touched(1))
 
 
 def written(findings: Sequence[Diagnostic], run: Run) -> tuple[list[Diagnostic], dict[str, str]]:
@@ -133,21 +96,12 @@ def _again(source: SourceFile, run: Run) -> tuple[str, Counter[str]]:
     """What fixes make of a text that fixes have changed, and how many there were of each rule."""
     from ddelint.rewrite.static_fixes import fixed_text, taken
 
-    found = unsilenced(source, static_findings(source, run), run)
+    found = unsilenced(source, findings_of(source, run), run)
     wanted = [d for d in found if chosen(d, run.options)]
     wanted = changed_lines.only(wanted, run, {source.filename: source.text})
     wanted = baselining.new_after_writing(wanted, {source.filename: source.text}, run)
-    fixable = offered(wanted, {source.filename: source}, run)
+    fixable = offers_of(wanted, {source.filename: source}, run)
     text = fixed_text(source, fixable, run.options.unsafe_fixes)
     if text == source.text or not parses(SourceFile(source.filename, text, source.encoding)):
         return source.text, Counter()
     return text, Counter(finding.code for finding in taken(fixable, run.options.unsafe_fixes))
-
-
-def parses(source: SourceFile) -> bool:
-    """Whether it is Python at all: each of several edits may be right by itself, and together they are none."""
-    try:
-        _ = source.tree
-    except SourceError:
-        return False
-    return True
