@@ -14,7 +14,7 @@ from ddelint.verify.frozen import Container, Frozen, FrozenTensor, is_finite
 from ddelint.verify.noise import Noise
 from ddelint.verify.references import Reference
 from ddelint.verify.sameness import EXACT, OWN_MEMORY, SHARED, SIGN_OF_ZERO, Difference, Tolerance, differences
-from ddelint.verify.samples import AUTOCAST, BEHIND, INTEGERS
+from ddelint.verify.samples import AUTOCAST, BEHIND, INTEGERS, UNREAD
 
 TRACED_PATH = "traced path"
 SIDE_EFFECT = "side effect"
@@ -49,10 +49,12 @@ def mismatches(
     sample = reference.sample
     for number, (expected, got) in enumerate(zip(reference.calls, outcomes)):
         label = reference.label_of(number)
-        if sample.mode == BEHIND:
+        if sample.mode in (BEHIND, UNREAD):
             for text in _poisoned(expected, got):
                 yield Mismatch(label, sample.declared, where, POISONED, f"none {text}", f"NaN or infinity {text}")
             got = where_finite(expected, got)
+        if sample.mode == UNREAD:
+            continue
         tolerance = replace(tolerance, rough=sample.rough)
         found = list(_call_mismatches(expected, got, where, tolerance, label, sample.declared))
         if reference.witness is not None and _is_numeric(found):

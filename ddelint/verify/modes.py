@@ -18,7 +18,7 @@ from ddelint.trace.entry import Arguments
 from ddelint.verify.calls import letting_gradients_flow
 from ddelint.verify.flags import FLAG
 from ddelint.verify.inputs import is_integer, leaf_name
-from ddelint.verify.samples import AUTOCAST, INTEGERS, NOT_FINITE, Sample, is_ordinary
+from ddelint.verify.samples import AUTOCAST, INTEGERS, NOT_FINITE, UNREAD, Sample, is_ordinary
 
 OTHER_SIZES = ("with one row", "without rows")
 """Modes in which sizes are others than those that are compiled for."""
@@ -258,7 +258,8 @@ def poisoned(sample: Sample, parameters: Sequence[str]) -> Iterator[Callable[[Sa
 
 
 def _with_nan(index: int, text: str, sample: Sample) -> Sample:
-    return requiring_grad(_with_leaf(index, text, lambda tensor: _with_last(tensor, math.nan), sample))
+    with_nan = _with_leaf(index, text, lambda tensor: _with_last(tensor, math.nan), sample)
+    return replace(requiring_grad(with_nan), mode=UNREAD)
 
 
 def _changes(leaf: Any) -> Sequence[tuple[str, Callable[[torch.Tensor], Any]]]:

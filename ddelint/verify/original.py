@@ -226,7 +226,7 @@ class Runs:
                 self._add(reference.sample, change, of=reference, twin=True)
                 if any(r.sides != reference.sides or not r.first.returned for r in self.references[known:]):
                     del self.references[known:]
-                self.references[known:] = _as_behind(self.references[known:])
+                self.references[known:] = [r for r in self.references[known:] if r.first.gradients]
 
     def change_modes(self) -> None:
         """One input set for each way that a decision went, in the modes that nobody declared."""

@@ -656,3 +656,42 @@ def test_every_candidate_says_what_it_claims() -> None:
         assert candidate.claim is Claim.RESTRUCTURED
         assert candidate.notes
         assert "`x[:n]`" in candidate.message
+
+
+@pytest.mark.parametrize(
+    ("body", "asking"),
+    [
+        ("    if n in MILESTONES:\n        x = x / 2\n    return x\n", "n in MILESTONES"),
+        ("    if n not in MILESTONES:\n        return x\n    return x / 2\n", "n not in MILESTONES"),
+        ("    return x / 2 if n in MILESTONES else x\n", "n in MILESTONES"),
+        ("    factor = FACTORS.get(n)\n    return x if factor is None else x * factor\n", "FACTORS.get(n)"),
+        ("    done = n in MILESTONES\n    return x * done\n", "n in MILESTONES"),
+    ],
+)
+def test_what_others_fill_is_no_cache(body: str, asking: str) -> None:
+    """As if it held nothing, while compiling: both answers must be seen, which the text alone never shows."""
+    text = f"MILESTONES, FACTORS = (100, 200), {{7: 0.5}}\n\n\ndef fn(x, n):\n{body}"
+    (candidate,) = candidates("bypass_cache", context_of(text, asking, {"x": TENSOR}, "DDE208"))
+    assert candidate.claim is Claim.GENERAL_PATH
+    assert len(candidate.decisions) == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "    found = CACHE.get(n)\n    if found is None:\n        found = CACHE[n] = x[:n]\n    return found\n",
+        "    found = CACHE.get(n)\n    if found is None:\n        CACHE.setdefault(n, x[:n])\n    return x[:n]\n",
+        "    found = CACHE.get(n)\n    if found is not None:\n        return found\n    CACHE[n] = x\n    return x\n",
+    ],
+)
+def test_what_is_filled_where_it_is_asked_is_one(body: str) -> None:
+    text = f"CACHE = {{}}\n\n\ndef fn(x, n):\n{body}"
+    found = list(candidates("bypass_cache", context_of(text, "CACHE.get(n)", {"x": TENSOR}, "DDE208")))
+    assert [candidate.claim for candidate in found] == [Claim.EQUIVALENT]
+
+
+def test_what_is_stored_for_others_is_missed() -> None:
+    text = "SEEN = {}\n\n\ndef fn(x, n):\n    SEEN[n] = 1\n    return x[:n]\n"
+    (candidate,) = candidates("bypass_cache", context_of(text, "SEEN[n]", {"x": TENSOR}, "DDE208"))
+    assert candidate.claim is Claim.RESTRUCTURED
+    assert "stores nothing" in candidate.doubt

@@ -1450,6 +1450,64 @@ WRONG = (
 )
 
 DOUBTFUL = (
+    Row(
+        "F",
+        "adapter_or_scale",
+        "both computed, one chosen, whatever it has read",
+        GENERAL_PATH,
+        f"""
+        if {COMPILING}:
+            y = torch.where(wanted.any(), self.adapter(x), x * 0.5)
+        elif wanted.any():
+            y = self.adapter(x)
+        else:
+            y = x * 0.5
+        """,
+        "gradient of NaN differs",
+    ),
+    Row(
+        "F",
+        "choose_arm",
+        "both arms, whatever they have read",
+        GENERAL_PATH,
+        f"""
+        first = scores.sum() > 0
+        if {COMPILING}:
+            y = torch.where(first, self.sharp(x), self.soft(x))
+            z = torch.where(first, x * 2, x - 1)
+        elif first:
+            y = self.sharp(x)
+            z = x * 2
+        else:
+            y = self.soft(x)
+            z = x - 1
+        """,
+        "gradient of NaN differs",
+    ),
+    Row(
+        "J",
+        "milestones",
+        "left to eager, as if no milestone were ever met",
+        GENERAL_PATH,
+        f"""
+        if not {COMPILING} and step.item() in self.milestones:
+            self.decay.mul_(0.5)
+        """,
+        "no input made `step.item() in self.milestones` true",
+    ),
+    Row(
+        "J",
+        "loss_scale",
+        "the count goes on after the scale has grown",
+        RESTRUCTURED,
+        """
+        steps = self.good + 1
+        grown = torch.where(steps >= self.interval, self.scale * 2, self.scale)
+        self.scale.copy_(torch.where(found, self.scale * 0.5, grown))
+        self.good.copy_(torch.where(found, 0, steps))
+        """,
+        "no input made `self.good >= self.interval` true",
+    ),
     # --------------------------------------------------------------------------- what no entry declares (24 November)
     Row(
         "C",
@@ -2117,7 +2175,7 @@ RIGHT = (
         GENERAL_PATH,
         f"""
         if {COMPILING}:
-            y = torch.where(wanted.any(), self.adapter(x), x * 0.5)
+            y = torch.where(wanted.any(), self.adapter(torch.where(wanted.any(), x, 0)), x * 0.5)
         elif wanted.any():
             y = self.adapter(x)
         else:
@@ -2221,7 +2279,7 @@ RIGHT = (
         f"""
         first = scores.sum() > 0
         if {COMPILING}:
-            y = torch.where(first, self.sharp(x), self.soft(x))
+            y = torch.where(first, self.sharp(torch.where(first, x, 0)), self.soft(torch.where(first, 0, x)))
             z = torch.where(first, x * 2, x - 1)
         elif first:
             y = self.sharp(x)

@@ -11,7 +11,7 @@ from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.around import around
 from ddelint.rewrite.reading.effects import keeps_no_state
 from ddelint.rewrite.reading.names import asks_compiling, enclosing_block
-from ddelint.rewrite.writing.rewrites import Rewrite, rewriting
+from ddelint.rewrite.writing.rewrites import Changes, Rewrite, rewriting
 from ddelint.sources.source import SourceFile
 
 _CACHES = frozenset(("lru_cache", "cache"))
@@ -92,7 +92,7 @@ def _dictionary(context: Context) -> Iterator[Rewrite]:
             case _:
                 continue
         if not _guarded(source, node):
-            new = {node: write.expr(template, node)}
+            new: Changes = {node: write.expr(template, node)}
             yield (
                 Rewrite(_MESSAGE, new)
                 if _is_cache(context, store)
