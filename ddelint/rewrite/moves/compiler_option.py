@@ -26,7 +26,8 @@ def compiler_option(context: Context) -> Iterator[Rewrite]:
             or any(ast.unparse(s) == f"{option} = True" for s in module.body)
         ):
             continue
-        changes: dict[ast.AST, Any] = {first: write.apart([write.lines(f"{option} = True"), [first]])}
+        setting = write.lines("{option} = True", option=write.expr(option))
+        changes: dict[ast.AST, Any] = {first: write.apart([setting, [first]])}
         message = f"the compiler takes this where `{option}` allows it"
         yield Rewrite(message, changes, notes=(_COST,), doubt=_DOUBT)
 
