@@ -210,7 +210,7 @@ _ORDER = {"raise": 0, "torch": 1, "specialized": 2, "eager": 3}
 def without_repetitions(needed: Sequence[Requirement]) -> list[Requirement]:
     """Those that do not follow from others; what the program itself raises for is kept rather than what torch says."""
     kept: list[Requirement] = []
-    for one in sorted(needed, key=lambda one: (bool(one.when), _ORDER[one.source])):
+    for one in sorted(_on_any_side(needed), key=lambda one: (bool(one.when), _ORDER[one.source])):
         if not _is_said(one, kept):
             kept.append(one)
     for one in list(reversed(kept)):
@@ -218,6 +218,19 @@ def without_repetitions(needed: Sequence[Requirement]) -> list[Requirement]:
         if _is_said(one, others):
             kept = others
     return sorted(kept, key=lambda one: (one.span is None, one.span))
+
+
+def _on_any_side(needed: Sequence[Requirement]) -> list[Requirement]:
+    """The same requirements, without a condition where the same is needed on its other side, too."""
+    found = list(needed)
+    for at, one in enumerate(found):
+        for text in one.when:
+            rest = [other for other in found[at].when if other != text]
+            side = {*rest, plain(negated(text))}
+            given = [other.text for other in (*found[:at], *found[at + 1 :]) if set(other.when) <= side]
+            if one.text in given or follows(one.text, [*side, *given]):
+                found[at] = replace(found[at], when=tuple(rest))
+    return found
 
 
 def _is_said(one: Requirement, others: Sequence[Requirement]) -> bool:

@@ -316,3 +316,22 @@ def test_what_is_needed_on_one_side_only_stands_with_its_condition(derive: Deriv
     assert dimension(contract, "x.shape[1]").kind == "fixed"
     assert dimension(contract, "x.shape[1]").facts == ("x.shape[1] == 8 where x.shape[0] % 4 != 0",)
     assert dimension(contract, "x.shape[0]").kind == "branched"
+
+
+def test_what_is_needed_on_both_sides_of_a_branch_is_needed(derive: Derive) -> None:
+    contract = derive("""
+        def fn(x):
+            if x.shape[0] > 4:
+                if x.shape[1] > 64:
+                    raise ValueError("too wide")
+                return x.sum()
+            if x.shape[1] > 64:
+                raise ValueError("too wide, and flat")
+            return x.mean(1).sum()
+
+        def make_inputs(seed):
+            return (torch.rand(3, 8),)
+    """)
+    needed = [(one.text, one.when) for one in contract.requirements]
+    assert needed.count(("x.shape[1] <= 64", ())) == 1
+    assert not any(text == "x.shape[1] <= 64" and when for text, when in needed)
