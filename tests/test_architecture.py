@@ -34,7 +34,7 @@ MAY_IMPORT = {
     "guessing": set(),
 }
 """Which other rooms a room may import; the nouns are everybody's."""
-WORKER_ENDS = {"ddelint.trace.worker"}
+WORKER_ENDS = {"ddelint.trace.requests"}
 """The process that answers requests: it serves both tracing and verification, so it loads both when asked."""
 ARCHITECTURE = PACKAGE.parent / "docs/architecture.md"
 ARROWS = re.compile(r"^    (\w+) +──► (.+)$", re.MULTILINE)

@@ -20,8 +20,11 @@ import torch
 from ddelint.errors import DdelintError
 from ddelint.nouns.protocol import TIME_IS_OVER, EntryFailure, EntrySpec, ScriptRun, ScriptSpec, SessionOptions
 from ddelint.nouns.wire import to_wire
-from ddelint.trace import capture, cells, overlay, torch_internals, worker
+from ddelint.trace import capture, cells, overlay, torch_internals
+from ddelint.trace.forkable import is_unforkable
+from ddelint.trace.preloading import load_for_requests
 from ddelint.trace.session import CaptureSession, Session
+from ddelint.trace.zygote import answered_by_fork
 
 HERE = ScriptSpec("this process")
 """What stands where a script's name would."""
@@ -34,14 +37,14 @@ class LiveCaptures:
         """`options.entry.script` is HERE. Raises DdelintError where a fork of this process could not work."""
         if not hasattr(os, "fork"):
             raise DdelintError("tracing needs a system with fork (Linux or macOS)")
-        if worker.is_unforkable():
+        if is_unforkable():
             raise DdelintError(
                 "this process has opened a CUDA device, or has run a backward pass whose threads wait for one, "
                 "and a fork of it cannot use these: capture before that, or use `ddelint run`"
             )
         self.run = ScriptRun(tuple(one.info for one in recorder.captures), recorder.left_out)
         self._answers = _Answers(recorder, options, texts)
-        worker.load_for_requests()
+        load_for_requests()
         overlay.note_functions()
 
     def __enter__(self) -> Self:
@@ -91,7 +94,7 @@ class _Answers(Session):
         seconds = {} if self._ends_at is None else {"seconds": self._ends_at - monotonic()}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # Python's on forks of processes with threads
-            return worker.answered_by_fork(self.options, {"method": method, **arguments, **seconds}, prepare)
+            return answered_by_fork(self.options, {"method": method, **arguments, **seconds}, prepare)
 
     @property
     def width(self) -> int:

@@ -15,10 +15,11 @@ from json import dumps
 from pathlib import Path
 
 from ddelint.nouns.wire import to_wire
-from ddelint.trace import worker
 from ddelint.trace.isolation import children
 from ddelint.trace.lasting import GREETING, STOP, release
+from ddelint.trace.preloading import load_inductor, preload
 from ddelint.trace.versions import stamp
+from ddelint.trace.worker import MOST_DESCRIPTORS, fork_keeper
 
 IDLE_SECONDS = 600.0
 """How long it waits for another caller."""
@@ -36,7 +37,7 @@ def serve(descriptor: int) -> None:
     listener = socket.socket(fileno=descriptor)
     path = Path(os.fsdecode(listener.getsockname()))
     inode = os.stat(path).st_ino
-    failure = worker.preload()
+    failure = preload()
     if failure is not None:
         channel, _ = listener.accept()
         release(path, inode)
@@ -82,7 +83,7 @@ class _Server:
                 self._end()
             elif not self._has_inductor:
                 self._has_inductor = True
-                worker.load_inductor()
+                load_inductor()
                 gc.freeze()
 
     @property
@@ -97,11 +98,11 @@ class _Server:
     def _hear(self, channel: socket.socket) -> None:
         """A caller wants to know what is loaded, opens a session, wants the template to end, or is gone."""
         try:
-            said, descriptors, _, _ = socket.recv_fds(channel, 1, worker.MOST_DESCRIPTORS)
+            said, descriptors, _, _ = socket.recv_fds(channel, 1, MOST_DESCRIPTORS)
         except OSError:
             said, descriptors = b"", []
         if descriptors:
-            worker.fork_keeper(descriptors, (self._listener, *self._callers))
+            fork_keeper(descriptors, (self._listener, *self._callers))
             return
         if said == GREETING:
             self._welcome(channel)

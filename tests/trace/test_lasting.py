@@ -184,7 +184,7 @@ def test_it_waits_for_the_next_caller_and_ends_when_none_comes(monkeypatch: pyte
         return select(0)
 
     monkeypatch.setattr(server._selector, "select", selected)
-    monkeypatch.setattr("ddelint.trace.worker.load_inductor", lambda: waited.append(None))
+    monkeypatch.setattr("ddelint.trace.serving.load_inductor", lambda: waited.append(None))
     caller.close()
     server.run()
     breath = serving._BREATH_SECONDS

@@ -501,7 +501,7 @@ def test_a_file_that_forges_answers_while_it_is_imported_is_refused(
 
 def test_an_answer_in_ddelints_name_without_its_form_is_a_failure(write: Write, refused: Fail) -> None:
     """User code can replace what ddelint sends with: that ends its own session."""
-    text = "import ddelint.trace.worker\nddelint.trace.worker.dumps = lambda *_, **__: '[]'\n"
+    text = "import ddelint.trace.replies\nddelint.trace.replies.dumps = lambda *_, **__: '[]'\n"
     assert refused(write(text + GOOD)).kind == "forged"
 
 

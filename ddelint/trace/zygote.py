@@ -1,0 +1,156 @@
+"""The process that holds the imported entry, and forks for each request."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from json import loads
+from time import monotonic
+from typing import Any, NoReturn
+
+from ddelint.nouns.protocol import (
+    EntryFailure,
+    SessionOptions,
+    needs_inductor,
+)
+from ddelint.nouns.wire import to_wire
+from ddelint.trace import reads
+from ddelint.trace.forkable import is_unforkable
+from ddelint.trace.isolation import (
+    Child,
+    Supervisor,
+    adopt_orphans,
+    children,
+    die_with_parent,
+    kill_orphans,
+)
+from ddelint.trace.preloading import load_inductor
+from ddelint.trace.replies import give_answer, is_readable, supervised
+from ddelint.trace.requests import handle, import_entry
+
+_LEAST_SHARE = 0.1
+_UNHURRIED = {"trace": 0.5, "compile": 0.5, "compare": 0.18}
+"""What a request may take of the time that is left before it stops by itself with less than it could say."""
+
+
+class Zygote:
+    """Holds the imported entry; forks for each request. `cold`: imports nothing itself, each fork does.
+
+    `share`: how many there are, that have the memory of one request together.
+    """
+
+    def __init__(self, keeper: Supervisor, options: SessionOptions, cold: bool, share: int = 1) -> None:
+        self._keeper = keeper
+        self._reader = keeper.channel.makefile("rb")
+        self._options = options
+        self._cold = cold
+        self._memory = options.memory // share
+
+    def serve(self, clones: Sequence[Supervisor] = ()) -> None:
+        """Import, report what was found, answer requests until the keeper closes the channel; so do the clones."""
+        adopt_orphans()
+        if not self._cold:
+            failure = import_entry(self._options)
+            if failure is not None:
+                give_answer(self._keeper, {"failure": to_wire(failure)})
+                return
+            if is_unforkable():
+                give_answer(self._keeper, {"cold": True})
+                return
+        give_answer(self._keeper, {"imported": True})
+        found = self._fork({"method": "open" if self._options.entry.script is None else "captures"})
+        for number in range(len(clones) if "failure" not in found else 0):
+            if os.fork() == 0:
+                self._be_clone(clones[number], [*clones[:number], *clones[number + 1 :]])
+        for clone in clones:
+            clone.channel.close()
+        give_answer(self._keeper, found)
+        self._answer_all()
+
+    def _be_clone(self, parent: Supervisor, others: Sequence[Supervisor]) -> NoReturn:
+        """In a fork of the zygote: answer the parent itself; what it asks needs no keeper."""
+        status = 1
+        try:
+            die_with_parent()
+            adopt_orphans()
+            self._reader.close()
+            for other in (self._keeper, *others):
+                other.channel.close()
+            Zygote(parent, self._options, self._cold, share=len(others) + 1)._answer_all()
+            status = 0
+        finally:
+            os._exit(status)
+
+    def serve_quietly(self) -> None:
+        """Import, and answer requests; where it cannot be imported, end without a word."""
+        adopt_orphans()
+        if import_entry(self._options) is None and not is_unforkable():
+            self._answer_all()
+
+    def _answer_all(self) -> None:
+        for line in self._reader:
+            request = loads(line)
+            if request["method"] != "cancel":  # that came when the answer was under way
+                give_answer(self._keeper, self._fork(request))
+
+    def _fork(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Answer one request in a process of its own."""
+        if needs_inductor(request["method"], request):
+            load_inductor()
+        before, spent, started = children(), _seconds_of_children(), monotonic()
+        child = Child.start(lambda zygote: self._answer(zygote, request))
+        try:
+            reply = supervised(child, self._options, request, self._is_over, self._memory)
+        finally:
+            kill_orphans(before)
+        hurried = _is_hurried(self._options, request, monotonic() - started)
+        return {**reply, "cpu": _seconds_of_children() - spent, **({"hurried": True} if hurried else {})}
+
+    def _is_over(self) -> bool:
+        """Whether nobody waits for the answer: whoever asked is gone, or has said so."""
+        return is_readable(self._keeper.channel)
+
+    def _answer(self, zygote: Supervisor, request: dict[str, Any]) -> None:
+        owner = os.getpid()
+        self._reader.close()
+        self._keeper.channel.close()
+        failure: EntryFailure | None = None
+        if self._cold:
+            # one captured program needs only so much of the script
+            failure = import_entry(self._options, warm="capture" not in request)
+        before = reads.mark()
+        reply = {"failure": to_wire(failure)} if failure is not None else handle(self._options, request)
+        if os.getpid() == owner:
+            give_answer(zygote, {**reply, **_read(request, before)})
+
+
+def answered_by_fork(
+    options: SessionOptions, request: Mapping[str, Any], prepare: Callable[[], None]
+) -> dict[str, Any]:
+    """One request, answered by a fork of this process, which holds the program (see trace.live)."""
+
+    def run(supervisor: Supervisor) -> None:
+        prepare()
+        give_answer(supervisor, handle(options, request))
+
+    return supervised(Child.start(run), options, request, lambda: False)
+
+
+def _is_hurried(options: SessionOptions, request: Mapping[str, Any], took: float) -> bool:
+    """Whether an answer might have been a fuller one, had there been all of the entry's time."""
+    seconds: float = request.get("seconds", options.timeout)
+    return seconds < options.timeout and took > seconds * _UNHURRIED.get(request["method"], _LEAST_SHARE)
+
+
+def _read(request: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
+    """What a request read; of what is compiled only the compiler's files are news: the program was run before."""
+    if request["method"] == "open":
+        return {"reads": reads.found()}
+    found = reads.news(before) if request["method"] != "compile" else {}
+    return {"reads": found} if any(found.values()) else {}
+
+
+def _seconds_of_children() -> float:
+    """CPU seconds of the children that have ended, and of theirs."""
+    spent = os.times()
+    return spent.children_user + spent.children_system
