@@ -1,4 +1,4 @@
-"""fixtures/rules/*/entry.py, run: what is flagged, and what the fix makes of it (entry.fixed.py).
+"""fixtures/rules/*/entry.py and entry_WHAT.py, run: what is flagged, and what the fix makes of it (entry.fixed.py).
 
 A fixed file that differs from what stands beside it is left as entry.actual next to it; after a look, accept it:
 
@@ -19,12 +19,17 @@ from issues_table import check
 from judge import Judge
 
 FOLDER = Path(__file__).resolve().parents[2] / "fixtures" / "rules"
-ENTRIES = sorted(FOLDER.glob("*/entry.py"))
+ENTRIES = sorted(path for path in FOLDER.glob("*/entry*.py") if not path.name.endswith(".fixed.py"))
 ALWAYS = "DDE105"
 """The one that the small size runs, too: found, fixed, and judged through every front end."""
 STRICT = re.compile(r"torch\._check\w*\(.*, lambda: ")
 """What strict export refuses: a fix says it where nobody asks for that target, and another one where somebody does."""
 EXPECTATION = re.compile(r"#\s*error: (DDE\d{3}(?:, DDE\d{3})*)")
+
+
+def name(path: Path) -> str:
+    """The rule's code, and what the entry is about where it is not the rule's own."""
+    return path.parent.name + path.stem.removeprefix("entry")
 
 
 def expected(path: Path) -> list[str]:
@@ -53,7 +58,7 @@ def judge() -> Iterator[Judge]:
 
 @pytest.mark.parametrize(
     "path",
-    [pytest.param(p, id=p.parent.name, marks=[pytest.mark.slow] if p.parent.name != ALWAYS else []) for p in ENTRIES],
+    [pytest.param(p, id=name(p), marks=[pytest.mark.slow] if name(p) != ALWAYS else []) for p in ENTRIES],
 )
 def test_entry(path: Path, tmp_path: Path, judge: Judge) -> None:
     codes, text, copy = fix(path, tmp_path)
@@ -76,7 +81,7 @@ def test_entry(path: Path, tmp_path: Path, judge: Judge) -> None:
 
 def test_every_fixed_file_has_its_entry() -> None:
     fixed = sorted(FOLDER.glob("*/entry*.fixed.py"))
-    assert [path for path in fixed if not path.with_name("entry.py").is_file()] == []
+    assert [path for path in fixed if path.with_name(path.name.replace(".fixed", "")) not in ENTRIES] == []
     assert len(fixed) >= 6
 
 
@@ -84,11 +89,11 @@ def accept(codes: list[str]) -> None:
     """Write what the fixes make of the entries; reviewed by whoever runs this."""
     with tempfile.TemporaryDirectory() as folder:
         for path in ENTRIES:
-            if codes and path.parent.name not in codes:
+            if codes and name(path) not in codes:
                 continue
             found, text, _ = fix(path, Path(folder))
             changed = text != path.read_text("utf-8")
-            print(f"{path.parent.name}: {' '.join(found)}{'' if changed else ' (not rewritten)'}")
+            print(f"{name(path)}: {' '.join(found)}{'' if changed else ' (not rewritten)'}")
             path.with_suffix(".actual").unlink(missing_ok=True)
             if changed:
                 path.with_suffix(".fixed.py").write_text(text, "utf-8")
