@@ -739,6 +739,83 @@ def test_what_gave_another_result_is_not_run_again_while_its_text_is_the_same(mo
     assert sorted(text.count("WRONG") for text in prover.wrong) == [1, 1, 2]
 
 
+@pytest.mark.parametrize(("moved", "kept"), [("x + 1", True), ("fresh(x)", False)])
+def test_what_only_gradients_ask_of_code_that_was_there_is_a_question_of_its_own(
+    moves: pytest.MonkeyPatch, moved: str, kept: bool
+) -> None:
+    """It was not reached before; what a rewrite has made up itself must ask nothing."""
+
+    class Joint(Prover):
+        def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
+            found = super().trace(overlay, first=first)
+            lines = overlay.get(NAME, TEXT).splitlines()
+            rows = [row for row, line in enumerate(lines, start=1) if f"merged({moved}" in line]
+            asked = []
+            for row in rows:
+                column = lines[row - 1].index(moved) + 1
+                span = Span(NAME, row, column, row, column + len(moved))
+                asked.append(Question(span, "operator", moved, "u0 == 1", asks=("export",), joint=True))
+            return replace(found, questions=(*found.questions, *asked))
+
+    def propose(context: Context) -> Iterator[Candidate]:
+        if context.site.statement.lineno == 5:
+            span = context.site.source.span(context.site.statement)
+            yield Candidate(MERGE, Claim.RESTRUCTURED, "merged", (Edit(span, f"x = merged({moved}, n)"),))
+
+    moves.setitem(MOVES, MERGE, propose)
+    text = search(Joint()).everything.current(NAME).text
+    assert (f"merged({moved}" in text) is kept
+
+
+def test_where_time_is_over_the_reason_of_an_earlier_try_is_told(moves: pytest.MonkeyPatch) -> None:
+    clock = [100.0]
+
+    class Late(Prover):
+        """The last question of the first phase takes all of the time."""
+
+        def compare(self, *asked: Any, **options: Any) -> Comparison:
+            text = asked[0].get(NAME, "")
+            if text.count("WRONG") == 1:
+                clock[0] = 100.0 if "WRONG(n" in text else 0.0
+            return super().compare(*asked, **options)
+
+    moves.setitem(MOVES, SHORTCUT, replacing(SHORTCUT, Claim.GENERAL_PATH, "WRONG({test})"))
+    outcome = search(Late(), seconds_left=lambda: clock[0])
+    reasons = [refusal.reason for found in outcome.diagnostics for refusal in found.refused]
+    assert len(reasons) == 2
+    assert all("seed 0: value differs" in reason for reason in reasons)
+
+
+def test_the_first_phase_leaves_time_for_what_is_unsafe(moves: pytest.MonkeyPatch) -> None:
+    """Each try takes a second; the first phase alone has more to try than there is time."""
+    clock = [20.0]
+
+    class Slow(Prover):
+        def compare(self, *asked: Any, **options: Any) -> Comparison:
+            clock[0] -= 1.0
+            return super().compare(*asked, **options)
+
+    def wrong(context: Context) -> Iterator[Candidate]:
+        span = context.site.span
+        test = context.site.source.segment(span)
+        for number in range(30):
+            yield Candidate(SHORTCUT, Claim.GENERAL_PATH, "", (Edit(span, f"WRONG{number}({test})"),))
+
+    moves.setitem(MOVES, SHORTCUT, wrong)
+    moves.setitem(MOVES, PROMISE, replacing(PROMISE, Claim.PROMISE, "promised({test})"))
+    asked: list[float] = []
+    phases = Search(asking(Slow()), seconds_left=lambda: clock[0])
+    run = phases._phase.run
+
+    def noting(state: State, *, allow_unsafe: bool, fixing: bool = True) -> State:
+        asked.append(clock[0] if allow_unsafe else 0.0)
+        return run(state, allow_unsafe=allow_unsafe, fixing=fixing)
+
+    moves.setattr(phases._phase, "run", noting)
+    phases.run()
+    assert max(asked) > 8.0
+
+
 def test_what_was_not_needed_beside_a_wrong_fix_is_there_at_the_next_start() -> None:
     span = Span(NAME, 5, 8, 5, 13)
     diagnostic = Diagnostic("DDE102", "", span)

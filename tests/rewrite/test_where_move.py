@@ -290,6 +290,18 @@ def test_state_behind_an_early_return_keeps_what_it_held(early: str, late: str, 
     assert UPDATE + compiled + branch in found
 
 
+def test_the_first_of_what_may_be_nothing_is_taken_of_one_more() -> None:
+    """`position[0, 0]` raises where there is no row, and the arm is computed there, too."""
+    branch = (
+        "        position = (x == 1).nonzero()\n        if position.shape[0] == 0:\n            return None\n"
+        "        else:\n            rank = position[0, 0]\n            self.seen += rank\n"
+    )
+    types = {**TYPES, "position": TypeFact("tensor", "int64", ("u0", "1"))}
+    found = rewritten("where_merge", context_of(UPDATE + branch, "position.shape[0] == 0", types, "DDE102"))
+    padded = "rank = torch.cat([position, position.new_zeros(1, *position.shape[1:])])[0, 0]\n"
+    assert any(padded in new for new in found)
+
+
 @pytest.mark.parametrize(
     ("branch", "seen"),
     [

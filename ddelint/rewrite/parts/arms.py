@@ -177,7 +177,8 @@ class ArmReader:
     def _give(self, name: str, value: Value, at: _Reading) -> None:
         target = named(name)
         if name in self.local:
-            at.arm.prelude += self.write.assigned(name, value.built)
+            built = value.built if value.node is None else self._protected(value.node)
+            at.arm.prelude += self.write.assigned(name, built)
             at.arm.values.pop(target, None)
             return
         if name in names_read(*at.later) or any(changes_part(statement, name) for statement in at.later):
