@@ -110,3 +110,31 @@ def test_an_iteration_that_goes_on_in_two_ways() -> None:
     samples = [(torch.randn(4), torch.tensor(limit)) for limit in (-9.0, 0.0, 9.0)]
     for program in programs:
         assert failures(text, program, samples, ("export", "compile")) == []
+
+
+@pytest.mark.parametrize(
+    ("test", "asked"),
+    [
+        ("n < cfg.most and not done", "not done"),
+        ("not done and n < cfg.most", "not done"),
+        ("n < cfg.limits.most and not done", "not done"),
+        ("n + 1 < cfg.most and not done", "not done"),
+        ("self.going < cfg.most and x.sum() < t", "x.sum() < t"),
+    ],
+)
+def test_a_limit_that_an_object_holds_ends_a_loop(test: str, asked: str) -> None:
+    text = (
+        f"def fn(self, x, t, cfg):\n    n, done = 0, False\n    while {test}:\n        x = x * 2\n"
+        "        done = x.sum() > t\n        n += 1\n    return x, n\n"
+    )
+    numbers = dict.fromkeys(("cfg.most", "cfg.limits.most", "self.going"), TypeFact("int"))
+    kinds = {"cfg": TypeFact("other"), "cfg.limits": TypeFact("other"), "self": TypeFact("other")}
+    types = {**TYPES, **numbers, **kinds, "done": TypeFact("symbool")}
+    (found,) = rewritten("masked_loop", context_of(text, asked, types, "DDE106"))
+    assert f"(torch.compiler.is_compiling() or {asked})" in found
+
+
+def test_an_object_of_which_nothing_is_known_ends_none() -> None:
+    text = "def fn(x, t, cfg):\n    while cfg.more and x.sum() < t:\n        x = x * 2\n    return x\n"
+    types = {**TYPES, "cfg": TypeFact("other")}
+    assert candidates("masked_loop", context_of(text, "x.sum() < t", types, "DDE106")) == []

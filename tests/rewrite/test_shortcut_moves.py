@@ -329,3 +329,16 @@ def test_what_does_more_or_is_said_in_eager_stays(line: str) -> None:
         )
         == []
     )
+
+
+@pytest.mark.parametrize(
+    ("body", "asking"),
+    [
+        ("    if (top := x.max()) > 3:\n        x = x / top\n", "(top := x.max()) > 3"),
+        ("    x = x / top if (top := x.sum()) else x\n", "top := x.sum()"),
+        ("    if mask.any() and (top := x.max()) > 3:\n        x = x / top\n", "(top := x.max()) > 3"),
+    ],
+)
+def test_a_test_that_gives_a_name_is_asked_while_compiling_too(body: str, asking: str) -> None:
+    text = f"def fn(x, mask):\n{body}    return x\n"
+    assert rewritten("shortcut_in_eager", context_of(text, asking, TYPES, "DDE105")) == []

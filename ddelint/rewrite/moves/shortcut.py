@@ -29,8 +29,8 @@ def shortcut_in_eager(context: Context) -> Iterator[Rewrite]:
     """`not torch.compiler.is_compiling() and test`, or `torch.compiler.is_compiling() or test`: the likelier first."""
     site = context.site
     test = site.decision if site.role in (Role.IF_TEST, Role.TERNARY_TEST) else _kept_truth(context)
-    if test is None or asks_compiling(test):
-        return
+    if test is None or asks_compiling(test) or any(isinstance(node, ast.NamedExpr) for node in ast.walk(test)):
+        return  # a name that the test gives would have no value where it isn't asked
     if site.role is Role.IF_TEST and site.block in (Block.RAISES, Block.WARNS):
         return
     if isinstance(site.statement, ast.If) and _raises(site.statement.orelse):

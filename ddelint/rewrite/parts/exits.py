@@ -38,6 +38,7 @@ from ddelint.rewrite.reading.regions import assigned_on_every_way, bound_inside,
 from ddelint.rewrite.writing.rewrites import Expr, Part, Rewrite, Statements, restructured
 
 _CONTAINERS = frozenset(("list", "tuple", "dict", "set", "module", "str", "none"))
+_NUMBERS = frozenset(("int", "float", "bool"))
 _COST = "every iteration is computed"
 
 
@@ -170,8 +171,8 @@ class _Leaving:
 
     def _is_known(self, test: ast.expr) -> bool:
         """Whether a test compares numbers that Python knows: a counter and its limit."""
-        facts = [self.kinds.fact(node) for node in ast.walk(test) if isinstance(node, (ast.Name, ast.Attribute))]
-        return all(fact is not None and fact.kind in ("int", "float", "bool", "module") for fact in facts)
+        facts = [self.kinds.fact(node) for node in _read_in(test)]
+        return all(fact is not None and fact.kind in _NUMBERS for fact in facts)
 
     def _asked(self) -> ast.expr | None:
         """The part of a `while`'s test that data answers, where the rest of it ends the loop."""
@@ -289,3 +290,12 @@ class _Leaving:
                     length = write.expr("{} * {}[0].shape[{}]", size, node, dim)
                     return parent, write.expr("{}.narrow({}, 0, {})", parent, dim, length)
         raise NotMergeable("a list whose length depends on data")
+
+
+def _read_in(test: ast.AST) -> Iterator[ast.Name | ast.Attribute]:
+    """The names and chains of attributes (`settings.steps`, not `settings`) that a test reads."""
+    if isinstance(test, (ast.Name, ast.Attribute)):
+        yield test
+        return
+    for child in ast.iter_child_nodes(test):
+        yield from _read_in(child)
