@@ -177,9 +177,12 @@ class Fix:
     """Why it is not safe: what a run did not show, or what it asks of the reader."""
 
 
+DOES_NOT_APPLY = "does not apply here"
+
+
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A candidate that was tried and not kept."""
+    """A candidate that was tried and not kept; or, for that reason, a move of which there is none."""
 
     move: str
     message: str
@@ -225,6 +228,11 @@ class Diagnostic:
     stands_for: str = ""
     """The rule that the question falls under, where another one takes its place: DDE101, which nothing fixes, of
     DDE901. Whoever selects, silences or knows that rule means this finding, too."""
+
+    @property
+    def tried(self) -> tuple[Refusal, ...]:
+        """The rewrites that were tried and refused, without the moves that do not apply."""
+        return tuple(refusal for refusal in self.refused if refusal.reason != DOES_NOT_APPLY)
 
     @property
     def codes(self) -> tuple[str, ...]:

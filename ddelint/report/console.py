@@ -141,7 +141,7 @@ def _sections(diagnostic: Diagnostic, sources: Sources, style: Style, example: b
     if diagnostic.fix is not None:
         yield "fix", _fix(diagnostic.fix, diagnostic.span.filename, sources, style, room)
     elif diagnostic.refused:
-        count = len(diagnostic.refused)
+        count = len(diagnostic.tried)
         tried = "1 rewrite was" if count == 1 else f"{count} rewrites were"
         more = "" if style.verbose else " (-v says why)"
         yield "fix", words(f"none: {tried} tried and refused{more}", room)

@@ -183,7 +183,7 @@ def _left(diagnostic: Diagnostic, report: Report) -> tuple[str, str, str, str]:
         why = f"by hand: {fix.message.splitlines()[0]}"
     elif diagnostic.refused:
         first = diagnostic.refused[0]
-        more = len(diagnostic.refused) - 1
+        more = len(diagnostic.tried) - 1
         tail = f" ({_plural(more, 'more rewrite')} tried and refused)" if more else ""
         why = f"{first.message}: refused, {first.reason}{tail}"
     else:

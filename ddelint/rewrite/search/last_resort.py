@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from ddelint.knowledge.catalog import rule
-from ddelint.nouns.diagnostics import Diagnostic, Question, Refusal
+from ddelint.nouns.diagnostics import DOES_NOT_APPLY, Diagnostic, Question, Refusal
 from ddelint.nouns.protocol import TIME_IS_OVER
 from ddelint.rewrite.candidate import MOVES, Candidate, Context, NotOffered
 from ddelint.rewrite.reading.knowledge import knowledge
@@ -74,7 +74,7 @@ def told(diagnostic: Diagnostic) -> Diagnostic:
     if ran_out_of_time(diagnostic) or diagnostic.code not in knowledge().beyond.meant or not tried & set(moves):
         return diagnostic
     silent = [
-        Refusal(name, first_line(name), "does not apply here")
+        Refusal(name, first_line(name), DOES_NOT_APPLY)
         for name in rule(diagnostic.code).moves
         if name not in tried and name in MOVES
     ]
