@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -30,6 +30,7 @@ from ddelint.rewrite.reading.names import (
     is_pure,
     names_read,
     names_written,
+    parameters,
     targets_written,
 )
 from ddelint.rewrite.reading.naming import condition_name
@@ -280,19 +281,75 @@ def _before_changes(context: Context, statement: ast.If, assumed: bool) -> Itera
     if function is None or statement not in function.body or _binding(statement.test):
         return
     behind = function.body[function.body.index(statement) + 1 :]
-    if not 0 < len(behind) + len(statement.orelse) <= MOST_BEHIND or not has_return(statement):
+    if not has_return(statement):
         return
+    if 0 < len(behind) + len(statement.orelse) <= MOST_BEHIND:
+        yield from _both_ends(context, statement, assumed, behind)
+    if behind and not statement.orelse:
+        with suppress(NotMergeable, NotAPredicate, ValueError):
+            yield _changing_at_the_end(context, statement, assumed, behind)
+
+
+def _both_ends(context: Context, statement: ast.If, assumed: bool, behind: Sequence[ast.stmt]) -> Iterator[Rewrite]:
+    """What either way to the end of the function leaves, chosen there."""
+    given = parameters(context.site.function) if context.site.function is not None else set()
     leaves = bool(statement.orelse) and has_return(statement.orelse[-1])
     both = ([*statement.body, *behind], statement.orelse) if leaves else (statement.body, [*statement.orelse, *behind])
     arms = [arm[:-1] if ast.unparse(arm[-1]) in _BARE else arm for arm in both]
     branch = ast.copy_location(ast.If(test=statement.test, body=arms[0], orelse=arms[1]), statement)
-    own = frozenset(names_written(*arms[not leaves]) - names_read(*arms[leaves]))
+    late = arms[not leaves]
+    own = frozenset(names_written(*late) - names_read(*arms[leaves]) - (changed_in_place(late) & given))
     for safe in (True, False):
         with suppress(NotMergeable, NotAPredicate, ValueError):
             merge = Merge(context, branch, assumed, safe=safe, whole=statement, may_fall_silent=True)
             named, test, then, otherwise = merge.arms(merge.truths({}).of(statement.test), "early", "late", own)
             if named or not safe:
                 yield _return_beside(merge, [*named, *merge.left(test, then, otherwise)])
+
+
+def _left_arms(context: Context, statement: ast.If, assumed: bool, late: Sequence[ast.stmt]) -> tuple[Merge, Arm, Arm]:
+    """The two ways to leave a function, in the early return and by what stands at the end. Raises NotMergeable."""
+    arms = [arm[:-1] if ast.unparse(arm[-1]) in _BARE else arm for arm in (statement.body, list(late))]
+    branch = ast.copy_location(ast.If(test=statement.test, body=arms[0], orelse=arms[1]), statement)
+    merge = Merge(context, branch, assumed, safe=False, whole=statement, may_fall_silent=True)
+    given = parameters(context.site.function) if context.site.function is not None else set()
+    own = frozenset(names_written(*late) - names_read(*arms[0]) - (changed_in_place(late) & given))
+    then, otherwise = (merge.reader(own).read(arm, name) for arm, name in zip(arms, ("early", "late")))
+    return merge, then, otherwise
+
+
+def _changing_at_the_end(context: Context, statement: ast.If, assumed: bool, rest: Sequence[ast.stmt]) -> Rewrite:
+    """Only the last statements change state: the others always run while compiling. Raises NotMergeable."""
+    function, write = context.site.function, context.write
+    own = names_written(*function.body) - parameters(function) if function is not None else set()
+    late = list(itertools.takewhile(lambda s: isinstance(s, ast.Return) or _changes_outside(s, own), rest[::-1]))[::-1]
+    between = rest[: len(rest) - len(late)]
+    if not late or not between or any(_changes_outside(s, own) or _leaves(s) for s in between):
+        raise NotMergeable("state is changed on the way")
+    merge, then, otherwise = _left_arms(context, statement, assumed, late)
+    changed = {name for kept in between for name in targets_written(kept)} | changed_in_place(between)
+    if then.prelude or any(write.reads(value.built) & changed for value in then.values.values()):
+        raise NotMergeable("the early return needs what is changed in between")
+    test = merge.truths({}).of(statement.test)
+    name = fresh_name(merge.source, condition_name(write.code(test)))
+    lines = merge.left(write.expression(name), then, otherwise)
+    changes: dict[ast.AST, Any] = {
+        statement: write.beside(write.assigned(name, test), [statement]),
+        late[0]: [*write.while_compiling(lines), late[0]],
+    }
+    return _beside(merge, changes)
+
+
+def _changes_outside(statement: ast.stmt, own: Set[str]) -> bool:
+    """Whether a statement changes what is not a function's own: an argument, an attribute, a global."""
+    if changed_in_place([statement]) - own:
+        return True
+    return any(isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store) for n in ast.walk(statement))
+
+
+def _leaves(statement: ast.stmt) -> bool:
+    """Whether a statement may end the function by itself."""
+    return any(isinstance(node, (ast.Return, ast.Raise, ast.Assert)) for node in ast.walk(statement))
 
 
 def _behind(merge: Merge) -> list[ast.stmt]:

@@ -312,6 +312,8 @@ class Merge:
         return uses > 1 or len(code) > _LONG_TEST or bool(self.write.reads(test) & changed)
 
     def _named(self, test: Expr) -> tuple[Expr, Statements]:
-        """The test under a name of its own, and the line that gives it that name."""
+        """The test under a name of its own, and the line that gives it that name where it has none."""
+        if self.write.code(test).isidentifier():
+            return test, []
         name = fresh_name(self.source, condition_name(self.write.code(test)))
         return self.write.expression(name), self.write.assigned(name, test)
