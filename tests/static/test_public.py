@@ -87,6 +87,48 @@ def test_words_in_strings_and_comments_do_nothing(tmp_path: Path) -> None:
     assert len(rows(tmp_path, {"ops.py": function("def clean(x: Tensor) -> Tensor:", body)})) == 1
 
 
+@pytest.mark.parametrize(
+    ("numbers", "found"),
+    [
+        ("k = np.log(2)", 1),
+        ("k = np.prod(x.shape)", 1),
+        ("k = 2 * np.pi", 1),
+        ("x = x.clamp(-np.inf, np.inf)", 1),
+        ("k = np.finfo(np.float32).eps", 1),
+        ("k = np.mean(x)", 0),
+        ("k = np.log(np.asarray(x))", 0),
+        ("k = isinstance(x, np.ndarray)", 0),
+    ],
+)
+def test_numpy_may_be_asked_about_numbers(tmp_path: Path, numbers: str, found: int) -> None:
+    text = function("def clean(x: Tensor) -> Tensor:", f"{numbers}\n    {ASKS}", before="import numpy as np")
+    assert len(rows(tmp_path, {"ops.py": text})) == found
+
+
+DISPATCH = "from kit.low import _clean{more}\n\ndef clean(fn, x, way='plain'):\n    {body}\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ("return _clean(fn, x)", 1),
+        ("if way == 'plain':\n        return _clean(fn, x, 3)\n    raise ValueError(way)", 1),
+        ("y = _clean(\n        fn, x\n    )\n    return y", 1),
+        ("return _other(x, _clean(fn, x))", 1),
+        ("options = {}\n    return _clean(fn, x, **options)", 1),
+        ("print(_clean(fn, x))", 0),
+        ("return _other(way, x)", 0),
+    ],
+)
+def test_what_hands_a_tensor_on_to_another_file_takes_one(tmp_path: Path, body: str, found: int) -> None:
+    files = {
+        "top.py": DISPATCH.format(more=", _other", body=body).replace("from kit", "import torch\nfrom kit"),
+        "low.py": function("def _clean(fn, x, k=0):", f"x = x.detach()\n    {ASKS}")
+        + "\n\ndef _other(a, b):\n    return a\n",
+    }
+    assert rows(tmp_path, files) == [("low.py", 6)] * found
+
+
 @pytest.mark.parametrize("name", ["tests/ops.py", "plot_ops.py", "datasets/ops.py", "cli.py"])
 def test_files_beside_the_library_are_silent(tmp_path: Path, name: str) -> None:
     assert rows(tmp_path, {name: function("def clean(x: Tensor) -> Tensor:")}) == []

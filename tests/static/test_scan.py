@@ -34,6 +34,8 @@ RULES = sorted((FIXTURES / "rules").glob("*/*.py"))
     "n = int(len(x) * t)", "n = int(math.ceil(t))", "y.repeat_interleave(1 + t)", "F.one_hot(x, -1)", "F.one_hot(x,)",
     "pred = pred[pred[:, 4] > 0.25]", "y = x[m.bool()]", "y = x[m.to(torch.bool)]", "y = x[m.eq(1)]",
     "m = x[:, 0].gt(0)\ny = x[m]\n", "def f(m: torch.BoolTensor):\n    y = x[m]\n", "n = torch.linalg.norm(x)",
+    "torch.linalg.vector_norm(x) > 3", "torch.linalg.matrix_norm(x) > 3", "x.norm(p=2) > 3", "x.norm(2) > 3",
+    "torch.norm(x, 2) > 3", "torch.norm(x[0], p=1) > 3", "x.dot(y) > 0", "x.vdot(y) > 0",
     "if F.mse_loss(x, y) > 10:", "sizes = list(map(int, d))", "n = torch.randint(1, 5, (1,))",
     "def f(step: Tensor):\n    if step % 2 == 0:\n", "def f(step: Tensor):\n    late = step > 3\n    if late:\n",
     "self.register_buffer('steps', torch.zeros(()))\nx = 2 * x if self.steps > 10 else x\n",

@@ -258,6 +258,8 @@ class CallGraph:
         places: set[Reached] = set()
         built: set[Reached] = set()
         methods = set(_METHOD_OF_RESULT.findall(text))
+        if ")(" in text:  # `Finder()(mask)`
+            methods.add("__call__")
         for name in sorted(set(CALLED.findall(text))):
             parts = name.split(".")
             if parts[0] in _SELF:

@@ -33,7 +33,8 @@ class Prospects:
         self._rows = [function.row for function in functions]
         self._starts = [function.start for function in functions]
         self._kept = scan.kept_tensors(text)
-        self._asking = {number for number in range(len(functions)) if self._asks(number, other_calls)}
+        calls = (*other_calls, *scan.imported_calls(text))
+        self._asking = {number for number in range(len(functions)) if self._asks(number, calls)}
         self._spread()
 
     def _asks(self, number: int, other_calls: Sequence[str]) -> bool:

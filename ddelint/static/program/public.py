@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+from collections.abc import Collection, Iterator
 from functools import cache
 
 from ddelint.knowledge import extensions
@@ -22,7 +23,8 @@ LONGEST_HEADER = 4_000
 
 _WORD = re.compile(r"\w++")
 _WORD_OF_NAME = re.compile(r"[a-z0-9]++")
-_HANDED_ON = re.compile(r"(?<![\w.])(\w++)\(\s*+(\w++)(?=[,)])")
+_HANDED_ON = re.compile(r"(?<![\w.])(\w++)\(((?:\s*+\w++\s*+,){0,8}+(?:\s*+\w++(?=\s*+\)))?+)")
+"""A call, and those of its first arguments that are names."""
 _GIVES = re.compile(r"\n[ \t]++return (?!None\b|self\b|True\b|False\b|[\"'])")
 _HEADER_LINE = re.compile(r":[ \t]*+(?:#[^\n]*+)?+\n")
 
@@ -31,7 +33,7 @@ def public_functions(path: str, outline: Outline, project: Imports | None) -> fr
     """The functions (`fn`, `Class.method`) of a file that people import to compile them."""
     if not in_package(path):
         return frozenset()
-    reader = _Reader(outline)
+    reader = _Reader(path, outline, project)
     texts = outline.function_texts
     found = {name for name in texts if not name.startswith("_") and reader.is_of_tensors(texts[name])}
     entries = operators().regions["entry_methods"]
@@ -73,13 +75,15 @@ def _is_module(path: str, owner: str, bases: tuple[str, ...], project: Imports |
 
 
 class _Reader:
-    """Reads the functions of one file."""
+    """Reads the functions of one file, and of those that they hand their arguments on to."""
 
-    def __init__(self, outline: Outline) -> None:
+    def __init__(self, path: str, outline: Outline, project: Imports | None) -> None:
+        self._path = path
+        self._project = project
         self._texts = outline.function_texts
         self._strangers = _strangers(outline)
-        self._tensors: dict[str, frozenset[str]] = {}
-        """Function → its parameters that are tensors; while that is found out, none."""
+        self._places: dict[str, tuple[bool, ...]] = {}
+        """Function → which of its parameters are tensors, in their order; while that is found out, none."""
 
     def is_of_tensors(self, text: str) -> bool:
         """Whether a function takes and gives tensors, and does nothing that no compiler follows."""
@@ -114,27 +118,40 @@ class _Reader:
         if not found and undeclared:
             text = scan.without_prose(body)
             used = {match.group(1) or match.group(2) for match in _tensor_use().finditer(text)}
-            found = used.intersection(undeclared) or {
-                name for called, name in _HANDED_ON.findall(text) if name in undeclared and self._takes_one(called)
-            }
+            found = used.intersection(undeclared) or set(self._handed_on(text, undeclared))
         return frozenset(found)
 
-    def _takes_one(self, function: str) -> bool:
-        """Whether a function of the file takes a tensor first."""
-        text = self._texts.get(function)
-        if text is None:
-            return False
-        if function not in self._tensors:
-            self._tensors[function] = frozenset()
-            header = _header(text)
+    def _handed_on(self, text: str, names: Collection[str]) -> Iterator[str]:
+        """Those of the names that a function is given where it takes a tensor."""
+        for called, given in _HANDED_ON.findall(text):
+            arguments = _WORD.findall(given)
+            if any(name in names for name in arguments):
+                yield from (name for name, takes in zip(arguments, self._takes(called)) if takes and name in names)
+
+    def _takes(self, function: str) -> tuple[bool, ...]:
+        """Which arguments of a function, of this file or of another one, are tensors, in their order."""
+        if function not in self._places:
+            self._places[function] = ()
+            text = self._texts.get(function) or self._imported(function)
+            header = None if text is None else _header(text)
             node = None if header is None else _parsed(header)
-            if header is not None and node is not None and node.args.args:
-                self._tensors[function] = self._parameters(node, text[len(header) :]) & {node.args.args[0].arg}
-        return bool(self._tensors[function])
+            if text is not None and header is not None and node is not None:
+                tensors = self._parameters(node, text[len(header) :])
+                order = [*node.args.posonlyargs, *node.args.args]
+                self._places[function] = tuple(parameter.arg in tensors for parameter in order)
+        return self._places[function]
+
+    def _imported(self, function: str) -> str | None:
+        """The text of a function of another file of the project."""
+        place = self._project.resolve(self._path, function) if self._project is not None else None
+        if self._project is None or not isinstance(place, tuple) or place[0] == self._path:
+            return None
+        outline = self._project.outline(place[0])
+        return None if outline is None else outline.function_texts.get(place[1])
 
 
 def _strangers(outline: Outline) -> re.Pattern[str] | None:
-    """Uses of what the file imports from libraries that no compiler follows."""
+    """Uses of what the file imports from libraries that no compiler follows, but for what is asked about numbers."""
     known = operators().regions
     libraries = known["drawing_libraries"] | known["array_libraries"]
     names = [
@@ -142,7 +159,10 @@ def _strangers(outline: Outline) -> re.Pattern[str] | None:
         for name, way in outline.imports.items()
         if not way.level and (way.module or way.name).partition(".")[0] in libraries
     ]
-    return re.compile(rf"(?<![\w.])(?:{'|'.join(map(re.escape, sorted(names)))})\b") if names else None
+    if not names:
+        return None
+    numbers = rf"\.(?:{'|'.join(sorted(known['array_numbers']))})\b"
+    return re.compile(rf"(?<![\w.])(?:{'|'.join(map(re.escape, sorted(names)))})\b(?!{numbers})")
 
 
 def _parsed(header: str) -> ast.FunctionDef | None:

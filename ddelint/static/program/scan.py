@@ -21,6 +21,10 @@ _TESTED_ATTRIBUTE = re.compile(
     r"(?:[^\S\n]{0,99}+\n|\s{0,99}+(?:[<>:]|[=!]=|%|and\b|or\b|else\b))"
 )
 _NOQA = re.compile(rb"noqa:[^\n]{0,1000}?\bDDE\d", re.IGNORECASE)
+_FROM_TORCH = re.compile(r"from torch[\w.]{0,100}+ import (\([^)]{0,4000}+\)|[^(\n]{1,1000}+)")
+_NAMED = re.compile(r"(\w++)(?:[ \t]{1,20}+as[ \t]{1,20}+(\w++))?+")
+_GIVE_ONE_NUMBER = frozenset(("reduction", "zero_dimensional"))
+"""Shapes of answers, as in operators.toml."""
 _PROSE = re.compile(
     r'''"""[\s\S]*?"""|\'\'\'[\s\S]*?\'\'\'|"(?:[^"\\\n]|\\[\s\S])*"|'(?:[^'\\\n]|\\[\s\S])*'|#[^\n]*'''
 )
@@ -42,7 +46,9 @@ def might_matter(data: bytes, assume_compiled: bool = False) -> bool:
     if not assume_compiled and not any(token in data for token in known.region_tokens):
         return False
     text = data.decode("latin-1")
-    return asks(text, kept_tensors(text), whole_file=not assume_compiled)
+    if asks(text, kept_tensors(text), whole_file=not assume_compiled):
+        return True
+    return any(call in text for call in imported_calls(text))
 
 
 def holds_comments(data: bytes) -> bool:
@@ -67,6 +73,17 @@ def _reads(text: str) -> bool:
     if known.source_calls.search(text) is not None:
         return True
     return any(pattern.search(text) for pattern in known.source_patterns) or _tested_element(text) or _kept(text)
+
+
+def imported_calls(text: str) -> tuple[str, ...]:
+    """How a file calls functions of torch that it imports by name, and that may give one number: `norm(`."""
+    known = operators()
+    return tuple(
+        f"{alias or name}("
+        for names in _FROM_TORCH.findall(text)
+        for name, alias in _NAMED.findall(names)
+        if name in known.source_names or known.returns.get(name) in _GIVE_ONE_NUMBER
+    )
 
 
 def without_prose(text: str) -> str:

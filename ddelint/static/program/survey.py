@@ -102,10 +102,15 @@ def _alone(filename: str, data: bytes, asked: Asked, project: Project | None) ->
     public = asked.public and not asked.assume_compiled and of_framework and in_package(filename)
     asks = might_matter(data, asked.assume_compiled)
     # where a class may have an entry and nothing asks, nothing asks in a public function
-    if public and (asks or not _has_regions(data)) and might_matter(data, assume_compiled=True):
+    if public and (asks or not _has_regions(data)) and _may_ask(filename, data, project):
         outline = project.outline(filename) if project is not None else None
         named |= public_functions(filename, outline or Outline(data), project)
     return Survey(digest_of(data), holds_comments(data), of_framework, asks, named)
+
+
+def _may_ask(filename: str, data: bytes, project: Project | None) -> bool:
+    """Whether a function of the file, whoever compiles it, may ask, or calls one of another file that may."""
+    return might_matter(data, assume_compiled=True) or (project is not None and bool(project.sources(filename)))
 
 
 def _among(filename: str, data: bytes, project: Project, found: Survey, new: frozenset[str]) -> Survey:

@@ -1,0 +1,69 @@
+"""What is used as only tensors are, and functions of torch by their own names."""
+
+from __future__ import annotations
+
+import pytest
+
+from ddelint.sources.source import SourceFile
+from ddelint.static.checks import check_source
+
+MODEL = """\
+import torch
+{imports}
+
+class Model(torch.nn.Module):
+    def forward(self, x, y, fn):
+        {body}
+        return x
+"""
+
+
+def found(body: str, imports: str = "") -> int:
+    """How many errors the static pass finds in a `forward`."""
+    return len(check_source(SourceFile("model.py", MODEL.format(imports=imports, body=body))))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if x.isneginf().all():\n            x = y",
+        "f = fn(x)\n        if ~f.isfinite():\n            x = y",
+        "r = y.dot(x)\n        if r <= 1e-10:\n            x = y",
+        "f, g = fn(x)\n        if g.clamp(min=0).sum() > 1:\n            x = y",
+        "f = fn(x)\n        f.copy_(y)\n        if f.max() > 3:\n            x = y",
+        "g = fn(x)\n        while g.isnan():\n            g = g + 1",
+    ],
+)
+def test_what_only_tensors_can_do(body: str) -> None:
+    assert found(body) == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "f = fn(x)\n        if f.dot(y) is None:\n            x = y",
+        "f = fn(x)\n        f.copy()\n        if f > 3:\n            x = y",
+        "f = fn.isfinite\n        if f:\n            x = y",
+        "import math\n        if math.isfinite(3.0):\n            x = y",
+    ],
+)
+def test_what_others_can_do_too(body: str) -> None:
+    assert found(body) == 0
+
+
+@pytest.mark.parametrize(
+    "imports",
+    [
+        "from torch.linalg import norm",
+        "from torch.linalg import vector_norm as norm",
+        "from torch import Tensor, norm",
+        "from torch.linalg import (\n    inv,\n    matrix_norm as norm,\n)",
+        "from torch import trace as norm  # of a matrix",
+    ],
+)
+def test_a_function_of_torch_by_its_own_name(imports: str) -> None:
+    assert found("if norm(x) > 3:\n            x = y", imports) == 1
+
+
+def test_a_layer_of_that_name_is_another() -> None:
+    assert found("x = self.norm(x)", "from torch.linalg import norm") == 0
