@@ -35,6 +35,15 @@ def trusted_line(diagnostic: Diagnostic) -> str:
     return BY_TEXT if line == NOT_RUN and by_text else line
 
 
+def offered_line(diagnostic: Diagnostic) -> str:
+    """`fix (safe): what it does; verified: …`, for formats that show no code; empty where there is none."""
+    fix = diagnostic.fix
+    if fix is None:
+        return ""
+    first, *_ = fix.message.splitlines() or [""]
+    return f"fix ({fix.applicability}): {first}; {trusted_line(diagnostic)}"
+
+
 def notes_of_all(found: Sequence[Diagnostic]) -> tuple[str, ...]:
     """What the evidence of each of several findings notes; it need be said but once."""
     noted = [d.evidence.notes if d.evidence is not None else () for d in found]

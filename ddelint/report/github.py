@@ -9,6 +9,7 @@ from ddelint.nouns.levels import Severity
 from ddelint.report.by_hand import help_for
 from ddelint.report.console import rule_name
 from ddelint.report.diff import path_in_repository, shown_path
+from ddelint.report.evidence import offered_line
 from ddelint.report.model import Report
 
 SHOWN_PER_KIND = 10
@@ -29,7 +30,7 @@ def render_report(report: Report) -> Iterator[str]:
         properties = ",".join(f"{key}={_property(str(value))}" for key, value in {**place, "title": title}.items())
         text = f"{shown_path(span.filename)}:{span.row}:{span.column}: {diagnostic.code} {diagnostic.message}"
         by_hand = help_for(diagnostic)
-        message = text if by_hand is None else f"{text}\n{by_hand.text}"
+        message = "\n".join(filter(None, (text, offered_line(diagnostic), by_hand.text if by_hand else "")))
         yield f"::{_KINDS[diagnostic.severity]} {properties}::{_data(message)}"
     for severity, count in Counter(diagnostic.severity for diagnostic in worst_first).items():
         if count > SHOWN_PER_KIND:

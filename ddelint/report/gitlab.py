@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from ddelint.nouns.diagnostics import Severity
+from ddelint.nouns.diagnostics import Diagnostic, Severity
 from ddelint.nouns.fingerprints import fingerprints
 from ddelint.report.by_hand import help_for
 from ddelint.report.diff import path_in_repository
+from ddelint.report.evidence import offered_line
 from ddelint.report.model import Report
 from ddelint.report.sources import Sources
 
@@ -25,7 +26,7 @@ def render_report(report: Report) -> str:
     issues = [
         {
             "description": f"{finding.code}: {finding.message}",
-            **({"content": {"body": by_hand.text}} if (by_hand := help_for(finding)) is not None else {}),
+            **({"content": {"body": body}} if (body := _body(finding)) else {}),
             "check_name": finding.code,
             "fingerprint": fingerprint,
             "severity": _SEVERITIES[finding.severity],
@@ -37,3 +38,9 @@ def render_report(report: Report) -> str:
         for finding, fingerprint in zip(findings, known_by, strict=True)
     ]
     return json.dumps(issues, indent=2) + "\n"
+
+
+def _body(finding: Diagnostic) -> str:
+    """What its fix does and what was run to trust it; or what to do by hand."""
+    by_hand = help_for(finding)
+    return "\n\n".join(filter(None, (offered_line(finding), by_hand.text if by_hand is not None else "")))

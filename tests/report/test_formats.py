@@ -16,6 +16,7 @@ from ddelint.knowledge import catalog
 from ddelint.nouns.diagnostics import Diagnostic, Equality, Severity, Span, Symbol
 from ddelint.report import concise, github, json_, rules, statistics
 from ddelint.report.diff import shown_path, unified_diff
+from ddelint.report.evidence import verified_line
 from ddelint.report.model import Report
 from ddelint.report.style import Style, bounds, columns, for_stream, width_of, words, wrapped
 
@@ -96,12 +97,14 @@ def test_what_was_fixed_is_in_no_report(emptiness: Diagnostic) -> None:
 def test_github_puts_the_worst_first_and_escapes(emptiness: Diagnostic, crumbs: Diagnostic) -> None:
     nasty = replace(crumbs, message="50% of\nthe lines", span=replace(crumbs.span, filename="a,b.py"))
     first, second = github.render_report(Report((nasty, emptiness)))
+    assert emptiness.fix is not None
     assert first == (
         "::error file=model.py,line=16,endLine=16,col=16,endColumn=33,title=DDE102 emptiness-check::"
-        "model.py:16:16: DDE102 the compiler must answer `hit.shape[0] == 0` while tracing"
+        "model.py:16:16: DDE102 the compiler must answer `hit.shape[0] == 0` while tracing%0A"
+        f"fix (safe): {emptiness.fix.message}; {verified_line(emptiness.evidence)}"
     )
     assert second.startswith("::warning file=a%2Cb.py,")
-    assert second.endswith("50%25 of%0Athe lines")
+    assert "50%25 of%0Athe lines%0Afix (unsafe): " in second
 
 
 def test_github_knows_files_from_the_repositorys_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -87,7 +87,7 @@ def test_the_line_of_a_pull_request_carries_them() -> None:
     assert "cuda n/a" in verified_line(evidence(GpuEvidence("sm_90", notes=("not assembled: no triton",))))
 
 
-@pytest.mark.parametrize("name", ["markdown", "sarif", "junit"])
+@pytest.mark.parametrize("name", ["markdown", "sarif", "junit", "github", "gitlab"])
 def test_every_format_that_goes_to_a_forge_carries_that_line(name: str) -> None:
     edit = Edit(Span("m.py", 1, 1, 1, 2), "b")
     fix = Fix(Applicability.SAFE, "do", (edit,), "check", Claim.EQUIVALENT)

@@ -15,6 +15,7 @@ from handmade import MODEL
 from ddelint.nouns.diagnostics import Diagnostic, Span
 from ddelint.report import gitlab, json_, junit
 from ddelint.report.diff import unified_diff
+from ddelint.report.evidence import offered_line
 from ddelint.report.model import Report
 from ddelint.report.patch import render_patch
 from ddelint.sources.source import SourceFile
@@ -34,6 +35,7 @@ def test_gitlab_tells_apart_what_is_alike(emptiness: Diagnostic, crumbs: Diagnos
     issues = json.loads(gitlab.render_report(Report((emptiness, again, crumbs), texts=TEXTS)))
     assert issues[0] == {
         "description": "DDE102: the compiler must answer `hit.shape[0] == 0` while tracing",
+        "content": {"body": offered_line(emptiness)},
         "check_name": "DDE102",
         "fingerprint": issues[0]["fingerprint"],
         "severity": "major",
