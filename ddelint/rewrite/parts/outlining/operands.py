@@ -10,6 +10,7 @@ from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.outlining.forms import MODULE, TENSOR, Form, Way, form_of
 from ddelint.rewrite.parts.outlining.region import Operand, Region
 from ddelint.rewrite.reading.bindings import type_at
+from ddelint.rewrite.reading.effects import changed_by_calls
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import bound_before, names_written, position
 from ddelint.rewrite.reading.regions import assigned_on_every_way, bound_inside, changed_in_place, free_names
@@ -45,7 +46,7 @@ def read_operands(context: Context, region: Region) -> None:
     # a module that is handed over brings what it holds
     whole = [text for text, (_, form) in chains.items() if form.annotation == MODULE]
     changed = {root.removesuffix(".data") for root in changed_in_place(region.body)}
-    changed |= augmented(context, region.body)
+    changed |= augmented(context, region.body) | changed_by_calls(context, region.body)
     parameters = callers(context)
     for text, (chain, form) in chains.items():
         if any(text.startswith(f"{owner}.") for owner in whole):

@@ -11,6 +11,7 @@ from ddelint.rewrite.parts.outlining.forms import TENSOR, Form, Way, form_of
 from ddelint.rewrite.parts.outlining.operands import augmented, callers
 from ddelint.rewrite.parts.outlining.region import Region, Result
 from ddelint.rewrite.reading.bindings import type_behind
+from ddelint.rewrite.reading.effects import changed_by_calls
 from ddelint.rewrite.reading.kinds import Kind, Kinds
 from ddelint.rewrite.reading.names import names_written
 from ddelint.rewrite.reading.regions import (
@@ -31,7 +32,7 @@ def read_results(context: Context, region: Region, way: Way) -> str:
             return "it returns on one side"
         region.returns = True
         return _returned(context, region, returns, way) if region.typed else ""
-    written = names_written(*region.body) | changed_in_place(region.body)
+    written = names_written(*region.body) | changed_in_place(region.body) | changed_by_calls(context, region.body)
     live = written & live_behind(context.site.source, region.body[-1])
     if region.typed:
         live -= callers(context)  # these change where they stand
