@@ -229,7 +229,9 @@ def _with_comments(source: SourceFile, old: ast.stmt, text: str, lost: list[str]
         text = f"{text.rstrip()}{tail}{source.newline}"
         lost = lost[:-1]
     if lost and comments(source.lines[whole.row - 1])[-1:] == lost[:1]:
-        with_first = _behind_first_line(text, lost[0], longest_line(source.filename), is_alone=len(lost) == 1)
+        # what is said of a loop is about all that takes its place
+        is_alone = len(lost) == 1 and not isinstance(old, (ast.For, ast.While))
+        with_first = _behind_first_line(text, lost[0], longest_line(source.filename), is_alone=is_alone)
         text, lost = (text, lost) if with_first is None else (with_first, lost[1:])
     return "".join(f"{source.indentation(old)}{comment}{source.newline}" for comment in lost) + text
 
