@@ -9,6 +9,9 @@ from ddelint.nouns.diagnostics import Diagnostic, Fix, Severity
 from ddelint.pipeline.gathering import Run, static_reading
 from ddelint.sources.source import SourceError, SourceFile
 
+_ASKS_NOTHING = ("DDE6", "DDE7")
+"""Rules about what is called, whatever is asked there."""
+
 
 def offered(
     findings: Sequence[Diagnostic],
@@ -25,7 +28,9 @@ def offered(
     rests_on: dict[str, str | None] = {} if consulted is None else consulted
     found = with_static_fixes(findings, sources)
     return [
-        d if d.fix is None or _clears(d.fix, sources[d.span.filename], run, rests_on) else replace(d, fix=None)
+        d
+        if d.fix is None or d.code.startswith(_ASKS_NOTHING) or _clears(d.fix, sources[d.span.filename], run, rests_on)
+        else replace(d, fix=None)
         for d in found
     ]
 
