@@ -63,10 +63,4 @@ def _says_tensor(test: ast.expr, wanted: str, outcome: bool) -> bool:
             return ast.dump(tested) == wanted and _is_of_number(types) is not outcome
         case ast.Call(func=ast.Attribute(attr="is_tensor") | ast.Name(id="is_tensor"), args=[tested]):
             return ast.dump(tested) == wanted and outcome
-        case ast.BoolOp(op=ast.And(), values=values):
-            return outcome and any(_says_tensor(value, wanted, True) for value in values)
-        case ast.BoolOp(op=ast.Or(), values=values):
-            return not outcome and any(_says_tensor(value, wanted, False) for value in values)
-        case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return _says_tensor(operand, wanted, not outcome)
     return False

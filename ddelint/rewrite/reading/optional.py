@@ -30,7 +30,7 @@ def may_be_none(source: SourceFile, node: ast.expr) -> bool:
             given = owner is not None and any(_is_of_none(part) for part in _given_to_attribute(owner, attribute))
         case _:
             return False
-    return given and not is_told_apart(source, node, _says)
+    return given and not is_told_apart(source, node, _excludes_none)
 
 
 def _given_to_name(function: _Function, name: str) -> Iterator[ast.expr]:
@@ -96,17 +96,11 @@ def _is_of_none(node: ast.expr) -> bool:
     return False
 
 
-def _says(test: ast.expr, wanted: str, outcome: bool) -> bool:
+def _excludes_none(test: ast.expr, wanted: str, outcome: bool) -> bool:
     """Whether a test with this outcome means that a value is not None."""
     match test:
         case ast.Compare(left=left, ops=[ast.IsNot()], comparators=[ast.Constant(value=None)]):
             return outcome and ast.dump(left) == wanted
         case ast.Compare(left=left, ops=[ast.Is()], comparators=[ast.Constant(value=None)]):
             return not outcome and ast.dump(left) == wanted
-        case ast.BoolOp(op=ast.And(), values=values):
-            return outcome and any(_says(value, wanted, True) for value in values)
-        case ast.BoolOp(op=ast.Or(), values=values):
-            return not outcome and any(_says(value, wanted, False) for value in values)
-        case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return _says(operand, wanted, not outcome)
     return outcome and ast.dump(test) == wanted

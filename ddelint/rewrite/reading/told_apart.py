@@ -8,7 +8,9 @@ from collections.abc import Callable
 from ddelint.sources.source import SourceFile
 
 Says = Callable[[ast.expr, str, bool], bool]
-"""Whether a test with this outcome says something of a value, which is given as `ast.dump` writes it."""
+"""Whether a test with this outcome says something of a value, which is given as `ast.dump` writes it.
+
+Of tests without `and`, `or` and `not`."""
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -19,16 +21,16 @@ def is_told_apart(source: SourceFile, node: ast.expr, says: Says) -> bool:
     for parent in source.ancestors(node):
         match parent:
             case ast.BoolOp(op=ast.And(), values=values):
-                if any(says(value, wanted, True) for value in values[: _index(values, child)]):
+                if any(_says(says, value, wanted, True) for value in values[: _index(values, child)]):
                     return True
             case ast.BoolOp(op=ast.Or(), values=values):
-                if any(says(value, wanted, False) for value in values[: _index(values, child)]):
+                if any(_says(says, value, wanted, False) for value in values[: _index(values, child)]):
                     return True
             case ast.If(test=test, body=body) | ast.While(test=test, body=body):
-                if child is not test and says(test, wanted, child in body):
+                if child is not test and _says(says, test, wanted, child in body):
                     return True
             case ast.IfExp(test=test, body=body):
-                if child is not test and says(test, wanted, child is body):
+                if child is not test and _says(says, test, wanted, child is body):
                     return True
         if isinstance(child, ast.stmt) and any(_excludes(before, wanted, says) for before in _siblings(parent, child)):
             return True
@@ -53,11 +55,23 @@ def _excludes(statement: ast.stmt, wanted: str, says: Says) -> bool:
     """Whether nothing else gets past a statement."""
     match statement:
         case ast.Assert(test=test):
-            return says(test, wanted, True)
-        case ast.If(test=test, body=[*_, last] as body) if says(test, wanted, False):
+            return _says(says, test, wanted, True)
+        case ast.If(test=test, body=[*_, last] as body) if _says(says, test, wanted, False):
             stores = (inner.targets for part in body for inner in ast.walk(part) if isinstance(inner, ast.Assign))
             is_given = any(
                 ast.dump(target).replace("Store()", "Load()") == wanted for targets in stores for target in targets
             )
             return is_given or isinstance(last, (ast.Return, ast.Raise, ast.Continue, ast.Break))
     return False
+
+
+def _says(says: Says, test: ast.expr, wanted: str, outcome: bool) -> bool:
+    """Whether any test with this outcome says it, by what its parts say."""
+    match test:
+        case ast.BoolOp(op=ast.And(), values=values):
+            return outcome and any(_says(says, value, wanted, True) for value in values)
+        case ast.BoolOp(op=ast.Or(), values=values):
+            return not outcome and any(_says(says, value, wanted, False) for value in values)
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return _says(says, operand, wanted, not outcome)
+    return says(test, wanted, outcome)
