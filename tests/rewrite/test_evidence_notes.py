@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ddelint.nouns.protocol import Mismatch
-from ddelint.rewrite.search.reporting import _difference
+from ddelint.nouns.protocol import Compilation, Mismatch, TargetResult
+from ddelint.rewrite.search.reporting import GENERATED_CODE_DIFFERS, _difference, _passed
 
 EXPORT = Mismatch("x all zero", False, "export", "exception", "a result", "RuntimeError: max()")
 
@@ -26,3 +26,20 @@ EXPORT = Mismatch("x all zero", False, "export", "exception", "a result", "Runti
 )
 def test_a_difference_that_is_known_is_not_described_again(notes: list[str], said: str) -> None:
     assert _difference(EXPORT, "export", notes) == said
+
+
+@pytest.mark.parametrize(
+    ("target", "declared", "notes", "passed"),
+    [
+        ("compile", False, (GENERATED_CODE_DIFFERS,), True),
+        ("compile", True, (GENERATED_CODE_DIFFERS,), False),
+        ("compile", False, (), False),
+        ("export", False, (GENERATED_CODE_DIFFERS,), False),
+    ],
+)
+def test_a_right_graph_passes_whatever_is_made_of_it_on_inputs_that_nobody_declared(
+    target: str, declared: bool, notes: tuple[str, ...], passed: bool
+) -> None:
+    found = Mismatch("x all nan", declared, target, "value", "nan", "0.0")
+    result = TargetResult(target, "cpu", ok=True, mismatches=(found,))
+    assert _passed(result, [found], Compilation((result,), notes=notes)) is passed

@@ -20,7 +20,7 @@ from ddelint.rewrite.search.history import History, fix_edits
 from ddelint.rewrite.search.judging import Judging
 from ddelint.rewrite.search.last_resort import with_refused_regions
 from ddelint.rewrite.search.phases import NOBODY, Listener, Phase
-from ddelint.rewrite.search.reporting import diagnostics, fix_of
+from ddelint.rewrite.search.reporting import GENERATED_CODE_DIFFERS, diagnostics, fix_of
 from ddelint.rewrite.search.steps import State, Step, contents, dropped, going_on, without
 from ddelint.rewrite.search.trying import Trying
 from ddelint.rewrite.writing.edits import minimal_edits
@@ -33,9 +33,6 @@ _ALSO_UNSAFE = 0.2
 """Share of the time that is kept for candidates which the first phase, where only safe ones count, did not come to."""
 ENDLESS = 1e9
 """Seconds that no search needs."""
-_GENERATED_CODE_DIFFERS = (
-    "Inductor's code gives another result than eager on an input; the same graph run by eager's kernels does not"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +238,7 @@ class Search:
         compilation = self._asking.verify(state.history)
         guilty = self._judging.guilty_in_compiled(state, compilation)
         if guilty is not None and self._judging.only_in_generated_code(state, compilation):
-            compilation = replace(compilation, notes=(*compilation.notes, _GENERATED_CODE_DIFFERS))
+            compilation = replace(compilation, notes=(*compilation.notes, GENERATED_CODE_DIFFERS))
         elif guilty is not None:
             self._trying.ban(*guilty)
             return state, [guilty[0]]
