@@ -6,9 +6,7 @@ Runs in the worker.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from functools import wraps
-from typing import Any
+from collections.abc import Sequence
 
 import torch
 
@@ -18,6 +16,7 @@ from ddelint.shapes.facts import Sizes
 from ddelint.shapes.trying import call, sized
 from ddelint.trace.entry import Entry
 from ddelint.trace.rerun import quiet
+from ddelint.verify.program import Wrapped
 
 _ADVICE = re.compile(r" ?For more information, run with TORCH_LOGS=\S*+\.?")
 _VIOLATION, _SUGGESTED = "  - ", "Suggested fixes:"
@@ -28,7 +27,7 @@ def try_exported(entry: Entry, seed: int, place: str, first: Sizes, cases: Seque
     with torch.no_grad(), quiet():
         torch.manual_seed(0)
         program = entry.build()
-        module = program if isinstance(program, torch.nn.Module) else _Named(program)
+        module = program if isinstance(program, torch.nn.Module) else Wrapped(program)
         try:
             with entry.surroundings():
                 args, kwargs = sized(entry, seed, first)
@@ -37,14 +36,6 @@ def try_exported(entry: Entry, seed: int, place: str, first: Sizes, cases: Seque
         except Exception as error:
             return Trial(False, why_not(error))
         return Trial(True, outcomes=tuple(call(entry, program, exported, seed, sizes) for sizes in cases))
-
-
-class _Named(torch.nn.Module):  # type: ignore[misc]
-    """A function as the module that torch.export wants, with the function's own parameters: Dims go by their names."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__()
-        self.forward = wraps(function)(lambda *args, **kwargs: function(*args, **kwargs))
 
 
 def why_not(error: Exception) -> str:

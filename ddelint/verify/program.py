@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import sys
 from collections.abc import Callable, Sequence
@@ -24,11 +25,18 @@ RECOMPILES = 64
 
 
 class Wrapped(torch.nn.Module):  # type: ignore[misc]
-    """A function as the module that torch.export wants."""
+    """A function as the module that torch.export wants, with its parameters where they are known.
+
+    Dynamic shapes go by these; torch 2.13 takes none for a `forward` with `**kwargs`.
+    """
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__()
         self.function = function
+        own: Any = lambda *args, **kwargs: function(*args, **kwargs)  # noqa: E731
+        with contextlib.suppress(TypeError, ValueError):
+            own.__signature__ = inspect.signature(function)
+            self.forward = own  # type: ignore[method-assign]
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function."""

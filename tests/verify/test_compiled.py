@@ -208,13 +208,26 @@ def test_sizes_that_nobody_marked_are_skipped_by_export_and_recompiled(compiled:
     assert found["compile"].recompiles == 1
 
 
-def test_keywords_and_nested_arguments_are_exported_with_dynamic_sizes(compiled: Callable[..., Compilation]) -> None:
-    found = compiled(
+@pytest.mark.parametrize(
+    "text",
+    [
         """
         class Model(torch.nn.Module):
             def forward(self, x, rest, *, scale):
                 return x.cumsum(0) * scale + rest["y"][0]
         """,
+        """
+        def fn(x, rest, *, scale):
+            return x.cumsum(0) * scale + rest["y"][0]
+        """,
+    ],
+    ids=["module", "function"],
+)
+def test_keywords_and_nested_arguments_are_exported_with_dynamic_sizes(
+    compiled: Callable[..., Compilation], text: str
+) -> None:
+    found = compiled(
+        text,
         inputs="""
 
         def make_inputs(seed):
