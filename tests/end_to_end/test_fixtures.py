@@ -1,4 +1,6 @@
-"""fixtures/rules/*/entry.py and entry_WHAT.py, run: what is flagged, and what the fix makes of it (entry.fixed.py).
+"""fixtures/rules/*/entry.py, run: what is flagged, and what the fix makes of it (entry.fixed.py).
+
+So is an entry_WHAT.py that has an entry_WHAT.fixed.py; others (`entry_sizes.py`) are for other commands.
 
 A fixed file that differs from what stands beside it is left as entry.actual next to it; after a look, accept it:
 
@@ -19,7 +21,12 @@ from issues_table import check
 from judge import Judge
 
 FOLDER = Path(__file__).resolve().parents[2] / "fixtures" / "rules"
-ENTRIES = sorted(path for path in FOLDER.glob("*/entry*.py") if not path.name.endswith(".fixed.py"))
+ENTRIES = sorted(
+    {
+        *FOLDER.glob("*/entry.py"),
+        *(path.with_suffix("").with_suffix(".py") for path in FOLDER.glob("*/entry*.fixed.py")),
+    }
+)
 ALWAYS = "DDE105"
 """The one that the small size runs, too: found, fixed, and judged through every front end."""
 STRICT = re.compile(r"torch\._check\w*\(.*, lambda: ")

@@ -74,7 +74,7 @@ def test_what_seems_too_strict_and_could_not_be_run_is_not_decided() -> None:
     told = Told(declared=Declarations((NARROW,)), trial=Trial(False, failure=EntryFailure("timeout", "too slow")))
     (checked,) = check_specs(told, contract())  # type: ignore[arg-type]
     assert checked.findings == ()
-    assert checked.undecided == (f"{X} >= 2",)
+    assert checked.undecided == (f"{X} >= 2, since what is needed could not be compiled: too slow",)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,8 @@ from ddelint.nouns.diagnostics import Claim
 from ddelint.nouns.protocol import Comparison, Decision, Mismatch
 
 _RAISED = ("exception", "message")
+_INTEGERS = "in integers"
+"""How the input sets end whose floats are integers (see verify.samples)."""
 _ZEROS = "gradient of zeros"
 _POISONED = "gradient of NaN"
 _VARIES = ("memory", "autocast dtype", "dtype of integers")
@@ -68,7 +70,12 @@ def doubting(comparison: Comparison) -> Mismatch | None:
 
 
 def _mildness(mismatch: Mismatch) -> int:
-    """Results first, then what is raised, then what no result differs in, then what some optimizers alone notice."""
+    """Results first, then what is raised, then what no result differs in, then what some optimizers alone notice.
+
+    Integers where floats were declared come last: few call a program so.
+    """
+    if mismatch.sample.endswith(_INTEGERS):
+        return 4
     if mismatch.aspect not in _TOLD:
         return int(mismatch.aspect in _RAISED)
     return 2 + (mismatch.aspect in _MILD)
