@@ -143,7 +143,7 @@ def _worst(mismatches: Sequence[Mismatch]) -> list[Mismatch]:
             not m.declared,
             not _breaks(m),
             m.where != "eager",
-            m.sample.endswith(NOT_FINITE),  # a candidate may answer for what it does to these
+            _is_not_finite(m),  # a candidate may answer for what it does to these
             m.sample.endswith(INTEGERS),  # few call a program so
             m.sample.count(", "),  # the plainest input first: others are made of it
         ),
@@ -235,8 +235,13 @@ def _settles(mismatch: Mismatch) -> bool:
 
     A candidate may answer for what it makes of an infinity or NaN that nobody declared (see rewrite.search.verdict).
     """
-    of_ours = not mismatch.declared and any(part.endswith(NOT_FINITE) for part in mismatch.sample.split(", "))
+    of_ours = not mismatch.declared and _is_not_finite(mismatch)
     return not of_ours and not mismatch.narrower and mismatch.aspect in _RESULTS
+
+
+def _is_not_finite(mismatch: Mismatch) -> bool:
+    """Whether it was seen on an infinity or NaN of our own making."""
+    return any(part.endswith(NOT_FINITE) for part in mismatch.sample.split(", "))
 
 
 def _overdone(sample: Sample, where: str) -> Mismatch:

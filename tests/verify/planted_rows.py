@@ -1720,7 +1720,7 @@ DOUBTFUL = (
             y = self.soft(x)
             z = x - 1
         """,
-        "under autocast: dtype differs",
+        "requiring grad: gradient",
     ),
     Row(
         "C",

@@ -29,7 +29,7 @@ def shortcut_in_eager(context: Context) -> Iterator[Rewrite]:
     """`not torch.compiler.is_compiling() and test`, or `torch.compiler.is_compiling() or test`: the likelier first."""
     site = context.site
     test = site.decision if site.role in (Role.IF_TEST, Role.TERNARY_TEST) else _kept_truth(context)
-    if test is None or asks_compiling(test) or any(isinstance(node, ast.NamedExpr) for node in ast.walk(test)):
+    if test is None or asks_compiling(test) or _gives_what_is_read(context, test):
         return  # a name that the test gives would have no value where it isn't asked
     if site.role is Role.IF_TEST and site.block in (Block.RAISES, Block.WARNS):
         return
@@ -41,6 +41,16 @@ def shortcut_in_eager(context: Context) -> Iterator[Rewrite]:
     unlikely = _is_about_values(context, test)
     for take_true in (always, not always):
         yield replace(_variant(context, test, take_true), unlikely=unlikely)
+
+
+def _gives_what_is_read(context: Context, test: ast.expr) -> bool:
+    """Whether a test gives a name that is read outside of it."""
+    inside = list(ast.walk(test))
+    given = {node.target.id for node in inside if isinstance(node, ast.NamedExpr)}
+    return any(
+        isinstance(node, ast.Name) and node.id in given and isinstance(node.ctx, ast.Load) and node not in inside
+        for node in ast.walk(context.site.function or context.site.source.tree)
+    )
 
 
 def _is_about_values(context: Context, test: ast.expr) -> bool:
