@@ -24,6 +24,12 @@ class Model(torch.nn.Module):
 HERE = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-n0")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _torch_stays_loaded() -> None:
+    """What a run in this process imports goes with it, and torch's compiler registers some things but once."""
+    import_module("torch._inductor.compile_fx")
+
+
 def test_each_file_is_an_item_that_fails_with_its_findings(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(model=MODEL, clean="x = 1\n", test_mine="def test_mine():\n    pass\n")
     result = pytester.runpytest_inprocess("--ddelint", "-v", "--color=no", *HERE)
@@ -161,10 +167,16 @@ def test_a_spec_is_held_against_the_program(pytester: pytest.Pytester) -> None:
                 assert_traceable(fn, *make_inputs(0), spec=spec(32, True), exact=True, target="compile")
 
 
+        def test_dims(assert_traceable):
+            rows, width = torch.export.Dim("rows", min=2, max=64), torch.export.Dim("width")
+            spec = {"x": {0: rows, 1: width}, "scale": {0: rows}}
+            assert_traceable(fn, *make_inputs(0), spec=spec, exact=True, target="compile", samples=4)
+
+
         def test_no_spec(assert_traceable):
             assert_traceable(fn, *make_inputs(0), spec=3, target="compile")
         """,
     )
     result = pytester.runpytest_inprocess("--color=no", *HERE)
-    result.assert_outcomes(passed=3, failed=1)
+    result.assert_outcomes(passed=4, failed=1)
     result.stdout.fnmatch_lines(["E*DdelintError: spec: neither a ShapesSpec*"])

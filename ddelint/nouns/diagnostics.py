@@ -177,7 +177,8 @@ class Fix:
     """Why it is not safe: what a run did not show, or what it asks of the reader."""
 
 
-DOES_NOT_APPLY = "does not apply here"
+DOES_NOT_APPLY, STILL_ASKS, NEEDS_A_PROMISE = "does not apply here", "the compiler still asks", "needs a promise"
+"""How reasons begin that say nothing of the rewrite itself."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -206,6 +206,12 @@ class Decision:
     """The side that the compiled program takes whatever the truth, where a rewrite chooses one."""
 
 
+NOT_FINITE = (" inf", " -inf", " nan")
+"""How labels of inputs with infinities and NaN of our own making end."""
+INTEGERS = "in integers"
+"""The mode of inputs with integers where floating-point numbers were declared."""
+
+
 @dataclass(frozen=True, slots=True)
 class Mismatch:
     """One difference between the original in eager and a rewritten program."""
@@ -234,6 +240,16 @@ class Mismatch:
     def in_a_row(self) -> bool:
         """Whether it is one of several calls of one instance, on one declared input after the other."""
         return " in a row, " in self.sample
+
+    @property
+    def is_not_finite(self) -> bool:
+        """Whether it was seen on an input with an infinity or NaN of our own making."""
+        return any(part.endswith(NOT_FINITE) for part in self.sample.split(", "))
+
+    @property
+    def in_integers(self) -> bool:
+        """Whether it was seen on integers where floating-point numbers were declared."""
+        return f", {INTEGERS}" in self.sample
 
 
 FEW_INPUTS = 2

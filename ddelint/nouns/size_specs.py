@@ -24,10 +24,10 @@ class SizeSpec:
     """What it was read from: `SHAPES (model.py)`."""
     marked: bool = False
     """Whether it was read off `mark_unbacked` or `mark_dynamic`, which say nothing of the other dimensions."""
-    exported: str = ""
-    """FILE.py:NAME of the `dynamic_shapes` of `torch.export` that it was read from; empty for all others.
-
-    Their `Dim`s say bounds, equal sizes, multiples and sums only."""
+    exported: bool = False
+    """Whether it is made of `Dim`s of `torch.export`, which say bounds, equal sizes, multiples and sums only."""
+    place: str = ""
+    """FILE.py:NAME of what it was read from, as it is declared; empty where it has no name in a file."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,40 +28,44 @@ from ddelint.sources.source import SourceFile
 
 def offers_of(findings: Sequence[Diagnostic], sources: Mapping[str, SourceFile], run: Run) -> list[Diagnostic]:
     """The findings with the fixes that `offered` gives them, in the same order."""
-    if not _keeps(run):
+    caches = _caches(run)
+    if caches is None:
         return offered(findings, sources, run)
     by_file: dict[str, list[Diagnostic]] = {}
     for finding in findings:
         by_file.setdefault(finding.span.filename, []).append(finding)
     done: dict[int, Diagnostic] = {}
     for filename, group in by_file.items():
-        kept = _Kept(filename, run) if filename in run.sources else None
+        kept = _Kept(filename, run, caches) if filename in run.sources else None
         found = kept.offers(group, sources) if kept is not None else group
         done |= zip(map(id, group), found, strict=True)
+    caches.save()
     return [done[id(finding)] for finding in findings]
 
 
 def findings_of(source: SourceFile, run: Run) -> Sequence[Diagnostic]:
     """What the static pass says of a text that fixes have made of a file of the call."""
-    if not _keeps(run) or source.filename not in run.sources:
+    caches = _caches(run)
+    if caches is None or source.filename not in run.sources:
         return static_findings(source, run)
-    return _Kept(source.filename, run).findings(source)
+    found = _Kept(source.filename, run, caches).findings(source)
+    caches.save()
+    return found
 
 
-def _keeps(run: Run) -> bool:
-    return run.caches is not None and run.options.cache
+def _caches(run: Run) -> Caches | None:
+    return run.caches if run.options.cache else None
 
 
 class _Kept:
     """What is kept beside one file: fixes, by text and finding, and findings in texts that fixes have made of it."""
 
-    def __init__(self, filename: str, run: Run) -> None:
-        assert run.caches is not None
-        self._filename, self._run, self._caches = filename, run, run.caches
+    def __init__(self, filename: str, run: Run, caches: Caches) -> None:
+        self._filename, self._run, self._caches = filename, run, caches
         self._data = run.sources[filename].encode()
         self._made_by = _made_by(filename, run)
-        stored = run.caches.offers(filename).get(filename, None, self._data)
-        self._known = _still_true(stored, self._made_by, run.caches)
+        stored = caches.offers(filename).get(filename, None, self._data)
+        self._known = _still_true(stored, self._made_by, caches)
 
     def offers(self, findings: Sequence[Diagnostic], sources: Mapping[str, SourceFile]) -> list[Diagnostic]:
         """The findings, in the file's text among `sources`, with their fixes."""
@@ -86,9 +90,8 @@ class _Kept:
         return [from_wire(Diagnostic, found) for found in texts[text]]
 
     def _store(self) -> None:
-        cache = self._caches.offers(self._filename)
-        cache.put(self._filename, content_of(self._data, None), {"made by": self._made_by, **self._known})
-        cache.save()
+        value = {"made by": self._made_by, **self._known}
+        self._caches.offers(self._filename).put(self._filename, content_of(self._data, None), value)
 
 
 def _still_true(value: Any, made_by: str, caches: Caches) -> dict[str, dict[str, Any]]:

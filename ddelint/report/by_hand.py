@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ddelint.knowledge import catalog
+from ddelint.nouns.diagnostics import NEEDS_A_PROMISE, STILL_ASKS
+from ddelint.nouns.protocol import TIME_IS_OVER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
     from ddelint.nouns.diagnostics import Diagnostic, Refusal
 
 
-_SAYS_LESS = ("the compiler still asks", "needs a promise", "time is over")
+_SAYS_LESS = (STILL_ASKS, NEEDS_A_PROMISE, TIME_IS_OVER)
 """What a refusal says that is no reason against the rewrite itself, the emptiest last."""
 BY_HAND = "by hand, for example:"
 
@@ -45,14 +47,16 @@ def help_for(diagnostic: Diagnostic) -> Help | None:
         rule = None
     lines = [] if rule is None else [x for x in rule.documentation.good.splitlines() if not x.startswith("```")]
     if diagnostic.refused:
-        told = _most_telling(diagnostic.refused)
+        told = most_telling(diagnostic.refused)
         return Help(f"{told.message}: {told.reason}", "\n".join(lines))
     read_only = diagnostic.origin == ("static",) and rule is not None and rule.moves
     return Help("", "\n".join(lines)) if read_only and lines else None
 
 
-def _most_telling(refused: Sequence[Refusal]) -> Refusal:
+def most_telling(refused: Sequence[Refusal]) -> Refusal:
     """The first refusal that says what came out differently; one that only says that nothing came of it says less."""
-    return min(
-        refused, key=lambda refusal: next((n for n, part in enumerate(_SAYS_LESS) if part in refusal.reason), -1)
-    )
+
+    def emptiness(refusal: Refusal) -> int:
+        return next((n for n, begun in enumerate(_SAYS_LESS) if refusal.reason.startswith(begun)), -1)
+
+    return min(refused, key=emptiness)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ddelint.nouns.levels import Applicability
+from ddelint.report.by_hand import most_telling
 from ddelint.report.console import changed_lines
 from ddelint.report.diff import shown_path
 from ddelint.report.evidence import name_of, notes_of_all, risk_of, trusted_line, unfixed
@@ -182,10 +183,10 @@ def _left(diagnostic: Diagnostic, report: Report) -> tuple[str, str, str, str]:
     if fix is not None and fix.message:
         why = f"by hand: {fix.message.splitlines()[0]}"
     elif diagnostic.refused:
-        first = diagnostic.refused[0]
+        told = most_telling(diagnostic.refused)
         more = len(diagnostic.tried) - 1
         tail = f" ({_plural(more, 'more rewrite')} tried and refused)" if more else ""
-        why = f"{first.message}: refused, {first.reason}{tail}"
+        why = f"{told.message}: refused, {told.reason}{tail}"
     else:
         why = diagnostic.detail.splitlines()[0] if diagnostic.detail else unfixed(diagnostic, report)
     return _where(diagnostic), _rule(diagnostic), _question(diagnostic), why

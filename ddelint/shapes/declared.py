@@ -6,7 +6,6 @@ import os
 import runpy
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -33,9 +32,9 @@ def declarations(entry: Entry, seed: int, wanted: str = "") -> Declarations:
     for path in [filename] if filename else [entry.filename, f"{os.path.splitext(entry.filename)[0]}{BESIDE}"]:
         for key, value in _globals_of(path).items():
             if not name or key == name:
-                spec = spec_in(value, f"{key} ({os.path.basename(path)})", entry.parameters, handed)
-                if spec is not None:
-                    found.append(replace(spec, exported=f"{path}:{key}") if spec.exported else spec)
+                origin = f"{key} ({os.path.basename(path)})"
+                spec = spec_in(value, origin, entry.parameters, handed, place=f"{path}:{key}")
+                found += [spec] if spec is not None else []
     marked = _marked(entry, seed) if not wanted else None
     return Declarations((*found, *([marked] if marked is not None else [])))
 
@@ -56,9 +55,13 @@ def _globals_of(path: str) -> Mapping[str, Any]:
 
 
 def spec_in(
-    value: Any, origin: str, parameters: Sequence[str], handed: Mapping[str, str] = MappingProxyType({})
+    value: Any,
+    origin: str,
+    parameters: Sequence[str],
+    handed: Mapping[str, str] = MappingProxyType({}),
+    place: str = "",
 ) -> SizeSpec | None:
-    """A ShapesSpec, or `dynamic_shapes` of export, as a SizeSpec; None for anything else."""
+    """A ShapesSpec, or `dynamic_shapes` of export (which stand at `place`), as a SizeSpec; None for anything else."""
     kinds = torch_internals.spec_kinds()
     if kinds is not None and isinstance(value, kinds.ParamsSpec):
         value = kinds.ShapesSpec(value)
@@ -67,7 +70,7 @@ def spec_in(
     if isinstance(value, (tuple, list)):
         value = dict(zip(parameters, value))
     if isinstance(value, dict) and value and any(_holds_dims(one) for one in value.values()):
-        return _dynamic_shapes(value, origin)
+        return _dynamic_shapes(value, origin, place)
     return None
 
 
@@ -123,7 +126,7 @@ def _is_dim(value: Any) -> bool:
     return isinstance(value, (type(torch.export.Dim.AUTO), torch_internals.dim_kind()))
 
 
-def _dynamic_shapes(value: Mapping[str, Any], origin: str) -> SizeSpec:
+def _dynamic_shapes(value: Mapping[str, Any], origin: str, place: str) -> SizeSpec:
     variables: dict[str, Bounds] = {}
     dimensions: dict[str, str] = {}
     for parameter, dims in value.items():
@@ -141,7 +144,7 @@ def _dynamic_shapes(value: Mapping[str, Any], origin: str) -> SizeSpec:
                 root, factor, constant, bounds = torch_internals.dim_parts(dim)
                 variables.setdefault(root, bounds)
                 dimensions[name] = _affine(root, factor, constant)
-    return SizeSpec(variables, dimensions, (), origin, exported=origin)
+    return SizeSpec(variables, dimensions, (), origin, exported=True, place=place)
 
 
 def _affine(root: str, factor: int, constant: int) -> str:

@@ -277,8 +277,8 @@ def _try_spec(options: SessionOptions, request: Mapping[str, Any]) -> object:
         from ddelint.shapes.trying import try_spec
 
         spec = from_wire(SizeSpec, request["spec"])
-        if spec.exported:
-            return try_exported(entry, options.seed, spec.exported, request["first"], request["cases"])
+        if spec.exported and spec.place:
+            return try_exported(entry, options.seed, spec.place, request["first"], request["cases"])
         return try_spec(entry, options.seed, spec, request["first"], request["cases"])
 
 

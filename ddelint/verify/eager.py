@@ -29,7 +29,7 @@ from ddelint.verify.recording import recording
 from ddelint.verify.references import Reference, is_informative, is_refusal, patience_of, refusals, witnessed
 from ddelint.verify.running import run_sample
 from ddelint.verify.sameness import EXACT, REORDERED
-from ddelint.verify.samples import INTEGERS, NOT_FINITE, Sample
+from ddelint.verify.samples import Sample
 
 QUICK = 12
 """Inputs of a quick comparison, unless the caller asks for fewer."""
@@ -143,8 +143,8 @@ def _worst(mismatches: Sequence[Mismatch]) -> list[Mismatch]:
             not m.declared,
             not _breaks(m),
             m.where != "eager",
-            _is_not_finite(m),  # a candidate may answer for what it does to these
-            m.sample.endswith(INTEGERS),  # few call a program so
+            m.is_not_finite,  # a candidate may answer for what it does to these
+            m.in_integers,  # few call a program so
             m.sample.count(", "),  # the plainest input first: others are made of it
         ),
     )
@@ -235,13 +235,8 @@ def _settles(mismatch: Mismatch) -> bool:
 
     A candidate may answer for what it makes of an infinity or NaN that nobody declared (see rewrite.search.verdict).
     """
-    of_ours = not mismatch.declared and _is_not_finite(mismatch)
+    of_ours = not mismatch.declared and mismatch.is_not_finite
     return not of_ours and not mismatch.narrower and mismatch.aspect in _RESULTS
-
-
-def _is_not_finite(mismatch: Mismatch) -> bool:
-    """Whether it was seen on an infinity or NaN of our own making."""
-    return any(part.endswith(NOT_FINITE) for part in mismatch.sample.split(", "))
 
 
 def _overdone(sample: Sample, where: str) -> Mismatch:

@@ -16,10 +16,11 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
+from ddelint.nouns.protocol import NOT_FINITE
 from ddelint.trace.entries import seed_everything
 from ddelint.trace.entry import Arguments, Entry
 from ddelint.verify.calls import letting_gradients_flow
-from ddelint.verify.samples import NOT_FINITE, REQUIRING_GRAD, Sample, fresh, is_ordinary
+from ddelint.verify.samples import REQUIRING_GRAD, Sample, fresh, is_ordinary
 
 TIES = (" all equal", " all one", " all rows alike")
 """How labels of inputs with equal values end: there a gradient may go to one of them, or be shared."""

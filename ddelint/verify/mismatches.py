@@ -8,13 +8,13 @@ from dataclasses import replace
 
 import torch
 
-from ddelint.nouns.protocol import Mismatch
+from ddelint.nouns.protocol import INTEGERS, Mismatch
 from ddelint.verify.calls import Outcome, Raised
 from ddelint.verify.frozen import Container, Frozen, FrozenTensor, is_finite
 from ddelint.verify.noise import Noise
 from ddelint.verify.references import Reference
 from ddelint.verify.sameness import EXACT, OWN_MEMORY, SHARED, SIGN_OF_ZERO, Difference, Tolerance, differences
-from ddelint.verify.samples import AUTOCAST, BEHIND, INTEGERS, UNREAD
+from ddelint.verify.samples import AUTOCAST, BEHIND, UNREAD
 
 TRACED_PATH = "traced path"
 SIDE_EFFECT = "side effect"
@@ -47,15 +47,16 @@ def mismatches(
 ) -> Iterator[Mismatch]:
     """How the calls of another program differ from those of the original on the same input."""
     sample = reference.sample
+    tolerance = replace(tolerance, rough=sample.rough)
     for number, (expected, got) in enumerate(zip(reference.calls, outcomes)):
         label = reference.label_of(number)
         if sample.mode in (BEHIND, UNREAD):
             for text in _poisoned(expected, got):
                 yield Mismatch(label, sample.declared, where, POISONED, f"none {text}", f"NaN or infinity {text}")
-            got = where_finite(expected, got)
         if sample.mode == UNREAD:
             continue
-        tolerance = replace(tolerance, rough=sample.rough)
+        if sample.mode == BEHIND:
+            got = where_finite(expected, got)
         found = list(_call_mismatches(expected, got, where, tolerance, label, sample.declared))
         if reference.witness is not None and _is_numeric(found):
             # what no rounding error explains, however large, needs nobody's word

@@ -14,11 +14,12 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
+from ddelint.nouns.protocol import INTEGERS, NOT_FINITE
 from ddelint.trace.entry import Arguments
 from ddelint.verify.calls import letting_gradients_flow
 from ddelint.verify.flags import FLAG
 from ddelint.verify.inputs import is_integer, leaf_name
-from ddelint.verify.samples import AUTOCAST, INTEGERS, NOT_FINITE, UNREAD, Sample, is_ordinary
+from ddelint.verify.samples import AUTOCAST, UNREAD, Sample, is_ordinary
 
 OTHER_SIZES = ("with one row", "without rows")
 """Modes in which sizes are others than those that are compiled for."""

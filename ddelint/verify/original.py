@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from time import perf_counter
 
-from ddelint.nouns.protocol import Decision, Mismatch, SessionOptions
+from ddelint.nouns.protocol import INTEGERS, NOT_FINITE, Decision, Mismatch, SessionOptions
 from ddelint.trace.entry import Entry
 from ddelint.verify import guided, traced_path
 from ddelint.verify.calls import Outcome
@@ -26,7 +26,7 @@ from ddelint.verify.references import Reference, is_informative, patience_of
 from ddelint.verify.rewritten_meetings import meetings_of_rewritten
 from ddelint.verify.running import run_sample
 from ddelint.verify.sameness import differences
-from ddelint.verify.samples import BEHIND, CALLS_IN_A_ROW, INTEGERS, NOT_FINITE, REQUIRING_GRAD, Sample
+from ddelint.verify.samples import BEHIND, CALLS_IN_A_ROW, REQUIRING_GRAD, Sample
 
 _GUIDED = 96
 """Runs for finding an input that takes a side which no variation took."""

@@ -21,14 +21,10 @@ UNREAD = "with a NaN beside"
 """The mode in which a NaN stands in one argument of an input that takes another side, and gradients flow: there only
 whose gradients are not finite counts."""
 AUTOCAST = "under autocast"
-INTEGERS = "in integers"
-"""The mode of inputs with integers where floating-point numbers were declared."""
 IN_A_ROW = "in a row"
 """The mode in which one instance is called on one input after the other."""
 CALLS_IN_A_ROW = 12
 """So many: what happens on each n-th call alone shows."""
-NOT_FINITE = (" inf", " -inf", " nan")
-"""How labels of inputs with infinities and NaN of our own making end."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from ddelint.pipeline.checking import run_check
 from ddelint.report.json_ import render_report
 from ddelint.report.model import Silence
 from ddelint.rewrite import static_fixes
-from ddelint.settings.options import CheckOptions, Mode
+from ddelint.settings.options import CheckOptions
 from ddelint.sources.source import SourceFile
 
 MODEL = """\
@@ -27,11 +27,6 @@ class Model(torch.nn.Module):
             raise ValueError("too large")
         return x * int(x.sum()){more}
 """
-
-
-@pytest.fixture
-def options(tmp_path: Path) -> CheckOptions:
-    return CheckOptions(mode=Mode.STATIC, root=str(tmp_path), cache_folder=str(tmp_path / "cache"))
 
 
 @pytest.fixture

@@ -41,11 +41,6 @@ def make(root: Path, name: str, text: str, second: int = 1) -> Path:
 
 
 @pytest.fixture
-def options(tmp_path: Path) -> CheckOptions:
-    return CheckOptions(mode=Mode.STATIC, root=str(tmp_path), cache_folder=str(tmp_path / "cache"))
-
-
-@pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the files that are looked at instead of taken from the cache, once each time that roots change."""
     names: list[str] = []

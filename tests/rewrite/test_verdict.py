@@ -46,7 +46,8 @@ def test_what_keeps_a_fix_from_being_safe_is_the_gravest() -> None:
     zeros = Mismatch("seed 0", True, "eager", "gradient of zeros", "none of self.w", "zeros of self.w")
     effect = Mismatch("seed 0", True, "traced path", "side effect", "self.n changed", "self.n unchanged")
     differs = Mismatch("seed 1, in train()", False, "eager", "value", "1.0", "2.0", narrower=True)
-    for milder, graver in ((zeros, effect), (effect, OURS), (zeros, OURS), (OURS, differs)):
+    whole = replace(differs, sample="seed 1, in integers 8 times as large", aspect="dtype")
+    for milder, graver in ((zeros, effect), (effect, OURS), (zeros, OURS), (OURS, differs), (whole, zeros)):
         for found in ((milder, graver), (graver, milder)):
             assert f"{graver.aspect} differs" in doubt(Comparison(8, 4, True, {}, found))
 

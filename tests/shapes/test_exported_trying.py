@@ -31,9 +31,9 @@ FUNCTION = """
 def test_the_dims_of_a_function_go_by_its_parameters(entry_of: Callable[[str], Entry], most: str, taken: bool) -> None:
     entry = entry_of(FUNCTION.format(max=most))
     (spec,) = declarations(entry, 0).specs
-    assert spec.exported == f"{entry.filename}:DIMS"
+    assert (spec.exported, spec.place) == (True, f"{entry.filename}:DIMS")
     sizes = [{"x.shape[0]": n, "mask.shape[0]": n} for n in (4, 7)]
-    trial = try_exported(entry, 0, spec.exported, sizes[0], sizes)
+    trial = try_exported(entry, 0, spec.place, sizes[0], sizes)
     assert trial.compiled is taken
     if taken:
         assert [one.ended for one in trial.outcomes] == ["same", "refused"]

@@ -93,38 +93,42 @@ def _dictionary(context: Context) -> Iterator[Rewrite]:
                 continue
         if not _guarded(source, node):
             new: Changes = {node: write.expr(template, node)}
-            yield (
-                Rewrite(_MESSAGE, new)
-                if _is_cache(context, store)
-                else Rewrite(_NO_CACHE, new, Claim.GENERAL_PATH, decisions=(node,))
-            )
+            if _is_cache(context, store):
+                yield Rewrite(_MESSAGE, new)
+            else:
+                yield Rewrite(_NO_CACHE, new, Claim.GENERAL_PATH, decisions=(node,))
     match statement:
         case ast.Assign(targets=[ast.Subscript(value=store)]):
-            lines = write.lines("if not torch.compiler.is_compiling():\n    {statement}", statement=[statement])
+            new = {statement: write.in_eager([statement])}
             if _is_cache(context, store):
-                yield Rewrite(_MESSAGE, {statement: lines})
+                yield Rewrite(_MESSAGE, new)
             else:
-                yield Rewrite(_NOT_STORED, {statement: lines}, Claim.RESTRUCTURED, doubt=_UNFILLED)
+                yield Rewrite(_NOT_STORED, new, Claim.RESTRUCTURED, doubt=_UNFILLED)
 
 
 def _is_cache(context: Context, store: ast.expr) -> bool:
     """Whether a function fills what it asks: then what it misses is computed. What others fill (milestones, a table)
     holds what nothing else gives."""
-    text = ast.unparse(store)
-    filled = asked = False
-    for node in ast.walk(context.site.function or context.site.source.tree):
-        match node:
-            case ast.Subscript(value=value, ctx=ast.Store()) if ast.unparse(value) == text:
-                filled = True
-            case ast.Call(func=ast.Attribute(attr="setdefault", value=value)) if ast.unparse(value) == text:
-                filled = True
-            case ast.Subscript(value=value, ctx=ast.Load()) if ast.unparse(value) == text:
-                asked = True
-            case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[value]) if ast.unparse(value) == text:
-                asked = True
-            case ast.Call(func=ast.Attribute(attr="get", value=value)) if ast.unparse(value) == text:
-                asked = True
-    return filled and asked
+    uses = {
+        use
+        for node in ast.walk(context.site.function or context.site.source.tree)
+        for used, use in _uses_of_stores(node)
+        if ast.unparse(used) == ast.unparse(store)
+    }
+    return uses == {"filled", "asked"}
+
+
+def _uses_of_stores(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
+    """What a node fills by a key, or asks for one."""
+    match node:
+        case ast.Subscript(value=store, ctx=ast.Store()) | ast.Call(func=ast.Attribute(attr="setdefault", value=store)):
+            yield store, "filled"
+        case (
+            ast.Subscript(value=store, ctx=ast.Load())
+            | ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[store])
+            | ast.Call(func=ast.Attribute(attr="get", value=store))
+        ):
+            yield store, "asked"
 
 
 def _guarded(source: SourceFile, node: ast.expr) -> bool:

@@ -18,18 +18,14 @@ _COST = "importing the file loads the compiler"
 def compiler_option(context: Context) -> Iterator[Rewrite]:
     """An LSTM that Dynamo refuses to see → `torch._dynamo.config.allow_rnn = True` behind the imports."""
     module, write = context.site.source.tree, context.write
-    for text, option in knowledge().compiler_options.items():
-        first = next((s for s in module.body if not _is_head(s)), None)
-        if (
-            text not in context.detail
-            or first is None
-            or any(ast.unparse(s) == f"{option} = True" for s in module.body)
-        ):
-            continue
-        setting = write.lines("{option} = True", option=write.expr(option))
-        changes: dict[ast.AST, Any] = {first: write.apart([setting, [first]])}
-        message = f"the compiler takes this where `{option}` allows it"
-        yield Rewrite(message, changes, notes=(_COST,), doubt=_DOUBT)
+    first = next((statement for statement in module.body if not _is_head(statement)), None)
+    for said, option in knowledge().compiler_options.items():
+        is_set = any(ast.unparse(statement) == f"{option} = True" for statement in module.body)
+        if said in context.detail and first is not None and not is_set:
+            setting = write.lines("{option} = True", option=write.expr(option))
+            changes: dict[ast.AST, Any] = {first: write.apart([setting, [first]])}
+            message = f"the compiler takes this where `{option}` allows it"
+            yield Rewrite(message, changes, notes=(_COST,), doubt=_DOUBT)
 
 
 def _is_head(statement: ast.stmt) -> bool:

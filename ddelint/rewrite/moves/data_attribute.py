@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ddelint.nouns.diagnostics import Claim
 from ddelint.rewrite.candidate import Context
-from ddelint.rewrite.reading.names import asks_compiling
+from ddelint.rewrite.reading.names import stands_in_eager
 from ddelint.rewrite.writing.rewrites import Rewrite, restructured, rewriting
 
 _ATTRIBUTE = "data"
@@ -32,11 +32,11 @@ def data_in_eager(context: Context) -> Iterator[Rewrite]:
             pass
         case _:
             return
-    if any(isinstance(node, ast.If) and asks_compiling(node.test) for node in context.site.source.ancestors(statement)):
+    if stands_in_eager(context.site.source, statement):
         return
     yield Rewrite(
         "set `.data` only in eager: where the tensor has this dtype and device already, nothing changes",
-        {statement: write.lines("if not torch.compiler.is_compiling():\n    {statement}", statement=[statement])},
+        {statement: write.in_eager([statement])},
         Claim.GENERAL_PATH,
         ("the compiled program takes the tensor as it is",),
     )

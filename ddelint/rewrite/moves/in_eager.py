@@ -12,13 +12,11 @@ from collections.abc import Iterator
 from ddelint.nouns.diagnostics import Claim
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.knowledge import knowledge
-from ddelint.rewrite.reading.names import asks_compiling
+from ddelint.rewrite.reading.names import asks_compiling, stands_in_eager
 from ddelint.rewrite.writing.rewrites import Rewrite, rewriting
-from ddelint.sources.source import SourceFile
 
 _SYMPTOM = "_apply()"
 """What torch.nn.Module._apply calls itself where it cannot swap a parameter under fake tensors."""
-_ONLY_IN_EAGER = "if not torch.compiler.is_compiling():\n    {statement}"
 
 
 @rewriting("conversion_in_eager")
@@ -33,7 +31,7 @@ def conversion_in_eager(context: Context) -> Iterator[Rewrite]:
     fact = context.type_of(ast.unparse(module))
     if fact.kind != "module" if fact is not None else _SYMPTOM not in context.detail:
         return
-    if _in_eager(source, call):
+    if stands_in_eager(source, call):
         return
     match statement:
         case ast.Expr(value=value) if value is call:
@@ -45,7 +43,7 @@ def conversion_in_eager(context: Context) -> Iterator[Rewrite]:
     choice = write.expr("{} if torch.compiler.is_compiling() else {}", module, call)
     yield Rewrite(
         "convert the module only in eager: where it has this dtype and device already, nothing changes",
-        {statement: write.lines(_ONLY_IN_EAGER, statement=[statement])} if whole else {call: choice},
+        {statement: write.in_eager([statement])} if whole else {call: choice},
         Claim.GENERAL_PATH,
         ("the compiled program takes the module with the dtype and on the device that it has",),
     )
@@ -62,11 +60,11 @@ def leaf_in_eager(context: Context) -> Iterator[Rewrite]:
             pass
         case _:
             return
-    if _in_eager(context.site.source, statement):
+    if stands_in_eager(context.site.source, statement):
         return
     yield Rewrite(
         "mark the tensor as requiring grad only in eager: neither results nor the parameters' gradients depend on it",
-        {statement: context.write.lines(_ONLY_IN_EAGER, statement=[statement])},
+        {statement: context.write.in_eager([statement])},
         Claim.GENERAL_PATH,
     )
 
@@ -80,7 +78,7 @@ def created_leaf_in_eager(context: Context) -> Iterator[Rewrite]:
             wanted = next((keyword.value for keyword in keywords if keyword.arg == "requires_grad"), None)
         case _:
             return
-    if wanted is None or asks_compiling(wanted) or _in_eager(context.site.source, call):
+    if wanted is None or asks_compiling(wanted) or stands_in_eager(context.site.source, call):
         return
     in_eager = write.expr("not torch.compiler.is_compiling()")
     always = isinstance(wanted, ast.Constant) and wanted.value is True
@@ -90,7 +88,3 @@ def created_leaf_in_eager(context: Context) -> Iterator[Rewrite]:
         Claim.GENERAL_PATH,
         doubt="where nothing is added to the new tensor, a compiled result requires no grad that eager's does",
     )
-
-
-def _in_eager(source: SourceFile, node: ast.AST) -> bool:
-    return any(isinstance(parent, ast.If) and asks_compiling(parent.test) for parent in source.ancestors(node))

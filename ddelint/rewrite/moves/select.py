@@ -52,8 +52,7 @@ def _rewrite(
     asked = "not torch.compiler.is_compiling() and {}" if returns else "torch.compiler.is_compiling() or {}"
     changes: dict[ast.AST, Any] = {mask: write.expr("{} | {}", mask, keeps_all) for mask in masks}
     changes |= {statement.test: write.expr(asked, name), statement: [*write.assigned(name, test), statement]}
-    in_eager = "if not torch.compiler.is_compiling():\n    {said}"
-    changes |= {said: write.lines(in_eager, said=[said]) for said in _said(statement) if not returns}
+    changes |= {said: write.in_eager([said]) for said in _said(statement) if not returns}
     return Rewrite(_MESSAGE, changes, Claim.GENERAL_PATH, decisions=(statement.test,), preferred=True)
 
 

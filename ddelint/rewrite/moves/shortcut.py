@@ -13,7 +13,7 @@ from ddelint.rewrite.reading.effects import SILENT, says_without_effect
 from ddelint.rewrite.reading.kinds import Kind, Kinds
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.loops import appended, grown_tensor, is_read_behind
-from ddelint.rewrite.reading.names import asks_compiling, called
+from ddelint.rewrite.reading.names import asks_compiling, called, stands_in_eager
 from ddelint.rewrite.reading.optional import may_be_none
 from ddelint.rewrite.reading.polarity import side_of
 from ddelint.rewrite.writing.rewrites import Rewrite, rewriting
@@ -21,7 +21,6 @@ from ddelint.sources.sites import Block, Role, classify, is_talk
 
 _ALWAYS = "torch.compiler.is_compiling() or {}"
 _NEVER = "not torch.compiler.is_compiling() and {}"
-_SAID_IN_EAGER = "if not torch.compiler.is_compiling():\n    {statement}"
 
 
 @rewriting("shortcut_in_eager")
@@ -122,15 +121,15 @@ def _variant(context: Context, test: ast.expr, take_true: bool) -> Rewrite:
         new, place = write.expr(template, asking[0]), asking[0]
     else:
         new, place = write.joined(ast.And(), [*known, write.expr(template, write.joined(ast.And(), asking))]), test
-    side = take_true if asking == [test] else None
     bare = asking[0].operand if isinstance(asking[0], ast.UnaryOp) else asking[0]
-    if may_be_none(context.site.source, bare):  # where there is nothing, there is no other side
-        side = None
+    is_optional = may_be_none(context.site.source, bare)
+    if is_optional:  # where there is nothing, there is no other side
         is_bare = bare is asking[0]
         if take_true and is_bare:
             new = write.joined(ast.And(), [write.expr("{} is not None", bare), new])
         elif not take_true and not is_bare:
             new = write.joined(ast.Or(), [write.expr("{} is None", bare), new])
+    side = take_true if asking == [test] and not is_optional else None
     return Rewrite(message, {place: new}, Claim.GENERAL_PATH, decisions=(test,), side=side)
 
 
@@ -182,19 +181,13 @@ def skip_warning_while_compiling(context: Context) -> Iterator[Rewrite]:
             notes=(SILENT,),
             decisions=(talk.test,),
         )
-    if talk is None and is_talk(statement) and not _in_eager(context, statement):
+    if talk is None and is_talk(statement) and not stands_in_eager(context.site.source, statement):
         yield Rewrite(
             "say it only in eager: the text wants the number itself",
-            {statement: context.write.lines(_SAID_IN_EAGER, statement=[statement])},
+            {statement: context.write.in_eager([statement])},
             Claim.EQUIVALENT if says_without_effect(statement) else Claim.GENERAL_PATH,
             notes=(SILENT,),
         )
-
-
-def _in_eager(context: Context, statement: ast.stmt) -> bool:
-    """Whether a test of the compiler stands around a statement."""
-    around = context.site.source.ancestors(statement)
-    return any(isinstance(node, ast.If) and asks_compiling(node.test) for node in around)
 
 
 def _talking_if(context: Context) -> ast.If | None:

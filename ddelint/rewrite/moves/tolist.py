@@ -1,4 +1,4 @@
-"""`tensor.tolist()`, which Dynamo takes of integers alone: each element read by itself says the same of all dtypes."""
+"""A list of a tensor's numbers, which Dynamo makes of integers alone: each element, read by itself, has any dtype."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ import ast
 from collections.abc import Iterator
 
 from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import fresh_name, is_pure
 from ddelint.rewrite.writing.rewrites import Rewrite, rewriting
 
-_METHOD = "tolist"
-_SYMPTOM = "tolist() with non-integer tensor"
-"""What Dynamo (torch 2.13) says of a tensor of floats or booleans."""
 _MESSAGE = "Dynamo lists the numbers of integer tensors alone; each element, read by itself, is the same number"
 _TEMPLATES = (
     "{tensor}.item()",
@@ -24,14 +22,15 @@ _TEMPLATES = (
 @rewriting("read_one_by_one")
 def read_one_by_one(context: Context) -> Iterator[Rewrite]:
     """`mask.tolist()` → `[value.item() for value in mask]`."""
+    method = next((method for said, method in knowledge().read_apart.items() if said in context.detail), None)
     match context.site.node:
-        case ast.Call(func=ast.Attribute(value=tensor, attr=method), args=[], keywords=[]) as call if method == _METHOD:
+        case ast.Call(func=ast.Attribute(value=tensor, attr=called), args=[], keywords=[]) as call if called == method:
             pass
         case _:
             return
     fact = context.type_of(ast.unparse(tensor))
     rank = len(fact.shape) if fact is not None and fact.shape is not None else 1
-    if _SYMPTOM not in context.detail or rank >= len(_TEMPLATES) or not is_pure(tensor):
+    if rank >= len(_TEMPLATES) or not is_pure(tensor):
         return
     names = {name: fresh_name(context.site.source, text) for name, text in (("one", "value"), ("row", "row"))}
     template = _TEMPLATES[rank]

@@ -292,13 +292,10 @@ def _before_changes(context: Context, statement: ast.If, assumed: bool) -> Itera
 
 def _both_ends(context: Context, statement: ast.If, assumed: bool, behind: Sequence[ast.stmt]) -> Iterator[Rewrite]:
     """What either way to the end of the function leaves, chosen there."""
-    given = parameters(context.site.function) if context.site.function is not None else set()
     leaves = bool(statement.orelse) and has_return(statement.orelse[-1])
     both = ([*statement.body, *behind], statement.orelse) if leaves else (statement.body, [*statement.orelse, *behind])
-    arms = [arm[:-1] if ast.unparse(arm[-1]) in _BARE else arm for arm in both]
-    branch = ast.copy_location(ast.If(test=statement.test, body=arms[0], orelse=arms[1]), statement)
-    late = arms[not leaves]
-    own = frozenset(names_written(*late) - names_read(*arms[leaves]) - (changed_in_place(late) & given))
+    branch = _of_ends(statement, *both)
+    own = _own_names(context, late=both[not leaves], early=both[leaves])
     for safe in (True, False):
         with suppress(NotMergeable, NotAPredicate, ValueError):
             merge = Merge(context, branch, assumed, safe=safe, whole=statement, may_fall_silent=True)
@@ -307,15 +304,16 @@ def _both_ends(context: Context, statement: ast.If, assumed: bool, behind: Seque
                 yield _return_beside(merge, [*named, *merge.left(test, then, otherwise)])
 
 
-def _left_arms(context: Context, statement: ast.If, assumed: bool, late: Sequence[ast.stmt]) -> tuple[Merge, Arm, Arm]:
-    """The two ways to leave a function, in the early return and by what stands at the end. Raises NotMergeable."""
-    arms = [arm[:-1] if ast.unparse(arm[-1]) in _BARE else arm for arm in (statement.body, list(late))]
-    branch = ast.copy_location(ast.If(test=statement.test, body=arms[0], orelse=arms[1]), statement)
-    merge = Merge(context, branch, assumed, safe=False, whole=statement, may_fall_silent=True)
+def _of_ends(statement: ast.If, then: Sequence[ast.stmt], otherwise: Sequence[ast.stmt]) -> ast.If:
+    """The `if` with these ways to the end of the function as its arms, a bare `return` left out."""
+    arms = [list(arm[:-1] if ast.unparse(arm[-1]) in _BARE else arm) for arm in (then, otherwise)]
+    return ast.copy_location(ast.If(test=statement.test, body=arms[0], orelse=arms[1]), statement)
+
+
+def _own_names(context: Context, *, late: Sequence[ast.stmt], early: Sequence[ast.stmt]) -> frozenset[str]:
+    """The names that live in what stands at the end alone: not what was given and is changed there."""
     given = parameters(context.site.function) if context.site.function is not None else set()
-    own = frozenset(names_written(*late) - names_read(*arms[0]) - (changed_in_place(late) & given))
-    then, otherwise = (merge.reader(own).read(arm, name) for arm, name in zip(arms, ("early", "late")))
-    return merge, then, otherwise
+    return frozenset(names_written(*late) - names_read(*early) - (changed_in_place(late) & given))
 
 
 def _changing_at_the_end(context: Context, statement: ast.If, assumed: bool, rest: Sequence[ast.stmt]) -> Rewrite:
@@ -326,11 +324,13 @@ def _changing_at_the_end(context: Context, statement: ast.If, assumed: bool, res
     between = rest[: len(rest) - len(late)]
     if not late or not between or any(_changes_outside(s, own) or _leaves(s) for s in between):
         raise NotMergeable("state is changed on the way")
-    merge, then, otherwise = _left_arms(context, statement, assumed, late)
+    branch = _of_ends(statement, statement.body, late)
+    merge = Merge(context, branch, assumed, safe=False, whole=statement, may_fall_silent=True)
+    own_late = _own_names(context, late=late, early=statement.body)
+    _, test, then, otherwise = merge.arms(merge.truths({}).of(statement.test), "early", "late", own_late)
     changed = {name for kept in between for name in targets_written(kept)} | changed_in_place(between)
     if then.prelude or any(write.reads(value.built) & changed for value in then.values.values()):
         raise NotMergeable("the early return needs what is changed in between")
-    test = merge.truths({}).of(statement.test)
     name = fresh_name(merge.source, condition_name(write.code(test)))
     lines = merge.left(write.expression(name), then, otherwise)
     changes: dict[ast.AST, Any] = {

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from types import NoneType
 
-from ddelint.knowledge.operators import terminal_name
+from ddelint.knowledge.operators import dotted_name, terminal_name
 from ddelint.rewrite.candidate import Candidate
 from ddelint.rewrite.reading.kinds import is_torch
 from ddelint.rewrite.reading.knowledge import knowledge
@@ -144,10 +144,7 @@ def _called(node: ast.expr) -> ast.expr:
 
 def _is_of_python(node: ast.expr) -> bool:
     """Whether a decorator is one of Python's own, which keeps a function where it is."""
-    root = node
-    while isinstance(root, ast.Attribute):
-        root = root.value
-    return isinstance(root, ast.Name) and root.id in _PYTHONS
+    return dotted_name(node).partition(".")[0] in _PYTHONS
 
 
 def _is_in_what_ran(source: SourceFile, node: ast.AST, run: Collection[str]) -> bool:

@@ -121,6 +121,7 @@ class Knowledge:
     aliasing: Aliasing
     outlining: Mapping[str, str]
     compiler_options: Mapping[str, str]
+    read_apart: Mapping[str, str]
     hashing: Hashing
     beyond: Beyond
     without_trace: Mapping[str, WithoutTrace]

@@ -255,6 +255,11 @@ def asks_compiling(node: ast.AST) -> bool:
     )
 
 
+def stands_in_eager(source: SourceFile, node: ast.AST) -> bool:
+    """Whether a test that asks if the program is being compiled stands around a node."""
+    return any(isinstance(parent, ast.If) and asks_compiling(parent.test) for parent in source.ancestors(node))
+
+
 def answer_while_compiling(test: ast.expr) -> bool | None:
     """How a test comes out while compiling, whatever the data is; None where that hangs on more."""
     match test:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from ddelint.knowledge.catalog import rule
-from ddelint.nouns.diagnostics import Claim, Diagnostic, Question, Refusal, TypeFact
+from ddelint.nouns.diagnostics import STILL_ASKS, Claim, Diagnostic, Question, Refusal, TypeFact
 from ddelint.nouns.protocol import LOWERING, Comparison, Compilation, Decision, Overlay, TraceResult
 from ddelint.rewrite.candidate import Candidate, Context
 from ddelint.rewrite.moves import load_moves
@@ -334,7 +334,7 @@ class Asking:
         if question.kind == "other" and any(key_of(history, q) == key for q in stopping):
             return f"tracing still stops here: {question.detail}"
         if key in now:
-            return f"the compiler still asks `{question.expression}`"
+            return f"{STILL_ASKS} `{question.expression}`"
         touched = history.touched(number)
         for new, new_key in zip(asking, now):
             if new_key not in known and new.kind == "fake":

@@ -167,7 +167,7 @@ class Judging:
         """Where compiled code differs from eager, the fix that most likely chose the wrong path."""
         spreads = any(step.candidate.spreads for step in state.steps)
         mismatches = [m for result in compilation.results for m in result.mismatches if speaks_against(m)]
-        mismatches = [m for m in mismatches if not spreads or m.declared or not verdict.is_not_finite(m)]
+        mismatches = [m for m in mismatches if not spreads or m.declared or not m.is_not_finite]
         # a backward that cannot be compiled is a finding of its own; one with other gradients is a wrong fix
         mismatches += [m for m in compilation.mismatches if m.aspect != "backward"]
         if not mismatches or not state.steps:

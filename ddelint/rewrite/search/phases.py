@@ -15,7 +15,7 @@ from ddelint.rewrite.search.at_once import AtOnce
 from ddelint.rewrite.search.history import History
 from ddelint.rewrite.search.judging import Judging
 from ddelint.rewrite.search.reporting import speaks_against
-from ddelint.rewrite.search.steps import Key, State, Step, contents, flaws, is_repeated, key_of
+from ddelint.rewrite.search.steps import Key, State, Step, flaws, is_repeated, key_of, known_as
 from ddelint.rewrite.search.trying import Trying
 
 MOST_STEPS = 40
@@ -75,9 +75,8 @@ class Phase:
             diagnostic = self._asking.diagnosed(state.history, question)
             self._hears.progress(f"{diagnostic.code} {question.expression}")
             self._report_share(state)
-            refused = list(self.hopeless[key].refused) if key in self.hopeless else []
-            if not fixing:
-                refused = self._trying.known_refusals(key)
+            known = self.hopeless[key].refused if key in self.hopeless else ()
+            refused = list(known if fixing else self._trying.refused.get(key, ()))
             step_history = (
                 self._fix(state, question, key, diagnostic, allow_unsafe, refused)
                 if fixing and self._wanted(diagnostic.relocated(state.history.home))
@@ -199,7 +198,7 @@ class Phase:
         for candidate in self._looked_ahead(state, question, key, diagnostic, allow_unsafe, refused):
             if second_best is not None and (candidate.claim is Claim.PROMISE or candidate.last_resort):
                 return second_best
-            one = (key, candidate.move, contents(candidate))
+            one = known_as(key, candidate)
             known = allow_unsafe and one in self._trying.merely_unsafe
             if not known and self._seconds_left() <= share_is_over_at:
                 why = self._trying.reasons.get(one, TIME_IS_OVER)

@@ -21,7 +21,7 @@ from ddelint.rewrite.search.judging import Judging
 from ddelint.rewrite.search.last_resort import with_refused_regions
 from ddelint.rewrite.search.phases import NOBODY, Listener, Phase
 from ddelint.rewrite.search.reporting import GENERATED_CODE_DIFFERS, diagnostics, fix_of
-from ddelint.rewrite.search.steps import State, Step, contents, dropped, going_on, without
+from ddelint.rewrite.search.steps import State, Step, dropped, going_on, known_as, without
 from ddelint.rewrite.search.trying import Trying
 from ddelint.rewrite.writing.edits import minimal_edits
 from ddelint.rewrite.writing.tidying import tidied
@@ -202,14 +202,14 @@ class Search:
             return [guilty[0]]
         doubtful = self._judging.doubtful(safe)
         for step, reason in doubtful:
-            self._trying.doubted[(step.key, step.candidate.move, contents(step.candidate))] = reason
+            self._trying.doubted[known_as(step.key, step.candidate)] = reason
         return [step for step, _ in doubtful]
 
     def _called_unsafe(self, safe: State, everything: State, doubted: Sequence[Step]) -> tuple[State, State] | None:
         """Where there is no other start: the same fixes, the doubted ones unsafe. None where one is wrong."""
         reasons = {}
         for step in doubted:
-            reason = self._trying.doubted.get((step.key, step.candidate.move, contents(step.candidate)))
+            reason = self._trying.doubted.get(known_as(step.key, step.candidate))
             shorter = dropped(safe, step)
             if reason is None or shorter is safe:
                 return None
@@ -228,7 +228,7 @@ class Search:
         if doubt is None:
             return []
         step, reason = doubt
-        self._trying.doubted[(step.key, step.candidate.move, contents(step.candidate))] = reason
+        self._trying.doubted[known_as(step.key, step.candidate)] = reason
         return [step]
 
     def _compiled(self, state: State) -> tuple[State, list[Step]]:

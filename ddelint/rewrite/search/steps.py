@@ -193,6 +193,15 @@ def contents(candidate: Candidate) -> str:
     return "\0".join(edit.content for edit in candidate.edits)
 
 
+Known = tuple[Key, str, str]
+"""What a candidate is known by, wherever it stands by now: its question, its move, and what it writes."""
+
+
+def known_as(key: Key, candidate: Candidate) -> Known:
+    """What to know a candidate for a question by."""
+    return key, candidate.move, contents(candidate)
+
+
 def is_guess(step: Step) -> bool:
     """Whether the compiled program takes one side where no input took the other: what computes both is better.
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Hashable, Sequence
 from contextlib import suppress
 
-from ddelint.nouns.diagnostics import Applicability, Claim, Diagnostic, Question, Refusal
+from ddelint.nouns.diagnostics import NEEDS_A_PROMISE, Applicability, Claim, Diagnostic, Question, Refusal
 from ddelint.nouns.protocol import Decision
 from ddelint.rewrite.candidate import Candidate
 from ddelint.rewrite.search import verdict
@@ -17,6 +17,7 @@ from ddelint.rewrite.search.reporting import doubts
 from ddelint.rewrite.search.steps import (
     VALIDATION,
     Key,
+    Known,
     Proposal,
     State,
     Step,
@@ -25,6 +26,7 @@ from ddelint.rewrite.search.steps import (
     is_settled,
     is_unsafe_path,
     key_of,
+    known_as,
 )
 from ddelint.rewrite.search.together import moved
 from ddelint.rewrite.writing.imports import EngineError, import_edits
@@ -42,17 +44,17 @@ class Trying:
         self._asking = asking
         self._judging = judging
         self._numbers = last_number
-        self.banned: dict[tuple[Key, str, str], str] = {}
+        self.banned: dict[Known, str] = {}
         """Candidates that a whole program has refuted, with the reason."""
-        self.doubted: dict[tuple[Key, str, str], str] = {}
+        self.doubted: dict[Known, str] = {}
         """Candidates that a few inputs showed to be safe and all samples did not."""
         self.refuted: dict[tuple[Key, Hashable, str], str] = {}
         """Candidates that gave another result than the original, by the text that they rewrite, with the reason."""
         self.refused: dict[Key, tuple[Refusal, ...]] = {}
         """Why the candidates for a question were refused when it was last tried."""
-        self.reasons: dict[tuple[Key, str, str], str] = {}
+        self.reasons: dict[Known, str] = {}
         """Why a candidate was refused when it was tried last, whatever was allowed then."""
-        self.merely_unsafe: set[tuple[Key, str, str]] = set()
+        self.merely_unsafe: set[Known] = set()
         """Candidates that the safe phase refused only because they are not safe: what is known costs no more time."""
 
     def next_number(self) -> int:
@@ -62,7 +64,7 @@ class Trying:
 
     def may_be_safe(self, key: Key, candidate: Candidate) -> bool:
         """Whether a candidate that has not been tried may turn out safe."""
-        known = (key, candidate.move, contents(candidate))
+        known = known_as(key, candidate)
         return not candidate.is_never_safe and known not in self.banned and known not in self.doubted
 
     def together(self, state: State, proposals: Sequence[Proposal]) -> set[Key] | None:
@@ -127,8 +129,8 @@ class Trying:
     def expect_alone(self, state: State, key: Key, candidate: Candidate, allow_unsafe: bool) -> None:
         """That `alone` will be asked for a candidate: its trace is begun."""
         promised = candidate.claim is Claim.PROMISE and not allow_unsafe
-        known = (key, candidate.move, contents(candidate))
-        refuted = known in self.banned or any(place[:2] == (key, _said(candidate)) for place in self.refuted)
+        banned = known_as(key, candidate) in self.banned
+        refuted = banned or any(place[:2] == (key, _said(candidate)) for place in self.refuted)
         if self._asking.width == 1 or promised or refuted:
             return
         with suppress(EngineError, SourceError, ValueError):
@@ -145,7 +147,7 @@ class Trying:
     ) -> tuple[tuple[History, Step] | None, str]:
         """Apply, retrace, compare. Gives the new history and step, or None and the reason."""
         if candidate.claim is Claim.PROMISE and not allow_unsafe:
-            return None, "needs a promise (--unsafe-fixes)"
+            return None, f"{NEEDS_A_PROMISE} (--unsafe-fixes)"
         place = key, _said(candidate), _what_decides(state.history, question)
         if place in self.refuted:
             return None, self.refuted[place]
@@ -174,11 +176,11 @@ class Trying:
         reasons = doubts(comparison, candidate, () if settled else decisions, state)
         called_elsewhere = self._asking.other_callers(state.history, question, candidate)
         reasons += [called_elsewhere] if called_elsewhere else []
-        doubted = self.doubted.get((key, candidate.move, contents(candidate)))
+        doubted = self.doubted.get(known_as(key, candidate))
         reasons += [doubted] if doubted and doubted not in reasons else []
         applicability = Applicability.UNSAFE if reasons else Applicability.SAFE
         if reasons and not allow_unsafe:
-            self.merely_unsafe.add((key, candidate.move, contents(candidate)))
+            self.merely_unsafe.add(known_as(key, candidate))
             return None, f"not safe: {'; '.join(reasons)}"
         home = diagnostic.relocated(state.history.home)
         sides = comparison.sides.get(decisions[0].key) if decisions else None
@@ -212,13 +214,9 @@ class Trying:
 
     def ban(self, step: Step, reason: str) -> None:
         """Never try a step's candidate again."""
-        self.banned[(step.key, step.candidate.move, contents(step.candidate))] = reason
+        self.banned[known_as(step.key, step.candidate)] = reason
         refusal = Refusal(step.candidate.move, step.candidate.message, reason)
         self.refused[step.key] = (*self.refused.get(step.key, ()), refusal)
-
-    def known_refusals(self, key: Key) -> list[Refusal]:
-        """Why no candidate for a question was kept, for a run in which none is tried any more."""
-        return list(self.refused.get(key, ()))
 
     def _is_suspect(self, key: Key) -> bool:
         """Whether a candidate at the place looked right on a few inputs before, and was not on all."""

@@ -9,8 +9,6 @@ from ddelint.nouns.diagnostics import Claim
 from ddelint.nouns.protocol import Comparison, Decision, Mismatch
 
 _RAISED = ("exception", "message")
-_INTEGERS = "in integers"
-"""How the input sets end whose floats are integers (see verify.samples)."""
 _ZEROS = "gradient of zeros"
 _POISONED = "gradient of NaN"
 _VARIES = ("memory", "autocast dtype", "dtype of integers")
@@ -74,7 +72,7 @@ def _mildness(mismatch: Mismatch) -> int:
 
     Integers where floats were declared come last: few call a program so.
     """
-    if mismatch.sample.endswith(_INTEGERS):
+    if mismatch.in_integers:
         return 4
     if mismatch.aspect not in _TOLD:
         return int(mismatch.aspect in _RAISED)
@@ -107,7 +105,7 @@ def narrows(comparison: Comparison) -> bool:
 
 def on_finite_inputs(comparison: Comparison) -> Comparison:
     """The comparison without what the compiled path does to an infinity or NaN of our own making (see `spreads`)."""
-    return _without(comparison, lambda m: not m.declared and m.where != "eager" and is_not_finite(m))
+    return _without(comparison, lambda m: not m.declared and m.where != "eager" and m.is_not_finite)
 
 
 def before_later_checks(comparison: Comparison) -> Comparison:
@@ -120,11 +118,6 @@ def _without(comparison: Comparison, ignored: Callable[[Mismatch], bool]) -> Com
     if len(kept) == len(comparison.mismatches):
         return comparison
     return replace(comparison, mismatches=kept, equal=comparison.equal or not any(map(_is_about_results, kept)))
-
-
-def is_not_finite(mismatch: Mismatch) -> bool:
-    """Whether a difference was seen on an input with an infinity or NaN of our own making."""
-    return any(part.endswith((" inf", " -inf", " nan")) for part in mismatch.sample.split(", "))
 
 
 def _is_about_results(mismatch: Mismatch) -> bool:

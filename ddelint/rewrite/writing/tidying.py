@@ -19,8 +19,6 @@ from ddelint.sources.source import SourceError, SourceFile
 
 _NAME = "tidied"
 _COMPILING = "compiler.is_compiling()"
-_ALONE = "if torch.compiler.is_compiling():\n    {body}"
-_IN_EAGER = "if not torch.compiler.is_compiling():\n    {body}"
 
 
 def tidying_edits(source: SourceFile, touched: Sequence[Span]) -> tuple[Edit, ...]:
@@ -37,7 +35,7 @@ def tidying_edits(source: SourceFile, touched: Sequence[Span]) -> tuple[Edit, ..
         if compiled and eager:
             lines = write.beside(compiled, eager)
         else:
-            lines = write.lines(_ALONE if compiled else _IN_EAGER, body=compiled or eager)
+            lines = write.while_compiling(compiled) if compiled else write.in_eager(eager)
         candidate = rendered(source, _NAME, Rewrite(_NAME, {Run([first, second]): lines}))
         if candidate is not None:
             return candidate.edits

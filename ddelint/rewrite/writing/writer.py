@@ -137,6 +137,10 @@ class Writer(Pieces):
         built = self.block(lines)
         return [cst.If(self.compiling, cst.IndentedBlock(built, footer=_BLANK_LINE if _defines(built) else ()))]
 
+    def in_eager(self, lines: Lines) -> Statements:
+        """`if not torch.compiler.is_compiling():` around lines that the compiler does without."""
+        return [cst.If(self.expr("not {}", self.compiling), cst.IndentedBlock(self.block(lines)))]
+
     def negated(self, node: Part) -> Expr:
         """`not node`: one comparison gets the opposite operator, `not x` becomes `x`."""
         built = self.of(node)
