@@ -120,7 +120,9 @@ def _with_fix(finding: Diagnostic, sources: Mapping[str, SourceFile]) -> Diagnos
     entry = knowledge().without_trace[finding.code]
     context = Context(site, finding, "static", _types(site, finding))
     for candidate in (found for name in entry.moves for found in MOVES[name](context)):
-        if not _is_settled_by_the_text(candidate, finding) or not _reads_what_is_a_tensor(candidate, finding, site):
+        if not _is_settled_by_the_text(candidate, finding, source) or not _reads_what_is_a_tensor(
+            candidate, finding, site
+        ):
             continue
         try:
             edits: list[Edit] = [*candidate.edits, *import_edits(source, candidate.imports, candidate.edits)]
@@ -135,13 +137,13 @@ def _with_fix(finding: Diagnostic, sources: Mapping[str, SourceFile]) -> Diagnos
     return finding
 
 
-def _is_settled_by_the_text(candidate: Candidate, finding: Diagnostic) -> bool:
+def _is_settled_by_the_text(candidate: Candidate, finding: Diagnostic, source: SourceFile) -> bool:
     if finding.code.startswith(("DDE6", "DDE7")):
         return True
     if candidate.claim is not Claim.EQUIVALENT or candidate.last_resort:
         return False
     return finding.code not in _WITHIN_THE_FINDING or all(
-        finding.span.contains(edit.span) or edit.span.is_empty for edit in candidate.edits
+        finding.span.contains(edit.span) or not source.segment(edit.span).strip() for edit in candidate.edits
     )
 
 

@@ -87,8 +87,8 @@ def test_one_slice_after_the_other_is_the_same_view() -> None:
         (
             "y = table[n](x, 2)",
             {"table": LAYERS, "n": COUNT},
-            "y = torch.stack([module(x, 2) for module in table])[n] "
-            "if torch.compiler.is_compiling() else table[n](x, 2)",
+            "y = (\n    torch.stack([module(x, 2) for module in table])[n]\n    if torch.compiler.is_compiling()\n"
+            "    else table[n](x, 2)\n)",
         ),
     ],
 )
@@ -336,8 +336,8 @@ def test_arithmetic_moves_before_the_read(line: str, types: dict[str, TypeFact],
         ),
         (
             "y = x.unfold(0, n, 1)",
-            "windows = torch.arange(0, x.shape[0] - n + 1, 1, device=x.device).unsqueeze(1) + "
-            "torch.arange(n, device=x.device)\ny = x[windows].movedim(1, -1)",
+            "windows = (\n    torch.arange(0, x.shape[0] - n + 1, 1, device=x.device).unsqueeze(1)\n"
+            "    + torch.arange(n, device=x.device)\n)\ny = x[windows].movedim(1, -1)",
         ),
     ],
 )
@@ -519,8 +519,8 @@ def test_pieces_between_offsets(pieces: str) -> None:
         ),
         (
             "y = x.tensor_split(t, dim=1)",
-            "y = torch.split(x, "
-            "torch.diff(t, prepend=t.new_zeros(1), append=t.new_full((1,), x.shape[1])).tolist(), dim=1)",
+            "y = torch.split(\n    x,\n    torch.diff(t, prepend=t.new_zeros(1), "
+            "append=t.new_full((1,), x.shape[1])).tolist(),\n    dim=1,\n)",
         ),
     ],
 )

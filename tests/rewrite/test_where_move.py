@@ -209,24 +209,25 @@ def test_divisors_and_roots_see_a_harmless_value_where_their_arm_is_not_chosen()
     body = "    return x.sqrt() / t if t.sum() > 4 else torch.log(y)\n"
     first, second = merged(body, "t.sum() > 4")
     assert first == (
-        "    return torch.where(t.sum() > 4, torch.where(t.sum() > 4, x, 1).sqrt() / torch.where(t.sum() > 4, t, 1),"
-        " torch.log(torch.where(t.sum() > 4, 1, y)))\n"
+        "    return torch.where(\n        t.sum() > 4,\n"
+        "        torch.where(t.sum() > 4, x, 1).sqrt() / torch.where(t.sum() > 4, t, 1),\n"
+        "        torch.log(torch.where(t.sum() > 4, 1, y)),\n    )\n"
     )
     assert second == "    return torch.where(t.sum() > 4, x.sqrt() / t, torch.log(y))\n"
 
 
 def test_the_first_of_nothing_is_a_harmless_row() -> None:
     body = "    first = y[0] if y.numel() > 0 else t[0]\n    return first\n"
-    assert "torch.cat([y, y.new_zeros(1, *y.shape[1:])])[0], t[0])" in merged(body, "y.numel() > 0", "DDE102")[0]
+    assert "torch.cat([y, y.new_zeros(1, *y.shape[1:])])[0],\n" in merged(body, "y.numel() > 0", "DDE102")[0]
 
 
 def test_two_numbers_stay_numbers() -> None:
     assert merged("    return x * (2 if n > 4 else 3)\n", "n > 4")[0] == (
         "    return x * (torch.sym_ite(n > 4, 2, 3))\n"
     )
-    condition = "torch.full((), n > 4, dtype=torch.bool)"
+    chosen = ["torch.full((), n > 4, dtype=torch.bool)", "torch.full((), 2.0, dtype=torch.float64)", "3.0"]
     assert merged("    return x * (2.0 if n > 4 else 3.0)\n", "n > 4")[0] == (
-        f"    return x * (torch.where({condition}, torch.full((), 2.0, dtype=torch.float64), 3.0).item())\n"
+        "    return x * (torch.where(\n" + "".join(f"        {each},\n" for each in chosen) + "    ).item())\n"
     )
 
 

@@ -124,6 +124,21 @@ def test_without_a_region_everything_is_silent_unless_compilation_is_assumed() -
     assert [d.code for d in check(text, assume_compiled=True)] == ["DDE105"]
 
 
+@pytest.mark.parametrize(
+    ("filename", "name", "found"),
+    [
+        ("test_model.py", "test_step", []),
+        ("model_test.py", "test_step", []),
+        ("test_model.py", "step", ["DDE105"]),
+        ("model.py", "test_step", ["DDE105"]),
+    ],
+)
+def test_what_only_pytest_runs_is_not_assumed_to_be_compiled(filename: str, name: str, found: list[str]) -> None:
+    text = body("if x.sum() > 0:", "    return x").replace("@torch.compile\n", "")
+    source = SourceFile(filename, text.replace("def f(", f"def {name}("))
+    assert [d.code for d in check_source(source, assume_compiled=True)] == found
+
+
 def test_the_inputs_say_what_the_parameters_are() -> None:
     text = (
         "import torch\n"

@@ -1,6 +1,6 @@
 """Long lines of built code: the call or tuple that ends one, or the definition, gets a line for each of its parts.
 
-So does a call or tuple of several parts one of which runs over lines.
+So does a call or tuple of several parts one of which runs over lines. What has neither is broken before its operators.
 
 Lines that stand in the source already stay as their author broke them.
 """
@@ -25,6 +25,8 @@ class _Breaking(cst.CSTTransformer):
     def __init__(self, unit: str, depth: int, longest: int, written: str) -> None:
         super().__init__()
         self.unit, self.depth, self.longest, self.written = unit, depth, longest, written
+        self.continuing: set[cst.If] = set()
+        """Those that are written `elif`."""
 
     def visit_IndentedBlock(self, node: cst.IndentedBlock) -> None:
         self.depth += len((node.indent or self.unit).expandtabs(4))
@@ -36,11 +38,28 @@ class _Breaking(cst.CSTTransformer):
     def leave_SimpleStatementLine(self, original_node: Any, updated_node: Any) -> Any:
         (small,) = updated_node.body if len(updated_node.body) == 1 else (None,)
         value = getattr(small, "value", None)
-        if small is None or _broken(value, self.unit) is None:
+        if small is None or value is None:
             return updated_node
         is_long = self._is_long(original_node.with_changes(leading_lines=()))
         broken = self._as_far_as_needed(value, self.depth) if is_long else self._spread(value)
         return updated_node.with_changes(body=[small.with_changes(value=broken)])
+
+    def visit_If(self, node: cst.If) -> None:
+        if isinstance(node.orelse, cst.If):
+            self.continuing.add(node.orelse)
+
+    def leave_If(self, original_node: cst.If, updated_node: cst.If) -> Any:
+        header = original_node.with_changes(orelse=None, body=_NO_BLOCK, leading_lines=())
+        return self._with_test(header, updated_node, 2 if original_node in self.continuing else 0)
+
+    def leave_While(self, original_node: cst.While, updated_node: cst.While) -> Any:
+        return self._with_test(original_node.with_changes(orelse=None, body=_NO_BLOCK, leading_lines=()), updated_node)
+
+    def _with_test(self, header: cst.CSTNode, node: Any, further: int = 0) -> Any:
+        """A statement with its test broken where its header, and `further` characters, are too long for a line."""
+        if not self._is_long(header, further - len("pass")):
+            return node
+        return node.with_changes(test=self._as_far_as_needed(node.test, self.depth))
 
     def leave_Decorator(self, original_node: cst.Decorator, updated_node: cst.Decorator) -> cst.Decorator:
         broken = _broken(updated_node.decorator, self.unit)
@@ -69,7 +88,7 @@ class _Breaking(cst.CSTTransformer):
                 long = deeper + len(text) + 1 > self.longest and "\n" not in text and text not in self.written
                 parts.append(part.with_changes(value=self._as_far_as_needed(part.value, deeper)) if long else part)
             value = value.with_changes(**{field: parts})
-        return _broken(value, self.unit) or value
+        return broken_once(value, self.unit) or value
 
     def _spread(self, value: Any) -> Any:
         """A call or tuple that is built, with a line for each of several parts where one of them runs over lines."""
@@ -82,10 +101,47 @@ class _Breaking(cst.CSTTransformer):
         runs_over = any("\n" in cst.Module([]).code_for_node(part.value) for part in parts)
         return _broken(spread, self.unit) if runs_over and len(parts) > 1 else spread
 
-    def _is_long(self, line: cst.CSTNode) -> bool:
-        """Whether a node of one line is built, and too long."""
+    def _is_long(self, line: cst.CSTNode, further: int = 0) -> bool:
+        """Whether a node of one line, with so many further characters, is built, and too long."""
         text = cst.Module([]).code_for_node(line).strip()
-        return self.depth + len(text) > self.longest and "\n" not in text and text not in self.written
+        long = self.depth + len(text) + further > self.longest
+        return long and "\n" not in text and text not in self.written
+
+
+_NO_BLOCK = cst.SimpleStatementSuite([cst.Pass()], leading_whitespace=cst.SimpleWhitespace(""))
+
+
+def broken_once(value: Any, unit: str) -> Any:
+    """An expression over several lines: a call or tuple by its parts, all else before its operators; None where it has
+    neither."""
+    return _broken(value, unit) or _at_operators(value, unit)
+
+
+def _at_operators(value: Any, unit: str) -> Any:
+    """An operation in parentheses of their own lines, broken before each of its loosest operators, or None."""
+    match value:
+        case cst.BooleanOperation() | cst.BinaryOperation() | cst.Comparison() | cst.IfExp():
+            return _before_operators(value.visit(_Deeper(unit)), unit).with_changes(
+                lpar=[cst.LeftParen(whitespace_after=_line(unit))], rpar=[cst.RightParen(whitespace_before=_line(""))]
+            )
+    return None
+
+
+def _before_operators(value: Any, unit: str) -> Any:
+    match value:
+        case cst.BooleanOperation(left=left, operator=operator) | cst.BinaryOperation(left=left, operator=operator):
+            if isinstance(left, type(value)) and isinstance(left.operator, type(operator)) and not left.lpar:
+                left = _before_operators(left, unit)
+            return value.with_changes(left=left, operator=operator.with_changes(whitespace_before=_line(unit)))
+        case cst.Comparison(comparisons=targets):
+            broken = [
+                target.with_changes(operator=target.operator.with_changes(whitespace_before=_line(unit)))
+                for target in targets
+            ]
+            return value.with_changes(comparisons=broken)
+        case cst.IfExp():
+            return value.with_changes(whitespace_before_if=_line(unit), whitespace_before_else=_line(unit))
+    return value
 
 
 def _broken(value: Any, unit: str) -> Any:
@@ -97,8 +153,12 @@ def _broken(value: Any, unit: str) -> Any:
             return value.with_changes(whitespace_before_args=_line(unit), args=[inner])
         case cst.Call(args=[_, *_] as args):
             return value.with_changes(whitespace_before_args=_line(unit), args=_a_line_each(args, unit))
-        case cst.Subscript(value=cst.Call() as call) if inner := _broken(call, unit):
-            return value.with_changes(value=inner)
+        case cst.Subscript(value=inner) | cst.Attribute(value=inner) if broken := _broken(inner, unit):
+            return value.with_changes(value=broken)
+        case cst.Call(args=[], func=cst.Attribute() as method) if broken := _broken(method, unit):
+            return value.with_changes(func=broken)
+        case cst.UnaryOperation(expression=inner) if broken := _broken(inner, unit):
+            return value.with_changes(expression=broken)
         case cst.Tuple(elements=[_, *_] as elements):
             return value.with_changes(
                 lpar=[cst.LeftParen(whitespace_after=_line(unit))],

@@ -19,6 +19,7 @@ from ddelint.rewrite.candidate import Candidate, Import
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.writing.brackets import Enclosing, binding, bracketed, place_of, runs_over
 from ddelint.rewrite.writing.edits import minimal_edits
+from ddelint.rewrite.writing.fitting import fitting
 from ddelint.rewrite.writing.imports import torch_name
 from ddelint.rewrite.writing.layout import laid_out
 from ddelint.rewrite.writing.pieces import UNKEPT, comments, has_false_place, is_elif, is_enclosed, rows
@@ -78,14 +79,14 @@ def unrendered(rewrite: Rewrite) -> Hashable:
 
 def _file_edits(source: SourceFile, changes: Changes) -> list[Edit]:
     """The edits of one file, none where they change nothing. Raises SyntaxError where the result is not Python."""
-    texts = [(old, span, text) for old, new in changes.items() for span, text in _texts(source, old, new)]
+    fits = fitting(source, changes)
+    texts = [(old, span, text) for old, new in fits.changes.items() for span, text in _texts(source, old, new)]
     said = "".join(text for _, _, text in texts)
     if UNKEPT in said:
         raise _Lost("how a statement stands")
     texts.sort(key=lambda change: _order(source, change[0]))
-    edits = sorted(
-        (e for old, span, text in texts for e in _edits(source, old, span, text, said)), key=lambda e: e.span
-    )
+    found = [edit for old, span, text in texts for edit in _edits(source, old, span, text, said)]
+    edits = sorted((*found, *(Edit(span, text) for span, text in fits.blanks.items())), key=lambda e: e.span)
     text = source.apply(edits)
     ast.parse(text)
     return edits if text != source.text else []

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+from fnmatch import fnmatchcase
 from functools import cached_property
+from pathlib import PurePath
 
 from ddelint.knowledge.operators import operators, terminal_name
 from ddelint.sources.source import SourceFile, descend
@@ -54,7 +56,7 @@ class FileIndex(Definitions):
                 continue
             for name, node in cls.methods.items():
                 entry = name in known["entry_methods"] and self._enters(cls, name)
-                if entry or (assume_compiled and not name.startswith("__")):
+                if entry or (assume_compiled and not name.startswith("__") and not self._is_test(name)):
                     found.append(Root(node, cls))
         functions: list[tuple[str, FunctionNode, ClassInfo | None]]
         functions = [(name, node, None) for name, node in self.functions.items()]
@@ -64,7 +66,8 @@ class FileIndex(Definitions):
         handed = self._handed_over()
         for name, node, owner in (*functions, *methods):
             entry = self.has_inputs and owner is None and name in known["entry_functions"] and name in self.functions
-            assumed = assume_compiled and owner is None and name not in known["input_functions"]
+            free = owner is None and name not in known["input_functions"]
+            assumed = assume_compiled and free and not self._is_test(name)
             decorated = node.decorator_list and (
                 compiling.decorated_to_compile(self, node) or compiling.is_fake_kernel(self, node)
             )
@@ -77,6 +80,12 @@ class FileIndex(Definitions):
             if isinstance(root.node, ast.Lambda) or not self.excluded(root.node):
                 unique.setdefault(root.node, root)
         return sorted(unique.values(), key=lambda root: (root.node.lineno, root.node.col_offset))
+
+    def _is_test(self, name: str) -> bool:
+        """Whether a function of this name is collected by pytest, and so is run by it alone."""
+        known, file = operators().regions, PurePath(self.source.filename).name
+        patterns = ((name, "test_functions"), (file, "test_files"))
+        return all(any(fnmatchcase(text, pattern) for pattern in known[key]) for text, key in patterns)
 
     def _handed_over(self) -> set[str]:
         """Names of functions that are handed to a compiling call anywhere in the file."""

@@ -153,3 +153,79 @@ def test_of_several_parts_each_gets_a_line_where_one_runs_over_lines(template: s
     assert candidate is not None
     before, _, behind = SPREAD.partition("    if")
     assert source.apply(candidate.edits) == before + expected + behind.partition("        )\n")[2]
+
+
+LONG = "x" * 50
+
+
+def changed(text: str, old: str, new: str) -> str:
+    """The body of a function in which a template takes an expression's place, `{}` the expression."""
+    source = SourceFile("model.py", f"def fn(n):\n    {text}\n")
+    node = next(n for n in ast.walk(source.tree) if isinstance(n, ast.expr) and ast.unparse(n) == old)
+    candidate = rendered(source, "move", Rewrite("", {node: writer(source).expr(new, node)}))
+    assert candidate is not None
+    found = source.apply(candidate.edits)
+    ast.parse(found)
+    return found.removeprefix("def fn(n):\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new", "lines"),
+    [
+        (f"return {LONG}(n)", f"{LONG}(n)", f"g({{}}, {LONG})", ["return g(", f"    {LONG}(n),", f"    {LONG},", ")"]),
+        (f"y = {LONG} + n", "n", f"g({LONG}, {{}})", ["y = (", f"    {LONG}", f"    + g({LONG}, n)", ")"]),
+        (f"y = {LONG}.T[n]", "n", f"g({LONG}, {{}})", [f"y = {LONG}.T[g(", f"    {LONG},", "    n,", ")]"]),
+        (
+            f"return {LONG} > n",
+            f"{LONG} > n",
+            f"{LONG} or {{}}",
+            ["return (", f"    {LONG}", f"    or {LONG} > n", ")"],
+        ),
+        (
+            f"y = f({LONG}, n)[0].item()",
+            "n",
+            f"{{}} + {LONG}",
+            ["y = f(", f"    {LONG},", f"    n + {LONG},", ")[0].item()"],
+        ),
+        (
+            f"y = {LONG} if n else {LONG[10:]}",
+            "n",
+            "{}.item()",
+            ["y = (", f"    {LONG}", "    if n.item()", f"    else {LONG[10:]}", ")"],
+        ),
+    ],
+)
+def test_an_expression_that_would_make_its_line_too_long_is_broken(
+    text: str, old: str, new: str, lines: list[str]
+) -> None:
+    assert changed(text, old, new) == "".join(f"    {line}\n" for line in lines)
+
+
+@pytest.mark.parametrize("header", ["if", "while"])
+def test_a_test_that_would_make_its_header_too_long_is_broken_before_its_operators(header: str) -> None:
+    found = changed(f"{header} {LONG} > n:\n        pass", f"{LONG} > n", f"{LONG} or {{}}")
+    lines = [f"{header} (", f"    {LONG}", f"    or {LONG} > n", "):", "    pass"]
+    assert found == "".join(f"    {line}\n" for line in lines)
+
+
+def test_a_line_that_was_too_long_stays_on_one() -> None:
+    text = f"y = {LONG}({LONG}, {LONG}, n)"
+    assert changed(text, "n", "{}.item()") == f"    {text}\n".replace(" n)", " n.item())")
+
+
+def test_a_built_branch_is_broken_as_well() -> None:
+    found = written(lambda write, first, _: {first: [*write.lines(f"if {LONG} or {LONG} > n:\n    a = 1"), first]})
+    lines = ["if (", f"    {LONG}", f"    or {LONG} > n", "):", "    a = 1"]
+    assert found == TEXT.replace("    if", "".join(f"    {line}\n" for line in lines) + "    if", 1)
+
+
+def test_two_fixes_of_one_line_break_it_once() -> None:
+    source = SourceFile("model.py", f"def fn(n):\n    return f(int(n)) + {LONG} + g(float(n)) + {LONG[31:]}\n")
+    casts = [n for n in ast.walk(source.tree) if isinstance(n, ast.Call) and ast.unparse(n) in ("int(n)", "float(n)")]
+    edits = []
+    for cast in casts:
+        candidate = rendered(source, "move", Rewrite("", {cast: writer(source).expr("sym({})", cast)}))
+        assert candidate is not None
+        edits += candidate.edits
+    lines = ["return (", "    f(sym(int(n)))", f"    + {LONG}", "    + g(sym(float(n)))", f"    + {LONG[31:]}", ")"]
+    assert source.apply(list(dict.fromkeys(edits))) == "def fn(n):\n" + "".join(f"    {line}\n" for line in lines)
