@@ -33,6 +33,56 @@ def test_a_change_that_another_rests_on_stays() -> None:
     assert both.without(2) is not None
 
 
+def test_what_stands_in_front_of_a_replaced_text_does_not_rest_on_it() -> None:
+    both = history().add([replace(1, 5, 6, "one")], 1).add([replace(1, 5, 5, "not x and ")], 2)
+    without = both.without(1)
+    assert without is not None
+    assert without.current("f.py").text == "a = not x and 1\nb = 2\nc = 3\n"
+
+
+def outlined(body: str) -> History:
+    """The first line changed, then the first two taken into a function, and something changed behind them."""
+    taken = Edit(Span("f.py", 1, 1, 3, 1), body)
+    return (
+        history()
+        .add([replace(1, 5, 6, "int(1)")], 1)
+        .add([taken], 2)
+        .add([Edit(Span("f.py", body.count("\n") + 1, 5, body.count("\n") + 1, 6), "300")], 3)
+    )
+
+
+def test_a_change_goes_from_lines_that_a_later_one_took_along() -> None:
+    without = outlined("def f():\n    a = int(1)\n    return 2\n").without(1)
+    assert without is not None
+    assert without.current("f.py").text == "def f():\n    a = 1\n    return 2\nc = 300\n"
+    alone = without.without(3)
+    assert alone is not None
+    assert alone.current("f.py").text == "def f():\n    a = 1\n    return 2\nc = 3\n"
+    last = without.without(2)
+    assert last is not None
+    assert last.current("f.py").text == "a = 1\nb = 2\nc = 300\n"
+
+
+def test_a_change_goes_from_a_function_that_its_lines_have_become() -> None:
+    text = SourceFile("f.py", f"# first\n\n{TEXT}")
+    first = History({"f.py": text}).add([replace(3, 5, 6, "int(1)")], 1)
+    function = Edit(Span("f.py", 2, 1, 2, 1), "def f():\n    a = int(1)\n    return a\n")
+    taken = first.add([function, replace(3, 1, 11, "f()")], 2).add([replace(7, 1, 1, "# operator\n")], 2)
+    taken = taken.add([replace(9, 5, 6, "300")], 3)
+    assert taken.current("f.py").text.endswith("f()\n# operator\nb = 2\nc = 300\n")
+    without = taken.without(1)
+    assert without is not None
+    assert without.current("f.py").text == taken.current("f.py").text.replace("int(1)", "1")
+    alone = without.without(2)
+    assert alone is not None
+    assert alone.current("f.py").text == "# first\n\na = 1\nb = 2\nc = 300\n"
+
+
+@pytest.mark.parametrize("body", ["a = g(int(1))\n", "a = int(1)\na = int(1)\n", "a = 2\n"])
+def test_a_change_stays_where_the_later_one_changed_its_line(body: str) -> None:
+    assert outlined(body).without(1) is None
+
+
 def test_inserted_lines_shift_spans_and_home_undoes_it() -> None:
     grown = history().add([replace(1, 1, 1, "import torch\n")], 1)
     assert grown.home(Span("f.py", 3, 1, 3, 6)) == Span("f.py", 2, 1, 2, 6)

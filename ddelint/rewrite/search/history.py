@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import attrgetter
 
 from ddelint.nouns.diagnostics import Edit, Span
 from ddelint.rewrite.candidate import Import
@@ -148,19 +150,53 @@ class History:
 
 def _remove(changes: tuple[Change, ...], index: int) -> tuple[Change, ...] | None:
     gone = changes[index]
-    kept = list(changes[:index])
-    start, end = gone.start, gone.start + len(gone.new)
-    for later in changes[index + 1 :]:
+    kept, waiting = list(changes[:index]), list(changes[index + 1 :])
+    start = gone.start
+    while waiting:
+        later, end = waiting[0], start + len(gone.new)
         if later.filename != gone.filename:
             kept.append(later)
-        elif later.start + len(later.old) <= start and (later.start, later.old) != (start, ""):
+        elif later.start + len(later.old) <= start and (gone.old or (later.start, later.old) != (start, "")):
             kept.append(later)
-            start, end = start + later.growth, end + later.growth
+            start += later.growth
         elif later.start >= end:
-            kept.append(Change(later.filename, later.start - gone.growth, later.old, later.new, later.step))
+            kept.append(replace(later, start=later.start - gone.growth))
         else:
-            return None
+            _, step = next(groupby(waiting, key=attrgetter("step")))
+            moved = _taken_along(replace(gone, start=start), [*step])
+            if moved is None:
+                return None
+            start, undone = moved
+            kept += undone
+            del waiting[1 : len(undone)]
+        del waiting[0]
     return tuple(kept)
+
+
+def _taken_along(gone: Change, step: Sequence[Change]) -> tuple[int, list[Change]] | None:
+    """Where a later step, whose first change replaces the text of an earlier one, has put it, and that step without it
+    up to there.
+
+    A region that becomes a function takes its lines along. None where the line of the text is not among the new ones
+    once, as it was.
+    """
+    whole = step[0]
+    first = gone.start - whole.start
+    last = first + len(gone.new)
+    if first < 0 or last > len(whole.old) or "\n" in gone.new + gone.old:
+        return None
+    begin = whole.old.rfind("\n", 0, first) + 1
+    line = whole.old[begin:].partition("\n")[0]
+    said = line.strip()
+    within = first - begin - (len(line) - len(line.lstrip()))
+    takers = [change for change in step if said in change.new]
+    if within < 0 or len(takers) != 1 or takers[0].new.count(said) != 1 or takers[0].filename != gone.filename:
+        return None
+    at = takers[0].new.index(said) + within
+    text = takers[0].new[:at] + gone.old + takers[0].new[at + len(gone.new) :]
+    changed = [*step[: step.index(takers[0])], replace(takers[0], new=text)]
+    changed[0] = replace(changed[0], old=whole.old[:first] + gone.old + whole.old[last:])
+    return takers[0].start + at, changed
 
 
 def fix_edits(history: History, step: int, imports: Sequence[Import] = ()) -> tuple[Edit, ...]:
