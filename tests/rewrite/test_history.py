@@ -30,7 +30,9 @@ def test_a_change_that_another_rests_on_stays() -> None:
     both = history().add([replace(1, 5, 6, "f(1)")], 1).add([replace(1, 7, 8, "x")], 2)
     assert both.current("f.py").text == "a = f(x)\nb = 2\nc = 3\n"
     assert both.without(1) is None
+    assert both.resting_on(1) == 2
     assert both.without(2) is not None
+    assert both.resting_on(2) is None
 
 
 def test_what_stands_in_front_of_a_replaced_text_does_not_rest_on_it() -> None:

@@ -151,17 +151,29 @@ def test_the_graph_is_broken_where_that_is_allowed(moves: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.slow
-def test_a_region_is_not_written_where_the_program_goes_nowhere_with_it(moves: pytest.MonkeyPatch) -> None:
+def test_where_a_region_leads_nowhere_it_is_not_written_and_what_was_fixed_behind_it_is(
+    moves: pytest.MonkeyPatch,
+) -> None:
     class Stopped(Prover):
-        """What lies behind the regions is neither exported nor compiled."""
+        """The second question shows once the first is a region; both lie before what is neither exported nor compiled."""
+
+        def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
+            traced = super().trace(overlay, first=first)
+            hidden = 0 if "region(" in overlay.get(NAME, TEXT) else 1
+            return replace(traced, questions=traced.questions[: len(traced.questions) - hidden])
 
         def compile(self, overlay: Overlay, targets: tuple[str, ...], samples: int, backend: str) -> Compilation:
             return Compilation(tuple(TargetResult(target, "cpu", False, error="unsupported") for target in targets))
 
+    def merge(context: Context) -> Iterator[Candidate]:
+        test = context.site.source.segment(context.site.span)
+        word = "merged" if test.startswith("m") else "WRONG"
+        yield from replacing(MERGE, Claim.RESTRUCTURED, word + "({test})")(context)  # type: ignore[operator]
+
     moves.setitem(MOVES, last_resort.OUTLINE, outlining("region({test})"))
-    moves.setitem(MOVES, MERGE, replacing(MERGE, Claim.RESTRUCTURED, "WRONG({test})"))
+    moves.setitem(MOVES, MERGE, merge)
     outcome = search(Stopped())
-    assert outcome.everything.overlay == {}
+    assert outcome.everything.current(NAME).text == TEXT.replace("m > 5", "merged(m > 5)")
     reasons = {refusal.move: refusal.reason for refusal in by_row(outcome)[5].refused}
     assert reasons[last_resort.OUTLINE] == last_resort.GAINS_NOTHING
     assert "value differs" in reasons[MERGE]

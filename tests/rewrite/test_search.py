@@ -30,7 +30,7 @@ from ddelint.rewrite.search.asking import Asking
 from ddelint.rewrite.search.history import History
 from ddelint.rewrite.search.reporting import diagnostics, doubts
 from ddelint.rewrite.search.rounds import MOST_RESTARTS, Outcome, Search, start_without, with_all_that_is_safe
-from ddelint.rewrite.search.steps import Key, State, Step, is_repeated
+from ddelint.rewrite.search.steps import Key, State, Step, is_repeated, ordinary
 from ddelint.sources.source import SourceFile
 from ddelint.trace.diagnose import diagnose
 
@@ -834,6 +834,21 @@ def test_what_was_not_needed_beside_a_wrong_fix_is_there_at_the_next_start() -> 
     start = start_without([second], needed, State(both, [first, second]))
     assert [kept.number for kept in start.steps] == [1]
     assert "merged1" in start.history.current(NAME).text
+
+
+def test_a_fix_goes_with_what_rests_on_it_and_later_ones_stay() -> None:
+    diagnostic = Diagnostic("DDE102", "", Span(NAME, 5, 8, 5, 13))
+    history, steps = History({NAME: SourceFile(NAME, TEXT)}), []
+    for number, (row, old, new) in enumerate([(5, "n > 4", "f(1)"), (5, "1", "g(2)"), (5, "2", "3"), (7, "m", "k")], 1):
+        column = history.current(NAME).lines[row - 1].index(old) + 1
+        edit = Edit(Span(NAME, row, column, row, column + len(old)), new)
+        history = history.add([edit], number)
+        candidate = Candidate(MERGE, Claim.RESTRUCTURED, "", (edit,), last_resort=number == 1)
+        key = Key(NAME, row, column, "", "truth")
+        steps.append(Step(number, key, diagnostic, candidate, (), Applicability.SAFE, (), None))
+    kept = ordinary(State(history, steps))
+    assert [step.number for step in kept.steps] == [4]
+    assert kept.history.current(NAME).text == TEXT.replace("m > 5", "k > 5")
 
 
 class Begun:

@@ -76,13 +76,23 @@ class History:
 
     def without(self, step: int) -> History | None:
         """The history in which `step` never happened; None where a later change rests on it."""
-        changes: tuple[Change, ...] | None = self.changes
-        while changes is not None:
+        changes = self._without(step)
+        return None if isinstance(changes, Change) else History(self._originals, changes)
+
+    def resting_on(self, step: int) -> int | None:
+        """A step with a change that rests on one of `step`, so that it has to go first; None where there is none."""
+        changes = self._without(step)
+        return changes.step if isinstance(changes, Change) else None
+
+    def _without(self, step: int) -> tuple[Change, ...] | Change:
+        """The changes but those of `step`; the change that is in the way where there is one."""
+        changes: tuple[Change, ...] | Change = self.changes
+        while not isinstance(changes, Change):
             index = next((i for i in reversed(range(len(changes))) if changes[i].step == step), None)
             if index is None:
-                return History(self._originals, changes)
+                return changes
             changes = _remove(changes, index)
-        return None
+        return changes
 
     def home(self, span: Span) -> Span:
         """A span of the current text, on the original text (inside new text: the place it replaced)."""
@@ -148,7 +158,8 @@ class History:
         return tuple(spans)
 
 
-def _remove(changes: tuple[Change, ...], index: int) -> tuple[Change, ...] | None:
+def _remove(changes: tuple[Change, ...], index: int) -> tuple[Change, ...] | Change:
+    """The changes but one; a later change that rests on it where there is one."""
     gone = changes[index]
     kept, waiting = list(changes[:index]), list(changes[index + 1 :])
     start = gone.start
@@ -165,7 +176,7 @@ def _remove(changes: tuple[Change, ...], index: int) -> tuple[Change, ...] | Non
             _, step = next(groupby(waiting, key=attrgetter("step")))
             moved = _taken_along(replace(gone, start=start), [*step])
             if moved is None:
-                return None
+                return later
             start, undone = moved
             kept += undone
             del waiting[1 : len(undone)]

@@ -21,7 +21,7 @@ from ddelint.rewrite.search.judging import Judging
 from ddelint.rewrite.search.last_resort import with_refused_regions
 from ddelint.rewrite.search.phases import NOBODY, Listener, Phase
 from ddelint.rewrite.search.reporting import GENERATED_CODE_DIFFERS, diagnostics, fix_of
-from ddelint.rewrite.search.steps import State, Step, dropped, going_on, known_as, without
+from ddelint.rewrite.search.steps import State, Step, dropped, going_on, known_as, ordinary, without
 from ddelint.rewrite.search.trying import Trying
 from ddelint.rewrite.writing.edits import minimal_edits
 from ddelint.rewrite.writing.tidying import tidied
@@ -192,6 +192,10 @@ class Search:
         self._phase.hopeless = {}
         if len(outlined.steps) > len(state.steps) and self._asking.goes_through(outlined.history):
             return outlined
+        kept = ordinary(outlined)
+        if len(kept.steps) > len(state.steps) and self._asking.trace(kept.history).failure is None:
+            # what was found behind a region is no worse for the region not being written
+            state = replace(state, history=kept.history, steps=kept.steps, compilation=None)
         return with_refused_regions(state, outlined)
 
     def _refuted(self, safe: State, everything: State, comparison: Comparison | None) -> list[Step]:

@@ -92,9 +92,22 @@ def without(state: State, steps: Sequence[Step]) -> State:
     """What a search may begin with again: the state's fixes but these, and but what rests on them."""
     for step in steps:
         while any(step.number == other.number for other in state.steps):
-            shorter = dropped(state, step)
-            state = shorter if shorter is not state else dropped(state, state.steps[-1])
+            state = dropped(state, _to_go_first(state, step))
     return State(state.history, list(state.steps))
+
+
+def _to_go_first(state: State, step: Step) -> Step:
+    """The step itself, or the one at the end of what rests on it; the last where that is no step of the state's."""
+    resting = state.history.resting_on(step.number)
+    if resting is None:
+        return step
+    later = next((other for other in state.steps if other.number == resting), None)
+    return _to_go_first(state, later) if later is not None else state.steps[-1]
+
+
+def ordinary(state: State) -> State:
+    """The state's fixes without those that take code out of its program, and without what rests on these."""
+    return without(state, [step for step in state.steps if step.candidate.last_resort])
 
 
 def going_on(state: State) -> State:
