@@ -188,6 +188,8 @@ class Refusal:
     move: str
     message: str
     reason: str
+    code: str = ""
+    """How the user's own lines would read, where nothing but `reason` speaks against that; empty elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,7 @@
-"""For what is left: what stands in the way of a rewrite, and the smallest one by hand that the rule shows."""
+"""For what is left: what stands in the way of a rewrite, and the smallest one by hand.
+
+That is the user's own lines, where a rewrite of them was refused for what may never occur; else what the rule shows.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,12 @@ if TYPE_CHECKING:
 _SAYS_LESS = (STILL_ASKS, NEEDS_A_PROMISE, TIME_IS_OVER)
 """What a refusal says that is no reason against the rewrite itself, the emptiest last."""
 BY_HAND = "by hand, for example:"
+_OWN = {
+    TIME_IS_OVER: "by hand, not tried any more:",
+    NEEDS_A_PROMISE: "by hand, where that always holds:",
+    "": "by hand, where that input never occurs:",
+}
+"""What is said of the user's own lines, by what begins the reason against them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +37,19 @@ class Help:
     """One sentence; empty where no rewrite was tried."""
     code: str
     """Lines of Python; empty where the catalogue has none."""
+    intro: str = BY_HAND
+    """What is said before the code."""
+
+    @property
+    def is_example(self) -> bool:
+        """Whether the code is the rule's own example, and says nothing of the user's program."""
+        return self.intro == BY_HAND
 
     @property
     def text(self) -> str:
         """All of it, on lines of its own."""
         hindrance = (f"in the way: {self.hindrance}",) if self.hindrance else ()
-        example = (BY_HAND, self.code) if self.code else ()
+        example = (self.intro, self.code) if self.code else ()
         return "\n".join((*hindrance, *example))
 
 
@@ -48,15 +64,23 @@ def help_for(diagnostic: Diagnostic) -> Help | None:
     lines = [] if rule is None else [x for x in rule.documentation.good.splitlines() if not x.startswith("```")]
     if diagnostic.refused:
         told = most_telling(diagnostic.refused)
-        return Help(f"{told.message}: {told.reason}", "\n".join(lines))
+        hindrance = f"{told.message}: {told.reason}"
+        if told.code:
+            intro = next(said for begun, said in _OWN.items() if told.reason.startswith(begun))
+            return Help(hindrance, told.code, intro)
+        return Help(hindrance, "\n".join(lines))
     read_only = diagnostic.origin == ("static",) and rule is not None and rule.moves
     return Help("", "\n".join(lines)) if read_only and lines else None
 
 
 def most_telling(refused: Sequence[Refusal]) -> Refusal:
-    """The first refusal that says what came out differently; one that only says that nothing came of it says less."""
+    """The first refusal that says what came out differently; one that only says that nothing came of it says less.
 
-    def emptiness(refusal: Refusal) -> int:
-        return next((n for n, begun in enumerate(_SAYS_LESS) if refusal.reason.startswith(begun)), -1)
+    Of those that say as much, one that shows what would become of the user's own lines.
+    """
+
+    def emptiness(refusal: Refusal) -> tuple[int, bool]:
+        says = next((n for n, begun in enumerate(_SAYS_LESS) if refusal.reason.startswith(begun)), -1)
+        return says, not refusal.code
 
     return min(refused, key=emptiness)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ddelint.knowledge import catalog
 from ddelint.nouns.levels import Applicability
 from ddelint.nouns.spans import Span
-from ddelint.report.by_hand import BY_HAND, help_for
+from ddelint.report.by_hand import Help, help_for
 from ddelint.report.diff import shown_path
 from ddelint.report.frame import Mark, render
 from ddelint.report.gpu_words import counts, is_reported, level
@@ -146,9 +146,9 @@ def _sections(diagnostic: Diagnostic, sources: Sources, style: Style, example: b
         more = "" if style.verbose else " (-v says why)"
         yield "fix", words(f"none: {tried} tried and refused{more}", room)
     by_hand = help_for(diagnostic)
-    if by_hand is not None and (by_hand.hindrance or example):
+    if by_hand is not None and (by_hand.hindrance or example or not by_hand.is_example):
         hindrance = words(f"in the way: {by_hand.hindrance}", room) if by_hand.hindrance else []
-        yield "help", [*hindrance, *_code(by_hand.code, style)]
+        yield "help", [*hindrance, *_code(by_hand, style)]
     if diagnostic.hints:
         yield "torch", [line for hint in diagnostic.hints for line in words(hint, room)]
     if diagnostic.evidence is not None and (run := evidence_words(diagnostic.evidence)):
@@ -160,11 +160,11 @@ def _sections(diagnostic: Diagnostic, sources: Sources, style: Style, example: b
         yield "detail", _detail(diagnostic.detail, room, style.verbose)
 
 
-def _code(code: str, style: Style) -> list[str]:
+def _code(by_hand: Help, style: Style) -> list[str]:
     """A rewrite by hand; no code is broken where the terminal is narrow, but left out."""
-    lines = code.splitlines()
+    lines = by_hand.code.splitlines()
     fits = all(len(line) + SECTION + 2 <= style.width for line in lines)
-    return [BY_HAND, *(f"  {line}" for line in lines)] if lines and fits else []
+    return [by_hand.intro, *(f"  {line}" for line in lines)] if lines and fits else []
 
 
 def _way(diagnostic: Diagnostic, sources: Sources) -> list[str]:

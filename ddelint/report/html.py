@@ -13,6 +13,7 @@ from markupsafe import Markup, escape
 
 from ddelint.knowledge.catalog import rule
 from ddelint.nouns.diagnostics import Diagnostic, Severity, Span
+from ddelint.report.by_hand import Help, help_for
 from ddelint.report.console import FRONT_ENDS, changed_lines, evidence_words, rule_name
 from ddelint.report.diff import shown_path
 from ddelint.report.evidence import trusted_line, unfixed
@@ -61,6 +62,8 @@ class Card:
     evidence: tuple[str, ...]
     trusted: str
     """In one line why the fix can be trusted; where there is none, why."""
+    by_hand: Help | None
+    """What stands in the way of a fix, and a rewrite by hand."""
 
     @property
     def label(self) -> str:
@@ -212,6 +215,7 @@ def _card(number: int, anchor: str, finding: Diagnostic, report: Report, sources
         changes=tuple(changes),
         evidence=tuple(evidence_words(finding.evidence)) if finding.evidence is not None else (),
         trusted=trusted_line(finding) if fix is not None else unfixed(finding, report),
+        by_hand=help_for(finding),
     )
 
 

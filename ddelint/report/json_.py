@@ -9,7 +9,7 @@ from typing import Any
 from ddelint.knowledge import catalog
 from ddelint.nouns.diagnostics import Diagnostic, Evidence, Fix, Frame, Span, Symbol
 from ddelint.report import gpu_words
-from ddelint.report.by_hand import help_for
+from ddelint.report.by_hand import Help, help_for
 from ddelint.report.model import Report
 
 
@@ -55,10 +55,15 @@ def finding(diagnostic: Diagnostic) -> dict[str, Any]:
         "cpp_frames": list(diagnostic.cpp_frames),
         "evidence": _evidence(diagnostic.evidence or Evidence()),
         "refused": [{"move": r.move, "message": r.message, "reason": r.reason} for r in diagnostic.refused],
-        "help": {"hindrance": by_hand.hindrance, "code": by_hand.code} if by_hand is not None else None,
+        "help": _help(by_hand) if by_hand is not None else None,
         "detail": diagnostic.detail,
         "hints": list(diagnostic.hints),
     }
+
+
+def _help(by_hand: Help) -> dict[str, Any]:
+    own = bool(by_hand.code) and not by_hand.is_example
+    return {"hindrance": by_hand.hindrance, "code": by_hand.code, "own_code": own, "says": by_hand.intro}
 
 
 def _fix(fix: Fix) -> dict[str, Any]:

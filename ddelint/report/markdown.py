@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ddelint.nouns.levels import Applicability
-from ddelint.report.by_hand import most_telling
+from ddelint.report.by_hand import help_for, most_telling
 from ddelint.report.console import changed_lines
 from ddelint.report.diff import shown_path
 from ddelint.report.evidence import name_of, notes_of_all, risk_of, trusted_line, unfixed
@@ -51,6 +51,7 @@ def render_report(report: Report, command: str, unsafe_fixes: bool, arguments: s
         yield ""
         yield from _table(("where", "rule", "question", "why it is left"), [_left(found, report) for found in left])
         yield ""
+        yield from _by_hand(left)
     yield "### How to reproduce"
     yield ""
     yield "```"
@@ -176,6 +177,17 @@ def fenced(language: str, lines: Sequence[str]) -> Iterator[str]:
     yield f"{fence}{language}"
     yield from lines
     yield fence
+
+
+def _by_hand(left: Sequence[Diagnostic]) -> Iterator[str]:
+    """What a rewrite that was refused would make of the lines of a finding; a rule's own example stands in its page."""
+    for diagnostic in left:
+        known = help_for(diagnostic)
+        if known is not None and known.code and not known.is_example:
+            yield f"{_where(diagnostic)} {known.intro}"
+            yield ""
+            yield from fenced("python", known.code.splitlines())
+            yield ""
 
 
 def _left(diagnostic: Diagnostic, report: Report) -> tuple[str, str, str, str]:

@@ -89,7 +89,7 @@ def test_a_reader_clicks_through_the_report(page: Any) -> None:
     assert last.get_attribute("open") is None
     last.locator("summary").first.click()
     last.get_by_text("refused rewrites (2)").click()
-    assert last.get_by_text("the body raises").is_visible()
+    assert last.get_by_text("the body raises", exact=True).is_visible()
     page.locator("#p0L20 .asks").first.click()
     assert page.locator(".card[data-rule=DDE201][data-file='0']").get_attribute("open") is not None
 

@@ -23,6 +23,21 @@ def test_what_is_left_says_what_stands_in_the_way_and_shows_code(output_format: 
     assert "```" not in text or output_format == "sarif"  # whose rules have pages
 
 
+@pytest.mark.parametrize("output_format", ["full", "json", "junit", "github", "gitlab", "sarif", "markdown", "html"])
+def test_own_lines_are_shown_where_what_speaks_against_them_may_not_occur(
+    output_format: str, refused: Diagnostic
+) -> None:
+    reason = "eager, all zeros: value differs (expected 1, got 2)"
+    own = Refusal("where_merge", "compute both", reason, "x = merged(x)\n...\nreturn x")
+    found = replace(refused, refused=(Refusal("guard", "assume it", "the body raises"), own))
+    text = render(Report((found,), texts={"model.py": MODEL}), Rendering(Style(), output_format))
+    said = text.replace("\\n", "\n").replace("&#10;", "\n").replace("%0A", "\n")
+    assert "all zeros: value differs" in " ".join(said.split())
+    assert "by hand, where that input never occurs:" in said
+    assert "x = merged(x)\n" in "\n".join(line.strip() + "\n" for line in said.split("\n"))
+    assert "torch.where(" not in text.partition('"results"')[2] if output_format == "sarif" else "torch.where(" not in text
+
+
 def test_what_has_a_fix_or_was_not_tried_needs_no_help(emptiness: Diagnostic, refused: Diagnostic) -> None:
     assert help_for(emptiness) is None
     assert help_for(replace(refused, refused=(), origin=("trace",))) is None
@@ -59,6 +74,8 @@ def test_what_stands_in_the_way_is_the_refusal_that_says_most() -> None:
         ((late, promise), "promise it: needs"),
         ((late, asks), "state the fact: the compiler"),
         ((late,), "let the compiler choose: "),
+        ((late, replace(late, message="with code", code="a = b")), "with code: "),
+        ((replace(late, code="a = b"), asks), "state the fact: the compiler"),
     ):
         given = help_for(replace(found, refused=refused))
         assert given is not None

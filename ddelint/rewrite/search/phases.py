@@ -6,16 +6,17 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ddelint.nouns.diagnostics import Claim, Diagnostic, Question, Refusal
+from ddelint.nouns.diagnostics import NEEDS_A_PROMISE, Claim, Diagnostic, Question, Refusal
 from ddelint.nouns.protocol import TIME_IS_OVER, Compilation
 from ddelint.rewrite.candidate import Candidate
 from ddelint.rewrite.search import last_resort
 from ddelint.rewrite.search.asking import Asking
 from ddelint.rewrite.search.at_once import AtOnce
+from ddelint.rewrite.search.by_hand import rewritten_lines
 from ddelint.rewrite.search.history import History
 from ddelint.rewrite.search.judging import Judging
 from ddelint.rewrite.search.reporting import speaks_against
-from ddelint.rewrite.search.steps import Key, State, Step, flaws, is_repeated, key_of, known_as
+from ddelint.rewrite.search.steps import Key, Known, State, Step, flaws, is_repeated, key_of, known_as
 from ddelint.rewrite.search.trying import Trying
 
 MOST_STEPS = 40
@@ -201,8 +202,7 @@ class Phase:
             one = known_as(key, candidate)
             known = allow_unsafe and one in self._trying.merely_unsafe
             if not known and self._seconds_left() <= share_is_over_at:
-                why = self._trying.reasons.get(one, TIME_IS_OVER)
-                refused.append(Refusal(candidate.move, candidate.message, why))
+                refused.append(self._refusal(state, candidate, one, self._trying.reasons.get(one, TIME_IS_OVER)))
                 if allow_unsafe and self._trying.merely_unsafe:
                     continue
                 return second_best
@@ -220,10 +220,17 @@ class Phase:
             if kept is not None and (second_best is None or flaws(kept[1]) < flaws(second_best[1])):
                 second_best = kept
             if reason:
-                refused.append(Refusal(candidate.move, candidate.message, reason))
+                refused.append(self._refusal(state, candidate, one, reason))
                 if candidate.claim is not Claim.PROMISE and one not in self._trying.merely_unsafe:
                     self._trying.reasons[one] = reason
         return second_best
+
+    def _refusal(self, state: State, candidate: Candidate, known: Known, reason: str) -> Refusal:
+        """Why a candidate was not kept; with what it comes to where whoever knows the data may know better."""
+        by_hand = known in self._trying.only_on_ours or reason.startswith((TIME_IS_OVER, NEEDS_A_PROMISE))
+        source = state.history.current(candidate.edits[0].span.filename) if by_hand and candidate.edits else None
+        code = "" if source is None else rewritten_lines(source, candidate.edits)
+        return Refusal(candidate.move, candidate.message, reason, code)
 
     def _looked_ahead(
         self,

@@ -54,6 +54,8 @@ class Trying:
         """Why the candidates for a question were refused when it was last tried."""
         self.reasons: dict[Known, str] = {}
         """Why a candidate was refused when it was tried last, whatever was allowed then."""
+        self.only_on_ours: set[Known] = set()
+        """Candidates that only inputs of our own making speak against, which may never occur."""
         self.merely_unsafe: set[Known] = set()
         """Candidates that the safe phase refused only because they are not safe: what is known costs no more time."""
 
@@ -172,6 +174,9 @@ class Trying:
         if refuted:
             if comparison.failure is None:
                 self.refuted[place] = refuted
+                shown = verdict.refuting(comparison, candidate.claim)
+                if shown is not None and not shown.declared:
+                    self.only_on_ours.add(known_as(key, candidate))
             return None, refuted
         reasons = doubts(comparison, candidate, () if settled else decisions, state)
         called_elsewhere = self._asking.other_callers(state.history, question, candidate)
