@@ -152,7 +152,7 @@ def _searched(session: Session, run: Run) -> set[str]:
         start=run.history,
         seconds_left=lambda: session.seconds_left,
         # what is found late could not be verified any more
-        reserved=lambda: min(MOST_RESERVED * options.timeout, asking.seconds_at_the_end()),
+        reserved=lambda verified: min(MOST_RESERVED * options.timeout, asking.seconds_at_the_end(verified)),
         graph_breaks=session.options.graph_breaks,
     )
     traced = asking.trace(search.start).questions

@@ -960,8 +960,29 @@ def test_what_was_kept_back_for_the_end_is_used_where_the_end_takes_less(moves: 
                 kept_back[0] = 1.0
             return super().compare(*asked, **options)
 
-    outcome = search(Slow(), seconds_left=lambda: left[0], reserved=lambda: kept_back[0])
+    outcome = search(Slow(), seconds_left=lambda: left[0], reserved=lambda verified: kept_back[0])
     assert outcome.everything.current(NAME).text.count("not compiling") == 2
+
+
+def test_what_is_reserved_for_verifying_is_used_where_a_question_is_left(moves: pytest.MonkeyPatch) -> None:
+    """A program that still asks is not verified: all of what was reserved for that would be left over."""
+    moves.setitem(MOVES, SHORTCUT, several(*(f"WRONG{number} and {{test}}" for number in range(3)), "right and {test}"))
+    left = [80.0]
+
+    class Slow(Prover):
+        def compare(self, *asked: Any, **options: Any) -> Comparison:
+            left[0] -= 3.0
+            return super().compare(*asked, **options)
+
+    def text(share: float) -> str:
+        left[0] = 80.0
+        reserved = (lambda verified: share) if share else (lambda verified: 70.0 * verified)
+        outcome = search(Slow(), seconds_left=lambda: left[0], reserved=reserved)
+        return outcome.everything.current(NAME).text
+
+    assert text(70.0).count("right and") < 2
+    assert text(0.0).count("right and") == 2
+    assert left[0] > 0
 
 
 def test_nothing_is_safe_that_could_not_be_run_on_all_samples(moves: pytest.MonkeyPatch) -> None:

@@ -28,7 +28,7 @@ from ddelint.sources.source import SourceFile
 
 QUICK_SAMPLES = 16
 """Inputs for deciding on a candidate; the final program is run on all samples."""
-MARGIN, VERIFIED_SECONDS, VERIFIED_BY_TRACED, COMPARED_BY_LOOKED = 1.5, 5.0, 20.0, 6.0
+MARGIN, VERIFIED_SECONDS, VERIFIED_BY_TRACED, COMPARED_BY_LOOKED = 1.5, 5.0, 12.0, 6.0
 """What verifying may take: more than it took before, or several times what a trace and a first comparison took."""
 CLAIM_RANK = {claim: rank for rank, claim in enumerate(Claim)}
 
@@ -90,6 +90,7 @@ class Asking:
         self._differentiated: dict[tuple[tuple[str, str], ...], bool] = {}
         self._verified: dict[tuple[tuple[str, str], ...], Compilation] = {}
         self._comparisons: dict[tuple[object, ...], Comparison] = {}
+        self._offers: dict[tuple[object, ...], tuple[list[Candidate], Iterator[Candidate]]] = {}
         # each reads the files of a project
         self._importers = functools.cache(lambda filename, name: tuple(importers(filename, name)))
         load_moves()
@@ -199,14 +200,18 @@ class Asking:
         if self._ahead is not None:
             self._ahead.forget()
 
-    def seconds_at_the_end(self) -> float:
-        """What the last comparison and the verification of a program take, as far as is known by now."""
+    def seconds_at_the_end(self, verified: float = 1.0) -> float:
+        """What the last comparison and the verification of a program take, as far as is known by now.
+
+        `verified`: how much of the verification is to be paid for.
+        """
         known = [sum(result.seconds for result in found.results) for found in self._verified.values()]
         if known:
-            return MARGIN * (max(known) + max((found.seconds for found in self._comparisons.values()), default=0.0))
+            compared = max((found.seconds for found in self._comparisons.values()), default=0.0)
+            return MARGIN * (verified * max(known) + compared)
         traced = max((found.seconds for found in self._traces.values()), default=0.0)
         looked = max((found.seconds for found in self._comparisons.values()), default=0.0)
-        return VERIFIED_SECONDS + VERIFIED_BY_TRACED * traced + COMPARED_BY_LOOKED * looked
+        return verified * (VERIFIED_SECONDS + VERIFIED_BY_TRACED * traced) + COMPARED_BY_LOOKED * looked
 
     def _parts(self) -> list[tuple[str, ...]]:
         """The targets of a verification, as they are asked: each on its own where they can run side by side."""
@@ -245,12 +250,42 @@ class Asking:
 
     def candidates(self, history: History, question: Question, diagnostic: Diagnostic) -> Iterator[Candidate]:
         """The candidates of the moves that the rule lists: by claim, then in the rule's order."""
+        yield from self._remembered("own", history, question, diagnostic, self._candidates)
+
+    def _candidates(self, history: History, question: Question, diagnostic: Diagnostic) -> Iterator[Candidate]:
         context = self.context(history, question, diagnostic)
         if context is not None:
             yield from _in_order(rule(diagnostic.code).moves, context)
 
+    def _remembered(
+        self,
+        which: str,
+        history: History,
+        question: Question,
+        diagnostic: Diagnostic,
+        offer: Callable[[History, Question, Diagnostic], Iterator[Candidate]],
+    ) -> Iterator[Candidate]:
+        """Candidates of a question of a text, as they come; each is worked out once, however often it is asked for."""
+        texts = tuple(sorted(history.overlay.items()))
+        key = (which, texts, question.span, question.kind, question.expression, question.detail, diagnostic.code)
+        if key not in self._offers:
+            self._offers[key] = [], offer(history, question, diagnostic)
+        known, coming = self._offers[key]
+        place = 0
+        while True:
+            if place == len(known):
+                following = next(coming, None)
+                if following is None:
+                    return
+                known.append(following)
+            yield known[place]
+            place += 1
+
     def further_candidates(self, history: History, question: Question, diagnostic: Diagnostic) -> Iterator[Candidate]:
         """The candidates of all other moves, here and where a caller decides by what this function gives."""
+        yield from self._remembered("further", history, question, diagnostic, self._further_candidates)
+
+    def _further_candidates(self, history: History, question: Question, diagnostic: Diagnostic) -> Iterator[Candidate]:
         own = rule(diagnostic.code).moves
         if not own or question.joint or question.kind not in knowledge().beyond.questions:
             return

@@ -31,6 +31,8 @@ _LAST_RESORT = 0.3
 """Share of the time that is kept for taking regions out of the program, where nothing else has helped by then."""
 _ALSO_UNSAFE = 0.2
 """Share of the time that is kept for candidates which the first phase, where only safe ones count, did not come to."""
+_LEAST_VERIFIED = 0.25
+"""Share of what verifying takes, by a guess, that is reserved for it in any case."""
 ENDLESS = 1e9
 """Seconds that no search needs."""
 
@@ -62,7 +64,7 @@ class Search:
         hears: Listener = NOBODY,
         start: History | None = None,
         seconds_left: Callable[[], float] = lambda: ENDLESS,
-        reserved: Callable[[], float] = lambda: 0.0,
+        reserved: Callable[[float], float] = lambda verified: 0.0,
         graph_breaks: bool = False,
     ) -> None:
         self._asking = asking
@@ -73,6 +75,8 @@ class Search:
         self._hears = hears
         self._left = seconds_left
         self._reserved = reserved
+        self._verified = 1.0
+        """How much of the verification there is time reserved for."""
         self._graph_breaks = graph_breaks
         self._kept_back = 0.0
         """Seconds that are kept for the last resort."""
@@ -87,6 +91,9 @@ class Search:
         for attempt in count():
             if kept_unsafe is None:
                 safe, everything = self._both_phases(kept, fixing=attempt < MOST_RESTARTS)
+                if self._borrows(everything, attempt):
+                    kept = without(safe, ())
+                    continue
             else:
                 safe, everything = kept, self._phase.run(kept_unsafe, allow_unsafe=True, fixing=False)
             whole = safe
@@ -116,12 +123,24 @@ class Search:
 
     def _seconds_left(self) -> float:
         """For trying rewrites: what is reserved for the last resort and for the end aside."""
-        return self._left() - self._reserved() - self._kept_back
+        return self._left() - self._reserved(self._verified) - self._kept_back
 
     def _has_more_to_do(self, everything: State, attempt: int) -> bool:
         """Whether a finding was not tried to the end, and there is time for it after all."""
         waiting = any(last_resort.ran_out_of_time(finding) for finding in everything.given_up.values())
         return waiting and attempt < MOST_RESTARTS and self._seconds_left() > 0
+
+    def _borrows(self, everything: State, attempt: int) -> bool:
+        """Whether time that was reserved for verifying is used for a finding that was not tried to the end.
+
+        A program that still asks is not verified, so that all of what was reserved would be left over.
+        """
+        waiting = any(last_resort.ran_out_of_time(finding) for finding in everything.given_up.values())
+        has_time = self._seconds_left() > 0
+        if has_time or not waiting or attempt >= MOST_RESTARTS or self._verified <= _LEAST_VERIFIED:
+            return False
+        self._verified /= 2
+        return self._seconds_left() > 0
 
     def _unproved(self, everything: State, reason: str) -> tuple[State, State]:
         """Where all samples cannot be run any more nothing is safe that only a few of them have shown to be."""
