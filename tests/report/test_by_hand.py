@@ -35,7 +35,9 @@ def test_own_lines_are_shown_where_what_speaks_against_them_may_not_occur(
     assert "all zeros: value differs" in " ".join(said.split())
     assert "by hand, where that input never occurs:" in said
     assert "x = merged(x)\n" in "\n".join(line.strip() + "\n" for line in said.split("\n"))
-    assert "torch.where(" not in text.partition('"results"')[2] if output_format == "sarif" else "torch.where(" not in text
+    assert (
+        "torch.where(" not in text.partition('"results"')[2] if output_format == "sarif" else "torch.where(" not in text
+    )
 
 
 def test_what_has_a_fix_or_was_not_tried_needs_no_help(emptiness: Diagnostic, refused: Diagnostic) -> None:

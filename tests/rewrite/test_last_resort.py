@@ -155,7 +155,7 @@ def test_where_a_region_leads_nowhere_it_is_not_written_and_what_was_fixed_behin
     moves: pytest.MonkeyPatch,
 ) -> None:
     class Stopped(Prover):
-        """The second question shows once the first is a region; both lie before what is neither exported nor compiled."""
+        """The second question shows once the first is a region; behind both is what no front end takes."""
 
         def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
             traced = super().trace(overlay, first=first)

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Sequence
 
-from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import called, draws_random, is_pure, names_written, parameters, stores
-from ddelint.rewrite.reading.regions import changed_in_place
 from ddelint.sources.sites import is_talk
 from ddelint.sources.source import SourceFile, descend
 
 SILENT = "the compiled program doesn't warn"
 """What is said of a rewrite in which only eager does."""
-_DEEPEST_CALL = 3
-"""How far calls are followed for what they change."""
 
 
 def says_without_effect(statement: ast.stmt) -> bool:
@@ -96,24 +91,3 @@ def _stays(name: str, source: SourceFile, depth: int) -> bool:
                 return module.split(".")[0] in knowledge().stateless
     assigned = [n for n in source.tree.body if isinstance(n, (ast.Assign, ast.AnnAssign)) and name in names_written(n)]
     return stores(source.tree, name) == len([n for n in assigned if isinstance(n.value, ast.Constant)]) < 2
-
-
-def changed_by_calls(context: Context, body: Sequence[ast.stmt]) -> set[str]:
-    """Tensors that `body` hands to functions of the same file which change what they are given, in place."""
-    found = _changed_by_calls(context.site.source, body, _DEEPEST_CALL)
-    facts = {text: context.type_of(text) for text in found}
-    return {text for text, fact in facts.items() if fact is not None and fact.kind == "tensor"}
-
-
-def _changed_by_calls(source: SourceFile, body: Sequence[ast.stmt], depth: int) -> set[str]:
-    functions = {s.name: s for s in source.tree.body if isinstance(s, ast.FunctionDef)}
-    found: set[str] = set()
-    for call in (node for statement in body for node in ast.walk(statement) if isinstance(node, ast.Call)):
-        callee = functions.get(call.func.id) if isinstance(call.func, ast.Name) else None
-        if callee is None or not depth:
-            continue
-        changed = changed_in_place(callee.body) | _changed_by_calls(source, callee.body, depth - 1)
-        given = dict(zip([a.arg for a in (*callee.args.posonlyargs, *callee.args.args)], call.args))
-        given |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg is not None}
-        found |= {ast.unparse(value) for name, value in given.items() if name in changed}
-    return found

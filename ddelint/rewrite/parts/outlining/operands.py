@@ -10,7 +10,7 @@ from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.outlining.forms import MODULE, TENSOR, Form, Way, form_of
 from ddelint.rewrite.parts.outlining.region import Operand, Region
 from ddelint.rewrite.reading.bindings import type_at
-from ddelint.rewrite.reading.effects import changed_by_calls
+from ddelint.rewrite.reading.changes_of_calls import changed_by_calls
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import bound_before, names_written, position
 from ddelint.rewrite.reading.regions import assigned_on_every_way, bound_inside, changed_in_place, free_names

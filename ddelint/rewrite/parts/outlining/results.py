@@ -11,7 +11,7 @@ from ddelint.rewrite.parts.outlining.forms import TENSOR, Form, Way, form_of
 from ddelint.rewrite.parts.outlining.operands import augmented, callers
 from ddelint.rewrite.parts.outlining.region import Region, Result
 from ddelint.rewrite.reading.bindings import type_behind
-from ddelint.rewrite.reading.effects import changed_by_calls
+from ddelint.rewrite.reading.changes_of_calls import changed_by_calls
 from ddelint.rewrite.reading.kinds import Kind, Kinds
 from ddelint.rewrite.reading.names import names_written
 from ddelint.rewrite.reading.regions import (
