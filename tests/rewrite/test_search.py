@@ -27,6 +27,7 @@ from ddelint.rewrite.moves import load_moves
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.search import at_once
 from ddelint.rewrite.search.asking import Asking
+from ddelint.rewrite.search.by_hand import rewritten_lines
 from ddelint.rewrite.search.history import History
 from ddelint.rewrite.search.reporting import diagnostics, doubts
 from ddelint.rewrite.search.rounds import MOST_RESTARTS, Outcome, Search, start_without, with_all_that_is_safe
@@ -151,6 +152,36 @@ def test_a_rewrite_with_another_result_is_never_offered(moves: pytest.MonkeyPatc
     diagnostic = by_row(outcome)[5]
     assert diagnostic.fix is None
     assert "value differs" in diagnostic.refused[0].reason
+
+
+@pytest.mark.parametrize(("declared", "code"), [(True, ""), (False, "if WRONG(n > 4):")])
+def test_a_rewrite_that_only_our_inputs_speak_against_is_shown_as_code(
+    moves: pytest.MonkeyPatch, declared: bool, code: str
+) -> None:
+    class Differing(Prover):
+        def compare(self, *asked: Any, **options: Any) -> Comparison:
+            found = super().compare(*asked, **options)
+            return replace(found, mismatches=tuple(replace(m, declared=declared) for m in found.mismatches))
+
+    moves.setitem(MOVES, MERGE, replacing(MERGE, Claim.RESTRUCTURED, "WRONG({test})"))
+    refusal = next(r for r in by_row(search(Differing()))[5].refused if r.move == MERGE)
+    assert "value differs" in refusal.reason
+    assert refusal.code == code
+
+
+@pytest.mark.parametrize(
+    ("edits", "lines"),
+    [
+        ([(5, 5, 14, "if merged(n > 4):")], "if merged(n > 4):"),
+        ([(5, 8, 13, "a"), (6, 13, 18, "y")], "if a:\n    x = y"),
+        ([(5, 8, 13, "a"), (7, 8, 13, "b")], "if a:\n...\nif b:"),
+        ([(5, 5, 14, "pass\n" * 13)], ""),
+        ([], ""),
+    ],
+)
+def test_lines_as_a_rewrite_would_make_them(edits: list[tuple[int, int, int, str]], lines: str) -> None:
+    changes = [Edit(Span(NAME, row, first, row, last), text) for row, first, last, text in edits]
+    assert rewritten_lines(SourceFile(NAME, TEXT), changes) == lines
 
 
 def test_a_rewrite_that_still_asks_is_refused(moves: pytest.MonkeyPatch) -> None:
