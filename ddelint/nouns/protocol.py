@@ -242,6 +242,11 @@ class Mismatch:
         return " in a row, " in self.sample
 
     @property
+    def is_refusal(self) -> bool:
+        """Whether the original returned, and the rewritten program raised."""
+        return self.aspect == "exception" and (self.narrower or self.expected == A_RESULT)
+
+    @property
     def is_not_finite(self) -> bool:
         """Whether it was seen on an input with an infinity or NaN of our own making."""
         return any(part.endswith(NOT_FINITE) for part in self.sample.split(", "))
@@ -252,6 +257,8 @@ class Mismatch:
         return f", {INTEGERS}" in self.sample
 
 
+A_RESULT = "a result"
+"""What is expected of a program that returns, or got of it, where the other one raises."""
 FEW_INPUTS = 2
 """Inputs that are too few for a side of a decision."""
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from ddelint.knowledge import catalog
@@ -43,9 +44,13 @@ def render_report(report: Report, style: Style, unsafe_fixes: bool) -> Iterator[
     """All findings' lines, without line ends; an empty one after each finding."""
     sources = Sources(report.texts)
     helped: set[str] = set()
+    noted: dict[str, Span] = {}
     for diagnostic in report.remaining:
-        yield from render_diagnostic(diagnostic, sources, style, unsafe_fixes, example=diagnostic.code not in helped)
+        example = diagnostic.code not in helped
+        yield from render_diagnostic(diagnostic, sources, style, unsafe_fixes, example=example, noted=noted)
         helped.add(diagnostic.code)
+        for note in diagnostic.evidence.notes if diagnostic.evidence is not None else ():
+            noted.setdefault(note, diagnostic.span)
         yield ""
 
 
@@ -75,9 +80,18 @@ def rule_name(code: str) -> str:
 
 
 def render_diagnostic(
-    diagnostic: Diagnostic, sources: Sources, style: Style, unsafe_fixes: bool, *, example: bool = True
+    diagnostic: Diagnostic,
+    sources: Sources,
+    style: Style,
+    unsafe_fixes: bool,
+    *,
+    example: bool = True,
+    noted: Mapping[str, Span] = MappingProxyType({}),
 ) -> Iterator[str]:
-    """One finding: header, code frame, sections; with `example` the rule's rewrite by hand, where there is no fix."""
+    """One finding: header, code frame, sections; with `example` the rule's rewrite by hand, where there is no fix.
+
+    `noted`: what an earlier finding's evidence has said, and where that finding stands.
+    """
     yield header(diagnostic, style, unsafe_fixes)
     marks = _marks(diagnostic, style.verbose)
     for filename in dict.fromkeys((diagnostic.span.filename, *(mark.span.filename for mark in marks))):
@@ -86,7 +100,7 @@ def render_diagnostic(
         if filename != diagnostic.span.filename and rows:
             yield "      " + style.paint(f"{shown_path(filename)}:{here[0].span.row}", "dim")
         yield from rows
-    for title, lines in _sections(diagnostic, sources, style, example):
+    for title, lines in _sections(diagnostic, sources, style, example, noted):
         for number, line in enumerate(lines):
             label = style.paint(f"{title:<{SECTION - 2}}", "section") if number == 0 else " " * (SECTION - 2)
             yield f"  {label}{line}".rstrip()
@@ -122,7 +136,9 @@ def _birth(symbols: Sequence[Symbol]) -> str:
     return f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} born here" + (f" ({facts})" if facts else "")
 
 
-def _sections(diagnostic: Diagnostic, sources: Sources, style: Style, example: bool) -> Iterator[tuple[str, list[str]]]:
+def _sections(
+    diagnostic: Diagnostic, sources: Sources, style: Style, example: bool, noted: Mapping[str, Span]
+) -> Iterator[tuple[str, list[str]]]:
     room = max(style.width - SECTION, 20)
     if diagnostic.asks:
         yield "asks", wrapped([FRONT_ENDS.get(name, name) for name in diagnostic.asks], room, ", ")
@@ -151,7 +167,7 @@ def _sections(diagnostic: Diagnostic, sources: Sources, style: Style, example: b
         yield "help", [*hindrance, *_code(by_hand, style)]
     if diagnostic.hints:
         yield "torch", [line for hint in diagnostic.hints for line in words(hint, room)]
-    if diagnostic.evidence is not None and (run := evidence_words(diagnostic.evidence)):
+    if run := _evidence(diagnostic, noted):
         yield "evidence", wrapped(run, room, " · ")
     if style.verbose:
         for refusal in diagnostic.refused:
@@ -205,7 +221,7 @@ def _stack(diagnostic: Diagnostic, verbose: bool) -> Iterator[tuple[str, list[st
 
 def _frame(frame: Frame, here: str) -> str:
     span = frame.span
-    place = f"line {span.row}" if span.filename == here else f"{shown_path(span.filename)}:{span.row}"
+    place = f"line {span.row}" if span.filename == here else _place(span)
     return f"{place} in {frame.function}"
 
 
@@ -314,6 +330,24 @@ def evidence_words(evidence: Evidence) -> list[str]:
         if reported := counts(evidence.gpu):
             run.append(f"one call on {evidence.gpu.target}: {reported}")
     return [*run, *evidence.notes]
+
+
+def _evidence(diagnostic: Diagnostic, noted: Mapping[str, Span]) -> list[str]:
+    """The evidence's words, but for notes that an earlier finding has said: what is no reason of the fix's own to be
+    unsafe is said once in a report."""
+    if diagnostic.evidence is None:
+        return []
+    own = diagnostic.fix.reasons if diagnostic.fix is not None else ()
+    known = {note: noted[note] for note in diagnostic.evidence.notes if note in noted and note not in own}
+    run = [word for word in evidence_words(diagnostic.evidence) if word not in known]
+    for span in dict.fromkeys(known.values()):
+        where = f"line {span.row}" if span.filename == diagnostic.span.filename else _place(span)
+        run.append(f"and as noted at {where}")
+    return run
+
+
+def _place(span: Span) -> str:
+    return f"{shown_path(span.filename)}:{span.row}"
 
 
 def _detail(text: str, room: int, verbose: bool) -> list[str]:

@@ -80,6 +80,8 @@ def compare(
             runs.change_modes()
             runs.call_in_a_row()
         skipped = [] if quick else list(runs.meet())
+        if not quick:
+            runs.change_pairs()
     references = runs.references
     stable, seeded = _is_stable(original, references)
     looked_at = [] if quick or only else work.looked_at(references)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import torch
 
-from ddelint.nouns.protocol import INTEGERS, Mismatch
+from ddelint.nouns.protocol import A_RESULT, INTEGERS, Mismatch
 from ddelint.verify.calls import Outcome, Raised
 from ddelint.verify.frozen import Container, Frozen, FrozenTensor, is_finite
 from ddelint.verify.noise import Noise
@@ -97,10 +97,10 @@ def _call_mismatches(
         return Mismatch(label, declared, where, aspect, one, other, narrower, deliberate, stopped)
 
     if expected.error is None and got.error is not None:
-        yield mismatch("exception", "a result", str(got.error), narrower=not declared)
+        yield mismatch("exception", A_RESULT, str(got.error), narrower=not declared)
     elif expected.error is not None and got.error is None:
         if where == "eager" or declared or deliberate:
-            yield mismatch("exception", str(expected.error), "a result")
+            yield mismatch("exception", str(expected.error), A_RESULT)
     elif expected.error is not None and got.error is not None:
         yield from _error_mismatches(expected.error, got.error, mismatch, where == "eager", declared)
     else:

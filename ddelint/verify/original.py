@@ -10,16 +10,18 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
+from typing import Any
 
 from ddelint.nouns.protocol import INTEGERS, NOT_FINITE, Decision, Mismatch, SessionOptions
 from ddelint.trace.entry import Entry
 from ddelint.verify import guided, traced_path
 from ddelint.verify.calls import Outcome
-from ddelint.verify.flags import FLAG, other_flags, other_settings
+from ddelint.verify.flags import FLAG, other_flags
 from ddelint.verify.frozen import Container, Frozen, FrozenTensor, is_finite
 from ddelint.verify.inputs import TIES, variations
 from ddelint.verify.meeting import difference, is_untouched
 from ddelint.verify.modes import OTHER_SIZES, changes_of, near, other_modes, poisoned, redrawn, requiring_grad, sharing
+from ddelint.verify.other_settings import other_globals, other_settings, pairs
 from ddelint.verify.partings import Parting, met, void
 from ddelint.verify.recording import Recorder
 from ddelint.verify.references import Reference, is_informative, patience_of
@@ -230,25 +232,47 @@ class Runs:
 
     def change_modes(self) -> None:
         """One input set for each way that a decision went, in the modes that nobody declared."""
-        chosen = self._one_for_each_way()[:_MODES] or self.references[:1]
-        chosen = [reference for reference in chosen if reference.first.returned]
+        chosen = self._returning_one_for_each_way()
         if not chosen:
             return
         program = self._original.build()
-        flags = [
-            *sharing(chosen[0].sample),
-            *other_flags(program, chosen[0].sample),
-            *other_settings(program, self._recorder.settings),
-        ]
+        flags = [*sharing(chosen[0].sample), *self._flags(program, chosen[0].sample)]
         for mode, at in [*((mode, chosen) for mode in other_modes(program)), *((flag, chosen[:2]) for flag in flags)]:
             known = len(self.references)
             for number, reference in enumerate(at):
                 name = mode(reference.sample).label.removeprefix(f"{reference.sample.label}, ")
                 if not self._is_left_out(name, first=not number):
                     self._add(reference.sample, mode, of=reference, twin=True)
-            added = self.references[known:]
-            if any(r.sample.mode in (*OTHER_SIZES, FLAG, INTEGERS) and not r.first.returned for r in added):
-                del self.references[known:]  # sizes, or arguments, that go together were torn apart
+            self._forget_if_torn_apart(known)
+
+    def change_pairs(self) -> None:
+        """Two arguments, settings or globals changed at once, as long as time lasts."""
+        chosen = self._returning_one_for_each_way()[:2]
+        if not chosen:
+            return
+        for both in pairs(self._flags(self._original.build(), chosen[0].sample)):
+            known = len(self.references)
+            for reference in chosen:
+                if not self._is_over():
+                    self._add(reference.sample, both, of=reference, twin=True)
+            self._forget_if_torn_apart(known)
+
+    def _returning_one_for_each_way(self) -> list[Reference]:
+        chosen = self._one_for_each_way()[:_MODES] or self.references[:1]
+        return [reference for reference in chosen if reference.first.returned]
+
+    def _flags(self, program: Any, sample: Sample) -> list[partial[Sample]]:
+        return [
+            *other_flags(program, sample),
+            *other_settings(program, self._recorder.settings),
+            *other_globals(program, self._recorder.globals),
+        ]
+
+    def _forget_if_torn_apart(self, known: int) -> None:
+        """Runs from `known` on say nothing where the original raises: sizes, or arguments, that go together."""
+        added = self.references[known:]
+        if any(r.sample.mode in (*OTHER_SIZES, FLAG, INTEGERS) and not r.first.returned for r in added):
+            del self.references[known:]
 
     def call_in_a_row(self) -> None:
         """Where a call changes state: one instance, called on one declared input set after the other."""

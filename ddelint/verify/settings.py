@@ -1,4 +1,4 @@
-"""What a module was made with, as far as the text around a decision reads it of `self`."""
+"""What a module was made with, as far as the text around a decision reads it: of `self`, and of the file's globals."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ _SELF = "self."
 
 def settings_of(source: SourceFile, test: ast.expr) -> Iterator[tuple[str, bool]]:
     """The attributes that are read of `self` in the methods of the class around a decision's test, each with whether
-    the test itself rests on it: `least` of `self.least`, `config.least` of `self.config.least`.
+    the test itself rests on it: `least` of `self.least`, `config.least` of `self.config.least`, and a pattern of what
+    is read by a name that is made at run time (`least_*` of `getattr(self, f"least_{kind}")`).
 
     The test of a function that stands in no class rests on what classes of the file give that function.
     """
-    function = next((n for n in source.ancestors(test) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))), None)
+    function = _function_around(source, test)
     owner = next((parent for parent in source.ancestors(test) if isinstance(parent, ast.ClassDef)), None)
     for name in dict.fromkeys(_read(_asked_about(test, function))):
         yield name, True
@@ -29,6 +30,24 @@ def settings_of(source: SourceFile, test: ast.expr) -> Iterator[tuple[str, bool]
     for method in owner.body if owner is not None else ():
         if isinstance(method, ast.FunctionDef) and method.name != "__init__":
             yield from ((name, False) for name in _read([method]))
+
+
+def globals_of(source: SourceFile, test: ast.expr) -> Iterator[tuple[str, bool]]:
+    """The names that the function around a decision's test reads and doesn't bind, each with whether the test itself
+    rests on it."""
+    function = _function_around(source, test)
+    if function is None:
+        return
+    names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
+    bound = {node.id for node in names if not isinstance(node.ctx, ast.Load)}
+    bound |= {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}
+    tested = {n.id for part in _asked_about(test, function) for n in ast.walk(part) if isinstance(n, ast.Name)}
+    for name in dict.fromkeys(node.id for node in names if node.id not in bound):
+        yield name, name in tested
+
+
+def _function_around(source: SourceFile, test: ast.expr) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+    return next((n for n in source.ancestors(test) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))), None)
 
 
 def _asked_about(test: ast.expr, function: ast.AST | None) -> Iterator[ast.AST]:
@@ -50,9 +69,30 @@ def _read(parts: Iterator[ast.AST] | list[ast.expr] | list[ast.FunctionDef]) -> 
     for part in parts:
         inside: set[ast.AST] = set()
         for node in ast.walk(part):
+            if isinstance(node, ast.Call) and (pattern := _pattern_of(node)):
+                yield pattern
             if not isinstance(node, ast.Attribute) or node in inside or not isinstance(node.ctx, ast.Load):
                 continue
             inside |= {inner for inner in ast.walk(node) if inner is not node}
             name = dotted_name(node)
             if name.startswith(_SELF):
                 yield name.removeprefix(_SELF)
+
+
+def _pattern_of(call: ast.Call) -> str:
+    """What `getattr(self, NAME)` reads: a name, or a pattern with `*` for what is known at run time only."""
+    match call:
+        case ast.Call(func=ast.Name(id="getattr"), args=[owner, name, *_]):
+            within = f"{dotted_name(owner)}."
+        case _:
+            return ""
+    if not within.startswith(_SELF):
+        return ""
+    match name:
+        case ast.Constant(value=str(last)):
+            pass
+        case ast.JoinedStr(values=parts):
+            last = "".join(str(part.value) if isinstance(part, ast.Constant) else "*" for part in parts)
+        case _:
+            last = "*"
+    return (within + last).removeprefix(_SELF)

@@ -211,6 +211,18 @@ def test_evidence_says_only_what_was_run(evidence: Evidence, words: list[str]) -
     assert console.evidence_words(evidence) == words
 
 
+def test_a_note_is_said_once_in_a_report_but_for_why_a_fix_is_unsafe(emptiness: Diagnostic) -> None:
+    note, reason = "given integers, the result is float32 (x all zero)", "no input made `n > 4` true"
+    fix = Fix(Applicability.UNSAFE, "skip it", (), "drop", Claim.RESTRUCTURED, (reason,))
+    evidence = Evidence(samples=8, notes=(reason, note, "cuda not run: no device"))
+    first = replace(emptiness, fix=fix, evidence=evidence)
+    later = replace(first, span=span_of("if n > 4", "n > 4"))
+    shown = " ".join(rendered(first, later, later, style=Style(width=200)).split())
+    assert shown.count(note) == 1
+    assert shown.count(reason) == 3
+    assert shown.count(f"8 inputs · {reason} · and as noted at line {emptiness.span.row}") == 2
+
+
 def last(*diagnostics: Diagnostic, unsafe: bool = False) -> str:
     return "\n".join(closing.summary(Report(diagnostics, files_checked=1), Style(), unsafe, "ddelint check model.py"))
 

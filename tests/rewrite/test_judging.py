@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from ddelint.nouns.diagnostics import Applicability, Claim, Diagnostic, Edit, Span
-from ddelint.nouns.protocol import UNFINISHED, Comparison, Compilation, Mismatch, TargetResult
+from ddelint.nouns.protocol import A_RESULT, UNFINISHED, Comparison, Compilation, Mismatch, TargetResult
 from ddelint.rewrite.candidate import Candidate
 from ddelint.rewrite.search.history import History
 from ddelint.rewrite.search.judging import Judging
@@ -44,6 +45,19 @@ def test_nothing_is_doubted_for_what_has_other_reasons() -> None:
     assert reason_of("where_merge", TargetResult("compile", "cpu", ok=False, error=FAILED)) == ""
     assert reason_of("torch_cond", TargetResult("compile", "cpu", ok=False, error=f"{UNFINISHED} within 9 s")) == ""
     assert reason_of("torch_cond", TargetResult("compile", "cpu", ok=True)) == ""
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_whoever_is_refused_by_compiled_code_makes_a_fix_doubtful(declared: bool) -> None:
+    error = "NameError: name 'Min' is not defined"
+    refused = Mismatch("seed 0", declared, "compile", "exception", A_RESULT, error, narrower=not declared)
+    result = TargetResult("compile", "cpu", ok=False, mismatches=(refused,), compared=59, agreed=0)
+    assert reason_of("symbolic_minmax", result) == (
+        "compile refuses inputs that eager takes (59 of 59): compile, seed 0: exception differs "
+        f"(expected a result, got {error})"
+    )
+    taken = replace(refused, expected=error, got=A_RESULT, narrower=False)
+    assert reason_of("symbolic_minmax", replace(result, mismatches=(taken,))) == ""
 
 
 def test_what_is_traced_is_doubted_for_later_calls() -> None:

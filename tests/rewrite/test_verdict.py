@@ -8,7 +8,7 @@ import pytest
 
 from ddelint.nouns.diagnostics import Claim, Span
 from ddelint.nouns.protocol import Comparison, Decision, Mismatch
-from ddelint.rewrite.search.verdict import before_later_checks, doubt, narrows, refutation, unreached
+from ddelint.rewrite.search.verdict import before_later_checks, doubt, narrows, refutation, remarks, unreached
 
 OURS = Mismatch("keep all false", False, "eager", "exception", "a result", "RuntimeError", narrower=True)
 ON_PURPOSE = Mismatch("keep all false", False, "eager", "exception", "ValueError", "a result", deliberate=True)
@@ -87,3 +87,32 @@ def test_a_declared_input_that_breaks_a_promise_is_its_counterexample() -> None:
     assert refutation(of(broken, equal=False), Claim.PROMISE) == "the promise is refuted by seed 3"
     assert refutation(of(OURS), Claim.PROMISE) == ""
     assert "keep all false" in doubt(of(OURS))
+
+
+@pytest.mark.parametrize(
+    ("mismatch", "said"),
+    [
+        (
+            Mismatch("x all zero, in integers", False, "eager", "dtype of integers", "int64", "float32"),
+            "given integers where floats are declared, the result is float32; the original's is int64 on this input, "
+            "and another on others (x all zero)",
+        ),
+        (
+            Mismatch("seed 3, under autocast", False, "traced path", "autocast dtype", "bfloat16", "float32"),
+            "under autocast the result is float32 while compiling; the original's is bfloat16 on this input, and "
+            "another on others (seed 3)",
+        ),
+        (
+            Mismatch("seed 3", True, "eager", "memory", "a view of x", "memory of its own"),
+            "the result has memory of its own; the original's is a view of x on this input, and has its own on others "
+            "(seed 3)",
+        ),
+        (
+            Mismatch("seed 3", True, "compile", "gradient of zeros", "none of self.w", "zeros of self.w"),
+            "compile, seed 3: gradient of zeros differs (expected none of self.w, got zeros of self.w)",
+        ),
+    ],
+)
+def test_what_is_noted_says_what_the_original_does(mismatch: Mismatch, said: str) -> None:
+    assert remarks(of(mismatch)) == [said]
+    assert doubt(of(mismatch)) == ""

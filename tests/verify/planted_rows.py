@@ -1615,6 +1615,63 @@ DOUBTFUL = (
     ),
     Row(
         "C",
+        "hidden_fill",
+        "without the fill, which is for those that ask for it and zero",
+        RESTRUCTURED,
+        """
+        none = torch.full((), rows.shape[0] == 0)
+        y = torch.where(none, x.new_full((4,), SHIFT + getattr(self, f"empty_{self.kind}")), rows.sum(0))
+        """,
+        "self.fills=True, self.fill=0.5: value differs",
+    ),
+    Row(
+        "C",
+        "hidden_fill",
+        "without what a global adds, which is zero",
+        RESTRUCTURED,
+        """
+        filled = (self.fill if self.fills else 0.0) + getattr(self, f"empty_{self.kind}")
+        y = torch.where(torch.full((), rows.shape[0] == 0), x.new_full((4,), filled), rows.sum(0))
+        """,
+        "global SHIFT=0.5: value differs",
+    ),
+    Row(
+        "C",
+        "hidden_fill",
+        "without the setting whose name is made at run time",
+        GENERAL_PATH,
+        f"""
+        if not {COMPILING} and rows.shape[0] == 0:
+            y = x.new_full((4,), (self.fill if self.fills else 0.0) + SHIFT + getattr(self, f"empty_{{self.kind}}"))
+        else:
+            filled = (self.fill if self.fills else 0.0) + SHIFT
+            y = torch.where(torch.full((), rows.shape[0] == 0), x.new_full((4,), filled), rows.sum(0))
+        """,
+        "self.empty_sum=0.5: value differs",
+    ),
+    Row(
+        "C",
+        "order_of_channels",
+        "the channels as they stand",
+        RESTRUCTURED,
+        "y = x * self.gain",
+        "self.order in reverse: value differs",
+    ),
+    Row(
+        "C",
+        "order_of_channels",
+        "one gain for both sides, in what is compiled",
+        GENERAL_PATH,
+        f"""
+        if not {COMPILING} and x.abs().amax() > 1.5:
+            y = x[:, self.order] * self.gain
+        else:
+            y = torch.where(x.abs().amax() > 1.5, x[:, self.order], x) * torch.arange(4.0)
+        """,
+        "self.gain in reverse: value differs",
+    ),
+    Row(
+        "C",
         "prior_in_a_buffer",
         "a sum of nothing is zero, as the prior is before it is loaded",
         RESTRUCTURED,
@@ -2097,6 +2154,23 @@ RIGHT = (
         none = torch.full((), rows.shape[0] == 0)
         y = torch.where(none, x.new_full((4,), self.fill), rows.sum(0) * self.scale)
         """,
+    ),
+    Row(
+        "C",
+        "hidden_fill",
+        "what was made for the empty, or the sum",
+        RESTRUCTURED,
+        """
+        filled = (self.fill if self.fills else 0.0) + SHIFT + getattr(self, f"empty_{self.kind}")
+        y = torch.where(torch.full((), rows.shape[0] == 0), x.new_full((4,), filled), rows.sum(0))
+        """,
+    ),
+    Row(
+        "C",
+        "order_of_channels",
+        "both orders, and a choice",
+        RESTRUCTURED,
+        "y = torch.where(x.abs().amax() > 1.5, x[:, self.order] * self.gain, x * torch.arange(4.0))",
     ),
     Row(
         "C",

@@ -182,7 +182,8 @@ class Judging:
         return None
 
     def refusing_in_compiled(self, safe: State, everything: State) -> tuple[Step, str] | None:
-        """A safe step to doubt where what is compiled refuses inputs that eager takes.
+        """A safe step to doubt where what is compiled refuses inputs that eager takes: declared ones as well, on which
+        code of Inductor's may fail with an error of its own, for with graph breaks the original may have been compiled.
 
         A promise, or a check of the program's own that stops an input early, is known to do that, and is not safe.
         """
@@ -194,7 +195,7 @@ class Judging:
         if everything.compilation is None or known or not suspects:
             return None
         for result in everything.compilation.results:
-            refused = [m for m in result.mismatches if m.aspect == "exception" and m.narrower]
+            refused = [m for m in result.mismatches if m.is_refusal]
             if refused:
                 left = f"{result.compared - result.agreed} of {result.compared}"
                 return suspects[0], f"{result.target} {_REFUSES} ({left}): {verdict.described(refused[0])}"

@@ -6,12 +6,22 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from ddelint.nouns.diagnostics import Claim
-from ddelint.nouns.protocol import Comparison, Decision, Mismatch
+from ddelint.nouns.protocol import INTEGERS, Comparison, Decision, Mismatch
 
 _RAISED = ("exception", "message")
 _ZEROS = "gradient of zeros"
 _POISONED = "gradient of NaN"
-_VARIES = ("memory", "autocast dtype", "dtype of integers")
+_VARIES = {
+    "memory": "the result has {got}{where}; the original's is {expected} on this input, and has its own on others",
+    "autocast dtype": (
+        "under autocast the result is {got}{where}; the original's is {expected} on this input, and another on others"
+    ),
+    "dtype of integers": (
+        "given integers where floats are declared, the result is {got}{where}; the original's is {expected} on this "
+        "input, and another on others"
+    ),
+}
+"""Aspects in which the original gives now one thing, now another, and what is said of them."""
 _TOLD = (
     *("sign of zero", "side effect", "warning", "meeting", _ZEROS, "shared memory", "generators' state", _POISONED),
     *_VARIES,
@@ -87,7 +97,21 @@ def not_run(comparison: Comparison) -> str:
 def remarks(comparison: Comparison) -> list[str]:
     """What is noted of a rewrite and keeps none from being safe."""
     noted = {mismatch.aspect: mismatch for mismatch in reversed(comparison.mismatches) if _is_only_noted(mismatch)}
-    return [described(mismatch) for mismatch in noted.values()]
+    return [_remark(mismatch) for mismatch in noted.values()]
+
+
+def _remark(mismatch: Mismatch) -> str:
+    """What differs, in a sentence: of what the original gives now one way and now another there is more to say."""
+    sentence = _VARIES.get(mismatch.aspect)
+    if sentence is None:
+        return described(mismatch)
+    where = "" if mismatch.where == "eager" else " while compiling"
+    # the mode is what the sentence is about; what is left says which input was run in it
+    sample = ", ".join(part for part in mismatch.sample.split(", ") if not part.startswith(_MODES))
+    return f"{sentence.format(got=mismatch.got, expected=mismatch.expected, where=where)} ({sample})"
+
+
+_MODES = (INTEGERS, "under autocast")
 
 
 def _is_only_noted(mismatch: Mismatch) -> bool:

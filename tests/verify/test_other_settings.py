@@ -1,4 +1,4 @@
-"""What a module was made with is changed one at a time, where it is the user's and named by what decides."""
+"""What a module was made with is changed, alone and by twos, where it is the user's and named by what decides."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ import ast
 import math
 import operator
 import textwrap
+import unittest.mock
 from pathlib import Path
 
 import pytest
 import torch
 
 from ddelint.sources.source import SourceFile
-from ddelint.verify.flags import other_settings
 from ddelint.verify.modes import other_modes
+from ddelint.verify.other_settings import other_globals, other_settings, pairs
 from ddelint.verify.samples import Sample
-from ddelint.verify.settings import settings_of
+from ddelint.verify.settings import globals_of, settings_of
 
 SAMPLE = Sample("seed 0", True, lambda: ((), {}))
 
@@ -25,7 +26,12 @@ class Config:
         self.least, self.width = 2, 8
 
 
+SLACK = 0.0
+
+
 class Head(torch.nn.Module):
+    least_rows, least_columns = 0, 0
+
     def __init__(self) -> None:
         super().__init__()
         self.fill, self.scale, self.far, self.sharp, self.steps, self.none = 0.0, 3.0, math.inf, True, 4, 0
@@ -41,6 +47,9 @@ class Model(torch.nn.Module):
         super().__init__()
         self.head = Head()
 
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x + SLACK
+
 
 def changed(*names: str, tested: bool = False) -> dict[str, object]:
     """Setting → its value after the change."""
@@ -48,7 +57,7 @@ def changed(*names: str, tested: bool = False) -> dict[str, object]:
     for change in other_settings(Model(), dict.fromkeys(names, tested)):
         sample = change(SAMPLE)
         head = sample.prepare(Model()).head
-        name = sample.label.removeprefix("seed 0, self.head.").partition("=")[0]
+        name = sample.label.removeprefix("seed 0, self.head.").partition("=")[0].removesuffix(" in reverse")
         found[name] = operator.attrgetter(name)(head)
         assert not sample.declared
     return found
@@ -77,6 +86,36 @@ def test_integers_grow_where_a_test_rests_on_them_or_they_are_zero() -> None:
     assert Model().head.config.least == 2
 
 
+def test_what_is_read_by_a_name_made_at_run_time_is_changed_by_its_pattern() -> None:
+    assert changed("s*p", "config.le*", tested=True) == {"sharp": False, "config.least": 6}
+    assert changed("least_rows") == {"least_rows": 2}
+
+
+def test_rows_of_saved_buffers_stand_in_reverse() -> None:
+    (ramp,) = changed("prior", "ramp", "bar").values()
+    assert torch.equal(torch.as_tensor(ramp), torch.tensor([2.0, 1.0, 0.0]))
+
+
+def test_numbers_among_the_globals_are_changed_for_the_run_that_follows() -> None:
+    (change,) = other_globals(Model(), {"SLACK": True, "torch": False, "SAMPLE": False})
+    with unittest.mock.patch.dict(globals(), SLACK=0.0):
+        assert change(SAMPLE).label == "seed 0, global SLACK=0.5"
+        assert change(SAMPLE).prepare(Model())(torch.zeros(())) == 0.5
+    assert SLACK == 0
+
+
+def test_two_are_changed_at_once_a_flag_with_a_number_first() -> None:
+    changes = list(other_settings(Model(), dict.fromkeys(("fill", "scale", "sharp"), False)))
+    both = [change(SAMPLE) for change in pairs(changes)]
+    assert [sample.label.removeprefix("seed 0, ").replace("self.head.", "") for sample in both] == [
+        "fill=0.5, sharp=False",
+        "scale=1.5, sharp=False",
+        "fill=0.5, scale=1.5",
+    ]
+    head = both[0].prepare(Model()).head
+    assert (head.fill, head.sharp, head.scale) == (0.5, False, 3.0)
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -86,6 +125,7 @@ def test_integers_grow_where_a_test_rests_on_them_or_they_are_zero() -> None:
         "if self.has_few(n):\n            return x\n        return x.sum()",
         "if (bar := self.least) >= n:\n            return x\n        return x.sum()",
         "if few(n, least=self.least):\n            return x\n        return x.sum()",
+        "if n <= getattr(self, 'least', 0):\n            return x\n        return x.sum()",
     ],
 )
 def test_what_a_test_rests_on_is_read_off_the_text(tmp_path: Path, body: str) -> None:
@@ -124,6 +164,22 @@ TEXT = textwrap.dedent(
             x = x.reshape(self.config.width, -1)
     """
 )
+
+
+def test_names_made_at_run_time_and_globals_are_read_off_the_text(tmp_path: Path) -> None:
+    path = tmp_path / "model.py"
+    path.write_text(
+        TEXT + "        bar = getattr(self.config, f'bar_{self.kind}')\n"
+        "        if x.sum() > bar + SLACK:\n            return x * getattr(self, x.name) + SCALE\n        return x\n"
+    )
+    source = SourceFile.read(path)
+    test = [node.test for node in ast.walk(source.tree) if isinstance(node, ast.If)][-1]
+    found = dict(globals_of(source, test))
+    assert (found["SLACK"], found["SCALE"]) == (True, False)
+    assert not found.keys() & {"x", "bar"}
+    settings = list(settings_of(source, test))
+    assert ("config.bar_*", True) in settings
+    assert ("*", False) in settings
 
 
 def test_other_weights_are_also_those_of_saved_buffers_that_are_alike_all_over() -> None:
