@@ -19,6 +19,8 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _MOST_NAMED = 3
 """Places that are named; that there are more is said."""
 _DEEPEST = 6
+_BOUND = ("self", "cls")
+"""What a method is given by being asked for."""
 _SIZES = ("size", "stride")
 """Methods that give a number for a dimension, and all of them without one."""
 
@@ -57,8 +59,14 @@ def other_callers(site: Site, run: Collection[str] | None = None, importing: Imp
     calls = [call for call in _calls(source, function.name) if function not in source.ancestors(call)]
     handed: list[str] = []
     if isinstance(owner, ast.ClassDef):
-        numbers = (call for call in calls if call.args and _is_number(source, call.args[0]))
+        asked = names_asked_about(site)
+        numbers = (call for call in calls if _gives_numbers(source, call, function, asked))
         places = _places(call for call in numbers if not _was_run(source, call, run or ()))
+        for file, name in importing(source.filename, owner.name) if run is not None else ():
+            inherited = (call for call in _calls(file, function.name) if _is_in_subclass(file, call, name))
+            numbers = (call for call in inherited if _gives_numbers(file, call, function, asked))
+            doubtful = _places(call for call in numbers if not _was_run(file, call, run or ()))
+            places += [f"{place} of {os.path.basename(file.filename)}" for place in doubtful]
         if run is not None and is_static(function):
             places += _places_elsewhere(source, function.name, owner.name, run, importing)
     elif run is None:
@@ -77,6 +85,27 @@ def other_callers(site: Site, run: Collection[str] | None = None, importing: Imp
     if handed:
         return f"`{function.name}` is handed on at {_first_of(handed)}, and called there perhaps with what is no tensor"
     return ""
+
+
+def names_asked_about(site: Site) -> frozenset[str]:
+    """The names in the test that a site is about."""
+    test = getattr(site.statement, "test", None) or site.node
+    return frozenset(node.id for node in ast.walk(test) if isinstance(node, ast.Name))
+
+
+def _gives_numbers(
+    source: SourceFile, call: ast.Call, function: ast.FunctionDef | ast.AsyncFunctionDef, asked: Collection[str]
+) -> bool:
+    """Whether a method's call plainly gives a number first, or for all that the test asks about."""
+    given = list(_given(function, call, asked))
+    first = bool(call.args) and _is_number(source, call.args[0])
+    return first or (bool(given) and all(_is_number(source, value) for value in given))
+
+
+def _is_in_subclass(source: SourceFile, node: ast.AST, base: str) -> bool:
+    """Whether it stands in a class that names `base` among its bases."""
+    around = [parent for parent in source.ancestors(node) if isinstance(parent, ast.ClassDef)]
+    return any(terminal_name(named) == base for parent in around for named in parent.bases)
 
 
 def is_static(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
@@ -165,8 +194,7 @@ def compiled_callers(site: Site, run: Collection[str], importing: Importers = im
     function, source = site.function, site.source
     if function is None or not isinstance(source.parents.get(function), ast.Module):
         return ""
-    test = getattr(site.statement, "test", None) or site.node
-    asked = {node.id for node in ast.walk(test) if isinstance(node, ast.Name)}
+    asked = names_asked_about(site)
     places = []
     for file, name in ((source, function.name), *importing(source.filename, function.name)):
         compiled = _compiled_functions(file)
@@ -215,6 +243,8 @@ def _given(
 ) -> Iterator[ast.expr]:
     """What a call gives for the parameters of these names."""
     parameters = [*function.args.posonlyargs, *function.args.args]
+    if isinstance(call.func, ast.Attribute) and parameters and parameters[0].arg in _BOUND:
+        parameters = parameters[1:]
     yield from (value for parameter, value in zip(parameters, call.args) if parameter.arg in names)
     yield from (keyword.value for keyword in call.keywords if keyword.arg in names)
 
@@ -253,9 +283,45 @@ def _is_number(source: SourceFile, node: ast.AST, depth: int = 0) -> bool:
         case ast.Name(id=name) if depth < _DEEPEST:
             values = list(_values_of(source, node, name))
             return bool(values) and all(_is_number(source, value, depth + 1) for value in values)
+        case ast.Attribute(value=ast.Name(id="self"), attr=name) if depth < _DEEPEST:
+            values = list(_kept_under(source, node, name))
+            return bool(values) and all(_is_number(source, value, depth + 1) for value in values)
         case ast.arg(annotation=ast.Name(id=name)):
             return name in {"int", "float", "bool"}
+        case ast.arg(annotation=None):
+            return _has_number_for_default(source, node)
     return False
+
+
+def _kept_under(source: SourceFile, node: ast.AST, name: str) -> Iterator[ast.AST]:
+    """What the class around `node` puts under an attribute of `self`."""
+    owner = next((parent for parent in source.ancestors(node) if isinstance(parent, ast.ClassDef)), None)
+    for inner in ast.walk(owner) if owner is not None else ():
+        match inner:
+            case ast.Assign(targets=targets, value=value):
+                for target in targets:
+                    yield from _from_pair(target, value, name)
+            case ast.AnnAssign(target=ast.Attribute(attr=attr), value=ast.expr() as value) if attr == name:
+                yield value
+
+
+def _from_pair(target: ast.expr, value: ast.expr, name: str) -> Iterator[ast.AST]:
+    match target, value:
+        case ast.Attribute(value=ast.Name(id="self"), attr=attr), _ if attr == name:
+            yield value
+        case ast.Tuple(elts=targets), ast.Tuple(elts=values) if len(targets) == len(values):
+            for one, other in zip(targets, values):
+                yield from _from_pair(one, other, name)
+
+
+def _has_number_for_default(source: SourceFile, argument: ast.arg) -> bool:
+    arguments = source.parents.get(argument)
+    if not isinstance(arguments, ast.arguments):
+        return False
+    positional = [*arguments.posonlyargs, *arguments.args]
+    defaults = dict(zip(reversed(positional), reversed(arguments.defaults)))
+    default = {**defaults, **dict(zip(arguments.kwonlyargs, arguments.kw_defaults))}.get(argument)
+    return isinstance(default, ast.Constant) and isinstance(default.value, (int, float))
 
 
 def _gives_tensors(source: SourceFile, call: ast.Call) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import textwrap
 from collections.abc import Collection
 from pathlib import Path
 
@@ -118,6 +119,46 @@ def test_a_method_is_known_by_its_class_unless_a_call_plainly_gives_a_number(
     found = callers(project, ("FILE::Pool.at_most", "FILE::Pool.forward"), METHOD.replace("GIVEN", given))
     assert (found == "`at_most` is called at line 12, perhaps with what is no tensor") is is_number
     assert bool(found) is is_number
+
+
+@pytest.mark.parametrize(
+    ("given", "is_number"),
+    [
+        ("self.rows, x.shape[0]", True),
+        ("n=self.rows, most=2", True),
+        ("self.first, 4", True),
+        ("most=len(x), n=self.least", True),
+        ("self.loaded, 4", False),
+        ("self.loaded, most=x.shape[0]", False),
+    ],
+)
+def test_what_a_class_was_made_with_is_a_number_where_it_was_given_one(
+    project: Path, given: str, is_number: bool
+) -> None:
+    text = METHOD.replace("GIVEN", "batch") + textwrap.dedent(
+        f"""
+        class Fixed(Pool):
+            def __init__(self, rows=5, *, least: int, loaded=None):
+                self.rows, self.first = rows, 3
+                self.least = least
+                self.loaded = loaded
+
+            def forward(self, x):
+                return x[: self.at_most({given})]
+        """
+    )
+    run = ("FILE::Pool.at_most", "FILE::Pool.forward")
+    found = callers(project, run, text)
+    assert (found == "`at_most` is called at line 21, perhaps with what is no tensor") is is_number
+    assert callers(project, (*run, "FILE::Fixed.forward"), text) == ""
+
+
+@pytest.mark.parametrize(("base", "counts"), [("Pool", True), ("helpers.Pool", True), ("Other", False)])
+def test_a_class_of_another_file_may_inherit_the_method(project: Path, base: str, counts: bool) -> None:
+    uses = f"import helpers\nfrom helpers import Pool\nclass Rows({base}):\n    def forward(self, x):\n"
+    (project / "rows.py").write_text(uses + "        return x[: self.at_most(len(x), 4)]\n")
+    found = callers(project, ("FILE::Pool.at_most", "FILE::Pool.forward"), METHOD.replace("GIVEN", "batch"))
+    assert (found == "`at_most` is called at line 5 of rows.py, perhaps with what is no tensor") is counts
 
 
 @pytest.mark.parametrize(
