@@ -65,14 +65,17 @@ class Remedy:
     """What was tried to close the gap."""
 
     name: str
-    """`hint`, `bound`, `hint and bound`."""
+    """`hint`, `bound`, `hint and bound`, `hint and both bounds`."""
     changed: int
     """Lines that still differ from backed."""
     divergences: tuple[Divergence, ...] = ()
     milliseconds: float | None = None
     values: Mapping[str, int] = field(default_factory=dict)
     """`x.0` → the hint that was given."""
+    lowers: Mapping[str, int] = field(default_factory=dict)
+    """`x.0` → the lower bound."""
     bounds: Mapping[str, int] = field(default_factory=dict)
+    """`x.0` → the upper bound."""
 
     @property
     def explained(self) -> bool:

@@ -125,8 +125,14 @@ class CodeGap:
 
     @property
     def detail(self) -> str:
-        """The same, decision by decision."""
-        return f"{self.words}: {'; '.join(divergence_words(one) for one in _expensive(self.on_gpu.divergences))}"
+        """The same, decision by decision; where nothing settles one, what the remedy leaves that comes closest."""
+        said = f"{self.words}: {'; '.join(divergence_words(one) for one in _expensive(self.on_gpu.divergences))}"
+        closest = min(
+            self.on_gpu.remedies, key=lambda one: (len(_expensive(one.divergences)), one.changed), default=None
+        )
+        if self.remedy is not None or closest is None:
+            return said
+        return f"{said}; with {remedy_words(closest, self.parity)}"
 
     @property
     def with_remedy(self) -> str:

@@ -29,12 +29,13 @@ HINT_RULE, BOUND_RULE, GAP_RULE = "DDE501", "DDE502", "DDE504"
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """One dimension, and the hint or bound that helped there (None: nothing did)."""
+    """One dimension, and the hint or the bounds that helped there (empty: nothing did)."""
 
     code: str
     parameter: str
     dimension: int
-    value: int | None = None
+    value: str = ""
+    """The hint; of bounds `4194304`, or `2..4194304` with a lower one."""
 
     @property
     def size(self) -> str:
@@ -75,14 +76,20 @@ def parity_findings(session: Session, run: Run) -> list[Diagnostic]:
 def _parts(parity: Parity, gap: Gap) -> list[_Part]:
     remedy = gap.remedy
     if remedy is None:
-        return [_part(GAP_RULE, parity.dimensions[0], None)]
+        return [_part(GAP_RULE, parity.dimensions[0], "")]
+    limited = dict.fromkeys((*remedy.lowers, *remedy.bounds))
     return [
-        *(_part(HINT_RULE, place, value) for place, value in remedy.values.items()),
-        *(_part(BOUND_RULE, place, value) for place, value in remedy.bounds.items()),
+        *(_part(HINT_RULE, place, str(value)) for place, value in remedy.values.items()),
+        *(_part(BOUND_RULE, place, _limits(remedy.lowers.get(place), remedy.bounds.get(place))) for place in limited),
     ]
 
 
-def _part(code: str, place: str, value: int | None) -> _Part:
+def _limits(lower: int | None, upper: int | None) -> str:
+    """`4194304`, `2..4194304`, `2..`."""
+    return f"{'' if lower is None else f'{lower}..'}{'' if upper is None else upper}"
+
+
+def _part(code: str, place: str, value: str) -> _Part:
     parameter, _, dimension = place.rpartition(".")
     return _Part(code, parameter, int(dimension), value)
 
@@ -141,7 +148,7 @@ def _fixed(found: Sequence[tuple[_Part, Diagnostic]], gap: Gap, session: Session
     history, allowed = before, before
     with_fixes: list[Diagnostic] = []
     for part, finding in found:
-        candidate = _candidate(history, part, finding) if part.value is not None else None
+        candidate = _candidate(history, part, finding) if part.value else None
         if candidate is None:
             with_fixes.append(_by_hand(finding, part, gap))
             continue
@@ -175,7 +182,7 @@ def _candidate(history: History, part: _Part, finding: Diagnostic) -> Candidate 
     site = site or _parameter(source, span.row, part.parameter)
     if site is None:
         return None
-    context = Context(site, finding, "parity", detail=str(part.value))
+    context = Context(site, finding, "parity", detail=part.value)
     return next((candidate for name in rule(part.code).moves for candidate in MOVES[name](context)), None)
 
 
@@ -201,10 +208,12 @@ def _with_fix(finding: Diagnostic, candidate: Candidate, history: History, numbe
 
 
 def _by_hand(finding: Diagnostic, part: _Part, gap: Gap) -> Diagnostic:
-    if gap.remedy is None or part.value is None:
+    if gap.remedy is None or not part.value:
         return finding
-    settings = {HINT_RULE: "hint_override", BOUND_RULE: "max"}
-    call = f"mark_unbacked({part.parameter}, {part.dimension}, {settings[part.code]}={part.value})"
+    lower, _, upper = part.value.rpartition("..")
+    settings = {"hint_override": part.value} if part.code == HINT_RULE else {"min": lower, "max": upper}
+    said = ", ".join(f"{name}={value}" for name, value in settings.items() if value)
+    call = f"mark_unbacked({part.parameter}, {part.dimension}, {said})"
     message = f"`{call}` where the input is marked; {gap.with_remedy}"
     claim = Claim.PROMISE if part.code == BOUND_RULE else Claim.EQUIVALENT
     return replace(finding, fix=Fix(Applicability.DISPLAY, message, (), rule(part.code).moves[0], claim))

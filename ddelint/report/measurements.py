@@ -117,6 +117,7 @@ def divergence_words(divergence: Divergence) -> str:
 def remedy_words(remedy: Remedy, parity: Parity) -> str:
     """`hint x.0=512: 3 lines differ (run-time check), 1.01x the time of backed`."""
     given = [f"hint {name}={value}" for name, value in remedy.values.items()]
+    given += [f"bound {name}>={value}" for name, value in remedy.lowers.items()]
     given += [f"bound {name}<={value}" for name, value in remedy.bounds.items()]
     left = ", ".join(divergence.decision for divergence in remedy.divergences)
     differing = f"{remedy.changed} lines differ ({left or 'only moved'})"

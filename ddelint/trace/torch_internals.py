@@ -926,16 +926,22 @@ def generated_code(codes: list[str]) -> Iterator[None]:
 
 
 def mark_sizes(
-    tensor: torch.Tensor, dimension: int, *, unbacked: bool, hint: int | None = None, upper: int | None = None
+    tensor: torch.Tensor,
+    dimension: int,
+    *,
+    unbacked: bool,
+    hint: int | None = None,
+    lower: int | None = None,
+    upper: int | None = None,
 ) -> None:
-    """Mark one dimension of an input as unbacked (with a hint or an upper bound), or as dynamic."""
+    """Mark one dimension of an input as unbacked (with a hint or bounds), or as dynamic."""
     if not unbacked:
         private("torch._dynamo", "mark_dynamic")(tensor, dimension)
         return
     mark = private("torch._dynamo.decorators", "mark_unbacked")
-    settings = {"hint_override": hint, "max": upper}
+    settings = {"hint_override": hint, "min": lower, "max": upper}
     given = {name: value for name, value in settings.items() if value is not None}
-    mark(tensor, dimension, **_accepted(mark, given))  # `max` is newer than torch 2.11
+    mark(tensor, dimension, **_accepted(mark, given))  # bounds are newer than torch 2.11
 
 
 def hints_of(tensor: torch.Tensor) -> dict[int, int]:
@@ -943,13 +949,14 @@ def hints_of(tensor: torch.Tensor) -> dict[int, int]:
     return dict(getattr(tensor, "_dynamo_hint_overrides", None) or {})
 
 
-def upper_bounds_of(tensor: torch.Tensor) -> dict[int, int]:
-    """Dimension → the upper bound that `mark_unbacked(max=…)` gave a tensor."""
-    found: dict[int, int] = {}
+def marked_bounds_of(tensor: torch.Tensor) -> tuple[dict[int, int], dict[int, int]]:
+    """Dimension → the lower bound, and the upper one, that `mark_unbacked(min=…, max=…)` gave a tensor."""
+    found: tuple[dict[int, int], dict[int, int]] = {}, {}
     for dimension, limits in (getattr(tensor, "_dynamo_unbacked_bounds", None) or {}).items():
-        upper = limits[1] if isinstance(limits, (tuple, list)) and len(limits) == 2 else None
-        if isinstance(upper, int):
-            found[dimension] = upper
+        if isinstance(limits, (tuple, list)) and len(limits) == 2:
+            for known, limit in zip(found, limits):
+                if isinstance(limit, int):
+                    known[dimension] = limit
     return found
 
 

@@ -38,12 +38,15 @@ _ROUNDS = 20
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """How input dimensions are marked: parameter → dimensions, and for `x.0` a hint or an upper bound."""
+    """How input dimensions are marked: parameter → dimensions, and for `x.0` a hint or bounds."""
 
     dimensions: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     unbacked: bool = True
     hints: Mapping[str, int] = field(default_factory=dict)
+    lowers: Mapping[str, int] = field(default_factory=dict)
+    """The smallest size."""
     bounds: Mapping[str, int] = field(default_factory=dict)
+    """The largest."""
 
     def put_on(self, named: Mapping[str, Any]) -> None:
         """Mark the tensors among the arguments."""
@@ -58,6 +61,7 @@ class Marks:
                     dimension,
                     unbacked=self.unbacked,
                     hint=self.hints.get(place),
+                    lower=self.lowers.get(place),
                     upper=self.bounds.get(place),
                 )
 

@@ -7,8 +7,9 @@ How long that takes to run is measured where it differs and somebody asks.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from math import isqrt
 from typing import Any
 
 import torch
@@ -25,9 +26,11 @@ from ddelint.verify.gpu_calls import Collector
 from ddelint.verify.references import Reference
 from ddelint.verify.samples import fresh
 
-_HINT, _BOUND, _BOTH = "hint", "bound", "hint and bound"
+_HINT, _BOUND, _BOTH, _GUARDED = "hint", "bound", "hint and bound", "hint and both bounds"
 _NARROW = 2**31 - 1
 """Elements up to which 32-bit indices do."""
+_LOWEST = 2
+"""What torch guards a backed size to be at least: sizes of 0 and 1 get graphs of their own."""
 _SECONDS = 2.0
 """For timing one arm."""
 
@@ -43,7 +46,7 @@ def compare_parity(setting: Setting, reference: Reference, options: SessionOptio
         return Parity(device=setting.device, notes=("no unbacked input dimension (--unbacked NAME.DIM, or all)",))
     places = tuple(f"{name}.{dimension}" for name, found in plain.dimensions.items() for dimension in found)
     parity = Parity(places, setting.device, hints=plain.hints, function=_function(setting))
-    backed_marks = replace(plain, unbacked=False, hints={}, bounds={})
+    backed_marks = replace(plain, unbacked=False, hints={}, lowers={}, bounds={})
     try:
         found, tried = _looked_at(setting, plain, backed_marks, lambda marks: written(setting, marks))
         parity = replace(parity, changed=found.changed, lines=found.lines, divergences=found.divergences)
@@ -66,18 +69,35 @@ def _looked_at(
     backed = write(backed_marks)
     found = difference(backed, write(plain))
     tried: list[tuple[Remedy, Marks]] = []
-    if any(divergence.closes for divergence in found.divergences):
+
+    def attempt(name: str, marks: Marks) -> Difference:
+        left = difference(backed, write(marks))
+        tried.append((_remedy(name, left, marks, plain), marks))
+        return left
+
+    if _expensive(found):
+        last, most = found, plain
         for name, marks in _remedies(setting, plain, {d.closes for d in found.divergences}):
-            left = difference(backed, write(marks))
-            remedy = Remedy(
-                name,
-                left.changed,
-                left.divergences,
-                values={k: v for k, v in marks.hints.items() if k not in plain.hints},
-                bounds={k: v for k, v in marks.bounds.items() if k not in plain.bounds},
-            )
-            tried.append((remedy, marks))
+            last, most = attempt(name, marks), marks
+        for marks in _guarded(most, plain):
+            if not _expensive(last):
+                break
+            last = attempt(_GUARDED, marks)
     return found, tried
+
+
+def _expensive(found: Difference) -> bool:
+    """Whether a decision came out otherwise that may cost something."""
+    return any(divergence.closes for divergence in found.divergences)
+
+
+def _remedy(name: str, left: Difference, marks: Marks, plain: Marks) -> Remedy:
+    """What a remedy leaves, and what it adds to the marks that there are."""
+    added = (
+        {place: value for place, value in given.items() if place not in known}
+        for given, known in ((marks.hints, plain.hints), (marks.lowers, plain.lowers), (marks.bounds, plain.bounds))
+    )
+    return Remedy(name, left.changed, left.divergences, None, *added)
 
 
 def on_gpu(setting: Setting, options: SessionOptions) -> GpuParity | None:
@@ -98,7 +118,7 @@ def on_gpu(setting: Setting, options: SessionOptions) -> GpuParity | None:
         found, tried = _looked_at(
             setting,
             plain,
-            replace(plain, unbacked=False, hints={}, bounds={}),
+            replace(plain, unbacked=False, hints={}, lowers={}, bounds={}),
             lambda marks: _written_for(setting, marks, gpu),
         )
     except (Exception, SystemExit) as error:
@@ -128,15 +148,13 @@ def marks_of(setting: Setting) -> Marks:
     given = named(entry, fresh(entry, setting.seed))
     tensors = {name: value for name, value in given.items() if isinstance(value, torch.Tensor)}
     dimensions = {name: found for name, found in entry.unbacked.items() if name in tensors and found}
-    hints: dict[str, int] = {}
-    bounds: dict[str, int] = {}
+    kinds: tuple[dict[str, int], ...] = ({}, {}, {})
     for name, found in dimensions.items():
-        for kind, known in (
-            (hints, torch_internals.hints_of(tensors[name])),
-            (bounds, torch_internals.upper_bounds_of(tensors[name])),
-        ):
+        tensor = tensors[name]
+        known_kinds = (torch_internals.hints_of(tensor), *torch_internals.marked_bounds_of(tensor))
+        for kind, known in zip(kinds, known_kinds):
             kind.update({f"{name}.{dimension}": known[dimension] for dimension in found if dimension in known})
-    return Marks(dimensions, True, hints, bounds)
+    return Marks(dimensions, True, *kinds)
 
 
 def _function(setting: Setting) -> Span | None:
@@ -184,6 +202,21 @@ def _remedies(setting: Setting, plain: Marks, wanted: set[str]) -> list[tuple[st
         limits = {**bounds, **plain.bounds}
         tried += [(_BOUND, replace(plain, bounds=limits)), (_BOTH, replace(plain, hints=hints, bounds=limits))]
     return tried
+
+
+def _guarded(marks: Marks, plain: Marks) -> Iterator[Marks]:
+    """What else backed sizes are known for, tried where hints and upper bounds have left something: that they are
+    neither 0 nor 1; and an upper bound that a matrix of both its sides keeps."""
+    places = [f"{name}.{dimension}" for name, found in marks.dimensions.items() for dimension in found]
+    lowers = {**{place: _LOWEST for place in places if marks.hints.get(place, 0) >= _LOWEST}, **marks.lowers}
+    if lowers == marks.lowers:
+        return
+    yield replace(marks, lowers=lowers)
+    square = 1 << (isqrt(_NARROW).bit_length() - 1)
+    limits = {place: max(min(square, limit), marks.hints.get(place, 0)) for place, limit in marks.bounds.items()}
+    narrower = {**limits, **plain.bounds}
+    if narrower != marks.bounds:
+        yield replace(marks, lowers=lowers, bounds=narrower)
 
 
 def _timed(

@@ -6,6 +6,7 @@ Which is which stands in rules/measuring.toml.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -51,6 +52,28 @@ def inline(_: Any, assembly: str, constraints: str, arguments: list[Any], kinds:
     return _Results([TensorHandle(_called(name, arguments), arguments[0].dtype)])
 
 
+def named(name: str) -> Callable[..., torch.Tensor]:
+    """What the tables call so: `special.i0` of torch, `own.exponent` of this module."""
+    room, _, last = name.rpartition(".")
+    if room == "own":
+        return _OWN[last]
+    function: Any = torch
+    for part in name.split("."):
+        function = getattr(function, part)
+    return function  # type: ignore[no-any-return]
+
+
+def _exponent(x: torch.Tensor) -> torch.Tensor:
+    """`ilogb`: 3 of 8.0; of zero and NaN the smallest number of 32 bits, of infinities the largest (CUDA Math API)."""
+    limits = torch.iinfo(torch.int32)
+    found = torch.frexp(x).exponent - 1
+    found = found.masked_fill((x == 0) | x.isnan(), limits.min)
+    return found.masked_fill(x.isinf(), limits.max)
+
+
+_OWN: dict[str, Callable[..., torch.Tensor]] = {"exponent": _exponent}
+
+
 class _Results:
     """What an instruction gives, as the language asks for it."""
 
@@ -69,9 +92,7 @@ def _called(text: str, arguments: list[Any]) -> Any:
     computed in double precision, so that 32 bits are rounded once.
     """
     name, *order = text.split()
-    function: Any = torch
-    for part in name.split("."):
-        function = getattr(function, part)
+    function = named(name)
     tensors = [torch.from_numpy(numpy.ascontiguousarray(argument.data)) for argument in arguments]
     if not order:
         return function(*tensors).numpy()

@@ -180,6 +180,24 @@ def test_gpu_code_that_a_written_hint_leaves_as_it_was_has_its_fix_refused() -> 
     assert found.refused[0].reason == "no gain: 94 lines of code differ (fusion, indexing width, run-time check)"
 
 
+def test_both_bounds_of_a_size_are_one_promise() -> None:
+    path = FIXTURES / "DDE502" / "entry_measured.py"
+    remedies = (
+        Remedy("hint and bound", 90, (FUSION, CHECK), bounds={"x.0": 4194304}),
+        Remedy("hint and both bounds", 9, (CHECK,), lowers={"x.0": 2}, bounds={"x.0": 4194304}),
+    )
+    before = compared(path, 8, replace(ON_GPU, remedies=remedies))
+    after = compared(path, 8, replace(ON_GPU, changed=9, divergences=(CHECK,)))
+    run = run_of(path, unsafe_fixes=True)
+    (found,) = parity_findings(Measuring([before, after]), run)  # type: ignore[arg-type]
+    assert found.fix is not None
+    assert (found.code, found.fix.applicability) == ("DDE502", Applicability.UNSAFE)
+    assert found.fix.message.startswith("promise that the size is 2 to 4194304")
+    checks = "    torch._check(x.shape[0] >= 2)\n    torch._check(x.shape[0] <= 4194304)\n"
+    assert run.history is not None
+    assert checks in run.history.overlay[str(path)]
+
+
 @pytest.mark.parametrize(
     ("on_gpu", "codes"),
     [
@@ -195,6 +213,8 @@ def test_gpu_code_whose_difference_costs_nothing_or_is_unknown_is_no_finding(
     found = parity_findings(Measuring([compared(path, 7, on_gpu)]), run_of(path))  # type: ignore[arg-type]
     assert [one.code for one in found] == codes
     assert all("slower" not in one.message and one.message.endswith("not run") for one in found)
+    closest = "; with hint x.0=512: 80 lines differ (fusion, indexing width)"
+    assert all(one.detail is not None and one.detail.endswith(closest) for one in found), "what comes closest is told"
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,9 @@ def test_a_hint_is_one_more_argument(call: str, expected: str) -> None:
     assert rewritten("optimization_hint", context) == [f"{HEAD}{expected}\n    return x\n"]
     bounded = expected.replace("hint_override", "max")
     assert rewritten("upper_bound", context) == [f"{HEAD}{bounded}\n    return x\n"]
+    both = replace(context, detail="2..512")
+    with_both = bounded.replace("max=512", "min=2,\n        max=512" if "\n" in call else "min=2, max=512")
+    assert rewritten("upper_bound", both) == [f"{HEAD}{with_both}\n    return x\n"]
 
 
 @pytest.mark.parametrize(("call", "detail"), [("mark_unbacked(x, 0, hint_override=3)", "512"), ("f(x)", "s0 + 1")])

@@ -432,13 +432,13 @@ def test_hints_and_bounds_of_an_input_are_kept() -> None:
     tensor = torch.ones(8, 4)
     torch_internals.mark_sizes(tensor, 0, unbacked=True, hint=512)
     assert torch_internals.hints_of(tensor) == {0: 512}
-    assert torch_internals.upper_bounds_of(tensor) == {}
+    assert torch_internals.marked_bounds_of(tensor) == ({}, {})
     torch_internals.mark_sizes(tensor, 1, unbacked=False)
     assert torch_internals.marked(tensor) == ((0,), (1,))
     bounded = torch.ones(8)
-    torch_internals.mark_sizes(bounded, 0, unbacked=True, upper=64)
+    torch_internals.mark_sizes(bounded, 0, unbacked=True, lower=2, upper=64)
     takes_bounds = "max" in inspect.signature(torch._dynamo.decorators.mark_unbacked).parameters
-    assert torch_internals.upper_bounds_of(bounded) == ({0: 64} if takes_bounds else {})
+    assert torch_internals.marked_bounds_of(bounded) == (({0: 2}, {0: 64}) if takes_bounds else ({}, {}))
 
 
 def test_the_autocast_of_backward_passes_is_put_back() -> None:

@@ -1,13 +1,15 @@
-"""What Inductor is given of an unbacked input dimension: its usual size, or the largest that it may have.
+"""What Inductor is given of an unbacked input dimension: its usual size, or how small and how large it may be.
 
-Proposed from a measurement only (pipeline.parity): the value stands in the context's detail, the site is the call of
-`mark_unbacked`, or the parameter whose size it is.
+Proposed from a measurement only (pipeline.parity): the value stands in the context's detail (of bounds as `2..4194304`,
+one of them where the other is not wanted), the site is the call of `mark_unbacked`, or the parameter whose size it is.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+
+import libcst as cst
 
 from ddelint.knowledge.operators import operators, terminal_name
 from ddelint.nouns.diagnostics import Claim
@@ -15,13 +17,15 @@ from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.writing.rewrites import Changes, Rewrite, rewriting
 from ddelint.sources.source import SourceFile
 
-_HINT, _BOUND = "hint_override", "max"
+_HINT = "hint_override"
+_LIMITS, _SIGNS = ("min", "max"), (">=", "<=")
+"""Of bounds, as `mark_unbacked` and as a check has them."""
 
 
 @rewriting("optimization_hint")
 def optimization_hint(context: Context) -> Iterator[Rewrite]:
     """`mark_unbacked(x, 0)` → `mark_unbacked(x, 0, hint_override=512)`."""
-    changes = _argument(context, _HINT)
+    changes = _arguments(context, {_HINT: context.detail})
     if changes:
         message = (
             f"tell the compiler the usual size, {context.detail}: it tunes for that and still takes every other one"
@@ -31,31 +35,53 @@ def optimization_hint(context: Context) -> Iterator[Rewrite]:
 
 @rewriting("upper_bound")
 def upper_bound(context: Context) -> Iterator[Rewrite]:
-    """`mark_unbacked(x, 0, max=4194304)`, or `torch._check(x.shape[0] <= 4194304)` first in the function."""
-    changes = _argument(context, _BOUND) or _check(context)
+    """`mark_unbacked(x, 0, max=4194304)`, or `torch._check(x.shape[0] <= 4194304)` first in the function.
+
+    Where a lower bound helps, too, that stands before it: `min=2`.
+    """
+    lower, _, upper = context.detail.rpartition("..")
+    changes = _arguments(context, dict(zip(_LIMITS, (lower, upper)))) or _checks(context, lower, upper)
     if changes:
-        message = f"promise that the size stays below {context.detail}: indices of 32 bits do; larger inputs raise"
-        yield Rewrite(message, changes, Claim.PROMISE)
+        yield Rewrite(_promise(lower, upper), changes, Claim.PROMISE)
 
 
-def _argument(context: Context, name: str) -> Changes:
-    """`name=value` behind the last argument of the call; none where the site is no call, or says it already."""
+def _promise(lower: str, upper: str) -> str:
+    if not lower:
+        return f"promise that the size is at most {upper}: indices of 32 bits do; larger inputs raise"
+    if not upper:
+        return f"promise that the size is at least {lower}, as a backed size's guards do; smaller inputs raise"
+    return f"promise that the size is {lower} to {upper}, as a backed size's guards do; other inputs raise"
+
+
+def _arguments(context: Context, given: Mapping[str, str]) -> Changes:
+    """`name=value` for each that has one, behind the last argument of the call; none where the site is no call, or says
+    one of them already."""
     call = context.site.node
-    if not isinstance(call, ast.Call) or any(keyword.arg == name for keyword in call.keywords):
+    values = {name: value for name, value in given.items() if value}
+    if not isinstance(call, ast.Call) or not all(value.isdigit() for value in values.values()):
         return {}
-    return {call: context.write.with_keyword(call, name, int(context.detail))} if context.detail.isdigit() else {}
+    if any(keyword.arg in values for keyword in call.keywords):
+        return {}
+    longer: ast.Call | cst.BaseExpression = call
+    for name, value in values.items():
+        longer = context.write.with_keyword(longer, name, int(value))
+    return {call: longer} if isinstance(longer, cst.BaseExpression) else {}
 
 
-def _check(context: Context) -> Changes:
-    """A check of the parameter's size, behind the function's docstring."""
+def _checks(context: Context, *limits: str) -> Changes:
+    """Checks of the parameter's size, behind the function's docstring: the lower limit, and the upper one."""
     site, write = context.site, context.write
     if not isinstance(site.node, ast.arg) or site.function is None:
         return {}
     match ast.parse(context.diagnostic.expression, mode="eval").body:
         case ast.Subscript(value=ast.Attribute(value=ast.Name(id=name), attr="shape"), slice=ast.Constant(value=index)):
-            first = _first_statement(site.function)
-            limit, dimension = int(context.detail), int(str(index))
-            return {first: [write.expr("torch._check({}.shape[{}] <= {})", name, dimension, limit), first]}
+            first, dimension = _first_statement(site.function), int(str(index))
+            checks = [
+                write.expr(f"torch._check({{}}.shape[{{}}] {sign} {{}})", name, dimension, int(limit))
+                for sign, limit in zip(_SIGNS, limits)
+                if limit
+            ]
+            return {first: [*checks, first]}
     return {}
 
 
