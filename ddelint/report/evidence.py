@@ -108,6 +108,7 @@ def _words(evidence: Evidence) -> list[str]:
         words.append(level(evidence.gpu))
     elif any(note.startswith(_DEVICE_NOTE) for note in evidence.notes):
         words.append("cuda n/a")
+        words += [level(evidence.gpu)] if evidence.gpu is not None else []
     return words
 
 

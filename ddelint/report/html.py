@@ -116,6 +116,7 @@ def render_report(report: Report, command: str, unsafe_fixes: bool, arguments: s
         lstrip_blocks=True,
     )
     environment.filters["ticks"] = _ticks
+    environment.filters["mark"] = mark
     pages = _pages(report)
     cards = [card for page in pages for card in page.cards]
     flags = ["--unsafe-fixes"] if unsafe_fixes else []
@@ -133,6 +134,17 @@ def render_report(report: Report, command: str, unsafe_fixes: bool, arguments: s
         script=Markup((_TEMPLATES / "report.js").read_text("utf-8")),
         shown_path=shown_path,
     )
+
+
+def mark(word: str) -> str:
+    """How a piece of evidence is marked: `bad`, `open` where something was not done, else `good`."""
+    if any(said in word for said in _BAD):
+        return "bad"
+    return "open" if any(said in word for said in _OPEN) else "good"
+
+
+_BAD = ("fails", "differs", "does not assemble", "interpreted: ")
+_OPEN = ("not run", "one side", "not made", "not assembled", "not interpreted", "took too long", "not counted")
 
 
 def _shown(value: object) -> object:

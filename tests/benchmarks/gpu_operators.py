@@ -2,9 +2,9 @@
 
     python tests/benchmarks/gpu_operators.py [WORD...] [--gpu sm_90] [--dtype float32] [--part 1/1] [--samples 1] [-v]
 
-Of each operator that torch has samples of (`op_db`; with WORDs, those whose names hold one), one sample is compiled by
-Inductor for the GPU that is only described, in a process of its own, and held against eager. What is not equal is printed
-with its reason, and at the end how many came out how. Needs Triton (pip install ddelint[gpu]) and expecttest, and no GPU.
+Of each operator that torch has samples of (`op_db`; with WORDs, those whose names hold one), one sample is compiled for
+the GPU that is only described, in a process of its own, and held against eager. What is not equal is printed with its
+reason, and at the end how many came out how. Needs Triton (pip install ddelint[gpu]) and expecttest, and no GPU.
 """
 
 from __future__ import annotations

@@ -26,6 +26,7 @@ from ddelint.report import formats
 from ddelint.report.console import evidence_words
 from ddelint.report.evidence import verified_line
 from ddelint.report.gpu_words import counts, details, level, per_kernel, plain
+from ddelint.report.html import mark
 from ddelint.report.json_ import finding as as_json
 from ddelint.report.model import Report
 from ddelint.report.style import Style
@@ -84,16 +85,31 @@ def test_the_line_of_a_pull_request_carries_them() -> None:
     assert "GPU code for sm_90: assembled, interpreted on 12 inputs, equal" in line
     assert "cuda n/a" not in line
     assert "cuda n/a" in verified_line(evidence(None))
-    assert "cuda n/a" in verified_line(evidence(GpuEvidence("sm_90", notes=("not assembled: no triton",))))
+    nothing = verified_line(evidence(GpuEvidence("sm_90", notes=("not assembled: no triton",))))
+    assert nothing.endswith("cuda n/a, GPU code for sm_90: not made"), "it was asked for"
 
 
-@pytest.mark.parametrize("name", ["markdown", "sarif", "junit", "github", "gitlab"])
-def test_every_format_that_goes_to_a_forge_carries_that_line(name: str) -> None:
+@pytest.mark.parametrize(
+    ("gpu", "marked"),
+    [
+        (INTERPRETED, "open"),
+        (replace(INTERPRETED, interpreted=False), "bad"),
+        (replace(ASSEMBLED, assembled=False), "bad"),
+        (replace(INTERPRETED, run=True), "good"),
+        (GpuEvidence("sm_90"), "open"),
+    ],
+)
+def test_a_page_marks_what_was_not_done(gpu: GpuEvidence, marked: str) -> None:
+    assert mark(level(gpu)) == marked
+
+
+@pytest.mark.parametrize("name", ["markdown", "sarif", "junit", "github", "gitlab", "html", "full"])
+def test_every_format_for_people_and_forges_carries_that_line(name: str) -> None:
     edit = Edit(Span("m.py", 1, 1, 1, 2), "b")
     fix = Fix(Applicability.SAFE, "do", (edit,), "check", Claim.EQUIVALENT)
     finding = Diagnostic("DDE102", "asks", edit.span, fix=fix, evidence=evidence(INTERPRETED))
     told = formats.render(Report((finding,)), formats.Rendering(Style(), name, "ddelint check m.py"))
-    assert "GPU code for sm_90: assembled, interpreted on 12 inputs, equal, not run" in told
+    assert "GPU code for sm_90: assembled, interpreted on 12 inputs, equal, not run" in " ".join(told.split())
 
 
 def test_counts_stand_beside_those_of_the_original() -> None:
