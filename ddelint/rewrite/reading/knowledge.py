@@ -98,6 +98,8 @@ class Knowledge:
     numbers: frozenset[str]
     sized: frozenset[str]
     shaped: frozenset[str]
+    row_adding: frozenset[str]
+    row_shaping: frozenset[str]
     questions: frozenset[str]
     static: frozenset[str]
     random: frozenset[str]

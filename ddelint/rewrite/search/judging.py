@@ -218,8 +218,9 @@ class Judging:
         if any(target != "compile" for target in wrong):
             return False
         again = self._asking.prover.compile(state.history.overlay, ("compile",), self._asking.samples, "eager")
-        passed = all(r.ok and not any(map(speaks_against, r.mismatches)) for r in again.results)
-        return passed and not any(map(speaks_against, again.mismatches))
+        # inputs of ours that it refuses speak against no fix, here as above
+        passed = all(not (r.error or r.questions or any(map(speaks_against, r.mismatches))) for r in again.results)
+        return again.failure is None and passed and not any(map(speaks_against, again.mismatches))
 
 
 def _failing_in_compiled(safe: State, everything: State) -> tuple[Step, str] | None:
