@@ -151,6 +151,8 @@ def pretended(gpu: Gpu) -> Iterator[None]:
         answer(fakes, "init_gpu_context", lambda device: None)
         for name in _GUARDED:
             answer(fakes.FakeTensor, name, _as_on_cpu(getattr(fakes.FakeTensor, name), fakes.FakeTensor))
+        # operators without a fake kernel are run on zeros to see what they give
+        answer(fakes, "run_fallback_kernel", _as_on_cpu(fakes.run_fallback_kernel, fakes.FakeTensor))
         answer(helpers, "set_driver_to_gpu", lambda: None)
         answer(import_module("torch._C"), "_conv_determine_backend_memory_format", _layout_of_cudnn)
         if not torch.version.cuda:

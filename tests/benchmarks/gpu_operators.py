@@ -34,6 +34,8 @@ SECONDS = 60.0
 """For one operator."""
 EQUAL, LIBRARY, RANDOM = "equal", "no kernel of Inductor's own", "random"
 MOST_ELEMENTS = 20_000
+MOST_SAMPLES = 300
+"""That are looked at for one of a size that says something: many begin with empty ones."""
 
 
 class Found(NamedTuple):
@@ -59,7 +61,7 @@ def samples(operator: Any, dtype: torch.dtype, count: int) -> Iterator[tuple[tup
     """The arguments of the first samples that are tensors of some size."""
     torch.manual_seed(0)
     drawn = operator.sample_inputs("cpu", dtype, requires_grad=False)
-    for sample in itertools.islice(filter(_worth_while, itertools.islice(drawn, 20)), count):
+    for sample in itertools.islice(filter(_worth_while, itertools.islice(drawn, MOST_SAMPLES)), count):
         yield (sample.input, *sample.args), dict(sample.kwargs)
 
 
