@@ -98,7 +98,8 @@ def _require_sizes(found: Opened, run: Run, sizes: Sizes) -> None:
     options = run.options
     checked = held(session, contract, spec, exact=sizes.exact, samples=options.samples, seed=options.seed)
     if checked.error or checked.findings or (sizes.exact and checked.undecided):
-        raise NotTraceable("\n".join([f"{found.label}:", *checked_text([checked], Style())]), Report(()), checked)
+        said = checked_text([checked], contract.example, Style())
+        raise NotTraceable("\n".join([f"{found.label}:", *said]), Report(()), checked)
 
 
 def _read(wanted: Any, parameters: Sequence[str]) -> SizeSpec | str:

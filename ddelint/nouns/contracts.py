@@ -88,11 +88,13 @@ class Contract:
     requirements: tuple[Requirement, ...] = ()
     branches: tuple[Branch, ...] = ()
     ranks: Mapping[str, int] = field(default_factory=dict)
-    """Tensor parameter → its number of dimensions, in the order of the signature."""
+    """A tensor's place (a parameter, `batch['tokens']`) → its number of dimensions, in the order of the signature."""
     others: tuple[str, ...] = ()
-    """What else it is called with: parameters that get no tensor."""
+    """The places of what else it is called with."""
+    lists: tuple[str, ...] = ()
+    """The places of lists."""
     handed: Mapping[str, str] = field(default_factory=dict)
-    """Tensor parameter → how what torch compiles gets it, where that has no parameter of the name: `*0`, `**`."""
+    """Parameter with tensors → how what torch compiles gets it, where that has no parameter of the name: `*0`, `**`."""
     spec_argument: str = "shapes_spec"
     """What `torch.compile` calls its argument for specs: `dynamic_shapes` from torch 2.14 on."""
     undecided: tuple[str, ...] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ddelint.knowledge.catalog import rule
@@ -80,7 +80,7 @@ def together(
 def render_text(told: Sequence[Told], style: Style) -> Iterator[str]:
     """A heading for each entry, a line for each dimension, requirement and branch; what is wrong with each spec."""
     for one in told:
-        lines = [*_contract(one.contract, style), *checked_text(one.checked, style)]
+        lines = [*_contract(one.contract, style), *checked_text(one.checked, one.contract.example, style)]
         lines += foretelling.text(one.forecast, style) if one.forecast is not None else ()
         lines += dispatching.text(one.dispatch, style) if one.dispatch is not None else ()
         yield from (style.line(line) for line in lines)
@@ -129,7 +129,7 @@ def render_markdown(told: Sequence[Told]) -> Iterator[str]:
             yield f"- {note}"
         if contract.undecided or contract.notes:
             yield ""
-        yield from _markdown_checked(one.checked)
+        yield from _markdown_checked(one.checked, contract.example)
         if one.forecast is not None:
             yield from foretelling.markdown(one.forecast)
         if one.dispatch is not None:
@@ -215,15 +215,15 @@ def _markdown_branches(branches: Sequence[Branch]) -> Iterator[str]:
     yield ""
 
 
-def checked_text(specs: Sequence[CheckedSpec], style: Style) -> Iterator[str]:
-    """What is wrong with each spec, with sizes that show it."""
+def checked_text(specs: Sequence[CheckedSpec], example: Mapping[str, int], style: Style) -> Iterator[str]:
+    """What is wrong with each spec, with sizes that show it: all, or those that are not as in the example."""
     for checked in specs:
         yield style.paint(checked.spec.origin, "section")
         if checked.error:
             yield f"  {_refusal(checked)}: {checked.error}"
         for one in checked.findings:
             yield f"  {style.paint(one.code, 'warning')} {rule(one.code).name}: {one.message}{_needing(one)}"
-            yield f"      {_shown(one)}"
+            yield f"      {_shown(one, example)}"
         for text in checked.undecided:
             yield f"  {style.paint('not decided', 'bad')}  {text}"
         yield from (f"  {text}" for text in checked.said)
@@ -244,12 +244,26 @@ def _needing(one: SpecFinding) -> str:
     return f" (line {one.row}: `{one.line}`)" if one.row else ""
 
 
-def _shown(one: SpecFinding) -> str:
-    sizes = ", ".join(f"{name} = {size}" for name, size in (one.witness or {}).items())
+_MOST_SHOWN = 4
+"""Sizes that are all written out."""
+
+
+def _shown(one: SpecFinding, example: Mapping[str, int]) -> str:
+    sizes = _sizes(one.witness or {}, example)
     if one.outcome is None:
         return sizes
     detail = one.outcome.detail or one.outcome.eager
     return f"{sizes}: {_ENDED[one.outcome.ended]}" + (f": {detail}" if detail else "")
+
+
+def _sizes(witness: Mapping[str, int], example: Mapping[str, int]) -> str:
+    """All sizes where there are few, else those that differ from the example's."""
+    changed = {name: size for name, size in witness.items() if example.get(name) != size}
+    if len(witness) <= _MOST_SHOWN or len(witness) - len(changed) < 2:
+        return ", ".join(f"{name} = {size}" for name, size in witness.items())
+    return ", ".join([*(f"{name} = {size}" for name, size in changed.items()), "the others" if changed else "all"]) + (
+        " as in the example"
+    )
 
 
 _ENDED = {
@@ -261,14 +275,14 @@ _ENDED = {
 }
 
 
-def _markdown_checked(specs: Sequence[CheckedSpec]) -> Iterator[str]:
+def _markdown_checked(specs: Sequence[CheckedSpec], example: Mapping[str, int]) -> Iterator[str]:
     for checked in specs:
         yield f"**{checked.spec.origin}**"
         yield ""
         if checked.error:
             yield f"- {_refusal(checked)}: {checked.error}"
         for one in checked.findings:
-            yield f"- {one.code} {rule(one.code).name}: {one.message}{_needing(one)}; {_shown(one)}"
+            yield f"- {one.code} {rule(one.code).name}: {one.message}{_needing(one)}; {_shown(one, example)}"
         yield from (f"- not decided: `{text}`" for text in checked.undecided)
         yield from (f"- {text}" for text in checked.said)
         if _is_right(checked):

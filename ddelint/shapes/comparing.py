@@ -65,7 +65,7 @@ def _unknown(contract: Contract, spec: SizeSpec) -> list[SpecFinding]:
         else:
             continue
         found.append(SpecFinding(CONTRADICTORY, name, text, contract.example))
-    return found
+    return list({one.message: one for one in found}.values())
 
 
 def _contradiction(

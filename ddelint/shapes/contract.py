@@ -9,6 +9,8 @@ from dataclasses import replace
 from time import monotonic
 from typing import Any
 
+import torch
+
 from ddelint.nouns.contracts import (
     BOUNDED,
     BRANCHED,
@@ -32,7 +34,7 @@ from ddelint.shapes.facts import Sizes, read, size_name
 from ddelint.shapes.paths import MOST_RUNS, Explored, explore
 from ddelint.shapes.probing import Probed, probe
 from ddelint.shapes.requirements import requirement_text
-from ddelint.shapes.trying import Eager, handed_over, parameters_of, tensors_of
+from ddelint.shapes.trying import Eager, handed_over, leaves_of, lists_of
 from ddelint.trace import torch_internals
 from ddelint.trace.entry import Entry
 
@@ -42,7 +44,11 @@ _SHARE_OF_TIME = 0.5
 def contract_of(entry: Entry, options: SessionOptions, most_runs: int = MOST_RUNS) -> Contract:
     """What the entry needs of the sizes of its inputs, those dimensions that are unbacked."""
     started = monotonic()
-    named = tensors_of(entry, options.seed)
+    leaves = leaves_of(entry, options.seed)
+    named = {place: value for place, value in leaves.items() if isinstance(value, torch.Tensor)}
+    if options.unbacked == "all":  # those inside of containers, too
+        unbacked = {place: tuple(range(tensor.dim())) for place, tensor in named.items()}
+        entry = replace(entry, unbacked=unbacked)
     sizes = {
         f"{name}.shape[{dimension}]": int(named[name].shape[dimension])
         for name, dimensions in entry.unbacked.items()
@@ -70,7 +76,8 @@ def contract_of(entry: Entry, options: SessionOptions, most_runs: int = MOST_RUN
         requirements=derived.requirements,
         branches=derived.branches,
         ranks={name: tensor.dim() for name, tensor in named.items()},
-        others=tuple(name for name in parameters_of(entry, options.seed) if name not in named),
+        others=tuple(place for place in leaves if place not in named),
+        lists=lists_of(entry, options.seed),
         handed=handed_over(entry, options.seed, eager.program),
         spec_argument=torch_internals.spec_argument(),
         undecided=derived.undecided,

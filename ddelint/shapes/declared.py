@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import runpy
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -13,7 +13,8 @@ from typing import Any
 import torch
 
 from ddelint.nouns.size_specs import Bounds, Declarations, SizeSpec
-from ddelint.shapes.facts import unused
+from ddelint.shapes.facts import dimension_of, unused, variable_for
+from ddelint.shapes.places import ITEMS, KEYS, inside
 from ddelint.shapes.trying import handed_over, tensors_of
 from ddelint.shapes.writing import BESIDE
 from ddelint.trace import naming, torch_internals
@@ -26,6 +27,7 @@ def declarations(entry: Entry, seed: int, wanted: str = "") -> Declarations:
     found: list[SizeSpec] = []
     program = entry.build()
     handed = handed_over(entry, seed, program)
+    known = tensors_of(entry, seed)
     attached = spec_in(torch_internals.attached_spec(program), "@dynamic_spec", entry.parameters, handed)
     if attached is not None and not wanted:
         found.append(attached)
@@ -34,9 +36,14 @@ def declarations(entry: Entry, seed: int, wanted: str = "") -> Declarations:
             if not name or key == name:
                 origin = f"{key} ({os.path.basename(path)})"
                 spec = spec_in(value, origin, entry.parameters, handed, place=f"{path}:{key}")
-                found += [spec] if spec is not None else []
+                found += [spec] if spec is not None and (name or _is_about(spec, known)) else []
     marked = _marked(entry, seed) if not wanted else None
     return Declarations((*found, *([marked] if marked is not None else [])))
+
+
+def _is_about(spec: SizeSpec, tensors: Mapping[str, torch.Tensor]) -> bool:
+    """Whether it speaks of any of the program's tensors: others belong to another program, or are a part of one."""
+    return not spec.dimensions or any(dimension_of(name)[0] in tensors for name in spec.dimensions)
 
 
 def dynamic_shapes_at(place: str) -> Any:
@@ -63,7 +70,7 @@ def spec_in(
 ) -> SizeSpec | None:
     """A ShapesSpec, or `dynamic_shapes` of export (which stand at `place`), as a SizeSpec; None for anything else."""
     kinds = torch_internals.spec_kinds()
-    if kinds is not None and isinstance(value, kinds.ParamsSpec):
+    if kinds is not None and (isinstance(value, kinds.ParamsSpec) or _holds_specs(value, kinds)):
         value = kinds.ShapesSpec(value)
     if kinds is not None and isinstance(value, kinds.ShapesSpec):
         return _shapes_spec(value, origin, handed)
@@ -77,6 +84,14 @@ def spec_in(
 # ------------------------------------------------------------------------------------------------------- ShapesSpec
 
 
+def _tensor_specs(place: str, spec: Any, kinds: Any) -> Iterator[tuple[str, Any]]:
+    """The specs of tensors in what is said of one argument, each with its place."""
+    if isinstance(spec, kinds.TensorSpec):
+        yield place, spec
+    for kind, key, part in torch_internals.parts_of_container_spec(spec):
+        yield from _tensor_specs(inside(place, kind, key), part, kinds)
+
+
 def _shapes_spec(value: Any, origin: str, handed: Mapping[str, str]) -> SizeSpec:
     """`handed`: what reaches the program in `*args` and `**kwargs`; torch passes over a spec that names it."""
     listed, assumptions = torch_internals.parts_of_spec(value)
@@ -86,15 +101,14 @@ def _shapes_spec(value: Any, origin: str, handed: Mapping[str, str]) -> SizeSpec
     words: dict[Any, str] = {}
     variables: dict[str, Bounds] = {}
     dimensions: dict[str, Any] = {}
-    for parameter, spec in parameters.items():
-        if isinstance(spec, kinds.TensorSpec):
-            for dimension, one in enumerate(spec):
-                for variable in [one] if isinstance(one, kinds.IntVar) else []:
-                    if variable.sympy_sym not in words:
-                        words[variable.sympy_sym] = name = _free(variable.name, variables)
-                        variables[name] = (variable.min or 0, variable.max)
-                if one is not None:
-                    dimensions[f"{parameter}.shape[{dimension}]"] = one
+    for place, spec in (found for name, one in parameters.items() for found in _tensor_specs(name, one, kinds)):
+        for dimension, one in enumerate(spec):
+            for variable in [one] if isinstance(one, kinds.IntVar) else []:
+                if variable.sympy_sym not in words:
+                    words[variable.sympy_sym] = name = _free(variable.name, variables)
+                    variables[name] = (variable.min or 0, variable.max)
+            if one is not None:
+                dimensions[f"{place}.shape[{dimension}]"] = one
     for expression in [*dimensions.values(), *assumptions]:
         for symbol in torch_internals.symbols_of(expression):
             if symbol not in words:
@@ -114,12 +128,30 @@ def _written(value: Any, words: Mapping[Any, str]) -> str:
     return naming.written(torch_internals.expression_of(value), [], words)
 
 
+def _holds_specs(value: Any, kinds: Any) -> bool:
+    """Whether torch wraps a dictionary in a ShapesSpec itself."""
+    wanted = (kinds.TensorSpec, kinds.DictSpec, kinds.SeqSpec, kinds.ObjectSpec)
+    return isinstance(value, dict) and any(isinstance(one, wanted) for one in value.values())
+
+
 # ---------------------------------------------------------------------------------------------- Dims, and marks
 
 
 def _holds_dims(value: Any) -> bool:
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, (tuple, list)) else ()
-    return any(_is_dim(one) for one in inner)
+    return any(_is_dim(one) or _holds_dims(one) for one in inner)
+
+
+def _dims_in(place: str, value: Any) -> Iterator[tuple[str, Mapping[int, Any]]]:
+    """What is said of each tensor in one argument, with its place: Dims by dimension."""
+    if isinstance(value, dict) and any(not isinstance(key, int) for key in value):
+        for key, part in value.items():
+            yield from _dims_in(inside(place, KEYS, key), part)
+    elif isinstance(value, (tuple, list)) and any(isinstance(part, (dict, tuple, list)) for part in value):
+        for at, part in enumerate(value):
+            yield from _dims_in(inside(place, ITEMS, at), part)
+    elif isinstance(value, (dict, tuple, list)):
+        yield place, value if isinstance(value, dict) else dict(enumerate(value))
 
 
 def _is_dim(value: Any) -> bool:
@@ -129,16 +161,15 @@ def _is_dim(value: Any) -> bool:
 def _dynamic_shapes(value: Mapping[str, Any], origin: str, place: str) -> SizeSpec:
     variables: dict[str, Bounds] = {}
     dimensions: dict[str, str] = {}
-    for parameter, dims in value.items():
-        given = dims.items() if isinstance(dims, dict) else enumerate(dims or ())
-        for dimension, dim in given:
-            name = f"{parameter}.shape[{dimension}]"
+    for tensor, dims in (found for name, one in value.items() for found in _dims_in(name, one)):
+        for dimension, dim in dims.items():
+            name = f"{tensor}.shape[{dimension}]"
             if isinstance(dim, bool) or dim is None or dim is torch.export.Dim.STATIC:
                 continue
             if isinstance(dim, int):
                 dimensions[name] = str(dim)
             elif isinstance(dim, type(torch.export.Dim.AUTO)):
-                variable = unused(f"{parameter}_{dimension}", variables)
+                variable = unused(variable_for(name), variables)
                 variables[variable], dimensions[name] = (0, None), variable
             else:
                 root, factor, constant, bounds = torch_internals.dim_parts(dim)
@@ -157,7 +188,7 @@ def _marked(entry: Entry, seed: int) -> SizeSpec | None:
     dimensions: dict[str, str] = {}
     for parameter, tensor in tensors_of(entry, seed).items():
         for dimension, bounds, group in torch_internals.marks_of(tensor):
-            variable = group or f"{parameter}_{dimension}"
+            variable = group or variable_for(f"{parameter}.shape[{dimension}]")
             low, high = variables.get(variable, (0, None))
             highs = [one for one in (high, bounds[1]) if one is not None]
             variables[variable] = max(low, bounds[0]), min(highs) if highs else None

@@ -14,9 +14,10 @@ from functools import cache
 from ddelint.knowledge.catalog import rules_folder
 from ddelint.nouns.contracts import Contract
 from ddelint.nouns.dispatches import GraphPlan
-from ddelint.shapes.facts import dimension_of, read, unused, with_words
+from ddelint.shapes.facts import dimension_of, read, unused, variable_for, with_words
+from ddelint.shapes.places import root_of
 from ddelint.shapes.signatures import Signature, signature_of
-from ddelint.shapes.writing import because, limits, spec_lines, symbolic
+from ddelint.shapes.writing import because, limits, spec_lines, spec_names, symbolic
 
 BESIDE = "_dispatch.py"
 """How the file ends that is put beside the entry's."""
@@ -37,7 +38,7 @@ def dispatcher_text(contract: Contract, plans: Sequence[GraphPlan], names: Mappi
     imports = [] if signature is not None else ["import inspect", ""]
     imports.append("import torch")
     imports += ["from torch._dynamo.decorators import mark_dynamic"] if marks else []
-    imports.append("from torch.fx.experimental.dynamic_spec import ShapesSpec, ShapeVar, TensorSpec")
+    imports.append(f"from torch.fx.experimental.dynamic_spec import {spec_names(contract)}")
     parts = "\n".join(f"{plan.part.name}: {condition_of(plan)}" for plan in plans)
     needs = because_of(contract)
     head = _texts()["file"]["head"].format(
@@ -112,7 +113,8 @@ def _dispatcher(
     sizes = []
     for name in asked:
         parameter, dimension = dimension_of(name)
-        tensor = parameter if signature is not None else f'given["{parameter}"]'
+        root = root_of(parameter)
+        tensor = parameter if signature is not None else f'given["{root}"]{parameter[len(root) :]}'
         sizes.append(f"{words[name]} = {tensor}.shape[{dimension}]")
     arguments = signature.arguments if signature is not None else "*args, **kwargs"
     guards = "".join(
@@ -141,8 +143,7 @@ def words_for(asked: Sequence[str], names: Mapping[str, str], signature: Signatu
     taken: dict[str, object] = dict.fromkeys(signature.names if signature is not None else ("args", "kwargs", "given"))
     words: dict[str, str] = {}
     for name in asked:
-        parameter, dimension = dimension_of(name)
-        words[name] = unused(names.get(name) or f"{parameter}_{dimension}", taken)
+        words[name] = unused(names.get(name) or variable_for(name), taken)
         taken[words[name]] = None
     return words
 
@@ -186,7 +187,7 @@ def _marks(plans: Sequence[GraphPlan]) -> str:
             )
         else:
             lines.append(f"    mark_dynamic({tensor}, {at})\n")
-    parameters = list(dict.fromkeys(dimension_of(name)[0] for name in dynamic))
+    parameters = list(dict.fromkeys(root_of(dimension_of(name)[0]) for name in dynamic))
     return _texts()["specialized"]["marks"].format(parameters=", ".join(parameters), marks="".join(lines).rstrip("\n"))
 
 

@@ -10,7 +10,7 @@ from itertools import product
 from ddelint.nouns.contracts import Branch, Contract
 from ddelint.nouns.dispatches import GraphPlan, Part, Split
 from ddelint.shapes.canonical import branch_renamed, representatives
-from ddelint.shapes.facts import dimension_of, negated, read, unused
+from ddelint.shapes.facts import negated, read, unused, variable_for
 from ddelint.shapes.linear_forms import follows, refuted
 from ddelint.shapes.ranges_given import Ranges, divided, needed_by_all
 from ddelint.shapes.specs import spec_of
@@ -122,7 +122,7 @@ def _outside(part: Part) -> str:
 
 
 def _by_ranges(ranges: Ranges, names: Mapping[str, str]) -> Split:
-    called = names.get(ranges.name) or "{}_{}".format(*dimension_of(ranges.name))
+    called = names.get(ranges.name) or variable_for(ranges.name)
     parts = []
     for at, (low, high) in enumerate(ranges.bounds):
         name = (

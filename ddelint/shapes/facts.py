@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from ddelint.shapes.places import identifier, is_place
+
 Sizes = Mapping[str, int]
 """The name of an input dimension (`tokens.shape[0]`) → its size."""
 Evaluate = Callable[[Sizes], Any]
@@ -98,10 +100,8 @@ def is_readable(text: str) -> bool:
 def size_name(node: ast.expr) -> str | None:
     """`tokens.shape[0]` where a node says that; None for anything else."""
     match node:
-        case ast.Subscript(
-            value=ast.Attribute(value=ast.Name(id=name), attr="shape"), slice=ast.Constant(value=int(index))
-        ):
-            return f"{name}.shape[{index}]"
+        case ast.Subscript(value=ast.Attribute(value=place, attr="shape"), slice=ast.Constant(value=int(index))):
+            return f"{ast.unparse(place)}.shape[{index}]" if is_place(place) else None
     return None
 
 
@@ -125,9 +125,15 @@ def unused(wanted: str, taken: Mapping[str, object]) -> str:
 
 
 def dimension_of(name: str) -> tuple[str, int]:
-    """`tokens.shape[0]` → (`tokens`, 0)."""
-    parameter, _, index = name.partition(".shape[")
+    """`tokens.shape[0]` → (`tokens`, 0): where the tensor stands, and which of its dimensions."""
+    parameter, _, index = name.rpartition(".shape[")
     return parameter, int(index[:-1])
+
+
+def variable_for(name: str) -> str:
+    """What a size is called that the program has no name for: `tokens.shape[0]` → `tokens_0`."""
+    place, index = dimension_of(name)
+    return f"{identifier(place)}_{index}"
 
 
 def _compiled(node: ast.expr, names: set[str]) -> Evaluate:

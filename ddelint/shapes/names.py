@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from ddelint.nouns.contracts import Contract
 from ddelint.shapes.annotations import names_said
 from ddelint.shapes.functions import function_of
+from ddelint.shapes.places import is_place
 
 
 def names_of(contract: Contract) -> dict[str, str]:
@@ -39,10 +40,10 @@ def _named(target: ast.expr, value: ast.expr, contract: Contract) -> Iterator[tu
 
 def _whole_shape(value: ast.expr) -> str | None:
     match value:
-        case ast.Attribute(value=ast.Name(id=parameter), attr="shape"):
-            return parameter
-        case ast.Call(func=ast.Attribute(value=ast.Name(id=parameter), attr="size"), args=[]):
-            return parameter
+        case ast.Attribute(value=place, attr="shape") if is_place(place):
+            return ast.unparse(place)
+        case ast.Call(func=ast.Attribute(value=place, attr="size"), args=[]) if is_place(place):
+            return ast.unparse(place)
     return None
 
 
@@ -50,10 +51,10 @@ def _one_size(value: ast.expr, contract: Contract) -> str | None:
     match value:
         case ast.Subscript(value=inner, slice=index) if (parameter := _whole_shape(inner)) is not None:
             return _dimension(parameter, index, contract)
-        case ast.Call(func=ast.Attribute(value=ast.Name(id=parameter), attr="size"), args=[index]):
-            return _dimension(parameter, index, contract)
-        case ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=parameter)]):
-            return f"{parameter}.shape[0]"
+        case ast.Call(func=ast.Attribute(value=place, attr="size"), args=[index]) if is_place(place):
+            return _dimension(ast.unparse(place), index, contract)
+        case ast.Call(func=ast.Name(id="len"), args=[place]) if is_place(place):
+            return f"{ast.unparse(place)}.shape[0]"
     return None
 
 

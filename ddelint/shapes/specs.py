@@ -11,7 +11,7 @@ from typing import Any
 from ddelint.nouns.contracts import SPECIALIZED, Contract, Requirement
 from ddelint.nouns.size_specs import Bounds, SizeSpec
 from ddelint.shapes.canonical import representatives
-from ddelint.shapes.facts import Fact, Unreadable, dimension_of, read, size_name, unused, with_words
+from ddelint.shapes.facts import Fact, Unreadable, read, size_name, unused, variable_for, with_words
 from ddelint.shapes.linear_forms import linear
 from ddelint.shapes.plain import plain
 from ddelint.shapes.requirements import requirement_text
@@ -135,7 +135,7 @@ def spec_of(contract: Contract, names: Mapping[str, str], within: Sequence[str] 
         elif leader in meant:
             dimensions[name] = meant[leader]
         else:
-            variable = unused(names.get(leader) or names.get(name) or _plain_name(leader), variables)
+            variable = unused(names.get(leader) or names.get(name) or variable_for(leader), variables)
             variables[variable] = _bounds(leader, facts)
             dimensions[name] = meant[leader] = variable
     words = {**meant, **{name: meant[leader] for name, leader in same.items() if leader in meant}, **numbers}
@@ -194,11 +194,6 @@ def _is_said(text: str, same: Mapping[str, str]) -> bool:
                 first is not None and second is not None and same.get(first, first) == same.get(second, second)
             )
     return False
-
-
-def _plain_name(name: str) -> str:
-    parameter, index = dimension_of(name)
-    return f"{parameter}_{index}"
 
 
 def on_inputs(spec: SizeSpec) -> SizeSpec:

@@ -31,8 +31,9 @@ def count_graphs(entry: Entry, seed: int, stream: Sequence[Sizes]) -> Counted:
             try:
                 args, kwargs = sized(entry, seed, sizes)
                 given: dict[str, Any] = dict(zip(entry.parameters, args)) | kwargs
-                for name, tensor in marked.items():
-                    torch_internals.copy_marks(tensor, given[name])
+                leaves = dict(part for name, one in given.items() for part in torch_internals.leaves_at(name, one))
+                for place, tensor in marked.items():
+                    torch_internals.copy_marks(tensor, leaves[place])
                 with entry.surroundings():
                     compiled(*args, **kwargs)
             except Exception as error:

@@ -16,6 +16,7 @@ import torch
 from ddelint.nouns.diagnostics import Span
 from ddelint.nouns.size_specs import Outcome, SizeSpec, Trial
 from ddelint.shapes.facts import COMPARISONS, OPERATIONS, Sizes, dimension_of
+from ddelint.shapes.places import ITEMS, KEYS, grown, in_order, reads_as_place, root_of
 from ddelint.shapes.specs import grouped, on_inputs
 from ddelint.trace import torch_internals
 from ddelint.trace.entry import Arguments, Entry
@@ -103,9 +104,36 @@ def parameters_of(entry: Entry, seed: int) -> dict[str, Any]:
     return dict(zip(entry.parameters, args)) | kwargs
 
 
+def leaves_of(entry: Entry, seed: int) -> dict[str, Any]:
+    """Everything among the entry's arguments, by its place: `tokens`, `batch['mask']`."""
+    found: dict[str, Any] = {}
+    for name, value in parameters_of(entry, seed).items():
+        try:
+            leaves = torch_internals.leaves_at(name, value)
+        except ValueError:  # a container that torch cannot look into by keys
+            leaves = [(name, value)]
+        found |= dict(leaves) if leaves and all(reads_as_place(place) for place, _ in leaves) else {name: value}
+    return found
+
+
 def tensors_of(entry: Entry, seed: int) -> dict[str, torch.Tensor]:
-    """The entry's tensor arguments by the names of its parameters."""
-    return {name: value for name, value in parameters_of(entry, seed).items() if isinstance(value, torch.Tensor)}
+    """The tensors among the entry's arguments, by their places."""
+    return {place: value for place, value in leaves_of(entry, seed).items() if isinstance(value, torch.Tensor)}
+
+
+def lists_of(entry: Entry, seed: int) -> tuple[str, ...]:
+    """The places of lists among the entry's arguments, which export tells from tuples."""
+    found: list[str] = []
+
+    def look(place: str, value: Any) -> None:
+        found.extend([place] if isinstance(value, list) else [])
+        parts = value.items() if isinstance(value, dict) else enumerate(value) if type(value) in (list, tuple) else ()
+        for key, part in parts:
+            look(f"{place}[{key!r}]", part)
+
+    for name, value in parameters_of(entry, seed).items():
+        look(name, value)
+    return tuple(found)
 
 
 def sized(entry: Entry, seed: int, sizes: Sizes) -> Arguments:
@@ -115,14 +143,18 @@ def sized(entry: Entry, seed: int, sizes: Sizes) -> Arguments:
     for name, size in sizes.items():
         parameter, dimension = dimension_of(name)
         wanted.setdefault(parameter, {})[dimension] = size
+
+    def changed(name: str, value: Any) -> Any:
+        if not any(root_of(place) == name for place in wanted):
+            return value
+        return torch_internals.map_tensors_at(lambda at, tensor: _resized(tensor, wanted.get(at, {})), name, value)
+
     names = dict(zip(range(len(args)), entry.parameters))
-    given = tuple(_resized(value, wanted.get(names.get(at, ""), {})) for at, value in enumerate(args))
-    return given, {name: _resized(value, wanted.get(name, {})) for name, value in kwargs.items()}
+    given = tuple(changed(names.get(at, ""), value) for at, value in enumerate(args))
+    return given, {name: changed(name, value) for name, value in kwargs.items()}
 
 
-def _resized(value: Any, sizes: Mapping[int, int]) -> Any:
-    if not isinstance(value, torch.Tensor):
-        return value
+def _resized(value: torch.Tensor, sizes: Mapping[int, int]) -> torch.Tensor:
     for dimension, size in sizes.items():
         known = value.shape[dimension]
         if size == known:
@@ -175,7 +207,7 @@ def first_line(error: BaseException) -> str:
 
 
 def handed_over(entry: Entry, seed: int, program: Callable[..., Any]) -> dict[str, str]:
-    """Tensor parameter → `*0`, `**`: how what is compiled gets it, where that has no parameter of the name.
+    """Parameter with tensors → `*0`, `**`: how what is compiled gets it, where that has no parameter of the name.
 
     A spec goes by the parameters of the function that is compiled itself, not of one that it wraps.
     """
@@ -190,7 +222,8 @@ def handed_over(entry: Entry, seed: int, program: Callable[..., Any]) -> dict[st
     spread = dict(list(zip(entry.parameters, range(len(args))))[len(positions) :])
     found = {name: f"*{at - len(positions)}" for name, at in spread.items()}
     found |= {name: "**" for name in kwargs if name not in named}
-    return {name: found[name] for name in tensors_of(entry, seed) if name in found}
+    roots = dict.fromkeys(map(root_of, tensors_of(entry, seed)))
+    return {name: found[name] for name in roots if name in found}
 
 
 def shapes_spec_of(
@@ -220,7 +253,14 @@ def shapes_spec_of(
     }
     assumptions = [_value(ast.parse(text, mode="eval").body, variables) for text in spec.assumptions]
     handed = handed_over(entry, seed, program)
+    parameters = grown(parameters, lambda kind, parts, place: _container(kinds, kind, parts))
     return kinds.ShapesSpec(grouped(parameters, handed, None), assumptions=assumptions or None)
+
+
+def _container(kinds: Any, kind: str, parts: dict[str | int, Any]) -> Any:
+    if kind == ITEMS:
+        return kinds.SeqSpec(in_order(parts, None))
+    return kinds.DictSpec(parts) if kind == KEYS else kinds.ObjectSpec(parts)
 
 
 def _value(node: ast.expr, variables: Mapping[str, Any]) -> Any:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import ast
 import math
 import os
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
 
 from ddelint.nouns.contracts import Contract, Requirement
 from ddelint.nouns.size_specs import Bounds, SizeSpec
 from ddelint.shapes.annotations import PACKAGE, annotation_lines
 from ddelint.shapes.facts import dimension_of, read
+from ddelint.shapes.places import ITEMS, KEYS, grown, in_order, root_of
 from ddelint.shapes.requirements import requirement_text
 from ddelint.shapes.specs import affine, grouped, names_in, substituted
 
@@ -33,7 +37,7 @@ def _lines(contract: Contract, spec: SizeSpec) -> Iterator[str]:
     yield from (f"import {package}" for package in (PACKAGE, "torch") if annotated)
     yield "from torch._dynamo.decorators import mark_unbacked"
     yield "from torch.export import Dim"
-    yield "from torch.fx.experimental.dynamic_spec import ShapesSpec, ShapeVar, TensorSpec"
+    yield f"from torch.fx.experimental.dynamic_spec import {spec_names(contract)}"
     yield ""
     for one in contract.requirements:
         yield from because(one)
@@ -94,7 +98,8 @@ def tensors(contract: Contract, spec: SizeSpec) -> dict[str, list[str]]:
 
 def spec_lines(contract: Contract, spec: SizeSpec) -> Iterator[str]:
     """The entries of a ShapesSpec, a line for each."""
-    listed = {name: f"TensorSpec([{', '.join(dims)}])" for name, dims in tensors(contract, spec).items()}
+    flat = {place: f"TensorSpec([{', '.join(dims)}])" for place, dims in tensors(contract, spec).items()}
+    listed = grown(flat, _container)
     for name, one in grouped(listed, contract.handed, "None").items():
         if isinstance(one, list):
             yield f"{_quoted(name)}: [{', '.join(one)}],"
@@ -102,6 +107,20 @@ def spec_lines(contract: Contract, spec: SizeSpec) -> Iterator[str]:
             yield f"{_quoted(name)}: {{{', '.join(f'{_quoted(key)}: {text}' for key, text in one.items())}}},"
         else:
             yield f"{_quoted(name)}: {one},"
+
+
+def _container(kind: str, parts: dict[str | int, Any], place: str) -> str:
+    if kind == ITEMS:
+        return f"SeqSpec([{', '.join(in_order(parts, 'None'))}])"
+    name = "DictSpec" if kind == KEYS else "ObjectSpec"
+    return f"{name}({{{', '.join(f'{_quoted(str(key))}: {part}' for key, part in parts.items())}}})"
+
+
+def spec_names(contract: Contract) -> str:
+    """What a file of specs imports."""
+    kinds = {"['": "DictSpec", "[": "SeqSpec", ".": "ObjectSpec"}
+    used = {kinds[sign] for place in contract.ranks for sign in re.findall(r"\['|\[|\.", place)}
+    return ", ".join(sorted({"ShapesSpec", "ShapeVar", "TensorSpec", *used}, key=str.lower))
 
 
 def symbolic(text: str) -> str:
@@ -136,15 +155,23 @@ def _exported(contract: Contract, spec: SizeSpec) -> Iterator[str]:
     yield "# torch.export.export(model, args, dynamic_shapes=DYNAMIC_SHAPES); it keeps 0 and 1 apart, also among sizes"
     yield "# that it computes, so that it may ask for a larger `min`, and says for which"
     yield "DYNAMIC_SHAPES = {"
-    for parameter in contract.ranks:
+    flat: dict[str, str] = {}
+    for place, rank in contract.ranks.items():
         dims = {
-            at: words[text]
-            for at in range(contract.ranks[parameter])
-            if (text := spec.dimensions.get(f"{parameter}.shape[{at}]", "")) in words
+            at: words[text] for at in range(rank) if (text := spec.dimensions.get(f"{place}.shape[{at}]", "")) in words
         }
-        yield f"    {_quoted(parameter)}: {{{', '.join(f'{at}: {word}' for at, word in dims.items())}}},"
-    yield from (f"    {_quoted(parameter)}: None," for parameter in contract.others)
+        flat[place] = f"{{{', '.join(f'{at}: {word}' for at, word in dims.items())}}}"
+    flat |= dict.fromkeys(contract.others, "None")
+    for name, text in grown(flat, partial(_nested_dims, contract.lists)).items():
+        yield f"    {_quoted(name)}: {text},"
     yield "}"
+
+
+def _nested_dims(lists: Sequence[str], kind: str, parts: dict[str | int, Any], place: str) -> str:
+    if kind == KEYS:
+        return f"{{{', '.join(f'{_quoted(str(key))}: {part}' for key, part in parts.items())}}}"
+    inside = list(parts.values()) if kind != ITEMS else in_order(parts, "None")
+    return f"[{', '.join(inside)}]" if place in lists else f"({', '.join(inside)}{',' if len(inside) == 1 else ''})"
 
 
 def _multiples(spec: SizeSpec) -> dict[str, int]:
@@ -214,7 +241,7 @@ def _says(text: str, derived: Mapping[str, tuple[str, str]]) -> bool:
 
 def _marks(contract: Contract, spec: SizeSpec) -> Iterator[str]:
     marked = {name: text for name, text in spec.dimensions.items() if text in spec.variables}
-    parameters = list(dict.fromkeys(dimension_of(name)[0] for name in marked))
+    parameters = list(dict.fromkeys(root_of(dimension_of(name)[0]) for name in marked))
     yield f"def mark_inputs({', '.join(parameters)}):"
     yield '    """The same as marks, for a `torch.compile` without a spec: call it before the first call."""'
     shared = _shared(marked)

@@ -17,9 +17,9 @@ class Entry:
 
     `build` gives a fresh module or function each time (weights drawn from one fixed seed, so that two builds are
     equal); `inputs` gives fresh arguments for a seed (the same ones for every seed where `seeded` is False).
-    `unbacked` maps a parameter's name to the dimensions to treat as unbacked; `dynamic` likewise for dimensions
-    that export treats as `Dim.DYNAMIC`. Inside `surroundings()` the program is called, traced and compiled (gradients,
-    autocast, defaults); what is seen of it is judged outside.
+    `unbacked` maps a parameter's name (or a place in one: `batch['tokens']`) to the dimensions to treat as unbacked;
+    `dynamic` likewise for dimensions that export treats as `Dim.DYNAMIC`. Inside `surroundings()` the program is
+    called, traced and compiled (gradients, autocast, defaults); what is seen of it is judged outside.
     """
 
     label: str

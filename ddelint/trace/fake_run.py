@@ -122,17 +122,23 @@ class Program:
         named = dict(zip(self._entry.parameters, self._args)) | self._kwargs
         fakes: dict[str, Any] = {}
         names: dict[sympy.Symbol, str] = {}
-        for name, value in named.items():
-            unbacked = self._entry.unbacked.get(name, ())
-            dynamic = tuple(d for d in self._entry.dynamic.get(name, ()) if d not in unbacked)
-            fakes[name] = self._fake(value, name, unbacked, dynamic)
-            if (unbacked or dynamic) and isinstance(fakes[name], torch.Tensor):
-                for dimension, size in enumerate(fakes[name].shape):
+
+        def faked(place: str, value: Any) -> Any:
+            unbacked = self._entry.unbacked.get(place, ())
+            dynamic = tuple(d for d in self._entry.dynamic.get(place, ()) if d not in unbacked)
+            fake = self._fake(value, place, unbacked, dynamic)
+            if (unbacked or dynamic) and isinstance(fake, torch.Tensor):
+                for dimension, size in enumerate(fake.shape):
                     symbol = torch_internals.expression_of(size)
                     if symbol is not None and symbol.is_Symbol:
-                        names[symbol] = f"{name}.shape[{dimension}]"
+                        names[symbol] = f"{place}.shape[{dimension}]"
                         if not torch_internals.is_unbacked(symbol):
                             observer.declared.add(symbol)
+            return fake
+
+        for name, value in named.items():
+            within = any(place.startswith((f"{name}[", f"{name}.")) for place in self._entry.unbacked)
+            fakes[name] = torch_internals.map_tensors_at(faked, name, value) if within else faked(name, value)
         named_positions = list(dict(zip(self._entry.parameters, self._args)))
         args = tuple(fakes[name] for name in named_positions)
         args += tuple(self._fake(value, "", (), ()) for value in self._args[len(named_positions) :])

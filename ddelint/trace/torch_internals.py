@@ -336,6 +336,25 @@ def map_tensors(function: Callable[[torch.Tensor], torch.Tensor], tree: Any) -> 
     return private("torch.utils._pytree", "tree_map_only")(torch.Tensor, function, tree)
 
 
+def map_tensors_at(function: Callable[[str, torch.Tensor], Any], name: str, tree: Any) -> Any:
+    """`tree`, called `name`, with `function` of each tensor and its place (`batch['tokens']`, `pair[0]`) for it.
+
+    Of containers that do not say what they keep under which key, torch raises ValueError.
+    """
+    pytree = import_module("torch.utils._pytree")
+
+    def changed(path: Any, leaf: Any) -> Any:
+        return function(name + pytree.keystr(path), leaf) if isinstance(leaf, torch.Tensor) else leaf
+
+    return pytree.tree_map_with_path(changed, tree)
+
+
+def leaves_at(name: str, tree: Any) -> list[tuple[str, Any]]:
+    """The values in `tree`, called `name`, each with its place. Raises what `map_tensors_at` does."""
+    pytree = import_module("torch.utils._pytree")
+    return [(name + pytree.keystr(path), leaf) for path, leaf in pytree.tree_flatten_with_path(tree)[0]]
+
+
 def map_leaves(function: Callable[[Any], Any], tree: Any) -> Any:
     """`tree` with each value in its lists, tuples, dicts and registered containers replaced by `function` of it."""
     return private("torch.utils._pytree", "tree_map")(function, tree)
@@ -1104,10 +1123,32 @@ def parts_of_spec(spec: Any) -> tuple[dict[str, Any], list[Any]]:
     return found, list(spec.assumptions)
 
 
+def parts_of_container_spec(spec: Any) -> list[tuple[str, str | int, Any]]:
+    """What a DictSpec, SeqSpec or ObjectSpec says of what is inside: (keys, items or attributes; which; its spec)."""
+    entries = getattr(spec, "_entries", None)
+    if isinstance(entries, list):
+        return [("items", at, one) for at, one in enumerate(entries)]
+    found = [("keys", key, one) for key, one in (entries or {}).items()]
+    return [*found, *(("attributes", name, one) for name, one in (getattr(spec, "_fields", None) or {}).items())]
+
+
 def attached_spec(program: Any) -> Any:
     """What `@dynamic_spec(…)` (torch 2.14) says of a function, or of a module's `forward`; None where there is none."""
     function = program.forward if isinstance(program, torch.nn.Module) else program
     return getattr(function, "_dynamic_spec", None)
+
+
+@contextlib.contextmanager
+def without_attached_spec(program: Any) -> Iterator[None]:
+    """Take a `@dynamic_spec` off for as long as a program gets another: torch refuses to be told twice."""
+    function = program.forward if isinstance(program, torch.nn.Module) else program
+    known = getattr(getattr(function, "__func__", function), "__dict__", {})
+    attached = known.pop("_dynamic_spec", None)
+    try:
+        yield
+    finally:
+        if attached is not None:
+            known["_dynamic_spec"] = attached
 
 
 def spec_argument(compile_: Callable[..., Any] = torch.compile) -> str:
@@ -1132,7 +1173,8 @@ def spec_bounds(symbol: sympy.Symbol) -> tuple[int, int | None]:
 def compiled_under(program: Any, spec: Any, backend: Any = "eager") -> Any:
     """`program`, compiled as one graph for the sizes of a ShapesSpec; nothing is generated unless `backend` does."""
     given = {spec_argument(): spec}
-    return torch.compile(program, fullgraph=True, backend=backend, isolate_recompiles=True, **given)
+    with without_attached_spec(program):
+        return torch.compile(program, fullgraph=True, backend=backend, isolate_recompiles=True, **given)
 
 
 def is_refusal(error: BaseException) -> bool:

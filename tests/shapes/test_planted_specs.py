@@ -13,7 +13,7 @@ from ddelint.pipeline.spec_checking import check_specs
 from ddelint.trace.session import Session, Worker
 
 PLANTED = Path(__file__).parent / "planted"
-PROGRAMS = ("pooled", "grouped", "branching", "dims")
+PROGRAMS = ("pooled", "grouped", "branching", "dims", "nested")
 
 
 def specs(program: str) -> list[str]:
@@ -53,6 +53,51 @@ def test_what_is_wrong_with_a_spec(opened: dict[str, tuple[Session, Contract]], 
         assert one.witness is not None
         assert one.outcome is not None
         assert one.outcome.ended in (("same",) if one.code in ("DDE407", "DDE409") else ("refused", "raised", "broke"))
+
+
+MARKED = """
+import torch
+from torch._dynamo import mark_dynamic
+from torch._dynamo.decorators import mark_unbacked
+
+def fn(tokens, mask):
+    if tokens.shape[1] > 64:
+        raise ValueError("too long")
+    return (tokens * mask).unflatten(1, (-1, 2)).sum(1)
+
+def make_inputs(seed):
+    tokens, mask = torch.rand(3, 6), torch.rand(3, 6)
+    for x in tokens, mask:
+        {marks}
+    return tokens, mask
+"""
+ROWS, LENGTH = "mark_unbacked(x, 0, shape_id='rows')", "mark_unbacked(x, 1, max=64, shape_id='length')"
+
+
+@pytest.mark.parametrize(
+    ("marks", "code", "fact"),
+    [
+        ((ROWS, LENGTH.replace("64", "66")), "DDE408", "tokens.shape[1] <= 64"),
+        ((ROWS, LENGTH), "DDE408", "tokens.shape[1] % 2 == 0"),
+        (("mark_unbacked(x, 0)", LENGTH), "DDE408", "tokens.shape[0] == mask.shape[0]"),
+        ((ROWS.replace(")", ", min=2, max=8)"), LENGTH), "DDE407", "tokens.shape[0] >= 2"),
+        ((ROWS,), "DDE409", "tokens.shape[1]"),
+        (("mark_dynamic(x, 1)",), "DDE409", "tokens.shape[0]"),
+    ],
+)
+def test_what_is_wrong_with_marks(worker: Worker, tmp_path: Path, marks: tuple[str, ...], code: str, fact: str) -> None:
+    """Marks cannot say that a size divides: that is all that is left where nothing else is wrong with them."""
+    path = tmp_path / "marked.py"
+    path.write_text(MARKED.format(marks="\n        ".join(marks)), "utf-8")
+    session = worker.open(SessionOptions(EntrySpec(str(path)), (str(path),), unbacked="all", device="cpu"))
+    assert not isinstance(session, EntryFailure)
+    (checked,) = check_specs(session, session.contract({}))
+    session.close()
+    found = [one for one in checked.findings if (one.code, one.fact) == (code, fact)]
+    assert found, checked
+    assert found[0].witness is not None
+    assert found[0].outcome is not None
+    assert found[0].outcome.ended in (("same",) if code in ("DDE407", "DDE409") else ("refused", "raised", "broke"))
 
 
 def test_there_are_at_least_thirty() -> None:

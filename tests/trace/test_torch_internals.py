@@ -541,6 +541,26 @@ def test_a_spec_says_what_is_in_args_and_kwargs_and_may_be_attached() -> None:
     assert torch_internals.attached_spec(Model()) is None
     Model.forward._dynamic_spec = spec  # type: ignore[attr-defined] # what @dynamic_spec does, from torch 2.14 on
     assert torch_internals.attached_spec(Model()) is spec
+    with torch_internals.without_attached_spec(Model()):  # who compiles under another: torch refuses two
+        assert torch_internals.attached_spec(Model()) is None
+    assert torch_internals.attached_spec(Model()) is spec
+
+
+@needs_specs
+def test_tensors_and_specs_inside_of_containers_have_places() -> None:
+    given = {"a": torch.ones(2), "rest": (torch.ones(3), 4)}
+    assert [place for place, _ in torch_internals.leaves_at("x", given)] == ["x['a']", "x['rest'][0]", "x['rest'][1]"]
+    sizes = torch_internals.map_tensors_at(lambda place, tensor: f"{place} {len(tensor)}", "x", given)
+    assert sizes == {"a": "x['a'] 2", "rest": ("x['rest'][0] 3", 4)}
+    kinds = torch_internals.spec_kinds()
+    rows = kinds.TensorSpec([kinds.ShapeVar("rows")])
+    assert torch_internals.parts_of_container_spec(kinds.DictSpec({"a": rows})) == [("keys", "a", rows)]
+    assert torch_internals.parts_of_container_spec(kinds.SeqSpec([None, rows])) == [
+        ("items", 0, None),
+        ("items", 1, rows),
+    ]
+    assert torch_internals.parts_of_container_spec(kinds.ObjectSpec({"y": rows})) == [("attributes", "y", rows)]
+    assert torch_internals.parts_of_container_spec(rows) == []
 
 
 def test_what_torch_calls_its_argument_for_specs() -> None:
