@@ -236,6 +236,7 @@ class Runs:
         if not chosen:
             return
         program = self._original.build()
+        flags: list[Callable[[Sample], Sample]]
         flags = [*sharing(chosen[0].sample), *self._flags(program, chosen[0].sample)]
         for mode, at in [*((mode, chosen) for mode in other_modes(program)), *((flag, chosen[:2]) for flag in flags)]:
             known = len(self.references)

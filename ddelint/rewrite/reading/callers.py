@@ -65,8 +65,8 @@ def other_callers(site: Site, run: Collection[str] | None = None, importing: Imp
         for file, name in importing(source.filename, owner.name) if run is not None else ():
             inherited = (call for call in _calls(file, function.name) if _is_in_subclass(file, call, name))
             numbers = (call for call in inherited if _gives_numbers(file, call, function, asked))
-            doubtful = _places(call for call in numbers if not _was_run(file, call, run or ()))
-            places += [f"{place} of {os.path.basename(file.filename)}" for place in doubtful]
+            asking = _places(call for call in numbers if not _was_run(file, call, run or ()))
+            places += [f"{place} of {os.path.basename(file.filename)}" for place in asking]
         if run is not None and is_static(function):
             places += _places_elsewhere(source, function.name, owner.name, run, importing)
     elif run is None:
