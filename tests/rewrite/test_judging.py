@@ -11,7 +11,7 @@ from ddelint.nouns.diagnostics import Applicability, Claim, Diagnostic, Edit, Sp
 from ddelint.nouns.protocol import A_RESULT, UNFINISHED, Comparison, Compilation, Mismatch, TargetResult
 from ddelint.rewrite.candidate import Candidate
 from ddelint.rewrite.search.history import History
-from ddelint.rewrite.search.judging import Judging
+from ddelint.rewrite.search.judging import Judging, fails_whatever_is_given
 from ddelint.rewrite.search.steps import Key, State, Step
 from ddelint.sources.source import SourceFile
 
@@ -56,6 +56,10 @@ def test_whoever_is_refused_by_compiled_code_makes_a_fix_doubtful(declared: bool
         "compile refuses inputs that eager takes (59 of 59): compile, seed 0: exception differs "
         f"(expected a result, got {error})"
     )
+    exported = TargetResult("export", "cpu", ok=True, compared=59, agreed=59)
+    for other, alone in ((exported, True), (replace(exported, ok=False), False)):
+        assert fails_whatever_is_given(Compilation((result, other))) is alone
+    assert not fails_whatever_is_given(Compilation((replace(result, agreed=3), exported)))
     taken = replace(refused, expected=error, got=A_RESULT, narrower=False)
     assert reason_of("symbolic_minmax", replace(result, mismatches=(taken,))) == ""
 

@@ -223,6 +223,16 @@ class Judging:
         return again.failure is None and passed and not any(map(speaks_against, again.mismatches))
 
 
+def fails_whatever_is_given(compilation: Compilation | None) -> bool:
+    """Whether one target takes the program and then raises on every input, where the others do what eager does.
+
+    That is the target's own failure, which makes a fix unsafe; one that it takes may be worse for all others.
+    """
+    results = compilation.results if compilation is not None else ()
+    failing = [r for r in results if r.compared and not r.agreed and any(m.is_refusal for m in r.mismatches)]
+    return bool(failing) and any(r.ok for r in results) and all(r.ok or r in failing for r in results)
+
+
 def _failing_in_compiled(safe: State, everything: State) -> tuple[Step, str] | None:
     """Control flow that was handed to the compiler, where compiling fails for no question of the program's."""
     suspects = [step for step in safe.steps if step.candidate.move in knowledge().beyond.control_flow]

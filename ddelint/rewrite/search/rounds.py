@@ -17,7 +17,7 @@ from ddelint.rewrite.search import last_resort, verdict
 from ddelint.rewrite.search.asking import Asking
 from ddelint.rewrite.search.graph_breaks import with_graph_breaks
 from ddelint.rewrite.search.history import History, fix_edits
-from ddelint.rewrite.search.judging import Judging
+from ddelint.rewrite.search.judging import Judging, fails_whatever_is_given
 from ddelint.rewrite.search.last_resort import with_refused_regions
 from ddelint.rewrite.search.phases import NOBODY, Listener, Phase
 from ddelint.rewrite.search.reporting import GENERATED_CODE_DIFFERS, diagnostics, fix_of
@@ -107,6 +107,7 @@ class Search:
                 everything, wrong = self._compiled(everything)
                 wrong = wrong or self._doubted(safe, everything)
             late = self._seconds_left() <= 0 or attempt + 1 >= MOST_RESTARTS
+            late = late or fails_whatever_is_given(everything.compilation)
             if wrong and late and (relabelled := self._called_unsafe(safe, everything, wrong)) is not None:
                 safe, everything = relabelled
                 everything, wrong = self._compiled(everything)
