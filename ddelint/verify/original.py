@@ -21,7 +21,7 @@ from ddelint.verify.frozen import Container, Frozen, FrozenTensor, is_finite
 from ddelint.verify.inputs import TIES, variations
 from ddelint.verify.meeting import difference, is_untouched
 from ddelint.verify.modes import OTHER_SIZES, changes_of, near, other_modes, poisoned, redrawn, requiring_grad, sharing
-from ddelint.verify.other_settings import other_globals, other_settings, pairs
+from ddelint.verify.other_settings import other_globals, other_settings, other_texts, pairs
 from ddelint.verify.partings import Parting, met, void
 from ddelint.verify.recording import Recorder
 from ddelint.verify.references import Reference, is_informative, patience_of
@@ -266,6 +266,7 @@ class Runs:
         return [
             *other_flags(program, sample),
             *other_settings(program, self._recorder.settings),
+            *other_texts(program, self._recorder.texts),
             *other_globals(program, self._recorder.globals),
         ]
 

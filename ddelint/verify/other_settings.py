@@ -20,7 +20,7 @@ from ddelint.verify.flags import FLAG
 from ddelint.verify.reach import Reached
 from ddelint.verify.samples import Sample, is_ordinary
 
-_MOST_SETTINGS, _MOST_INTEGERS, _MOST_BUFFERS, _MOST_GLOBALS, _MOST_PAIRS = 4, 2, 2, 3, 8
+_MOST_SETTINGS, _MOST_INTEGERS, _MOST_BUFFERS, _MOST_GLOBALS, _MOST_TEXTS, _MOST_PAIRS = 4, 2, 2, 3, 3, 8
 _LARGEST = 1 << 20
 """Elements of a buffer up to which it is turned round."""
 
@@ -54,6 +54,18 @@ def other_settings(program: Any, names: Mapping[str, bool]) -> Iterator[partial[
             known.add((path, name))
             left[kind] -= 1
             yield partial(_with_setting, path, name, other)
+
+
+def other_texts(program: Any, texts: Mapping[str, Sequence[str]]) -> Iterator[partial[Sample]]:
+    """Changes of an input set: an attribute that holds a text, each other one that the class compares it with."""
+    owner, left = module_of(program), _MOST_TEXTS
+    for (name, known), place in itertools.product(texts.items(), owner.named_modules() if owner is not None else ()):
+        path, module = place
+        value = _value_of(module, name)
+        for other in dict.fromkeys(known) if isinstance(value, str) else ():
+            if other != value and left:
+                left -= 1
+                yield partial(_with_setting, path, name, other)
 
 
 def other_globals(program: Any, names: Mapping[str, bool]) -> Iterator[partial[Sample]]:

@@ -17,7 +17,7 @@ from ddelint.sources.source import SourceError, SourceFile
 from ddelint.trace import overlay
 from ddelint.verify.distances import COMPARE, Shape, difference, distance, parts_of
 from ddelint.verify.meeting import Block, Meetings, block_of
-from ddelint.verify.settings import globals_of, settings_of
+from ddelint.verify.settings import globals_of, settings_of, texts_of
 
 _RECORD = "__ddelint_record__"
 
@@ -40,6 +40,8 @@ class Recorder:
         order of the text, and whether a decision's own test rests on them."""
         self.globals: dict[str, bool] = {}
         """The same of names that functions with decisions read and don't bind."""
+        self.texts: dict[str, list[str]] = {}
+        """Texts that the classes with decisions compare an attribute of `self` with."""
         self.missing: tuple[str, ...] = ()
         """Keys of decisions that could not be found in the running program."""
 
@@ -157,6 +159,8 @@ def _instrumented(
         wanted.setdefault(position_of(node), []).append(decision.key)
         for name, is_tested in settings_of(source, node):
             recorder.settings[name] = is_tested or recorder.settings.get(name, False)
+        for name, text in texts_of(source, node):
+            recorder.texts.setdefault(name, []).append(text)
         for name, is_tested in globals_of(source, node):
             recorder.globals[name] = is_tested or recorder.globals.get(name, False)
         statement = site.statement if site is not None else None

@@ -32,6 +32,24 @@ def settings_of(source: SourceFile, test: ast.expr) -> Iterator[tuple[str, bool]
             yield from ((name, False) for name in _read([method]))
 
 
+def texts_of(source: SourceFile, test: ast.expr) -> Iterator[tuple[str, str]]:
+    """(attribute, text) for each text that the class around a decision's test compares an attribute of `self` with:
+    `self.reduction == "mean"`, `self.reduction in ("mean", "sum")`, `case "mean":`."""
+    owner = next((parent for parent in source.ancestors(test) if isinstance(parent, ast.ClassDef)), None)
+    for node in ast.walk(owner) if owner is not None else ():
+        match node:
+            case ast.Compare(left=asked, comparators=[known]):
+                held = [known]
+            case ast.Match(subject=asked, cases=cases):
+                held = [case.pattern for case in cases]  # type: ignore[misc]
+            case _:
+                continue
+        name = dotted_name(asked)
+        if name.startswith(_SELF):
+            texts = (inner for part in held for inner in ast.walk(part) if isinstance(inner, ast.Constant))
+            yield from ((name.removeprefix(_SELF), text.value) for text in texts if isinstance(text.value, str))
+
+
 def globals_of(source: SourceFile, test: ast.expr) -> Iterator[tuple[str, bool]]:
     """The names that the function around a decision's test reads and doesn't bind, each with whether the test itself
     rests on it."""

@@ -14,9 +14,9 @@ import torch
 
 from ddelint.sources.source import SourceFile
 from ddelint.verify.modes import other_modes
-from ddelint.verify.other_settings import other_globals, other_settings, pairs
+from ddelint.verify.other_settings import other_globals, other_settings, other_texts, pairs
 from ddelint.verify.samples import Sample
-from ddelint.verify.settings import globals_of, settings_of
+from ddelint.verify.settings import globals_of, settings_of, texts_of
 
 SAMPLE = Sample("seed 0", True, lambda: ((), {}))
 
@@ -164,6 +164,29 @@ TEXT = textwrap.dedent(
             x = x.reshape(self.config.width, -1)
     """
 )
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "if self.kind == 'mean':\n            pass",
+        "if x.sum() > 0 and 'mean' != 'm' and self.kind in ('mean', 'max'):\n            pass",
+        "match self.kind:\n            case 'mean':\n                pass",
+        "y = x.mean() if self.kind != 'mean' else x",
+        "while self.kind in {'mean'}:\n            break",
+    ],
+)
+def test_texts_that_a_setting_is_compared_with_are_tried(tmp_path: Path, statement: str) -> None:
+    path = tmp_path / "model.py"
+    path.write_text(TEXT + f"        {statement}\n        return x if x.sum() > self.least else -x\n")
+    source = SourceFile.read(path)
+    test = [node.test for node in ast.walk(source.tree) if isinstance(node, ast.IfExp)][-1]
+    assert ("kind", "mean") in list(texts_of(source, test))
+    model = Model()
+    model.head.kind = "sum"
+    (change,) = other_texts(model, {"kind": ["mean", "sum", "mean"], "least_rows": ["few"]})
+    assert change(SAMPLE).label == "seed 0, self.head.kind='mean'"
+    assert change(SAMPLE).prepare(model).head.kind == "mean"
 
 
 def test_names_made_at_run_time_and_globals_are_read_off_the_text(tmp_path: Path) -> None:
