@@ -95,6 +95,13 @@ def target_of(gpu: Gpu) -> Any:
     return private("triton.backends.compiler", "GPUTarget")("cuda", 10 * major + minor, WARP)
 
 
+def source_of(function: Any, signature: Any, constants: Any, attributes: Any) -> Any:
+    """A kernel as Triton's compiler takes it; one in Gluon, which lays out its blocks itself, has its own source."""
+    is_gluon = getattr(function, "is_gluon", lambda: False)()
+    place = ("triton.experimental.gluon._runtime", "GluonASTSource") if is_gluon else ("triton.compiler", "ASTSource")
+    return private(*place)(function, signature, constants, attributes)
+
+
 @contextlib.contextmanager
 def pretended(gpu: Gpu) -> Iterator[None]:
     """While this lasts, Inductor believes in the GPU; nothing may be allocated on it, and nothing is."""

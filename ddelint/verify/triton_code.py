@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
 import struct
+import sys
+import tempfile
 import warnings
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,17 +48,17 @@ def assemble(name: str, autotuner: Any, gpu: Gpu) -> Assembled:
 
 def _assembled(name: str, autotuner: Any, configuration: Any, gpu: Gpu) -> Assembled:
     import triton
-    from triton.compiler import ASTSource
 
+    said: list[str] = []
     try:
         meta = autotuner._create_compile_meta(configuration)
         options = autotuner._create_compile_options(configuration, meta)
-        source = ASTSource(autotuner.fn, meta["signature"], meta["constants"], meta["configs"][0])
-        with warnings.catch_warnings():
+        source = gpu_internals.source_of(autotuner.fn, meta["signature"], meta["constants"], meta["configs"][0])
+        with warnings.catch_warnings(), _errors_of_the_compiler(said):
             warnings.simplefilter("ignore")
             made = triton.compile(source, target=gpu_internals.target_of(gpu), options=options)
     except Exception as error:
-        return Assembled(name, error=_first_line(error))
+        return Assembled(name, error=_first_line(error, said))
     machine = made.asm["cubin"]
     registers, local = resources(machine)
     found = Assembled(
@@ -72,10 +77,27 @@ def _assembled(name: str, autotuner: Any, configuration: Any, gpu: Gpu) -> Assem
     return found
 
 
-def _first_line(error: BaseException) -> str:
+@contextlib.contextmanager
+def _errors_of_the_compiler(said: list[str]) -> Iterator[None]:
+    """Takes the lines with errors that the compiler writes to standard error: what it raises may not say why."""
+    sys.stderr.flush()
+    with tempfile.TemporaryFile() as written:
+        before = os.dup(2)
+        os.dup2(written.fileno(), 2)
+        try:
+            yield
+        finally:
+            os.dup2(before, 2)
+            os.close(before)
+            written.seek(0)
+            lines = written.read().decode("utf-8", "replace").splitlines()
+            said += [line.partition("error: ")[2] for line in lines if "error: " in line]
+
+
+def _first_line(error: BaseException, said: Sequence[str]) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     reported = next((line for line in lines if "error" in line.lower()), lines[-1] if lines else "")
-    return f"{type(error).__name__}: {reported}"[:200]
+    return f"{type(error).__name__}: {said[0] if said else reported}"[:200]
 
 
 def resources(machine: bytes) -> tuple[int, int]:

@@ -6,6 +6,8 @@ import torch
 import triton
 import triton.language as tl
 from torch.library import triton_op, wrap_triton
+from triton.experimental import gluon
+from triton.experimental.gluon import language as ttgl
 
 
 @triton.jit
@@ -17,6 +19,13 @@ def product(a, b, c, n, BLOCK: tl.constexpr):
         right = tl.load(b + (start + rows[:, None]) * n + rows[None, :])
         total += tl.dot(left, right)
     tl.store(c + rows[:, None] * n + rows[None, :], total)
+
+
+@gluon.jit
+def laid_out(a, THREADS: ttgl.constexpr):
+    layout: ttgl.constexpr = ttgl.BlockedLayout([1], [THREADS], [4], [0])
+    here = a + ttgl.arange(0, 128, layout=layout)
+    ttgl.store(here, ttgl.load(here) + 1)
 
 
 @triton.jit

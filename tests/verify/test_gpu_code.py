@@ -549,6 +549,17 @@ def test_too_much_shared_memory_does_not_assemble() -> None:
     assert "bytes of shared memory, a block of L4 has 101376" in found.error
 
 
+def test_an_invalid_layout_does_not_assemble() -> None:
+    from ddelint.verify.triton_code import assemble
+
+    def made(threads: int) -> Any:
+        return stub(kernels().laid_out, {"a": "*fp32", "THREADS": "constexpr"}, {"THREADS": threads}, 1)
+
+    assert assemble("laid_out", made(32), gpu_of("sm_90")).registers
+    found = assemble("laid_out", made(16), gpu_of("sm_90"))
+    assert "invalid layout" in found.error, "a warp has 32 threads"
+
+
 def test_what_the_assembler_refuses_does_not_assemble() -> None:
     from ddelint.verify.triton_code import assemble
 
