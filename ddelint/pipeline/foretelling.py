@@ -10,7 +10,7 @@ from ddelint.nouns.contracts import Contract
 from ddelint.nouns.size_specs import SizeSpec
 from ddelint.nouns.size_streams import Forecast, Remedy, Sizes
 from ddelint.shapes.facts import dimension_of
-from ddelint.shapes.foretelling import dividing, foretell, outside, spec_for, varying
+from ddelint.shapes.foretelling import dividing, foretell, numbered, outside, spec_for, varying
 from ddelint.shapes.names import names_of
 from ddelint.shapes.stream_findings import assumed, recompilations
 from ddelint.shapes.streams import UnreadableStream, read_stream
@@ -48,9 +48,13 @@ def _remedy(session: Session, contract: Contract, kinds: Sequence[Sizes], said: 
     if not varying(kinds):
         return Remedy(said=(*said, "nothing varies"))
     branches = dividing(contract, kinds)
-    if branches:
-        lines = [f"`{b.code}` (line {b.span.row}) goes both ways: no marks make one graph of it" for b in branches]
-        return Remedy(said=(*said, *lines, _INSTEAD))
+    lines = [f"`{b.code}` (line {b.span.row}) goes both ways: no marks make one graph of it" for b in branches]
+    lines += [
+        f"`{one.code}`{f' (line {one.span.row})' if one.span else ''} takes one size for each graph"
+        for one in numbered(contract, kinds)
+    ]
+    if lines:
+        return Remedy(said=(*said, *dict.fromkeys(lines), _INSTEAD if branches else _INSTEAD.rpartition("; ")[2]))
     spec = spec_for(contract, kinds, names_of(contract))
     trial = session.try_spec(spec, kinds[0], kinds)
     if trial.failure is not None or not trial.compiled:

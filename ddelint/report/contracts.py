@@ -46,6 +46,7 @@ _KINDS = {
 
 _WIDEST = 60
 """Columns for a condition before the line that needs it."""
+_LONGEST_REASON = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +139,8 @@ def render_markdown(told: Sequence[Told]) -> Iterator[str]:
 
 def summary(contract: Contract) -> str:
     """How much was followed, in one sentence."""
+    if not contract.paths:
+        return "no way through the program could be followed to its end"
     ways = f"{contract.paths} way{'' if contract.paths == 1 else 's'} through the program"
     return f"{ways}, {'all that there are' if contract.complete else 'not all that there are'}"
 
@@ -173,10 +176,16 @@ def _needed(one: Requirement) -> str:
 
 
 def _why(one: Requirement) -> str:
-    reason = one.detail.rstrip(": ") if one.source in ("raise", "eager") else ""
+    reason = _shortened(one.detail.rstrip(": ")) if one.source in ("raise", "eager") else ""
     if one.source == SPECIALIZED:
         reason = "one graph for each value"
     return f"`{one.code}`" + (f"  {reason}" if reason else "")
+
+
+def _shortened(text: str) -> str:
+    """A message without the indentation of the source that it was written in; JSON has all of it."""
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST_REASON else line[: _LONGEST_REASON - 1] + "…"
 
 
 def _where(one: Requirement) -> str:

@@ -30,7 +30,8 @@ from ddelint.nouns.contracts import (
 from ddelint.nouns.diagnostics import Span
 from ddelint.nouns.protocol import SessionOptions
 from ddelint.shapes.deriving import derive, without_repetitions
-from ddelint.shapes.facts import Sizes, read, size_name
+from ddelint.shapes.facts import Sizes, dimension_of, read, size_name
+from ddelint.shapes.following import with_followers
 from ddelint.shapes.paths import MOST_RUNS, Explored, explore
 from ddelint.shapes.probing import Probed, probe
 from ddelint.shapes.requirements import requirement_text
@@ -55,10 +56,19 @@ def contract_of(entry: Entry, options: SessionOptions, most_runs: int = MOST_RUN
         for dimension in dimensions
         if name in named
     }
-    explored = explore(entry, options.paths, options.seed, sizes, options.timeout * _SHARE_OF_TIME, most_runs)
+    seconds = options.timeout * _SHARE_OF_TIME
+    explored = explore(entry, options.paths, options.seed, sizes, seconds, most_runs)
+    ones: list[Requirement] = []
+    while found := _broadcast(explored):
+        ones += found
+        static = {name for one in ones for name in read(one.text).names}
+        kept = {name: size for name, size in sizes.items() if name not in static}
+        explored = explore(_unbacked(entry, kept), options.paths, options.seed, kept, seconds, most_runs)
     derived = derive(explored)
+    derived = replace(derived, requirements=(*derived.requirements, *ones))
     probed, eager = None, Eager(entry, options.seed)
     if any(path.completed for path in explored.paths):
+        derived = replace(derived, requirements=with_followers(derived.requirements, sizes, eager))
         probed = probe([requirement_text(one) for one in derived.requirements], sizes, eager, options.seed)
         seen = [_seen(fact, *found, eager) for fact, found in probed.facts.items()]
         derived = replace(derived, requirements=tuple(without_repetitions([*derived.requirements, *seen])))
@@ -93,6 +103,24 @@ def contract_of(entry: Entry, options: SessionOptions, most_runs: int = MOST_RUN
     )
 
 
+def _broadcast(explored: Explored) -> list[Requirement]:
+    """The sizes of 1 that the example is refused for: broadcast in eager, and no other size compiled for all sizes."""
+    example = explored.paths[0] if explored.paths else None
+    if example is None or example.ending != "refused" or example.sizes != explored.sizes:
+        return []
+    last = example.steps[-1]
+    ones = [name for name in sorted(read(last.text).names) if example.sizes.get(name) == 1]
+    return [Requirement(f"{name} == 1", "torch", last.span, last.code, detail="broadcast") for name in ones]
+
+
+def _unbacked(entry: Entry, sizes: Sizes) -> Entry:
+    """The entry with just these dimensions unbacked."""
+    found: dict[str, tuple[int, ...]] = {}
+    for place, dimension in map(dimension_of, sizes):
+        found[place] = (*found.get(place, ()), dimension)
+    return replace(entry, unbacked=found)
+
+
 def _seen(fact: str, error: str, sizes: Sizes, eager: Eager) -> Requirement:
     """A condition that only running the program has shown."""
     span, code = eager.places.get(error, (None, ""))
@@ -119,7 +147,10 @@ def _function(program: Any) -> Span | None:
 
 def _dimension(name: str, size: int, requirements: Sequence[Requirement], branches: Sequence[Branch]) -> Dimension:
     own = [one for one in requirements if name in read(one.text).names]
-    always, sometimes = ([_kind(one) for one in own if bool(one.when) is when] for when in (False, True))
+    equal = {name, *(other for one in own if not one.when and _kind(one) == EQUAL for other in read(one.text).names)}
+    numbers = [one for one in requirements if one.source == SPECIALIZED and read(one.text).names <= equal]
+    always = [_kind(one) for one in (*own, *numbers) if not one.when]
+    sometimes = [_kind(one) for one in own if one.when]
     decided = any(name in read(branch.text).names for branch in branches)
     order = (FIXED, SPECIALIZED, EQUAL, DERIVED, DIVISIBLE, BOUNDED, COUPLED)
     kinds = always or ([BRANCHED] if decided else sometimes)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ddelint.knowledge.classification import guard_rule
-from ddelint.nouns.contracts import SPECIALIZED, Branch, Contract
+from ddelint.nouns.contracts import SPECIALIZED, Branch, Contract, Requirement
 from ddelint.nouns.size_specs import SizeSpec
 from ddelint.nouns.size_streams import Cause, Compiled, Sizes
 from ddelint.shapes.canonical import renamed, representatives
@@ -115,6 +115,12 @@ def dividing(contract: Contract, stream: Sequence[Sizes]) -> list[Branch]:
     return [
         branch for branch in contract.branches if len({bool(read(branch.text).holds(sizes)) for sizes in stream}) > 1
     ]
+
+
+def numbered(contract: Contract, stream: Sequence[Sizes]) -> list[Requirement]:
+    """What makes a number of a size that has more than one in a stream."""
+    several = set(varying(stream))
+    return [one for one in contract.requirements if one.source == SPECIALIZED and several & read(one.text).names]
 
 
 def outside(contract: Contract, stream: Sequence[Sizes]) -> list[Sizes]:

@@ -294,13 +294,23 @@ def _whole(program: Any, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
 
 
 def _shapes(program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, tuple[int, ...]]:
-    """The shapes of a call's tensors, by the parameters that they are given to."""
+    """The shapes of a call's tensors, by the parameters that they are given to, or inside of which they are."""
     function = program.forward if isinstance(program, torch.nn.Module) else program
     try:
-        given = inspect.signature(function).bind(*args, **kwargs).arguments
+        signature = inspect.signature(function)
+        given = dict(signature.bind(*args, **kwargs).arguments)
     except (TypeError, ValueError):
         return {}
-    return {name: tuple(map(int, value.shape)) for name, value in given.items() if isinstance(value, torch.Tensor)}
+    for name, parameter in signature.parameters.items():
+        given |= given.pop(name, {}) if parameter.kind is parameter.VAR_KEYWORD else {}
+    found: dict[str, tuple[int, ...]] = {}
+    for name, value in given.items():
+        try:
+            leaves = torch_internals.leaves_at(name, value)
+        except ValueError:  # a container that does not say what it keeps where
+            continue
+        found |= {place: tuple(map(int, leaf.shape)) for place, leaf in leaves if isinstance(leaf, torch.Tensor)}
+    return found
 
 
 def _identity(program: Any) -> int:

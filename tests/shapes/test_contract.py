@@ -335,3 +335,63 @@ def test_what_is_needed_on_both_sides_of_a_branch_is_needed(derive: Derive) -> N
     needed = [(one.text, one.when) for one in contract.requirements]
     assert needed.count(("x.shape[1] <= 64", ())) == 1
     assert not any(text == "x.shape[1] <= 64" and when for text, when in needed)
+
+
+FOLLOWING = """
+import torch
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.out = torch.nn.Linear(4, 2)
+
+    def forward(self, rows, bias, wide):
+        total = 0
+        for _ in {counted}:
+            total = total + 1
+        return {added}, self.out(wide) + total
+
+def make_inputs(seed):
+    return torch.rand(4, 3), torch.rand(4), torch.rand(5, 4)
+"""
+
+
+@pytest.mark.parametrize(
+    ("counted", "added"),
+    [
+        ("range(rows.shape[0])", "rows[:, 0] + bias"),
+        ("(1,) * rows.shape[0]", "torch.stack([rows.sum(1), bias])"),
+        ("[0] * len(rows)", "rows.mul(bias[:, None])"),
+        ("range(int(rows.size(0)))", "bias @ rows"),
+    ],
+)
+def test_what_equals_a_size_that_is_made_a_number_is_one_for_each_graph_too(
+    derive: Derive, counted: str, added: str
+) -> None:
+    contract = derive(FOLLOWING.format(counted=counted, added=added))
+    sources = {one.text: one.source for one in contract.requirements}
+    assert sources["rows.shape[0] == 4"] == "specialized"
+    assert sources["bias.shape[0] == 4"] == "specialized"
+    assert sources["wide.shape[1] == 4"] == "torch"  # a weight's width, by chance as many
+
+
+@pytest.mark.parametrize(
+    "added",
+    ["x * mask", "torch.add(x, mask.mul(2))", "torch.where(mask > 0.5, x, 0.0)", "x.masked_fill(mask < 0.5, 0)"],
+)
+def test_a_size_of_one_that_the_example_broadcasts_stays_one(derive: Derive, added: str) -> None:
+    contract = derive(f"""
+import torch
+
+def fn(x, mask):
+    return {added}
+
+def make_inputs(seed):
+    return torch.rand(3, 4), torch.rand(3, 1)
+""")
+    texts = {one.text for one in contract.requirements}
+    assert texts == {"mask.shape[1] == 1", "mask.shape[0] == x.shape[0]"} or texts == {
+        "mask.shape[1] == 1",
+        "x.shape[0] == mask.shape[0]",
+    }
+    assert all(read(text).holds(contract.example) for text in texts)
