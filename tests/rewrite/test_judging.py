@@ -64,6 +64,19 @@ def test_whoever_is_refused_by_compiled_code_makes_a_fix_doubtful(declared: bool
     assert reason_of("symbolic_minmax", replace(result, mismatches=(taken,))) == ""
 
 
+@pytest.mark.parametrize(("declared", "is_guilty"), [(True, True), (False, False)])
+def test_what_claims_to_be_the_same_is_guilty_of_another_result_where_nothing_else_was_done(
+    declared: bool, is_guilty: bool
+) -> None:
+    differs = Mismatch("seed 0", declared, "export", "value", "20.0", "10.0")
+    compilation = Compilation((TargetResult("export", "cpu", ok=False, mismatches=(differs,)),))
+    state = state_of("item_instead_of_cast", compilation)
+    step = replace(state.steps[0], candidate=replace(state.steps[0].candidate, claim=Claim.EQUIVALENT))
+    judging: Any = Judging(None)  # type: ignore[arg-type]
+    guilty = judging.guilty_in_compiled(replace(state, steps=[step]), compilation)
+    assert (guilty is not None) is is_guilty
+
+
 def test_what_is_traced_is_doubted_for_later_calls() -> None:
     found = reason_of("where_merge", TargetResult("export", "cpu", ok=False, mismatches=(LATER,)))
     assert found.startswith("what is traced sees the first call alone: export, call 4 in a row, seed 3: value differs")

@@ -172,7 +172,9 @@ class Judging:
         mismatches += [m for m in compilation.mismatches if m.aspect != "backward"]
         if not mismatches or not state.steps:
             return None
-        order = (Claim.GENERAL_PATH, Claim.RESTRUCTURED, Claim.PROMISE)
+        order = [Claim.GENERAL_PATH, Claim.RESTRUCTURED, Claim.PROMISE]
+        if any(m.declared and not m.narrower for m in mismatches):
+            order.append(Claim.EQUIVALENT)  # a word that eager takes for the same may be another one to the compiler
         for claim in order:
             for step in reversed(state.steps):
                 if step.candidate.claim is claim and not (
