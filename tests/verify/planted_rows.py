@@ -1666,7 +1666,7 @@ DOUBTFUL = (
         if not {COMPILING} and x.abs().amax() > 1.5:
             y = x[:, self.order] * self.gain
         else:
-            y = torch.where(x.abs().amax() > 1.5, x[:, self.order], x) * torch.arange(4.0)
+            y = torch.where(x.abs().amax() > 1.5, x[:, self.order], x) * torch.arange(4.0).to(x)
         """,
         "self.gain in reverse: value differs",
     ),
@@ -2170,7 +2170,7 @@ RIGHT = (
         "order_of_channels",
         "both orders, and a choice",
         RESTRUCTURED,
-        "y = torch.where(x.abs().amax() > 1.5, x[:, self.order] * self.gain, x * torch.arange(4.0))",
+        "y = torch.where(x.abs().amax() > 1.5, x[:, self.order] * self.gain, x * torch.arange(4.0).to(x))",
     ),
     Row(
         "C",
