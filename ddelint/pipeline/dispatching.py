@@ -25,6 +25,7 @@ from ddelint.shapes.dispatching import (
 )
 from ddelint.shapes.facts import read
 from ddelint.shapes.names import names_of
+from ddelint.shapes.places import root_of
 from ddelint.shapes.ranges_given import Ranges, check_ranges
 from ddelint.shapes.signatures import signature_of
 from ddelint.shapes.specs import spec_of
@@ -65,7 +66,7 @@ def dispatch(session: Session, contract: Contract, wanted: Graphs) -> Dispatch:
         return replace(planned, problems=wrong)
     text = _text(contract, planned, names, wanted.form)
     if text is None:
-        return replace(planned, problems=(_NOT_REPEATED,))
+        return replace(planned, problems=(_INSIDE if _is_nested(contract) else _NOT_REPEATED,))
     planned = _tried(session, replace(planned, form=wanted.form), text)
     if planned.problems:
         return planned
@@ -76,12 +77,24 @@ _NOT_REPEATED = (
     "the parameters cannot be written again for graphs that are loaded without the program: --as compiled can"
 )
 
+_INSIDE = (
+    "tensors inside of an argument are not written for graphs that are loaded without the program: --as compiled can"
+)
+
+
+def _is_nested(contract: Contract) -> bool:
+    return any(place != root_of(place) for place in contract.ranks)
+
 
 def _text(contract: Contract, planned: Dispatch, names: Mapping[str, str], form: str) -> str | None:
     if form == COMPILED:
         return dispatcher_text(contract, planned.graphs, names, bool(contract.branches))
     signature = signature_of(contract)
-    return None if signature is None else ahead_text(contract, planned.graphs, names, signature, form)
+    return (
+        None
+        if signature is None or _is_nested(contract)
+        else ahead_text(contract, planned.graphs, names, signature, form)
+    )
 
 
 def _planned(contract: Contract, wanted: Graphs, names: Mapping[str, str]) -> Dispatch:
