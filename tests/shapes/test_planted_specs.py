@@ -1,7 +1,11 @@
-"""Specs that are wrong in one way each are all found, with sizes that show it when they are run; right ones are not."""
+"""Specs that are wrong in one way each are all found, with sizes that show it when they are run; right ones are not.
+
+Every second one is tried; all of them with DDELINT_LONG=1.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -36,6 +40,8 @@ def opened(worker: Worker) -> Iterator[dict[str, tuple[Session, Contract]]]:
 
 @pytest.mark.parametrize(("program", "name"), [(program, name) for program in PROGRAMS for name in specs(program)])
 def test_what_is_wrong_with_a_spec(opened: dict[str, tuple[Session, Contract]], program: str, name: str) -> None:
+    if specs(program).index(name) % 2 and not os.environ.get("DDELINT_LONG"):
+        pytest.skip("waits for DDELINT_LONG=1: all of them take minutes")
     session, contract = opened[program]
     assert contract.failure is None
     assert contract.complete
