@@ -77,12 +77,16 @@ def _row(source: SourceFile, node: ast.expr) -> str:
 def _fitted(source: SourceFile, outer: ast.expr, inner: Mapping[ast.AST, Any]) -> Fitting:
     """The changes within one whole expression of one line, with what they need to fit."""
     write, longest = writer(source), longest_line(source.filename)
-    span, row = source.span(outer), _row(source, outer)
-    others = len(row) - (span.end_column - span.column)
+    line, span = source.lines[outer.lineno - 1].rstrip("\r\n"), source.span(outer)
+    before, behind = line[: span.column - 1].expandtabs(4), line[span.end_column - 1 :]
+    indentation = source.indentation(outer).expandtabs(4)
 
     def fits(node: cst.CSTNode) -> bool:
         """Whether all lines fit, the first and the last beside what else stands there."""
-        return all(len(line) + others <= longest for line in _code(node).splitlines())
+        first, *further = _code(node).splitlines()
+        lines = [before + first, *(indentation + each for each in further)]
+        lines[-1] += behind
+        return all(len(each) <= longest for each in lines)
 
     try:
         built = write.replaced(outer, inner)

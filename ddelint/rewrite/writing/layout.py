@@ -1,4 +1,4 @@
-"""Long lines of built code: the call or tuple that ends one, or the definition, gets a line for each of its parts.
+"""Long lines of built code: the call or display that ends one, or the definition, gets a line for each of its parts.
 
 So does a call or tuple of several parts one of which runs over lines. What has neither is broken before its operators.
 
@@ -153,6 +153,12 @@ def _broken(value: Any, unit: str) -> Any:
             return value.with_changes(whitespace_before_args=_line(unit), args=[inner])
         case cst.Call(args=[_, *_] as args):
             return value.with_changes(whitespace_before_args=_line(unit), args=_a_line_each(args, unit))
+        case cst.ListComp() | cst.SetComp() | cst.DictComp():
+            inner = value.visit(_Deeper(unit))
+            return _within_brackets(inner, unit, _line("")).with_changes(for_in=_before_for(inner.for_in, unit))
+        case cst.List(elements=[_, *_]) | cst.Set(elements=[_, *_]) | cst.Dict(elements=[_, *_]):
+            closing = cst.SimpleWhitespace("")  # the last comma ends its line
+            return _within_brackets(value, unit, closing).with_changes(elements=_a_line_each(value.elements, unit))
         case cst.Subscript(value=inner) | cst.Attribute(value=inner) if broken := _broken(inner, unit):
             return value.with_changes(value=broken)
         case cst.Call(args=[], func=cst.Attribute() as method) if broken := _broken(method, unit):
@@ -166,6 +172,22 @@ def _broken(value: Any, unit: str) -> Any:
                 elements=_a_line_each(elements, unit),
             )
     return None
+
+
+def _within_brackets(value: Any, unit: str, before_closing: cst.BaseParenthesizableWhitespace) -> Any:
+    """A list, set or dictionary, or a comprehension of one, that begins behind the line of its opening bracket."""
+    left, right = ("lbracket", "rbracket") if isinstance(value, (cst.List, cst.ListComp)) else ("lbrace", "rbrace")
+    opening = getattr(value, left).with_changes(whitespace_after=_line(unit))
+    return value.with_changes(
+        **{left: opening, right: getattr(value, right).with_changes(whitespace_before=before_closing)}
+    )
+
+
+def _before_for(clause: cst.CompFor, unit: str) -> cst.CompFor:
+    """The loops of a comprehension, and their conditions, on a line each."""
+    inner = None if clause.inner_for_in is None else _before_for(clause.inner_for_in, unit)
+    conditions = [condition.with_changes(whitespace_before=_line(unit)) for condition in clause.ifs]
+    return clause.with_changes(whitespace_before=_line(unit), ifs=conditions, inner_for_in=inner)
 
 
 def _line(unit: str) -> cst.ParenthesizedWhitespace:

@@ -174,6 +174,19 @@ def changed(text: str, old: str, new: str) -> str:
     [
         (f"return {LONG}(n)", f"{LONG}(n)", f"g({{}}, {LONG})", ["return g(", f"    {LONG}(n),", f"    {LONG},", ")"]),
         (f"y = {LONG} + n", "n", f"g({LONG}, {{}})", ["y = (", f"    {LONG}", f"    + g({LONG}, n)", ")"]),
+        (
+            f"y = {{i: g(n) for i in {LONG}}}",
+            "n",
+            f"h({{}}, {LONG})",
+            ["y = {", f"    i: g(h(n, {LONG}))", f"    for i in {LONG}", "}"],
+        ),
+        (f"y = [{LONG}, g(n)]", "n", f"h({{}}, {LONG})", ["y = [", f"    {LONG},", f"    g(h(n, {LONG})),", "]"]),
+        (
+            f"y = {{1: {LONG}, 2: n}}",
+            "n",
+            f"h({{}}, {LONG})",
+            ["y = {", f"    1: {LONG},", f"    2: h(n, {LONG}),", "}"],
+        ),
         (f"y = {LONG}.T[n]", "n", f"g({LONG}, {{}})", [f"y = {LONG}.T[g(", f"    {LONG},", "    n,", ")]"]),
         (
             f"return {LONG} > n",
