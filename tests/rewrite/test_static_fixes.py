@@ -317,3 +317,20 @@ def test_what_is_a_number_for_others_is_not_read_as_a_tensor(declared: str, arou
     body = f"        return limit(x, x.max())\n\n\ndef limit(x, {declared}):\n    {around}\n        if t <= 0:\n"
     text = f"{head}{body}            raise ValueError(f'got {{t}}')\n    return x / t\n"
     assert after_fixes(text) == text
+
+
+@pytest.mark.parametrize(
+    ("parameters", "use", "is_fixed"),
+    [
+        ("x, known", "return x if n in known else -x", False),
+        ("x, known", "if n not in known:\n        known[n] = x\n    return x", False),
+        ("x, known: dict", "known[n] = x\n    return x", False),
+        ("x, known: typing.Dict[int, torch.Tensor]", "return x * known[n]", False),
+        ("x, known: set[int]", "known.add(n)\n    return x", False),
+        ("x, known: torch.Tensor", "return x * known[n]", True),
+        ("x, known", "return x[:n]", True),
+    ],
+)
+def test_what_may_be_a_key_stays_a_number_of_python(parameters: str, use: str, is_fixed: bool) -> None:
+    text = f"import torch\nimport typing\n\n\n@torch.compile\ndef fn({parameters}):\n    n = int(x.sum())\n    {use}\n"
+    assert ("sym_int" in after_fixes(text)) is is_fixed

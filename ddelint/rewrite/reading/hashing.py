@@ -62,7 +62,7 @@ def _is_wanted(kinds: Kinds, node: ast.expr) -> bool:
         case ast.Subscript(value=container, slice=place):
             return place is node and is_hashed(kinds, container)
         case ast.Compare(ops=[*_, ast.In() | ast.NotIn()], comparators=[*_, container]):
-            return container is not node and is_hashed(kinds, container)
+            return container is not node and (is_hashed(kinds, container) or _says_nothing(kinds, container))
         case ast.Call(func=ast.Attribute(value=container, attr=method), args=[first, *_]) if first is node:
             return method in table.texts or (method in table.methods and is_hashed(kinds, container))
         case ast.Call(func=ast.Name()) as call:
@@ -77,8 +77,28 @@ def is_hashed(kinds: Kinds, node: ast.expr) -> bool:
         return fact.kind in table.containers or fact.python_type.rpartition(".")[2] in table.containers
     value = value_of(kinds.context, node)
     match value:
+        case None:
+            return _declared(kinds, node) in table.containers
         case ast.Dict() | ast.DictComp() | ast.Set() | ast.SetComp():
             return True
         case ast.Call():
             return called(value) in table.containers
     return False
+
+
+def _says_nothing(kinds: Kinds, container: ast.expr) -> bool:
+    """Whether a name is all that is known of a container, and no run will say more: it may be a dictionary."""
+    is_named = isinstance(container, (ast.Name, ast.Attribute)) and value_of(kinds.context, container) is None
+    return is_named and kinds.context.kind == "static" and kinds.fact(container) is None
+
+
+def _declared(kinds: Kinds, node: ast.expr) -> str:
+    """What a parameter's annotation calls its type, without what it holds: `dict` of `dict[int, Tensor]`."""
+    function = kinds.context.site.function
+    parameters = ast.walk(function.args) if function is not None and isinstance(node, ast.Name) else ()
+    for each in parameters:
+        match each:
+            case ast.arg(arg=name, annotation=ast.expr() as annotation) if name == ast.unparse(node):
+                plain = annotation.value if isinstance(annotation, ast.Subscript) else annotation
+                return ast.unparse(plain).rpartition(".")[2]
+    return ""
