@@ -9,16 +9,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 
-import libcst as cst
-
 from ddelint.knowledge.operators import operators, terminal_name
 from ddelint.nouns.diagnostics import Claim
 from ddelint.rewrite.candidate import Context
-from ddelint.rewrite.writing.rewrites import Changes, Rewrite, rewriting
+from ddelint.rewrite.writing.rewrites import Changes, Expr, Rewrite, rewriting
 from ddelint.sources.source import SourceFile
 
 _HINT = "hint_override"
-_LIMITS, _SIGNS = ("min", "max"), (">=", "<=")
+_LIMITS = ("min", "max")
+_CHECKS = ("torch._check({}.shape[{}] >= {})", "torch._check({}.shape[{}] <= {})")
 """Of bounds, as `mark_unbacked` and as a check has them."""
 
 
@@ -62,10 +61,10 @@ def _arguments(context: Context, given: Mapping[str, str]) -> Changes:
         return {}
     if any(keyword.arg in values for keyword in call.keywords):
         return {}
-    longer: ast.Call | cst.BaseExpression = call
+    longer: Expr | None = None
     for name, value in values.items():
-        longer = context.write.with_keyword(longer, name, int(value))
-    return {call: longer} if isinstance(longer, cst.BaseExpression) else {}
+        longer = context.write.with_keyword(call if longer is None else longer, name, int(value))
+    return {} if longer is None else {call: longer}
 
 
 def _checks(context: Context, *limits: str) -> Changes:
@@ -76,11 +75,7 @@ def _checks(context: Context, *limits: str) -> Changes:
     match ast.parse(context.diagnostic.expression, mode="eval").body:
         case ast.Subscript(value=ast.Attribute(value=ast.Name(id=name), attr="shape"), slice=ast.Constant(value=index)):
             first, dimension = _first_statement(site.function), int(str(index))
-            checks = [
-                write.expr(f"torch._check({{}}.shape[{{}}] {sign} {{}})", name, dimension, int(limit))
-                for sign, limit in zip(_SIGNS, limits)
-                if limit
-            ]
+            checks = [write.expr(check, name, dimension, int(limit)) for check, limit in zip(_CHECKS, limits) if limit]
             return {first: [*checks, first]}
     return {}
 
