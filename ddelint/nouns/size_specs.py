@@ -10,6 +10,9 @@ from ddelint.nouns.protocol import EntryFailure
 Bounds = tuple[int, int | None]
 """The least and the largest value; None: any."""
 
+KEYS, ITEMS, ATTRIBUTES = "keys", "items", "attributes"
+"""How a tensor is inside of a dictionary, a list or tuple, any other object."""
+
 
 @dataclass(frozen=True, slots=True)
 class SizeSpec:

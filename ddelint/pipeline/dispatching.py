@@ -76,7 +76,6 @@ def dispatch(session: Session, contract: Contract, wanted: Graphs) -> Dispatch:
 _NOT_REPEATED = (
     "the parameters cannot be written again for graphs that are loaded without the program: --as compiled can"
 )
-
 _INSIDE = (
     "tensors inside of an argument are not written for graphs that are loaded without the program: --as compiled can"
 )
@@ -89,12 +88,8 @@ def _is_nested(contract: Contract) -> bool:
 def _text(contract: Contract, planned: Dispatch, names: Mapping[str, str], form: str) -> str | None:
     if form == COMPILED:
         return dispatcher_text(contract, planned.graphs, names, bool(contract.branches))
-    signature = signature_of(contract)
-    return (
-        None
-        if signature is None or _is_nested(contract)
-        else ahead_text(contract, planned.graphs, names, signature, form)
-    )
+    signature = None if _is_nested(contract) else signature_of(contract)
+    return None if signature is None else ahead_text(contract, planned.graphs, names, signature, form)
 
 
 def _planned(contract: Contract, wanted: Graphs, names: Mapping[str, str]) -> Dispatch:

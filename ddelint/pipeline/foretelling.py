@@ -41,7 +41,8 @@ def forecast(session: Session, contract: Contract, source: str, text: str) -> Fo
     return Forecast(source, len(stream), len(kinds), compiled, counted, remedy, tuple(found))
 
 
-_INSTEAD = "`--dispatch` writes a graph for each side; `ddelint check --unbacked` looks for another line"
+_OTHER_LINE = "`ddelint check --unbacked` looks for another line"
+_OTHER_GRAPHS = f"`--dispatch` writes a graph for each side; {_OTHER_LINE}"
 
 
 def _remedy(session: Session, contract: Contract, kinds: Sequence[Sizes], said: Sequence[str]) -> Remedy:
@@ -54,7 +55,7 @@ def _remedy(session: Session, contract: Contract, kinds: Sequence[Sizes], said: 
         for one in numbered(contract, kinds)
     ]
     if lines:
-        return Remedy(said=(*said, *dict.fromkeys(lines), _INSTEAD if branches else _INSTEAD.rpartition("; ")[2]))
+        return Remedy(said=(*said, *dict.fromkeys(lines), _OTHER_GRAPHS if branches else _OTHER_LINE))
     spec = spec_for(contract, kinds, names_of(contract))
     trial = session.try_spec(spec, kinds[0], kinds)
     if trial.failure is not None or not trial.compiled:

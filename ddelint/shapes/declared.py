@@ -12,9 +12,9 @@ from typing import Any
 
 import torch
 
-from ddelint.nouns.size_specs import Bounds, Declarations, SizeSpec
+from ddelint.nouns.size_specs import ITEMS, KEYS, Bounds, Declarations, SizeSpec
 from ddelint.shapes.facts import dimension_of, unused, variable_for
-from ddelint.shapes.places import ITEMS, KEYS, inside
+from ddelint.shapes.places import inside
 from ddelint.shapes.trying import handed_over, tensors_of
 from ddelint.shapes.writing import BESIDE
 from ddelint.trace import naming, torch_internals

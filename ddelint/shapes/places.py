@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any
 
-KEYS, ITEMS, ATTRIBUTES = "keys", "items", "attributes"
-"""What is inside a dictionary, a list or tuple, any other object."""
+from ddelint.nouns.size_specs import ATTRIBUTES, ITEMS, KEYS
+
 Step = tuple[str, str | int]
-"""One of the kinds above, with the key, index or name."""
+"""How one is inside of another (KEYS, ITEMS, ATTRIBUTES), and under which key, index or name."""
 
 
 def is_place(node: ast.expr) -> bool:

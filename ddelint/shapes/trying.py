@@ -14,9 +14,9 @@ from typing import Any
 import torch
 
 from ddelint.nouns.diagnostics import Span
-from ddelint.nouns.size_specs import Outcome, SizeSpec, Trial
+from ddelint.nouns.size_specs import ITEMS, KEYS, Outcome, SizeSpec, Trial
 from ddelint.shapes.facts import COMPARISONS, OPERATIONS, Sizes, dimension_of
-from ddelint.shapes.places import ITEMS, KEYS, grown, in_order, reads_as_place, root_of
+from ddelint.shapes.places import grown, in_order, inside, reads_as_place, root_of
 from ddelint.shapes.specs import grouped, on_inputs
 from ddelint.trace import torch_internals
 from ddelint.trace.entry import Arguments, Entry
@@ -129,7 +129,7 @@ def lists_of(entry: Entry, seed: int) -> tuple[str, ...]:
         found.extend([place] if isinstance(value, list) else [])
         parts = value.items() if isinstance(value, dict) else enumerate(value) if type(value) in (list, tuple) else ()
         for key, part in parts:
-            look(f"{place}[{key!r}]", part)
+            look(inside(place, KEYS, key), part)
 
     for name, value in parameters_of(entry, seed).items():
         look(name, value)

@@ -11,10 +11,10 @@ from functools import partial
 from typing import Any
 
 from ddelint.nouns.contracts import Contract, Requirement
-from ddelint.nouns.size_specs import Bounds, SizeSpec
+from ddelint.nouns.size_specs import ITEMS, KEYS, Bounds, SizeSpec
 from ddelint.shapes.annotations import PACKAGE, annotation_lines
 from ddelint.shapes.facts import dimension_of, read
-from ddelint.shapes.places import ITEMS, KEYS, grown, in_order, root_of
+from ddelint.shapes.places import grown, in_order, root_of
 from ddelint.shapes.requirements import requirement_text
 from ddelint.shapes.specs import affine, grouped, names_in, substituted
 

@@ -24,6 +24,7 @@ import sympy
 import torch
 
 from ddelint.nouns.protocol import LOWERING
+from ddelint.nouns.size_specs import ATTRIBUTES, ITEMS, KEYS
 
 TORCH_FOLDER = os.path.realpath(os.path.dirname(torch.__file__)) + os.sep
 """Where torch's own Python files lie, with a closing separator."""
@@ -1127,9 +1128,9 @@ def parts_of_container_spec(spec: Any) -> list[tuple[str, str | int, Any]]:
     """What a DictSpec, SeqSpec or ObjectSpec says of what is inside: (keys, items or attributes; which; its spec)."""
     entries = getattr(spec, "_entries", None)
     if isinstance(entries, list):
-        return [("items", at, one) for at, one in enumerate(entries)]
-    found = [("keys", key, one) for key, one in (entries or {}).items()]
-    return [*found, *(("attributes", name, one) for name, one in (getattr(spec, "_fields", None) or {}).items())]
+        return [(ITEMS, at, one) for at, one in enumerate(entries)]
+    found = [(KEYS, key, one) for key, one in (entries or {}).items()]
+    return [*found, *((ATTRIBUTES, name, one) for name, one in (getattr(spec, "_fields", None) or {}).items())]
 
 
 def attached_spec(program: Any) -> Any:

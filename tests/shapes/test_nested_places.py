@@ -6,8 +6,9 @@ import ast
 
 import pytest
 
+from ddelint.nouns.size_specs import ITEMS
 from ddelint.shapes.facts import dimension_of, read, variable_for
-from ddelint.shapes.places import ITEMS, grown, identifier, in_order, reads_as_place, root_of
+from ddelint.shapes.places import grown, identifier, in_order, reads_as_place, root_of
 
 
 @pytest.mark.parametrize(

@@ -13,12 +13,11 @@ from ddelint.rewrite.reading.around import is_tensor, origins
 from ddelint.rewrite.reading.kinds import Kinds, own_arguments
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import asks_compiling, called, is_pure
+from ddelint.rewrite.reading.polarity import IS_NONE, IS_SOME
 from ddelint.rewrite.writing.rewrites import Changes, Expr, Rewrite, Writer, rewriting
 from ddelint.sources.sites import Role
 
 _MESSAGE = "the default stands behind the rows that there are, and is cut off where there are any"
-_IS_NONE = frozenset(((ast.Eq, 0), (ast.LtE, 0), (ast.Lt, 1)))
-_IS_SOME = frozenset(((ast.NotEq, 0), (ast.Gt, 0), (ast.GtE, 1)))
 
 
 @rewriting("default_rows")
@@ -69,8 +68,8 @@ def _asks_for_nothing(test: ast.expr) -> bool | None:
             return None if inner is None else not inner
         case ast.Compare(ops=[operator], comparators=[right]):
             asked = (type(operator), integer(right))
-            return True if asked in _IS_NONE else False if asked in _IS_SOME else None
-        case ast.Call() if called(test) in {"any", "len", "numel", "nelement", "size"}:
+            return True if asked in IS_NONE else False if asked in IS_SOME else None
+        case ast.Call() if called(test) in knowledge().present:
             return False
     return None
 

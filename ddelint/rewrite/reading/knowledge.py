@@ -98,6 +98,7 @@ class Knowledge:
     numbers: frozenset[str]
     sized: frozenset[str]
     shaped: frozenset[str]
+    present: frozenset[str]
     row_adding: frozenset[str]
     row_shaping: frozenset[str]
     questions: frozenset[str]

@@ -6,6 +6,7 @@ import ast
 
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.kinds import Kind, Kinds
+from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import called
 
 _FLIPPED: dict[type[ast.cmpop], type[ast.cmpop]] = {
@@ -14,8 +15,11 @@ _FLIPPED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.LtE: ast.GtE,
     ast.GtE: ast.LtE,
 }
-_EMPTY = frozenset(((ast.Eq, 0), (ast.LtE, 0), (ast.Lt, 1), (ast.Eq, 1), (ast.LtE, 1), (ast.Lt, 2)))
-_FILLED = frozenset(((ast.NotEq, 0), (ast.Gt, 0), (ast.GtE, 1), (ast.NotEq, 1), (ast.Gt, 1), (ast.GtE, 2)))
+IS_NONE = frozenset(((ast.Eq, 0), (ast.LtE, 0), (ast.Lt, 1)))
+IS_SOME = frozenset(((ast.NotEq, 0), (ast.Gt, 0), (ast.GtE, 1)))
+"""What a comparison of a size with a number asks: whether there is nothing, or something."""
+_EMPTY = IS_NONE | {(ast.Eq, 1), (ast.LtE, 1), (ast.Lt, 2)}
+_FILLED = IS_SOME | {(ast.NotEq, 1), (ast.Gt, 1), (ast.GtE, 2)}
 
 
 def side_of(context: Context, test: ast.expr) -> bool | None:
@@ -51,7 +55,7 @@ def general_side(test: ast.expr) -> bool | None:
             func=ast.Name(id="any" | "all"), args=[ast.GeneratorExp(elt=element) | ast.ListComp(elt=element)]
         ):
             return general_side(element)
-        case ast.Call() if called(test) in {"any", "len", "numel", "size", "sum", "count_nonzero"}:
+        case ast.Call() if called(test) in knowledge().present:
             return True
         case ast.Call() if called(test) in {"all", "equal", "allclose"}:
             return False

@@ -44,7 +44,7 @@ def fitting(source: SourceFile, changes: Changes) -> Fitting:
     found = dict(changes)
     blanks: dict[Span, str] = {}
     for outer, inner in whole.items():
-        if _is_on_one_line(source, outer):
+        if _is_too_long(source, outer, inner):
             fits = _fitted(source, outer, inner)
             found |= fits.changes
             blanks |= fits.blanks
@@ -62,16 +62,18 @@ def _whole(source: SourceFile, node: ast.expr) -> ast.expr:
     return outer
 
 
-def _is_on_one_line(source: SourceFile, outer: ast.expr) -> bool:
-    """Whether an expression stands on one line that fits, and that can be broken."""
-    span = source.span(outer)
-    row = _row(source, outer)
-    fits = span.row == span.end_row and len(row) <= longest_line(source.filename)
-    return fits and not has_false_place(source, outer) and not comments(row)
+def _is_too_long(source: SourceFile, outer: ast.expr, inner: Mapping[ast.AST, Any]) -> bool:
+    """Whether an expression on one line, which fits and can be broken, may not fit any more with these changes."""
+    span, longest = source.span(outer), longest_line(source.filename)
+    row = source.lines[span.row - 1].rstrip("\r\n").expandtabs(4)
+    if span.row != span.end_row or len(row) > longest:
+        return False
+    growth = sum(len(_code(new)) + len(_BRACKETS) - len(source.segment(old)) for old, new in inner.items())
+    return len(row) + growth > longest and not has_false_place(source, outer) and not comments(row)
 
 
-def _row(source: SourceFile, node: ast.expr) -> str:
-    return source.lines[node.lineno - 1].rstrip("\r\n").expandtabs(4)
+_BRACKETS = "()"
+"""What a change may get around it."""
 
 
 def _fitted(source: SourceFile, outer: ast.expr, inner: Mapping[ast.AST, Any]) -> Fitting:
