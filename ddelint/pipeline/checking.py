@@ -34,7 +34,8 @@ def run_check(paths: Sequence[str], options: CheckOptions, progress: Progress) -
     if options.mode is not Mode.STATIC:  # reading alone loads none of this
         from ddelint.pipeline import advice
         from ddelint.pipeline.entries import entry_specs
-        from ddelint.pipeline.searching import are_known, note_timings, start_worker, trace_entries
+        from ddelint.pipeline.searching import note_timings, trace_entries
+        from ddelint.pipeline.sessions import are_known, start_worker
 
     static_only = options.mode is Mode.STATIC and options.stdin is None
     if static_only:  # texts are read by whoever checks them

@@ -24,7 +24,7 @@ from ddelint.nouns.protocol import Attempt, EntryFailure, EntrySpec, ProgramText
 from ddelint.pipeline import advice
 from ddelint.pipeline.entries import session_options
 from ddelint.pipeline.gathering import PipelineError, Run, Sources, discover, read_files
-from ddelint.pipeline.searching import start_worker
+from ddelint.pipeline.sessions import start_worker
 from ddelint.report.diff import unified_diff
 from ddelint.report.model import Progress
 from ddelint.settings.options import CheckOptions

@@ -13,7 +13,7 @@ from ddelint.errors import DdelintError
 from ddelint.nouns.protocol import EntryFailure, EntrySpec
 from ddelint.pipeline.entries import entry_specs, label, session_options
 from ddelint.pipeline.gathering import PipelineError, roots
-from ddelint.pipeline.searching import start_worker
+from ddelint.pipeline.sessions import start_worker
 from ddelint.settings.options import CheckOptions, EntryOption
 from ddelint.sources.source import SourceError, SourceFile
 

@@ -13,7 +13,8 @@ from ddelint.pipeline.entries import session_options
 from ddelint.pipeline.gathering import PipelineError, Run, Sources, discover, read_files, static_findings
 from ddelint.pipeline.parity import is_wanted, parity_findings
 from ddelint.pipeline.reporting import report
-from ddelint.pipeline.searching import entry_failure, guards_of, note_timings, search, start_worker
+from ddelint.pipeline.searching import entry_failure, guards_of, note_timings, search
+from ddelint.pipeline.sessions import start_worker
 from ddelint.report.model import Progress, Report
 from ddelint.settings.options import CheckOptions
 from ddelint.shapes.streams import written_stream

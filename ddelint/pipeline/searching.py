@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING
 
 from ddelint.knowledge.catalog import rule
 from ddelint.nouns.diagnostics import Diagnostic, Question
-from ddelint.nouns.protocol import EntryFailure, EntrySpec, SessionOptions
+from ddelint.nouns.protocol import EntryFailure, EntrySpec
 from ddelint.pipeline import host_reads, parity
 from ddelint.pipeline.changed_lines import is_new
 from ddelint.pipeline.entries import label, others, session_options
 from ddelint.pipeline.gathering import PipelineError, Run
 from ddelint.pipeline.gpu_code import gpu_code, wanted, with_gpu_code, without_gpu_code
+from ddelint.pipeline.sessions import open_entry
 from ddelint.settings import suppressions
-from ddelint.settings.options import CheckOptions, Mode
+from ddelint.settings.options import Mode
 from ddelint.sources.source import SourceError, SourceFile
 
 if TYPE_CHECKING:
     from ddelint.rewrite.search.rounds import Outcome
     from ddelint.trace.front_ends import Asked
     from ddelint.trace.session import Following, Session, Worker
-    from ddelint.trace.verdicts import Verdicts
 
 
 MOST_RESERVED = 0.5
@@ -33,31 +33,6 @@ MOST_RESERVED = 0.5
 
 FRONT_ENDS_SECONDS = 20.0
 """For asking one of Dynamo's front ends which of the findings are its own, too."""
-
-
-def start_worker(options: CheckOptions, *, at_once: bool = True) -> Worker:
-    """Start loading torch (`at_once`: False where it may not be needed); a session that needs it reports what fails."""
-    from ddelint.trace import lasting
-    from ddelint.trace.session import Worker
-
-    lasts = options.lasting and options.cache and lasting.is_wanted()
-    return Worker(options.python, at_once=at_once, lasts=lasts)
-
-
-def are_known(specs: Sequence[EntrySpec], paths: Sequence[str], options: CheckOptions) -> bool:
-    """Whether earlier calls have loaded all of the entries, and nothing has changed since."""
-    known = (verdicts_of(session_options(spec, paths, options), options) for spec in specs)
-    return all(verdicts is not None and verdicts.holds_entry for verdicts in known)
-
-
-def verdicts_of(opening: SessionOptions, options: CheckOptions) -> Verdicts | None:
-    """What earlier calls learned of an entry; None where nothing is to be kept."""
-    from ddelint.trace.verdicts import verdicts_of
-
-    if not options.cache:
-        return None
-    entry = opening.entry.filename
-    return verdicts_of(entry, options.at(entry).cache_folder, opening, options.python)
 
 
 def note_timings(worker: Worker, run: Run) -> None:
@@ -75,7 +50,7 @@ def trace_entries(worker: Worker, specs: Sequence[EntrySpec], paths: Sequence[st
         spec = waiting.popleft()
         run.progress.stage(f"loading {label(spec)}")
         opening = session_options(spec, paths, options)
-        opened = worker.open(opening, verdicts_of(opening, options))
+        opened = open_entry(worker, opening, options, run.progress)
         if not isinstance(opened, EntryFailure):
             with closing(opened) as session:
                 search(session, run)

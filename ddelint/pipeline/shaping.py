@@ -21,7 +21,7 @@ from ddelint.pipeline.entries import entry_specs, label, others, session_options
 from ddelint.pipeline.foretelling import forecast
 from ddelint.pipeline.gathering import PipelineError, Run, Sources, discover, read_files
 from ddelint.pipeline.range_checking import check_given
-from ddelint.pipeline.searching import start_worker
+from ddelint.pipeline.sessions import start_worker
 from ddelint.pipeline.spec_checking import check_specs
 from ddelint.report.model import Progress
 from ddelint.settings.options import CheckOptions

@@ -15,7 +15,8 @@ from ddelint.pipeline import advice
 from ddelint.pipeline.entries import entry_specs, label, others, session_options
 from ddelint.pipeline.gathering import PipelineError, Run, Sources, discover, read_files
 from ddelint.pipeline.gpu_code import gpu_code, wanted
-from ddelint.pipeline.searching import search, start_worker
+from ddelint.pipeline.searching import search
+from ddelint.pipeline.sessions import open_entry, start_worker
 from ddelint.pipeline.versions import other_version
 from ddelint.report.model import Progress
 from ddelint.report.verified import Verification, VerifyReport
@@ -55,7 +56,7 @@ def run_verify(
         while waiting:
             spec = waiting.popleft()
             progress.stage(f"loading {label(spec)}")
-            opened = worker.open(session_options(spec, paths, options))
+            opened = open_entry(worker, session_options(spec, paths, options), options, progress)
             if isinstance(opened, EntryFailure):
                 if opened.kind == "no-torch":
                     raise PipelineError(opened.message)

@@ -7,7 +7,7 @@ import re
 
 from ddelint.knowledge.catalog import rule
 from ddelint.knowledge.classification import reported_span, rule_for
-from ddelint.nouns.diagnostics import Diagnostic, Question, Severity, Span
+from ddelint.nouns.diagnostics import Diagnostic, Question, Severity, Span, Symbol
 from ddelint.nouns.protocol import EntryFailure
 from ddelint.sources.buffers import made_of_constants
 from ddelint.sources.sites import Site, locate
@@ -26,6 +26,7 @@ _STOPS = frozenset(("truth", "integer", "operator", "failure"))
 """Kinds of questions that stop a front end, whatever the rule says of the milder case."""
 _BACKED = re.compile(r"\bs\d+\b")
 _MISSING_FAKE = ("no fake impl", "fake impl registered", "meta kernel", "UnsupportedOperator", "no Meta")
+_SIZE = re.compile(r"""[\w.\[\]'"]+\.(?:shape\[-?\w+\]|size\(-?\w+\))""")
 _PENDING = ("ending unbacked symbol",)
 
 
@@ -130,11 +131,14 @@ def _value_kind(question: Question, site: Site) -> str:
     fact = question.types.get(text)
     if fact is not None and fact.kind == "tensor":
         return "tensor"
-    if question.symbols and all(symbol.created is None and ".shape[" in symbol.name for symbol in question.symbols):
+    if question.symbols and all(symbol.created is None and _is_size(symbol) for symbol in question.symbols):
         return "input"
     if any(symbol.created == question.span or symbol.created == site.span for symbol in question.symbols):
         made_here = isinstance(site.node, ast.Call) and text.endswith((".item()", ".tolist()"))
         return "number" if made_here else "tensor"
-    if any(".shape[" in symbol.name or ".size(" in symbol.name for symbol in question.symbols):
-        return "size"
-    return "number"
+    return "size" if any(_is_size(symbol) for symbol in question.symbols) else "number"
+
+
+def _is_size(symbol: Symbol) -> bool:
+    """Whether it is a tensor's size, by what the program calls it or by what it was read off (`n = x.shape[0]`)."""
+    return any(text in symbol.name for text in (".shape[", ".size(")) or bool(_SIZE.fullmatch(symbol.expression))

@@ -37,7 +37,7 @@ _LOADED = [0]
 def shared_worker(worker: Worker) -> Iterator[None]:
     """Torch is loaded once for all programs."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ddelint.pipeline.searching.start_worker", lambda options, **_: contextlib.nullcontext(worker))
+        patch.setattr("ddelint.pipeline.sessions.start_worker", lambda options, **_: contextlib.nullcontext(worker))
         yield
 
 

@@ -1,0 +1,79 @@
+"""The worker of a call, and its sessions: what earlier calls know of an entry, and which of its sizes are unbacked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ddelint.nouns.contracts import FIXED, Contract
+from ddelint.nouns.protocol import EntryFailure, EntrySpec, SessionOptions
+from ddelint.pipeline.entries import session_options
+from ddelint.report.model import Progress
+from ddelint.settings.options import CheckOptions
+
+if TYPE_CHECKING:
+    from ddelint.trace.session import Session, Worker
+    from ddelint.trace.verdicts import Verdicts
+
+ALL, NONE = "all", "none"
+"""What `--unbacked` is given for every dimension of every input, and for no dimension."""
+
+
+def start_worker(options: CheckOptions, *, at_once: bool = True) -> Worker:
+    """Start loading torch (`at_once`: False where it may not be needed); a session that needs it reports what fails."""
+    from ddelint.trace import lasting
+    from ddelint.trace.session import Worker
+
+    lasts = options.lasting and options.cache and lasting.is_wanted()
+    return Worker(options.python, at_once=at_once, lasts=lasts)
+
+
+def are_known(specs: Sequence[EntrySpec], paths: Sequence[str], options: CheckOptions) -> bool:
+    """Whether earlier calls have loaded all of the entries, and nothing has changed since."""
+    known = (verdicts_of(session_options(spec, paths, options), options) for spec in specs)
+    return all(verdicts is not None and verdicts.holds_entry for verdicts in known)
+
+
+def verdicts_of(opening: SessionOptions, options: CheckOptions) -> Verdicts | None:
+    """What earlier calls learned of an entry; None where nothing is to be kept."""
+    from ddelint.trace.verdicts import verdicts_of
+
+    if not options.cache:
+        return None
+    entry = opening.entry.filename
+    return verdicts_of(entry, options.at(entry).cache_folder, opening, options.python)
+
+
+def open_entry(
+    worker: Worker, opening: SessionOptions, options: CheckOptions, progress: Progress
+) -> Session | EntryFailure:
+    """A session about an entry; under `--unbacked all` without the sizes that the program itself fixes.
+
+    A layer of 16 columns takes inputs of 16 columns. Were such a size unbacked, every front end would refuse the program
+    for it ("Constraints violated"), and nothing else could be said. The contract says which sizes these are.
+    """
+    session = worker.open(opening, verdicts_of(opening, options))
+    if isinstance(session, EntryFailure) or opening.unbacked != ALL:
+        return session
+    contract = session.contract({})
+    fixed = fixed_sizes(contract)
+    if not fixed:
+        return session
+    left = [dimension for dimension in session.info.unbacked if dimension not in fixed]
+    told = ", ".join(f"{name} == {contract.example[name]}" for name in fixed.values())
+    progress.note(f"the program fixes {told} (`ddelint shapes` says by which line): not unbacked")
+    session.close()
+    narrowed = replace(opening, unbacked=",".join(left) or NONE)
+    return worker.open(narrowed, verdicts_of(narrowed, options))
+
+
+def fixed_sizes(contract: Contract) -> dict[str, str]:
+    """`tokens.1`, as `--unbacked` takes it → `tokens.shape[1]`, for each size that can be no other one.
+
+    Nothing where the contract could not be derived.
+    """
+    if contract.failure is not None:
+        return {}
+    names = [one.name for one in contract.dimensions if one.kind == FIXED]
+    return {".".join(name.removesuffix("]").rsplit(".shape[", 1)): name for name in names}
