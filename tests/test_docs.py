@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from documented import CHECKOUT, PAGES, Shown, accept, difference, inline_on, links_of, mistake, run, scratch, shown_on
 
-from ddelint.pipeline import scripts, searching, verifying
+from ddelint.pipeline import scripts, sessions, verifying
 from ddelint.trace.session import Worker
 
 LONG = bool(os.environ.get("DDELINT_LONG"))
@@ -39,7 +39,7 @@ def shared_worker(started: list[Worker], monkeypatch: pytest.MonkeyPatch) -> Non
             started.append(Worker())
         return contextlib.nullcontext(started[0])
 
-    for module in (searching, scripts, verifying):
+    for module in (sessions, scripts, verifying):
         monkeypatch.setattr(module, "start_worker", start_worker)
 
 

@@ -50,8 +50,8 @@ def open_entry(
 ) -> Session | EntryFailure:
     """A session about an entry; under `--unbacked all` without the sizes that the program itself fixes.
 
-    A layer of 16 columns takes inputs of 16 columns. Were such a size unbacked, every front end would refuse the program
-    for it ("Constraints violated"), and nothing else could be said. The contract says which sizes these are.
+    A layer of 16 columns takes inputs of 16 columns. Were such a size unbacked, every front end would refuse the
+    program for it ("Constraints violated"), and nothing else could be said. The contract says which sizes these are.
     """
     session = worker.open(opening, verdicts_of(opening, options))
     if isinstance(session, EntryFailure) or opening.unbacked != ALL:

@@ -10,6 +10,7 @@ from functools import partial
 from ddelint.nouns.contracts import Branch, Requirement
 from ddelint.nouns.diagnostics import Span
 from ddelint.shapes.canonical import branch_renamed, renamed, representatives, requirement_renamed
+from ddelint.shapes.extremes import without_extremes
 from ddelint.shapes.facts import Sizes, as_true, negated, read
 from ddelint.shapes.linear_forms import follows, number_said, with_numbers
 from ddelint.shapes.paths import Explored, Path, Step
@@ -157,6 +158,9 @@ def _filled_in(needed: Sequence[Requirement]) -> list[Requirement]:
     for one in list(filled):  # one after the other: what was put simply rests on the others as they are now
         at = next(at for at, other in enumerate(filled) if other is one)
         others = [other.text for other in (*filled[:at], *filled[at + 1 :]) if _holds_with(other, one)]
+        chosen = without_extremes(one.text, [*others, *one.when])
+        if chosen != one.text:
+            one = filled[at] = replace(one, text=plain(chosen))
         found = simpler(one.text, [*others, *one.when], partial(_is_positive, given=[*others, *one.when]))
         if found is not None and not found.texts:
             del filled[at]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ddelint.shapes.extremes import without_extremes
 from ddelint.shapes.facts import Unreadable, is_readable, negated, read
 from ddelint.shapes.linear_forms import follows, refuted
 from ddelint.shapes.plain import plain
@@ -86,6 +87,21 @@ def test_a_condition_is_put_simply(text: str, simple: str) -> None:
 )
 def test_what_follows_is_proved(text: str, given: list[str]) -> None:
     assert follows(text, given)
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "simple"),
+    [
+        (f"{A} * min(4, {B}) == 4 * {A}", [f"{B} >= 4"], f"{A} * 4 == 4 * {A}"),
+        (f"max({A}, {B}, 1) == {C}", [f"{A} >= {B}", f"{A} > 0"], f"{A} == {C}"),
+        (f"{C} == max(0, {A} - 3)", [f"{A} >= 3"], f"{C} == {A} - 3"),
+        (f"min({A}, {B}) == {C}", [f"{A} == {B}"], f"{B} == {C}"),
+        (f"{A} == min(4, max(1, {B}))", [f"{B} >= 2"], f"{A} == min(4, {B})"),
+        (f"{A} == min(4, {B})", [f"{B} >= 3"], f"{A} == min(4, {B})"),
+    ],
+)
+def test_an_operand_that_is_never_the_answer_is_left_out(text: str, given: list[str], simple: str) -> None:
+    assert without_extremes(text, given) == simple
 
 
 @pytest.mark.parametrize(
