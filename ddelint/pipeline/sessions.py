@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ddelint.nouns.contracts import FIXED, Contract
 from ddelint.nouns.protocol import EntryFailure, EntrySpec, SessionOptions
-from ddelint.pipeline.entries import session_options
+from ddelint.pipeline.entries import label, session_options
 from ddelint.report.model import Progress
 from ddelint.settings.options import CheckOptions
 
@@ -62,7 +62,7 @@ def open_entry(
         return session
     left = [dimension for dimension in session.info.unbacked if dimension not in fixed]
     told = ", ".join(f"{name} == {contract.example[name]}" for name in fixed.values())
-    progress.note(f"the program fixes {told} (`ddelint shapes` says by which line): not unbacked")
+    progress.note(f"{label(opening.entry)} fixes {told} (`ddelint shapes` says by which line): not unbacked")
     session.close()
     narrowed = replace(opening, unbacked=",".join(left) or NONE)
     return worker.open(narrowed, verdicts_of(narrowed, options))
