@@ -11,8 +11,10 @@ from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
 
 from ddelint.nouns.protocol import Attempt, SessionOptions
-from ddelint.trace import entries, failures, overlay
+from ddelint.trace import failures, overlay
+from ddelint.trace.entries import Loader
 from ddelint.trace.entry import Entry
+from ddelint.trace.importing import import_file
 
 SEEDS = 2
 """Inputs that an attempt may draw until one does not raise."""
@@ -27,10 +29,10 @@ def attempt(options: SessionOptions, block: str, name: str, texts: Mapping[str, 
     """
     options = replace(options, entry=replace(options.entry, entry=name or None))
     how = overlay.install(texts)
-    module = entries.import_file(options.entry.filename, again=how != "none")
+    module = import_file(options.entry.filename, again=how != "none")
     if block:
         exec(compile(block, "<ddelint init>", "exec"), vars(module))
-    entry = entries.Loader(options).load()
+    entry = Loader(options).load()
     counter = _Counter()
     try:
         with counter:

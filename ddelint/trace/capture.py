@@ -23,7 +23,8 @@ from torch.utils import _pytree as pytree
 
 from ddelint.nouns.protocol import CaptureInfo, SavedInputs, ScriptRun, ScriptSpec, SessionOptions
 from ddelint.trace import entries, failures, launch, methods, offers, registrations, saved, torch_internals
-from ddelint.trace.entry import Arguments, Entry
+from ddelint.trace.arguments import fresh_copy, seed_everything
+from ddelint.trace.entry import Arguments, Entry, EntryProblem
 from ddelint.trace.isolation import last_words
 from ddelint.trace.surroundings import Surroundings, kept
 
@@ -91,8 +92,8 @@ class Capture:
 
     def arguments(self, seed: int) -> Arguments:
         """Fresh arguments of one of the calls, in turns."""
-        entries.seed_everything(seed)
-        args, kwargs = entries.fresh_copy(self.calls[seed % len(self.calls)])
+        seed_everything(seed)
+        args, kwargs = fresh_copy(self.calls[seed % len(self.calls)])
         return args, kwargs
 
     def restored(self) -> Callable[..., Any]:
@@ -428,7 +429,7 @@ def _modules_around(program: Any) -> list[torch.nn.Module]:
 def _snapshot(arguments: Arguments) -> Arguments:
     """The arguments as they are now, sharing nothing with the script's."""
     with torch.inference_mode(False):
-        args, kwargs = entries.fresh_copy(arguments)
+        args, kwargs = fresh_copy(arguments)
     return args, kwargs
 
 
@@ -508,17 +509,17 @@ def run(options: SessionOptions, *, until: tuple[int, int] | None = None) -> Non
     """Run the script in this process and keep what it captures. Raises EntryProblem where there is no such script."""
     global _captured, _ending, _traceback
     if _adopted:
-        raise entries.EntryProblem("missing", "code outside of functions cannot run again in this process")
+        raise EntryProblem("missing", "code outside of functions cannot run again in this process")
     script = _script(options)
     recorder = Recorder(script.patterns, until=until)
     _captured, _ending, _traceback = recorder, "", ""
     registrations.forget(options.entry.filename)
-    entries.seed_everything(options.seed)
+    seed_everything(options.seed)
     try:
         with kept(), recorder.listening(), launch.time_limit(options.timeout):
             launch.run(script)
     except launch.NoSuchScript as problem:
-        raise entries.EntryProblem("missing", str(problem)) from None
+        raise EntryProblem("missing", str(problem)) from None
     except _Enough:
         pass
     except launch.TimeUp:
@@ -570,7 +571,7 @@ def save(options: SessionOptions, filename: str) -> SavedInputs:
     try:
         refused = saved.write(filename, programs)
     except OSError as error:
-        raise entries.EntryProblem("missing", error.strerror or str(error)) from None
+        raise EntryProblem("missing", error.strerror or str(error)) from None
     names = [program.name for program in programs]
     lost = {line.partition(":")[0] for line in refused}
     return SavedInputs(tuple(name for name in dict.fromkeys(names) if name not in lost), tuple(refused))
@@ -587,10 +588,10 @@ class Loader(entries.Loader):
             run(self._options, until=(number, self._spec.calls))
         found = captures(self._options)
         if number >= len(found):
-            raise entries.EntryProblem("missing", f"the script did not call program {number + 1} again")
+            raise EntryProblem("missing", f"the script did not call program {number + 1} again")
         capture = found[number]
         capture.state.restore()
-        entries.seed_everything(self._options.seed)
+        seed_everything(self._options.seed)
         program = self._made(capture.name, capture.program, capture.restored, lambda: ((), {}))
         if not isinstance(capture.program, torch.nn.Module):
             program = replace(program, build=capture.restored)

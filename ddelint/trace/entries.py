@@ -7,15 +7,11 @@ from __future__ import annotations
 
 import copy
 import functools
-import importlib
-import importlib.machinery
-import importlib.util
 import inspect
-import os
 import random
 import sys
 import types
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -25,178 +21,15 @@ import torch
 from torch.utils import _pytree as pytree
 
 from ddelint import entry_api
-from ddelint.nouns.diagnostics import Span
 from ddelint.nouns.protocol import EntrySpec, SessionOptions
 from ddelint.settings.options import SAVED_INPUTS
-from ddelint.trace import offers, registrations, saved, torch_internals
-from ddelint.trace.entry import Arguments, Entry
+from ddelint.trace import offers, saved, torch_internals
+from ddelint.trace.arguments import as_arguments, fresh_copy, seed_everything
+from ddelint.trace.entry import Arguments, Entry, EntryProblem
+from ddelint.trace.importing import import_file, same_file
+from ddelint.trace.marks import all_dimensions, marked, marks_of
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-
-
-class EntryProblem(Exception):
-    """The entry is not there or not usable as it was given. `kind` is one of EntryFailure's."""
-
-    def __init__(self, kind: str, message: str, span: Span | None = None) -> None:
-        super().__init__(message)
-        self.kind = kind
-        self.message = message
-        self.span = span
-
-
-# ---------------------------------------------------------------------------- modules
-
-
-def package_root(path: Path) -> tuple[Path, str]:
-    """The folder to put on `sys.path` for a file or folder, and its dotted module name below that folder.
-
-    The root is the first ancestor without an `__init__.py`. A folder that is no package is its own root, without a
-    name.
-    """
-    if path.is_dir():
-        if not (path / "__init__.py").is_file():
-            return path, ""
-        folder, names = path.parent, [path.name]
-    else:
-        folder, names = path.parent, [] if path.name == "__init__.py" else [path.stem]
-    while (folder / "__init__.py").is_file():
-        names.insert(0, folder.name)
-        folder = folder.parent
-    return folder, ".".join(names)
-
-
-def prepare_path(options: SessionOptions) -> None:
-    """Put the files' folders first on `sys.path`, so that the copy under PATHs wins over an installed package."""
-    spec = options.entry
-    wanted: list[Path] = []
-    for path in options.paths:
-        root, _ = package_root(Path(path))
-        wanted.append(root)
-        source = root / "src"
-        if Path(path).is_dir() and source.is_dir() and not (source / "__init__.py").exists():
-            wanted.append(source)
-    for filename in (spec.filename, spec.inputs_filename, spec.init_filename):
-        if filename is not None and not filename.endswith(SAVED_INPUTS):
-            wanted.append(package_root(Path(filename))[0])
-    for root in reversed(list(dict.fromkeys(wanted))):
-        text = str(root)
-        # site-packages itself may be a root: moved to the front it would hide the standard library's modules
-        if text in sys.path and not _is_shadowed(root, options.paths):
-            continue
-        sys.path.insert(0, text)
-    if os.getcwd() not in sys.path:
-        sys.path.append(os.getcwd())
-    importlib.invalidate_caches()
-    for path in options.paths:
-        _forget_other_copies(Path(path))
-
-
-def _is_shadowed(root: Path, paths: Sequence[str]) -> bool:
-    """Whether a package of PATHs under `root` would be imported from another folder."""
-    for path in paths:
-        parent, name = package_root(Path(path))
-        if parent != root or not name:
-            continue
-        found = importlib.machinery.PathFinder.find_spec(name.split(".")[0])
-        if found is None or found.origin is None or root not in Path(found.origin).parents:
-            return True
-    return False
-
-
-def _forget_other_copies(path: Path) -> None:
-    """Drop modules of the same package that were imported from elsewhere before."""
-    root, name = package_root(path)
-    top = name.split(".")[0]
-    module = sys.modules.get(top)
-    origin = getattr(module, "__file__", None)
-    if not top or not isinstance(origin, str) or root in Path(origin).parents or top == "torch":
-        return
-    for loaded in list(sys.modules):
-        if loaded == top or loaded.startswith(top + "."):
-            del sys.modules[loaded]
-
-
-def same_file(one: str | None, other: str) -> bool:
-    """Whether two names are the same file on disk."""
-    return one is not None and (one == other or os.path.realpath(one) == os.path.realpath(other))
-
-
-def import_file(filename: str, *, again: bool = False) -> ModuleType:
-    """Execute a file as a module (never as `__main__`); `again`: anew, even when it is loaded already.
-
-    A file inside a package is imported under its dotted name, so that relative imports work.
-    Whatever the file raises goes through.
-    """
-    path = Path(filename)
-    if not path.is_file():
-        raise EntryProblem("missing", f"{filename} is not a file")
-    _, name = package_root(path)
-    if name != path.stem and path.stem.isidentifier():  # nobody imports `model.v2.py` by a name
-        return _import_member(filename, name, again)
-    name = _free_name(path)
-    loaded = sys.modules.get(name)
-    if loaded is not None and not again and same_file(getattr(loaded, "__file__", None), filename):
-        return loaded
-    spec = importlib.util.find_spec(name) if not name.startswith("entry_") and loaded is None else None
-    if spec is None or not same_file(spec.origin, filename):
-        loader = importlib.machinery.SourceFileLoader(name, filename)
-        spec = _overlaid(importlib.util.spec_from_file_location(name, filename, loader=loader))
-    if spec is None or spec.loader is None:
-        raise EntryProblem("missing", f"{filename} cannot be loaded as a Python module")
-    registrations.forget(filename)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    try:
-        spec.loader.exec_module(module)
-    except BaseException:
-        if loaded is not None:
-            sys.modules[name] = loaded
-        else:
-            del sys.modules[name]
-        raise
-    return sys.modules.get(name, module)
-
-
-def _import_member(filename: str, name: str, again: bool) -> ModuleType:
-    loaded = sys.modules.pop(name, None) if again else None
-    if loaded is not None:
-        registrations.forget(filename)
-    try:
-        module = importlib.import_module(name)
-    except BaseException:
-        if loaded is not None:
-            sys.modules[name] = loaded
-        raise
-    if not same_file(getattr(module, "__file__", None), filename):
-        raise EntryProblem("missing", f"{filename} is hidden by {getattr(module, '__file__', 'another module')}")
-    return module
-
-
-def _overlaid(spec: importlib.machinery.ModuleSpec | None) -> importlib.machinery.ModuleSpec | None:
-    """The spec with the loader of whoever replaces file contents on `sys.meta_path` (see overlay)."""
-    for finder in sys.meta_path:
-        replace = getattr(finder, "overlaid", None)
-        if replace is not None and spec is not None:
-            spec = replace(spec)
-    return spec
-
-
-def _free_name(path: Path) -> str:
-    """The module name that other files would import it by, or one that hides nothing else."""
-    name = path.stem
-    if name.isidentifier() and name not in sys.stdlib_module_names:
-        loaded = sys.modules.get(name)
-        if loaded is not None:
-            if same_file(getattr(loaded, "__file__", None), str(path)):
-                return name
-        else:
-            found = importlib.machinery.PathFinder.find_spec(name)
-            if found is None or same_file(found.origin, str(path)):
-                return name
-    return "entry_" + "".join(letter if letter.isalnum() and letter.isascii() else "_" for letter in name)
-
-
-# ---------------------------------------------------------------------------- programs and inputs
 
 
 @dataclass(frozen=True)
@@ -494,8 +327,8 @@ class Loader:
         self, marks: Any, names: tuple[str, ...], sample: Callable[[], Arguments]
     ) -> Mapping[str, tuple[int, ...]]:
         if self._options.backed:
-            return _all_dimensions(names, sample())
-        return _marks(marks, offers.DYNAMIC, names, sample) if marks else {}
+            return all_dimensions(names, sample())
+        return marks_of(marks, offers.DYNAMIC, names, sample) if marks else {}
 
     def _unbacked(
         self, marks: Any, names: tuple[str, ...], sample: Callable[[], Arguments]
@@ -504,9 +337,9 @@ class Loader:
         if text == "none":
             return {}
         if not text:
-            return _marks(marks, offers.UNBACKED, names, sample) if marks else _marked(names, sample)
+            return marks_of(marks, offers.UNBACKED, names, sample) if marks else marked(names, sample)
         if text == "all":
-            return _all_dimensions(names, sample())
+            return all_dimensions(names, sample())
         asked: dict[str | int, list[int]] = {}
         for part in text.split(","):
             name, _, dimension = part.strip().rpartition(".")
@@ -514,22 +347,7 @@ class Loader:
                 asked.setdefault(name, []).append(int(dimension))
             except ValueError:
                 raise EntryProblem("bad-inputs", f"--unbacked wants NAME.DIM, not `{part.strip()}`") from None
-        return _marks(asked, "--unbacked", names, sample)
-
-
-def _marked(names: tuple[str, ...], sample: Callable[[], Arguments]) -> Mapping[str, tuple[int, ...]]:
-    """What `mark_unbacked` said of the arguments; nothing where they cannot be made for this seed."""
-    try:
-        arguments = sample()
-    except Exception:  # some inputs are meant to raise; run_eagerly reports those that may not
-        return {}
-    tensors = {name: value for name, value in _named(names, arguments) if isinstance(value, torch.Tensor)}
-    return {name: found for name, value in tensors.items() if (found := torch_internals.marked(value)[0])}
-
-
-def _all_dimensions(names: tuple[str, ...], arguments: Arguments) -> Mapping[str, tuple[int, ...]]:
-    tensors = {name: value for name, value in _named(names, arguments) if isinstance(value, torch.Tensor)}
-    return {name: tuple(range(value.dim())) for name, value in tensors.items() if value.dim()}
+        return marks_of(asked, "--unbacked", names, sample)
 
 
 def run_eagerly(entry: Entry, seed: int, seeds: int) -> bool:
@@ -625,55 +443,6 @@ def _example_inputs(program: Program) -> Any:
     return getattr(program.build(), offers.EXAMPLE_INPUTS, None)
 
 
-# ---------------------------------------------------------------------------- values
-
-
-def seed_everything(seed: int) -> None:
-    """Seed torch, random and, where it is loaded, numpy."""
-    # torch.manual_seed also queues a call, with its stack, for every kind of device that was never used: 2 ms each time
-    torch.default_generator.manual_seed(seed)
-    if torch.cuda.is_initialized():
-        torch.cuda.manual_seed_all(seed)
-    random.seed(seed)
-    numpy = sys.modules.get("numpy")
-    if numpy is not None and hasattr(numpy, "random"):
-        numpy.random.seed(seed % 2**32)
-
-
-def fresh_copy(value: Any) -> Any:
-    """A deep copy in which no tensor shares memory with the original; what cannot be copied is passed on."""
-    try:
-        return copy.deepcopy(value)
-    except Exception:
-        # tensors that are the result of an operation refuse deepcopy: give the same values as leaves
-        return pytree.tree_map(_copy_leaf, value)
-
-
-def _copy_leaf(value: Any) -> Any:
-    if isinstance(value, torch.Tensor):
-        return value.detach().clone().requires_grad_(value.requires_grad)
-    try:
-        return copy.deepcopy(value)
-    except Exception:
-        return value
-
-
-def as_arguments(value: Any, name: str) -> Arguments:
-    """Positional and keyword arguments from what a user gives: a tuple, `(args, kwargs)`, a dict, or one tensor."""
-    match value:
-        case (tuple() | list() as args, dict() as kwargs) if all(isinstance(key, str) for key in kwargs):
-            return tuple(args), dict(kwargs)
-        case tuple() | list():
-            return tuple(value), {}
-        case Mapping() if all(isinstance(key, str) for key in value):
-            return (), dict(value)
-        case torch.Tensor():
-            return (value,), {}
-    raise EntryProblem(
-        "bad-inputs", f"{name} must give a tuple of arguments or (args, kwargs), not {type(value).__name__}"
-    )
-
-
 def _constructor_arguments(source: Any, name: str) -> Callable[[], Arguments]:
     if callable(source):
         return lambda: fresh_copy(as_arguments(source(), name))
@@ -749,38 +518,3 @@ def parameter_names(program: Program, sample: Callable[[], Arguments]) -> tuple[
         else:
             names.append(parameter.name)
     return tuple(names)
-
-
-def _named(names: tuple[str, ...], arguments: Arguments) -> Iterator[tuple[str, Any]]:
-    args, kwargs = arguments
-    yield from zip(names, args)
-    yield from kwargs.items()
-
-
-def _marks(
-    marks: Any, what: str, names: tuple[str, ...], sample: Callable[[], Arguments]
-) -> Mapping[str, tuple[int, ...]]:
-    """`{name or position: dimensions}` checked against the entry's parameters and inputs."""
-    if not isinstance(marks, Mapping):
-        raise EntryProblem("bad-inputs", f"{what} must map a parameter to its dimensions")
-    values = dict(_named(names, sample()))
-    found: dict[str, tuple[int, ...]] = {}
-    for key, dimensions in marks.items():
-        if isinstance(key, int):
-            if not 0 <= key < len(names):
-                raise EntryProblem("bad-inputs", f"{what} names argument {key}, but there are {len(names)}")
-            key = names[key]
-        if key not in values:
-            known = ", ".join(values) or "none"
-            raise EntryProblem("bad-inputs", f"{what} names `{key}`, but the entry's arguments are: {known}")
-        value = values[key]
-        if not isinstance(value, torch.Tensor):
-            raise EntryProblem("bad-inputs", f"{what} names `{key}`, which is a {type(value).__name__}, not a tensor")
-        listed = [dimensions] if isinstance(dimensions, int) else list(dimensions)
-        for dimension in listed:
-            if not isinstance(dimension, int) or not -value.dim() <= dimension < value.dim():
-                raise EntryProblem(
-                    "bad-inputs", f"{what} names dimension {dimension} of `{key}`, which has {value.dim()} dimensions"
-                )
-        found[str(key)] = tuple(sorted({dimension % value.dim() for dimension in listed}))
-    return found

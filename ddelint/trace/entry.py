@@ -7,6 +7,8 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
+from ddelint.nouns.diagnostics import Span
+
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 """Positional and keyword arguments of one call."""
 
@@ -31,3 +33,13 @@ class Entry:
     unbacked: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     dynamic: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     surroundings: Callable[[], AbstractContextManager[None]] = nullcontext
+
+
+class EntryProblem(Exception):
+    """The entry is not there or not usable as it was given. `kind` is one of EntryFailure's."""
+
+    def __init__(self, kind: str, message: str, span: Span | None = None) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+        self.span = span

@@ -17,7 +17,8 @@ from typing import Any
 import torch
 
 from ddelint.nouns.protocol import ConfigText, ProgramText, ProgramTexts, SessionOptions
-from ddelint.trace import entries, torch_internals
+from ddelint.trace import torch_internals
+from ddelint.trace.importing import import_file
 
 _PLAIN = (int, float, bool, str, type(None))
 _LONGEST_DEFAULT = 60
@@ -25,7 +26,7 @@ _LONGEST_DEFAULT = 60
 
 def program_texts(options: SessionOptions, settings: Mapping[str, Sequence[str]]) -> ProgramTexts:
     """All that the file itself defines, in its order; `settings` as Session.programs says."""
-    module = entries.import_file(options.entry.filename)
+    module = import_file(options.entry.filename)
     found = []
     for name, value in vars(module).items():
         value = torch_internals.uncompiled(value)

@@ -20,6 +20,7 @@ from ddelint.nouns.protocol import (
 from ddelint.nouns.size_specs import SizeSpec
 from ddelint.nouns.wire import from_wire, to_wire
 from ddelint.trace import failures, reads
+from ddelint.trace.entry import EntryProblem
 from ddelint.trace.isolation import (
     limit_address_space,
 )
@@ -32,7 +33,7 @@ _EAGER_SEEDS = 8
 
 def import_entry(options: SessionOptions, *, warm: bool = True) -> EntryFailure | None:
     """Get this process ready for the entry; `warm`: execute its files."""
-    from ddelint.trace import entries, overlay
+    from ddelint.trace import overlay
 
     sys.dont_write_bytecode = True
     limit_address_space(options.memory)
@@ -42,7 +43,7 @@ def import_entry(options: SessionOptions, *, warm: bool = True) -> EntryFailure 
         if warm:
             _loader(options).warm()
             overlay.remember()
-    except entries.EntryProblem as problem:
+    except EntryProblem as problem:
         return EntryFailure(problem.kind, problem.message, problem.span)
     except BaseException as error:
         return failures.from_exception(error, options.paths, options.entry.filename)
@@ -50,11 +51,11 @@ def import_entry(options: SessionOptions, *, warm: bool = True) -> EntryFailure 
 
 
 def _prepare(options: SessionOptions) -> None:
-    from ddelint.trace import entries, registrations
+    from ddelint.trace import importing, registrations
 
     registrations.watch()
     reads.watch()
-    entries.prepare_path(options)
+    importing.prepare_path(options)
     if options.cpp:
         from ddelint.trace import torch_internals
 
@@ -63,8 +64,6 @@ def _prepare(options: SessionOptions) -> None:
 
 def handle(options: SessionOptions, request: Mapping[str, Any]) -> dict[str, Any]:
     """Run one request: `result` holds what the method gives, `failure` why it could not."""
-    from ddelint.trace import entries
-
     options = replace(options, timeout=min(options.timeout, request.get("seconds", options.timeout)))
     if "capture" in request:
         spec = replace(options.entry, **{name: request[name] for name in CAPTURE})
@@ -72,7 +71,7 @@ def handle(options: SessionOptions, request: Mapping[str, Any]) -> dict[str, Any
     method: Callable[[SessionOptions, Mapping[str, Any]], object] = _METHODS[request["method"]]
     try:
         return {"result": to_wire(method(options, request))}
-    except entries.EntryProblem as problem:
+    except EntryProblem as problem:
         return {"failure": to_wire(EntryFailure(problem.kind, problem.message, problem.span))}
     except _Internal as error:
         return {"failure": to_wire(failures.internal(error.__cause__ or error))}

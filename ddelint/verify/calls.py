@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from ddelint.trace.entries import seed_everything
+from ddelint.trace.arguments import seed_everything
 from ddelint.trace.entry import Arguments
 from ddelint.verify import randomness, reach
 from ddelint.verify.frozen import Constant, Freezer, Frozen, kind_of, storage_address

@@ -17,7 +17,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from ddelint.nouns.protocol import NOT_FINITE
-from ddelint.trace.entries import seed_everything
+from ddelint.trace.arguments import seed_everything
 from ddelint.trace.entry import Arguments, Entry
 from ddelint.verify.calls import letting_gradients_flow
 from ddelint.verify.samples import REQUIRING_GRAD, Sample, fresh, is_ordinary

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from ddelint.trace.entries import seed_everything
+from ddelint.trace.arguments import seed_everything
 from ddelint.trace.entry import Arguments, Entry
 
 REQUIRING_GRAD = "inputs that require grad"

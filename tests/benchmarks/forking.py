@@ -22,9 +22,10 @@ from trace_pass import MODELS, PROGRAMS, ROOT, in_fork, warm_up_process
 
 from ddelint.nouns.diagnostics import Question
 from ddelint.nouns.protocol import EntrySpec, SessionOptions
-from ddelint.trace.entries import Loader, prepare_path
+from ddelint.trace.entries import Loader
 from ddelint.trace.explorer import Budget, Explorer
 from ddelint.trace.fake_run import Program
+from ddelint.trace.importing import prepare_path
 
 TURNS = 3
 

@@ -101,7 +101,8 @@ def _all_turns(path: Path, blamed: str, count: int) -> dict[str, list[Turn]]:
     from judge import Program
 
     from ddelint.nouns.protocol import EntrySpec, SessionOptions
-    from ddelint.trace.entries import Loader, prepare_path
+    from ddelint.trace.entries import Loader
+    from ddelint.trace.importing import prepare_path
 
     options = SessionOptions(EntrySpec(str(path)), (blamed,))
     prepare_path(options)

@@ -11,8 +11,9 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from ddelint.nouns.protocol import EntrySpec, SessionOptions  # noqa: E402
-from ddelint.trace import entries, registrations  # noqa: E402
-from ddelint.trace.entry import Entry  # noqa: E402
+from ddelint.trace import entries, importing, registrations  # noqa: E402
+from ddelint.trace.arguments import as_arguments  # noqa: E402
+from ddelint.trace.entry import Entry, EntryProblem  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("clean_imports")
 
@@ -42,12 +43,12 @@ def options(path: Path, *, paths: tuple[Path, ...] | None = None, unbacked: str 
 
 def load(path: Path, **given: Any) -> Entry:
     chosen = options(path, **given)
-    entries.prepare_path(chosen)
+    importing.prepare_path(chosen)
     return entries.Loader(chosen).load()
 
 
-def problem(path: Path, **given: Any) -> entries.EntryProblem:
-    with pytest.raises(entries.EntryProblem) as caught:
+def problem(path: Path, **given: Any) -> EntryProblem:
+    with pytest.raises(EntryProblem) as caught:
         load(path, **given)
     return caught.value
 
@@ -451,7 +452,7 @@ def test_eager_run_skips_inputs_that_are_meant_to_raise(tmp_path: Path) -> None:
     ],
 )
 def test_shapes_of_arguments(value: Any, arguments: Any) -> None:
-    assert entries.as_arguments(value, "inputs") == arguments
+    assert as_arguments(value, "inputs") == arguments
 
 
 @pytest.mark.parametrize("name", ["model.v2.py", "my-model.py", "2nd.py"])
