@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 OWN_FILE, SHARED_FILE = CONFIGURATIONS
 MOST_EXTENDED = 20
 """Configurations on top of each other."""
-_UNBACKED = re.compile(r"none|all|\w+\.\d+(?:,\s*+\w+\.\d+)*+")
+_SIZE = r"\w++(?:\[[^\[\],]*+\]|\.[^\W\d]\w*+)*+\.\d+"  # tokens.0, batch['tokens'].0
+_UNBACKED = re.compile(rf"none|all|{_SIZE}(?:,\s*+{_SIZE})*+")
 
 
 class ConfigError(DdelintError):
@@ -116,7 +117,7 @@ def unbacked(text: str, where: str) -> str:
     """Check `none`, `all` or `NAME.DIM,…`; blanks are dropped. Raises ConfigError for anything else."""
     if not _UNBACKED.fullmatch(text.strip()):
         raise ConfigError(f"{where}: `{text}` is neither `none`, `all` nor NAME.DIM,…")
-    return text.replace(" ", "")
+    return re.sub(r",\s++", ",", text.strip())
 
 
 def here(folder: Path) -> Path | None:

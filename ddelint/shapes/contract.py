@@ -47,14 +47,11 @@ def contract_of(entry: Entry, options: SessionOptions, most_runs: int = MOST_RUN
     started = monotonic()
     leaves = leaves_of(entry, options.seed)
     named = {place: value for place, value in leaves.items() if isinstance(value, torch.Tensor)}
-    if options.unbacked == "all":  # those inside of containers, too
-        unbacked = {place: tuple(range(tensor.dim())) for place, tensor in named.items()}
-        entry = replace(entry, unbacked=unbacked)
+    entry = replace(entry, unbacked={place: found for place, found in entry.unbacked.items() if place in named})
     sizes = {
         f"{name}.shape[{dimension}]": int(named[name].shape[dimension])
         for name, dimensions in entry.unbacked.items()
         for dimension in dimensions
-        if name in named
     }
     seconds = options.timeout * _SHARE_OF_TIME
     explored = explore(entry, options.paths, options.seed, sizes, seconds, most_runs)

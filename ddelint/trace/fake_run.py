@@ -120,6 +120,7 @@ class Program:
 
     def _fake_inputs(self, observer: Observer) -> tuple[tuple[Any, ...], dict[str, Any], dict[sympy.Symbol, str]]:
         named = dict(zip(self._entry.parameters, self._args)) | self._kwargs
+        marked = (*self._entry.unbacked, *self._entry.dynamic)
         fakes: dict[str, Any] = {}
         names: dict[sympy.Symbol, str] = {}
 
@@ -137,7 +138,7 @@ class Program:
             return fake
 
         for name, value in named.items():
-            within = any(place.startswith((f"{name}[", f"{name}.")) for place in self._entry.unbacked)
+            within = any(place.startswith((f"{name}[", f"{name}.")) for place in marked)
             fakes[name] = torch_internals.map_tensors_at(faked, name, value) if within else faked(name, value)
         named_positions = list(dict(zip(self._entry.parameters, self._args)))
         args = tuple(fakes[name] for name in named_positions)

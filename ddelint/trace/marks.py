@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -17,28 +18,39 @@ def marked(names: tuple[str, ...], sample: Callable[[], Arguments]) -> Mapping[s
         arguments = sample()
     except Exception:  # some inputs are meant to raise; run_eagerly reports those that may not
         return {}
-    tensors = {name: value for name, value in _named(names, arguments) if isinstance(value, torch.Tensor)}
-    return {name: found for name, value in tensors.items() if (found := torch_internals.marked(value)[0])}
+    tensors = tensors_at(names, arguments)
+    return {place: found for place, value in tensors.items() if (found := torch_internals.marked(value)[0])}
 
 
-def all_dimensions(names: tuple[str, ...], arguments: Arguments) -> Mapping[str, tuple[int, ...]]:
-    tensors = {name: value for name, value in _named(names, arguments) if isinstance(value, torch.Tensor)}
-    return {name: tuple(range(value.dim())) for name, value in tensors.items() if value.dim()}
+def all_dimensions(names: Sequence[str], arguments: Arguments) -> Mapping[str, tuple[int, ...]]:
+    """Every dimension of every tensor among the arguments."""
+    return {place: tuple(range(value.dim())) for place, value in tensors_at(names, arguments).items() if value.dim()}
 
 
-def _named(names: tuple[str, ...], arguments: Arguments) -> Iterator[tuple[str, Any]]:
+def tensors_at(names: Sequence[str], arguments: Arguments) -> dict[str, torch.Tensor]:
+    """The tensors among the arguments of parameters `names`, by where they stand: `tokens`, `batch['mask']`."""
+    found: dict[str, torch.Tensor] = {}
+    for name, value in by_parameter(names, arguments).items():
+        with contextlib.suppress(ValueError):  # a container that does not say what it keeps where
+            leaves = torch_internals.leaves_at(name, value)
+            found |= {place: leaf for place, leaf in leaves if isinstance(leaf, torch.Tensor)}
+    return found
+
+
+def by_parameter(names: Sequence[str], arguments: Arguments) -> dict[str, Any]:
+    """The arguments by parameter."""
     args, kwargs = arguments
-    yield from zip(names, args)
-    yield from kwargs.items()
+    return dict(zip(names, args)) | kwargs
 
 
 def marks_of(
     marks: Any, what: str, names: tuple[str, ...], sample: Callable[[], Arguments]
 ) -> Mapping[str, tuple[int, ...]]:
-    """`{name or position: dimensions}` checked against the entry's parameters and inputs."""
+    """`{place or position: dimensions}` checked against the entry's parameters and inputs. Raises EntryProblem."""
     if not isinstance(marks, Mapping):
         raise EntryProblem("bad-inputs", f"{what} must map a parameter to its dimensions")
-    values = dict(_named(names, sample()))
+    arguments = sample()
+    values = by_parameter(names, arguments) | tensors_at(names, arguments)
     found: dict[str, tuple[int, ...]] = {}
     for key, dimensions in marks.items():
         if isinstance(key, int):
@@ -50,7 +62,9 @@ def marks_of(
             raise EntryProblem("bad-inputs", f"{what} names `{key}`, but the entry's arguments are: {known}")
         value = values[key]
         if not isinstance(value, torch.Tensor):
-            raise EntryProblem("bad-inputs", f"{what} names `{key}`, which is a {type(value).__name__}, not a tensor")
+            inside = [place for place in values if place.startswith((f"{key}[", f"{key}."))]
+            hint = f": name a tensor in it ({', '.join(inside)})" if inside else ", not a tensor"
+            raise EntryProblem("bad-inputs", f"{what} names `{key}`, which is a {type(value).__name__}{hint}")
         listed = [dimensions] if isinstance(dimensions, int) else list(dimensions)
         for dimension in listed:
             if not isinstance(dimension, int) or not -value.dim() <= dimension < value.dim():

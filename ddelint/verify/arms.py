@@ -19,6 +19,7 @@ from torch.utils import _pytree as pytree
 from ddelint.nouns.measurements import COMPILED, EAGER, Arm
 from ddelint.trace import torch_internals
 from ddelint.trace.entry import Arguments, Entry
+from ddelint.trace.marks import tensors_at
 from ddelint.verify import device as devices
 from ddelint.verify import failures, profiles
 from ddelint.verify.calls import module_of, run
@@ -99,14 +100,8 @@ class Setting:
         arguments = devices.moved(fresh(self.entry, seed), self.device)
         args, kwargs = pytree.tree_map_only(torch.Tensor, unmarked, arguments)
         if marks is not None:
-            marks.put_on(named(self.entry, (args, kwargs)))
+            marks.put_on(tensors_at(self.entry.parameters, (args, kwargs)))
         return tuple(args), dict(kwargs)
-
-
-def named(entry: Entry, arguments: Arguments) -> dict[str, Any]:
-    """The arguments by parameter."""
-    args, kwargs = arguments
-    return dict(zip(entry.parameters, args)) | kwargs
 
 
 class Runner:

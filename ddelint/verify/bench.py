@@ -18,9 +18,10 @@ from torch.utils import _pytree as pytree
 from ddelint.nouns.measurements import BACKED, COMPILED, EAGER, FIXED, FULLGRAPH, ORIGINAL, Arm, Measured, Parity
 from ddelint.nouns.protocol import EntryFailure, SessionOptions
 from ddelint.trace.entry import Entry
+from ddelint.trace.marks import by_parameter
 from ddelint.verify import device as devices
 from ddelint.verify import parity as parities
-from ddelint.verify.arms import Runner, Setting, measure, named, warm_up
+from ddelint.verify.arms import Runner, Setting, measure, warm_up
 from ddelint.verify.calls import module_of, run
 from ddelint.verify.inputs import variations
 from ddelint.verify.references import Reference
@@ -167,4 +168,4 @@ def _described(setting: Setting) -> tuple[str, ...]:
             return f"{name}: {str(value.dtype).removeprefix('torch.')}{list(value.shape)}"
         return f"{name}: {type(value).__name__}"
 
-    return tuple(one(*pair) for pair in named(setting.entry, setting.arguments(setting.seed)).items())
+    return tuple(one(*pair) for pair in by_parameter(setting.entry.parameters, setting.arguments(setting.seed)).items())

@@ -164,9 +164,9 @@ class Compiling:
         """New arguments, on the device and marked."""
         arguments = devices.moved(self._program.arguments(reference, call), self._device)
         marked = self._program.dimensions(unbacked_only=True)
-        for name, value in self._program.named(arguments).items():
-            if name in marked and isinstance(value, torch.Tensor):
-                torch_internals.mark_unbacked(value, marked[name])
+        for place, value in self._program.tensors(arguments).items():
+            if place in marked:
+                torch_internals.mark_unbacked(value, marked[place])
         return arguments
 
     def compiled(self, backend: Callable[..., Any], cloned: bool = False) -> _Compiled:

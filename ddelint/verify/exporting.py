@@ -119,15 +119,13 @@ def _dynamic_shapes(program: Program, module: torch.nn.Module, arguments: Argume
         return None
     args, kwargs = arguments
     specs = {
-        id(value): dict.fromkeys(marked[name], torch.export.Dim.DYNAMIC)
-        for name, value in program.named(arguments).items()
-        if name in marked and isinstance(value, torch.Tensor)
+        id(value): dict.fromkeys(marked[place], torch.export.Dim.DYNAMIC)
+        for place, value in program.tensors(arguments).items()
+        if place in marked
     }
 
     def spec(value: Any) -> Any:
-        if id(value) in specs:
-            return specs[id(value)]
-        return None if isinstance(value, torch.Tensor) else pytree.tree_map(lambda leaf: None, value)
+        return pytree.tree_map(lambda leaf: specs.get(id(leaf)), value)
 
     bound = inspect.signature(module.forward).bind(*args, **kwargs).arguments
     return {

@@ -19,8 +19,9 @@ from ddelint.nouns.diagnostics import Span
 from ddelint.nouns.measurements import BACKED, FIXED, FULLGRAPH, GpuParity, Parity, Remedy
 from ddelint.nouns.protocol import SessionOptions
 from ddelint.trace import gpu_internals, torch_internals
+from ddelint.trace.marks import tensors_at
 from ddelint.verify import failures
-from ddelint.verify.arms import Marks, Runner, Setting, measure, named
+from ddelint.verify.arms import Marks, Runner, Setting, measure
 from ddelint.verify.generated_code import Difference, difference
 from ddelint.verify.gpu_calls import Collector
 from ddelint.verify.references import Reference
@@ -145,8 +146,7 @@ def _written_for(setting: Setting, marks: Marks, gpu: Gpu) -> list[str]:
 def marks_of(setting: Setting) -> Marks:
     """The entry's unbacked dimensions, with the hints and bounds that its own arguments carry."""
     entry = setting.entry
-    given = named(entry, fresh(entry, setting.seed))
-    tensors = {name: value for name, value in given.items() if isinstance(value, torch.Tensor)}
+    tensors = tensors_at(entry.parameters, fresh(entry, setting.seed))
     dimensions = {name: found for name, found in entry.unbacked.items() if name in tensors and found}
     kinds: tuple[dict[str, int], ...] = ({}, {}, {})
     for name, found in dimensions.items():
@@ -182,7 +182,7 @@ def _remedies(setting: Setting, plain: Marks, wanted: set[str]) -> list[tuple[st
     """What to try: hints of the batch's own sizes, and where indices are wide, bounds that make them narrow."""
     sizes: dict[str, int] = {}
     bounds: dict[str, int] = {}
-    given = named(setting.entry, setting.arguments(setting.seed))
+    given = tensors_at(setting.entry.parameters, setting.arguments(setting.seed))
     for name, dimensions in plain.dimensions.items():
         shape = tuple(given[name].shape)
         rest = 1

@@ -14,6 +14,7 @@ from torch.utils import _pytree as pytree
 from ddelint.nouns.diagnostics import Question, Span
 from ddelint.nouns.protocol import SessionOptions
 from ddelint.trace.entry import Arguments, Entry
+from ddelint.trace.marks import tensors_at
 from ddelint.trace.provenance import Paths
 from ddelint.verify import failures
 from ddelint.verify.inputs import variations
@@ -63,7 +64,7 @@ class Program:
         return self._samples[label].make()
 
     def dimensions(self, *, unbacked_only: bool) -> dict[str, tuple[int, ...]]:
-        """Parameter → dimensions that must not be specialized."""
+        """A tensor's place → dimensions that must not be specialized."""
         names = dict.fromkeys((*self.entry.unbacked, *(() if unbacked_only else self.entry.dynamic)))
         return {
             name: tuple(
@@ -74,10 +75,9 @@ class Program:
             for name in names
         }
 
-    def named(self, arguments: Arguments) -> dict[str, Any]:
-        """The arguments by parameter."""
-        args, kwargs = arguments
-        return dict(zip(self.entry.parameters, args)) | kwargs
+    def tensors(self, arguments: Arguments) -> dict[str, torch.Tensor]:
+        """The tensors among the arguments, by where they stand: `tokens`, `batch['mask']`."""
+        return tensors_at(self.entry.parameters, arguments)
 
     def blame_anyway(self) -> Span | None:
         """The first line of what is called: blamed where a failure names no line of the user's."""
@@ -103,7 +103,7 @@ class Program:
 def signature(program: Program, arguments: Arguments, *, constants: bool) -> Any:
     """What an exported program is specialized to: shapes but for dynamic dimensions, dtypes and plain values."""
     dynamic = program.dimensions(unbacked_only=False)
-    free = {id(value): dynamic.get(name, ()) for name, value in program.named(arguments).items()}
+    free = {id(value): dynamic.get(name, ()) for name, value in program.tensors(arguments).items()}
     leaves, spec = pytree.tree_flatten(arguments)
     parts: list[Any] = [str(spec)]
     for leaf in leaves:

@@ -47,3 +47,31 @@ def test_an_unbacked_size_is_an_error_of_the_same_rule(tmp_path: Path) -> None:
     found = check(program, "--unbacked", "x.1,y.1", "--ignore", "DDE2")
     (finding,) = [finding for finding in found.findings if finding["location"]["row"] == 6]
     assert (finding["code"], finding["severity"]) == ("DDE401", "error")
+
+
+NESTED = """\
+import torch
+
+
+class Model(torch.nn.Module):
+    def forward(self, batch):
+        tokens, mask = batch["tokens"], batch["mask"]
+        if tokens.shape[0] > 6:
+            mask = mask * 0.5
+        return tokens * mask
+
+
+def make_inputs(seed):
+    rows = 3 + seed % 6
+    return ({"tokens": torch.ones(rows, 4), "mask": torch.ones(rows, 1)},)
+"""
+
+
+def test_sizes_inside_of_a_dictionary(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    program = tmp_path / "nested.py"
+    program.write_text(NESTED)
+    (finding,) = check(program, "--unbacked", "all").findings
+    assert (finding["code"], finding["symbols"][0]["expression"]) == ("DDE401", "batch['tokens'].shape[0]")
+    assert finding["evidence"]["export"]
+    assert finding["evidence"]["compile"]

@@ -21,7 +21,7 @@ extend-exclude = ["third_party"]
 force-exclude = true
 respect-gitignore = false
 target = ["compile", "strict"]
-unbacked = "x.0, mask.1"
+unbacked = "x.0, mask.1, batch['a b'].0"
 samples = 8
 seed = 3
 device = "cpu"
@@ -61,7 +61,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
     assert options.force_exclude
     assert not options.respect_gitignore
     assert options.targets == ("strict", "compile")
-    assert options.unbacked == "x.0,mask.1"
+    assert options.unbacked == "x.0,mask.1,batch['a b'].0"
     assert (options.samples, options.seed, options.device, options.timeout) == (8, 3, "cpu", 20.0)
     assert options.python == str(tmp_path / "bin/python")
     assert options.assume_compiled
@@ -120,6 +120,7 @@ def test_the_nearest_file_holds(tmp_path: Path) -> None:
         ('select = ["branch-on-valu"]', "no rule matches `branch-on-valu` (did you mean `branch-on-value`?)"),
         ('target = ["exprot"]', "unknown target `exprot` (did you mean `export`?)"),
         ("target = []", "no target given"),
+        ("unbacked = \"batch['a'\"", "`batch['a'` is neither `none`, `all` nor NAME.DIM,…"),
         ('unbacked = "x"', "`x` is neither `none`, `all` nor NAME.DIM,…"),
         ('device = "tpu"', "`device` must be one of auto, cpu, cuda"),
         ("assume-compiled = 1", "`assume-compiled` must be true or false"),

@@ -375,6 +375,34 @@ def test_unbacked_that_does_not_fit(tmp_path: Path, text: str, words: str) -> No
     assert words in found.message
 
 
+NESTED = """
+def fn(batch, pair=(), n=1):
+    return batch
+
+def make_inputs(seed):
+    return ({"tokens": torch.ones(2, 3), "lengths": [torch.ones(4)], "n": 3}, (torch.ones(5), torch.tensor(1.0)))
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "marks"),
+    [
+        ("all", {"batch['tokens']": (0, 1), "batch['lengths'][0]": (0,), "pair[0]": (0,)}),
+        ("batch['tokens'].1,pair[0].0", {"batch['tokens']": (1,), "pair[0]": (0,)}),
+    ],
+)
+def test_tensors_in_containers(tmp_path: Path, text: str, marks: dict[str, tuple[int, ...]]) -> None:
+    assert load(write(tmp_path, NESTED), unbacked=text).unbacked == marks
+
+
+def test_a_container_has_no_size_of_its_own(tmp_path: Path) -> None:
+    found = problem(write(tmp_path, NESTED), unbacked="batch.0")
+    assert found.message == (
+        "--unbacked names `batch`, which is a dict: name a tensor in it (batch['tokens'], batch['lengths'][0])"
+    )
+
+
 def test_names_behind_stars(tmp_path: Path) -> None:
     text = "def fn(x, *rest, **named):\n    return x\ndef make_inputs(seed):\n    return (1, 2, 3), {'k': 4}\n"
     assert load(write(tmp_path, text)).parameters == ("x", "rest_0", "rest_1", "k")
