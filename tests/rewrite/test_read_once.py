@@ -112,10 +112,28 @@ def test_fixes_of_several_findings_say_the_same(mask: str) -> None:
         ("return '%d of %d' % (int(t), 4)",),
         ("return str(int(t))",),
         ("if (k := int(t)) > 3:", "    return hash(k)", "return x"),
+        ("k = int(t)", "return x if k is 1 else t"),
+        ("match int(t):", "    case int():", "        return x"),
+        ("k = int(t)", "match k, x:", "    case int() | float(), _:", "        return x"),
     ],
 )
 def test_a_number_whose_value_is_wanted_stays_a_cast(lines: tuple[str, ...]) -> None:
     assert candidates("item_instead_of_cast", context_of(text(*lines), "int(t)", TYPES)) == []
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("match bool(t):", "    case True:", "        return x", "    case False:", "        return t"),
+        ("match bool(t):", "    case True | None:", "        return x", "return t"),
+        ("found = bool(t)", "match found:", "    case False:", "        return x", "return t"),
+        ("match bool(t), 1:", "    case (True, _):", "        return x", "return t"),
+        ("return x if bool(t) is True else t",),
+        ("found = bool(t)", "if found is not False:", "    return x", "return t"),
+    ],
+)
+def test_a_truth_value_that_is_compared_by_identity_stays_a_cast(lines: tuple[str, ...]) -> None:
+    assert candidates("item_instead_of_cast", context_of(text(*lines), "bool(t)", TYPES)) == []
 
 
 @pytest.mark.parametrize(
@@ -128,6 +146,8 @@ def test_a_number_whose_value_is_wanted_stays_a_cast(lines: tuple[str, ...]) -> 
         ("return {1: int(t)}",),
         ("k = int(t)", "return x % k"),
         ("k = int(t)", "return k in (1, 2)"),
+        ("match int(t):", "    case 0 | 1:", "        return x", "    case _:", "        return t"),
+        ("k = int(t)", "return x if k is None else t[k]"),
     ],
 )
 def test_other_numbers_become_symbols(lines: tuple[str, ...]) -> None:

@@ -1,4 +1,4 @@
-"""Where a number's very value is wanted later, so that no symbol can stand for it: as a key, a member, in a text."""
+"""Where a number's very value is wanted later, so that no symbol can stand for it: a key, a member, by `is`, a text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ddelint.rewrite.reading.names import called
 
 
 def wants_value(kinds: Kinds, node: ast.expr) -> bool:
-    """Whether `node`, or a name that it is bound to, is a key, a set's member, hashed or put into a text."""
+    """Whether `node`, or a name for it, is a key, a set's member, hashed, compared by `is` or put into a text."""
     return any(_is_wanted(kinds, place) for place in _places(kinds, node))
 
 
@@ -63,11 +63,24 @@ def _is_wanted(kinds: Kinds, node: ast.expr) -> bool:
             return place is node and is_hashed(kinds, container)
         case ast.Compare(ops=[*_, ast.In() | ast.NotIn()], comparators=[*_, container]):
             return container is not node and (is_hashed(kinds, container) or _says_nothing(kinds, container))
+        case ast.Compare(left=left, ops=[ast.Is() | ast.IsNot()], comparators=[right]):
+            return any(isinstance(side, ast.Constant) and side.value is not None for side in (left, right))
+        case ast.Match(subject=subject, cases=cases):
+            return subject is node and any(_is_by_identity(case.pattern) for case in cases)
         case ast.Call(func=ast.Attribute(value=container, attr=method), args=[first, *_]) if first is node:
             return method in table.texts or (method in table.methods and is_hashed(kinds, container))
         case ast.Call(func=ast.Name()) as call:
             return called(call) in table.functions
     return False
+
+
+def _is_by_identity(pattern: ast.pattern) -> bool:
+    """Whether a pattern holds `True` or `False`, which are compared by `is`, or names a class (`bool()`)."""
+    parts = ast.walk(pattern)
+    return any(
+        isinstance(part, ast.MatchClass) or (isinstance(part, ast.MatchSingleton) and part.value is not None)
+        for part in parts
+    )
 
 
 def is_hashed(kinds: Kinds, node: ast.expr) -> bool:
