@@ -31,9 +31,10 @@ def context_of(
     code: str = "DDE101",
     expression: str = "",
     occurrence: int = 0,
+    filename: str = "model.py",
 ) -> Context:
     """The context of the `occurrence`-th place where `asking` stands in `text`."""
-    source = SourceFile("model.py", text)
+    source = SourceFile(filename, text)
     start = -1
     for _ in range(occurrence + 1):
         start = text.index(asking, start + 1)
@@ -41,7 +42,7 @@ def context_of(
     column = start - (text.rfind("\n", 0, start) + 1) + 1
     end = start + len(asking)
     end_row = text.count("\n", 0, end) + 1
-    span = Span("model.py", row, column, end_row, end - (text.rfind("\n", 0, end) + 1) + 1)
+    span = Span(filename, row, column, end_row, end - (text.rfind("\n", 0, end) + 1) + 1)
     site = locate(source, span)
     assert site is not None
     return Context(site, Diagnostic(code, "", span, expression=expression or asking), "truth", facts or {})

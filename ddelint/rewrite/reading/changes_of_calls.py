@@ -1,11 +1,13 @@
-"""What calls change in place of what they are given: functions, methods and modules of the same file are followed."""
+"""What calls change in place of what they are given: functions, methods and modules are followed, across files too."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.reading.neighbours import Read, imported
 from ddelint.rewrite.reading.regions import changed_in_place
 from ddelint.sources.source import SourceFile, descend
 
@@ -16,83 +18,126 @@ _MOST_BASES = 4
 
 
 def changed_by_calls(context: Context, body: Sequence[ast.stmt]) -> set[str]:
-    """Tensors that `body` hands to code of the same file which changes what it is given, in place."""
+    """Tensors that `body` hands to code of the same project which changes what it is given, in place."""
     source, function = context.site.source, context.site.function
     owner = next((n for n in source.ancestors(function) if isinstance(n, ast.ClassDef)), None) if function else None
-    found = _Followed(source).changed(body, owner, _DEEPEST_CALL)
+    here = _File(source, context.read)
+    found = here.changed(body, None if owner is None else _Class(here, owner), _DEEPEST_CALL)
     facts = {text: context.type_of(text) for text in found}
     return {text for text, fact in facts.items() if fact is not None and fact.kind == "tensor"}
 
 
-class _Followed:
-    """Calls as far as one file shows what they run."""
+@dataclass(frozen=True, slots=True)
+class _Callee:
+    """What a call runs: in which file, of which class, and on what it is called (None where it is no method)."""
 
-    def __init__(self, source: SourceFile) -> None:
-        self._functions = {s.name: s for s in source.tree.body if isinstance(s, ast.FunctionDef)}
-        self._classes = {s.name: s for s in source.tree.body if isinstance(s, ast.ClassDef)}
+    file: _File
+    function: ast.FunctionDef
+    owner: _Class | None = None
+    receiver: ast.expr | None = None
 
-    def changed(self, body: Sequence[ast.stmt], owner: ast.ClassDef | None, depth: int) -> set[str]:
+
+class _File:
+    """Calls as far as one file, and those that it imports from, show what they run."""
+
+    def __init__(self, source: SourceFile, read: Read | None) -> None:
+        self._source, self._read = source, read
+        self._definitions = {s.name: s for s in source.tree.body if isinstance(s, (ast.FunctionDef, ast.ClassDef))}
+        self._elsewhere: dict[str, tuple[_File, str] | None] = {}
+
+    def changed(self, body: Sequence[ast.stmt], owner: _Class | None, depth: int) -> set[str]:
         """What calls in `body` change, as it is written there; `owner` is the class that `self` is of."""
         found: set[str] = set()
         for call in (node for statement in body for node in ast.walk(statement) if isinstance(node, ast.Call)):
-            callee, its_owner, receiver = self._callee(call.func, owner)
-            if callee is None or not depth:
+            callee = self._callee(call.func, owner) if depth else None
+            if callee is None:
                 continue
-            inside = changed_in_place(callee.body) | _added_to(callee) | self.changed(callee.body, its_owner, depth - 1)
-            given = _given(call, callee, receiver)
+            ran = callee.function
+            inside = changed_in_place(ran.body) | _added_to(ran)
+            inside |= callee.file.changed(ran.body, callee.owner, depth - 1)
+            given = _given(call, ran, callee.receiver)
             for text in inside:
                 root, _, rest = text.partition(".")
                 if root in given:
                     found.add(".".join(filter(None, (ast.unparse(given[root]), rest))))
         return found
 
-    def _callee(
-        self, called: ast.expr, owner: ast.ClassDef | None
-    ) -> tuple[ast.FunctionDef | None, ast.ClassDef | None, ast.expr | None]:
-        """What is called: the function, its class, and what it is called on."""
+    def _callee(self, called: ast.expr, owner: _Class | None) -> _Callee | None:
         match called:
             case ast.Name(id=name):
-                return self._functions.get(name), None, None
+                file, found = self._defined(name)
+                return _Callee(file, found) if isinstance(found, ast.FunctionDef) else None
             case ast.Attribute(value=ast.Name(id="self" | "cls") as receiver, attr=name) if (
-                owner is not None and (method := self._method(owner, name)) is not None
+                owner is not None and (method := owner.method(name, receiver)) is not None
             ):
-                return method, owner, receiver
-            case ast.Attribute(value=ast.Name(id=name), attr=attr) if name in self._classes:
-                method = self._method(self._classes[name], attr)
-                return (method, self._classes[name], None) if method is not None else (None, None, None)
-            case ast.Attribute(value=ast.Attribute(value=ast.Name(id="self")) as part, attr=name):
-                kind = self._made_of(owner, part.attr)
-                return (self._method(kind, name), kind, part) if kind is not None else (None, None, None)
+                return method
             case ast.Attribute(value=ast.Name(id="self"), attr=name):
-                kind = self._made_of(owner, name)
-                methods = [self._method(kind, one) for one in _CALLED] if kind is not None else []
-                return next((one for one in methods if one is not None), None), kind, called
-        return None, None, None
-
-    def _method(self, owner: ast.ClassDef, name: str) -> ast.FunctionDef | None:
-        """A method of a class, or of a base of it in the same file."""
-        for kind in self._bases(owner, _MOST_BASES):
-            for statement in kind.body:
-                if isinstance(statement, ast.FunctionDef) and statement.name == name:
-                    return statement
+                kind = owner.made_of(name) if owner is not None else None
+                methods = (kind.method(one, called) for one in _CALLED) if kind is not None else ()
+                return next((method for method in methods if method is not None), None)
+            case ast.Attribute(value=ast.Name(id=name), attr=attr):
+                if (kind := self.kind(name)) is not None:
+                    return kind.method(attr, None)
+                match self._other(name):
+                    case (module, ""):
+                        return module._callee(ast.Name(attr), None)
+            case ast.Attribute(value=ast.Attribute(value=ast.Name(id="self")) as part, attr=name):
+                kind = owner.made_of(part.attr) if owner is not None else None
+                return kind.method(name, part) if kind is not None else None
         return None
 
-    def _bases(self, owner: ast.ClassDef, depth: int) -> Iterator[ast.ClassDef]:
-        yield owner
-        for base in owner.bases:
-            if depth and isinstance(base, ast.Name) and base.id in self._classes:
-                yield from self._bases(self._classes[base.id], depth - 1)
+    def kind(self, name: str) -> _Class | None:
+        """The class that a name of this file is for."""
+        file, found = self._defined(name)
+        return _Class(file, found) if isinstance(found, ast.ClassDef) else None
 
-    def _made_of(self, owner: ast.ClassDef | None, attribute: str) -> ast.ClassDef | None:
-        """The class of this file that an attribute is made of where the object is."""
-        made = self._method(owner, _CONSTRUCTOR) if owner is not None else None
-        for node in descend(made) if made is not None else ():
+    def _defined(self, name: str) -> tuple[_File, ast.FunctionDef | ast.ClassDef | None]:
+        """What a name of this file is for, and the file that says so."""
+        if name in self._definitions or (other := self._other(name)) is None:
+            return self, self._definitions.get(name)
+        file, original = other
+        return file, file._definitions.get(original)
+
+    def _other(self, name: str) -> tuple[_File, str] | None:
+        """The file that a name is imported from, and what it is called there; empty for the file itself."""
+        if name not in self._elsewhere:
+            found = imported(self._source, name, self._read)
+            self._elsewhere[name] = None if found is None else (_File(found[0], self._read), found[1])
+        return self._elsewhere[name]
+
+
+@dataclass(frozen=True, slots=True)
+class _Class:
+    """A class, and the file that it stands in."""
+
+    file: _File
+    node: ast.ClassDef
+
+    def method(self, name: str, receiver: ast.expr | None) -> _Callee | None:
+        """A method of the class, or of a base of it."""
+        for kind in self._with_bases(_MOST_BASES):
+            for statement in kind.node.body:
+                if isinstance(statement, ast.FunctionDef) and statement.name == name:
+                    return _Callee(kind.file, statement, self, receiver)
+        return None
+
+    def made_of(self, attribute: str) -> _Class | None:
+        """The class that an attribute is made of where the object is."""
+        made = self.method(_CONSTRUCTOR, None)
+        for node in descend(made.function) if made is not None else ():
             match node:
                 case ast.Assign(targets=[ast.Attribute(attr=name)], value=ast.Call(func=ast.Name(id=kind))) if (
-                    name == attribute
+                    made is not None and name == attribute
                 ):
-                    return self._classes.get(kind)
+                    return made.file.kind(kind)
         return None
+
+    def _with_bases(self, depth: int) -> Iterator[_Class]:
+        yield self
+        for base in self.node.bases:
+            kind = self.file.kind(base.id) if depth and isinstance(base, ast.Name) else None
+            if kind is not None:
+                yield from kind._with_bases(depth - 1)
 
 
 def _added_to(function: ast.FunctionDef) -> set[str]:

@@ -1,11 +1,12 @@
-"""The files beside the one that is rewritten, as far as they import a function of it by name."""
+"""The files beside the one that is rewritten: those that import something of it, and those that it imports from."""
 
 from __future__ import annotations
 
 import ast
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 from pathlib import Path
 
 from ddelint.sources.source import SourceError, SourceFile
@@ -14,7 +15,89 @@ from ddelint.system.files import read_regular
 _MARKS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
 """What the folder of a project holds."""
 _MOST_FILES = 3000
+_MOST_RE_EXPORTS = 4
 _SKIPPED = frozenset(("site-packages", "node_modules", "__pycache__", "venv", "build", "dist"))
+
+
+Read = Callable[[str], SourceFile]
+"""A file by its absolute name. Raises KeyError for one that it does not know."""
+
+
+def imported(source: SourceFile, name: str, read: Read | None = None) -> tuple[SourceFile, str] | None:
+    """The file of the same project that a name of `source` is imported from, and what it is called there (empty: the
+    name is the file itself); None where nothing on the disk answers. `read` knows files as they are by now.
+    """
+    for _ in range(_MOST_RE_EXPORTS):
+        found = _imported(source, name, read)
+        if found is None:
+            return None
+        source, name = found
+        if not name or any(getattr(s, "name", "") == name for s in source.tree.body):
+            return source, name
+    return None
+
+
+def _imported(source: SourceFile, name: str, read: Read | None) -> tuple[SourceFile, str] | None:
+    """What one import statement of `source` says."""
+    for node in source.tree.body:
+        match node:
+            case ast.ImportFrom(module=module, names=names, level=level):
+                for alias in names:
+                    if name != (alias.asname or alias.name):
+                        continue
+                    origin = [*(module or "").split(".")] if module else []
+                    if (whole := _module(source, [*origin, alias.name], level, read)) is not None:
+                        return whole, ""
+                    file = _module(source, origin, level, read)
+                    return (file, alias.name) if file is not None else None
+            case ast.Import(names=names):
+                for alias in names:
+                    if name == alias.asname or (alias.asname is None and name == alias.name):
+                        file = _module(source, alias.name.split("."), 0, read)
+                        return (file, "") if file is not None else None
+    return None
+
+
+def _module(source: SourceFile, parts: list[str], level: int, read: Read | None) -> SourceFile | None:
+    """The file of a module that `source` names by its parts, `level` folders up, or from any folder of the project."""
+    folder = Path(source.filename).parent
+    if level:
+        roots = [(folder, *folder.parents)[min(level - 1, len(folder.parents))]]
+    else:
+        roots = list(_import_folders(folder))
+    for root in roots:
+        path = root.joinpath(*parts)
+        for file in (path.with_suffix(".py"), path / "__init__.py"):
+            if file.is_file():
+                return _file(str(file), read)
+    return None
+
+
+def _import_folders(folder: Path) -> Iterator[Path]:
+    """From where a file in `folder` may import: the folder, those around it in the project, where its package lies."""
+    project = _project(folder)
+    yield folder
+    for inner, outer in zip((folder, *folder.parents), folder.parents):
+        if not outer.is_relative_to(project) and not (inner / "__init__.py").exists():
+            return
+        yield outer
+
+
+def _file(filename: str, read: Read | None) -> SourceFile | None:
+    if read is not None:
+        try:
+            return read(filename)
+        except KeyError:
+            pass
+    return _on_disk(filename, os.stat(filename).st_mtime_ns)
+
+
+@lru_cache(maxsize=64)
+def _on_disk(filename: str, _changed: int) -> SourceFile | None:
+    try:
+        return SourceFile.read(Path(filename))
+    except (OSError, SourceError, ValueError):
+        return None
 
 
 def importers(filename: str, name: str) -> Iterator[tuple[SourceFile, str]]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 from control_flow import TENSOR, context_of
 
 from ddelint.nouns.diagnostics import TypeFact
 from ddelint.rewrite.reading.changes_of_calls import changed_by_calls
+from ddelint.sources.source import SourceFile
 
 HELPERS = """import torch
 from elsewhere import spread
@@ -81,3 +85,75 @@ def test_tensors_that_a_callee_changes(call: str, changed: set[str]) -> None:
     context = context_of(f"{HELPERS}    def fn(self, a, b, rows):\n        {call}\n", call, FACTS)
     assert context.site.function is not None
     assert changed_by_calls(context, context.site.function.body) == changed
+
+
+ELSEWHERE = {
+    "pkg/__init__.py": "from .tools import fill as put\n",
+    "pkg/tools.py": """
+from .deep import clear
+
+
+def fill(out, value):
+    out[0] = value
+
+
+def emptied(rows, out):
+    clear(out)
+
+
+class Counter:
+    def forward(self, x, out):
+        self.seen += 1
+        fill(out, x)
+""",
+    "pkg/deep.py": "def clear(out):\n    out.zero_()\n",
+    "pkg/parts/__init__.py": "",
+    "pkg/parts/model.py": """
+import pkg.tools as far
+from pkg import put, absent
+from .. import tools
+from ..tools import Counter, emptied
+from missing import lost
+
+
+class Named(Counter):
+    def __init__(self):
+        self.counter = Counter()
+
+""",
+}
+
+
+@pytest.mark.parametrize(
+    ("call", "changed"),
+    [
+        ("put(a, b)", {"a"}),
+        ("emptied(b, out=a)", {"a"}),
+        ("tools.fill(b, a)", {"b"}),
+        ("far.emptied(a, b)", {"b"}),
+        ("self.counter(a, b)", {"b"}),
+        ("self.forward(a, b)", {"b", "self.seen"}),
+        ("Counter.forward(self, a, b)", {"b", "self.seen"}),
+        ("lost(a, b), absent(a), tools.other(a), far(a)", set()),
+    ],
+)
+def test_tensors_that_a_callee_of_another_file_changes(tmp_path: Path, call: str, changed: set[str]) -> None:
+    for name, text in ELSEWHERE.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    model = tmp_path / "pkg" / "parts" / "model.py"
+    text = f"{model.read_text()}    def fn(self, a, b, rows):\n        {call}\n"
+    context = context_of(text, call, FACTS, filename=str(model))
+    assert context.site.function is not None
+    assert changed_by_calls(context, context.site.function.body) == changed
+
+
+def test_files_are_read_as_they_are_by_now(tmp_path: Path) -> None:
+    (tmp_path / "tools.py").write_text("def read(out):\n    return out + 1\n")
+    text = "from tools import read\n\n\ndef fn(a):\n    read(a)\n"
+    context = context_of(text, "read(a)", FACTS, filename=str(tmp_path / "model.py"))
+    now = SourceFile(str(tmp_path / "tools.py"), "def read(out):\n    out.add_(1)\n")
+    assert context.site.function is not None
+    assert changed_by_calls(context, context.site.function.body) == set()
+    fresh = replace(context, read={now.filename: now}.__getitem__)
+    assert changed_by_calls(fresh, context.site.function.body) == {"a"}
