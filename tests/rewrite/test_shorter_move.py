@@ -32,7 +32,7 @@ TYPES = {"x": TypeFact("tensor", "float32", ("u0",)), "n": TypeFact("int"), "cou
 )
 def test_what_is_cut_is_cut_to_the_shorter_of_both(body: str, test: str, lines: tuple[str, ...]) -> None:
     text = f"def fn(x, n, count):\n{body}    return x\n"
-    (found,) = rewritten("shorter_of_both", context_of(text, test, TYPES, "DDE104"))
+    *_, found = rewritten("shorter_of_both", context_of(text, test, TYPES, "DDE104"))
     assert [line for line in lines if line not in found] == []
 
 
@@ -95,4 +95,31 @@ def test_what_is_dropped_is_counted_on_both_sides() -> None:
     program, *_ = with_imports("shorter_of_both", context_of(text, "x.numel() > n", TYPES, "DDE104"))
     rows = ([1.0, 2, 3, 4, 5], [1.0, -2, -3, -4, 5], [-1.0, -1, -1, -1, -1])
     samples = [(torch.tensor(row), torch.tensor(2)) for row in rows]
+    assert failures(text, program, samples, ("export", "compile")) == []
+
+
+FEW, ENOUGH, MANY = ([3.0, -1, 5, -2, 4], [3.0, 5, 4, -1, -2], [3.0, 1, 5, 2, 4])
+
+
+@pytest.mark.parametrize(
+    ("test", "body"),
+    [
+        ("x.shape[0] > 3", "        x, top = x.topk(3)\n        y = y[top]\n"),
+        ("3 < x.shape[0]", "        _, top = torch.topk(x, 3)\n        x, y = x[top], y[top]\n"),
+        ("x.numel() > 3", "        top = x.topk(k=3).indices\n        x = x[top]\n        y = y[top]\n"),
+        ("y.size(0) >= 4", "        order = x.argsort(descending=True)[:4]\n        x, y = x[order], y[order]\n"),
+        ("x.numel() > 4", "        values, order = x.sort()\n        x, y = values[:4], y[order[:4]]\n"),
+        ("x.size(0) <= 3", "        return x, y\n    x, top = x.topk(3)\n    y = y[top]\n"),
+    ],
+)
+def test_what_is_put_in_order_to_be_cut_keeps_its_own_order_where_nothing_is(test: str, body: str) -> None:
+    import torch
+
+    text = (
+        "import torch\n\n\ndef fn(x):\n    keep = x > 0\n    x, y = x[keep], x[keep] * 2\n"
+        f"    if {test}:\n{body}    return x, y\n"
+    )
+    types = {"x": TypeFact("tensor", "float32", ("u0",)), "y": TypeFact("tensor", "float32", ("u0",))}
+    program, *_ = with_imports("shorter_of_both", context_of(text, test, types, "DDE104"))
+    samples = [(torch.tensor(row),) for row in (FEW, ENOUGH, MANY)]
     assert failures(text, program, samples, ("export", "compile")) == []

@@ -8,6 +8,7 @@ from typing import Any
 
 from ddelint.nouns.diagnostics import Claim
 from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.parts.truths import Truths
 from ddelint.rewrite.reading.around import number_kind
 from ddelint.rewrite.reading.kinds import Kinds
 from ddelint.rewrite.reading.knowledge import knowledge
@@ -17,6 +18,8 @@ from ddelint.rewrite.writing.rewrites import Rewrite, rewriting
 from ddelint.sources.source import SourceFile
 
 _MESSAGE = "cut to the smaller of length and limit while compiling: that keeps what is short enough as it is"
+
+_IN_ORDER = f"{_MESSAGE}, in the order in which it stands"
 
 
 @rewriting("shorter_of_both")
@@ -45,14 +48,22 @@ def shorter_of_both(context: Context) -> Iterator[Rewrite]:
     if not cuts or names_written(*cutting) & {node.id for node in ast.walk(limit) if isinstance(node, ast.Name)}:
         return
     name = fresh_name(source, "shorter")
-    asked = "not torch.compiler.is_compiling() and {}" if returns else "torch.compiler.is_compiling() or {}"
+    template = "not torch.compiler.is_compiling() and {}" if returns else "torch.compiler.is_compiling() or {}"
     lines = write.lines("{name} = torch.sym_min({limit}, {length})", name=name, limit=limit, length=length)
+    longer = fresh_name(source, "fits" if returns else "longer")
     # what else is reckoned with the limit (how many were left out) comes to the right number with the smaller one, too
     for limits in (read, cuts) if len(read) > len(cuts) else (cuts,):
         changes: dict[ast.AST, Any] = dict.fromkeys(limits, write.expression(name))
-        changes[statement.test] = write.expr(asked, statement.test)
-        changes[statement] = [*lines, statement]
-        yield Rewrite(_MESSAGE, changes, Claim.GENERAL_PATH, decisions=(statement.test,), preferred=True)
+        if ordered := _ordered(context, cutting, longer, keeps_all=returns):
+            # what is cut is bound anew, so the test is made before
+            first = write.lines("{longer} = {test}", longer=longer, test=statement.test)
+            of_name = write.expr(template, write.expression(longer))
+            whole = {statement.test: of_name, statement: [*first, *lines, statement]}
+            yield Rewrite(
+                _IN_ORDER, changes | ordered | whole, Claim.GENERAL_PATH, decisions=(statement.test,), preferred=True
+            )
+        whole = {statement.test: write.expr(template, statement.test), statement: [*lines, statement]}
+        yield Rewrite(_MESSAGE, changes | whole, Claim.GENERAL_PATH, decisions=(statement.test,), preferred=True)
 
 
 def _limits(source: SourceFile, body: Sequence[ast.stmt], limit: str) -> tuple[list[ast.expr], list[ast.expr]]:
@@ -73,3 +84,50 @@ def _limits(source: SourceFile, body: Sequence[ast.stmt], limit: str) -> tuple[l
                 case ast.keyword(arg="k") | ast.Assign():
                     found.append(node)
     return found, read
+
+
+def _ordered(context: Context, body: Sequence[ast.stmt], test: str, *, keeps_all: bool) -> dict[ast.AST, Any]:
+    """What puts things into an order before they are cut (`topk`, `argsort`), with lines behind it that undo the order
+    where nothing is cut: eager leaves these as they stand. `test` is the name of the answer, which keeps all or cuts.
+    """
+    write = context.write
+    found: dict[ast.AST, Any] = {}
+    for statement in body:
+        names, places = _order_of(statement)
+        if any(fact is not None and len(fact.shape or ()) > 1 for fact in map(context.type_of, names)):
+            return {}
+        if not names:
+            continue
+        arms = ["{places}.argsort()", "torch.arange({places}.shape[0], device={places}.device)"]
+        yes, no = arms if keeps_all else reversed(arms)
+        kept = fresh_name(context.site.source, "kept")
+        lines = write.lines(
+            f"if torch.compiler.is_compiling():\n    {{kept}} = torch.where({{test}}, {yes}, {no})\n"
+            f"    {', '.join(names)} = {', '.join(f'{name}[{kept}]' for name in names)}",
+            kept=kept,
+            test=Truths(context, write.expr("{}.device", write.expression(places))).number(write.expression(test)),
+            places=places,
+        )
+        found[statement] = [statement, *lines]
+    return found
+
+
+def _order_of(statement: ast.stmt) -> tuple[list[str], str]:
+    """The names that a statement gives things in an order of its own, and the one among them for their places."""
+    ordering = knowledge().ordering
+    match statement:
+        case ast.Assign(targets=[ast.Tuple(elts=[ast.Name(id=values), ast.Name(id=places)])], value=ast.Call() as call):
+            if called(call) in ordering and places != "_":
+                return [name for name in (values, places) if name != "_"], places
+        case ast.Assign(targets=[ast.Name(id=places)], value=value):
+            while isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Slice):
+                value = value.value
+            match value:
+                case (
+                    ast.Attribute(value=ast.Call() as call, attr="indices")
+                    | ast.Subscript(value=ast.Call() as call, slice=ast.Constant(value=1))
+                ) if called(call) in ordering:
+                    return [places], places
+                case ast.Call() as call if called(call) in knowledge().orders:
+                    return [places], places
+    return [], ""

@@ -94,6 +94,8 @@ class Knowledge:
     promoting: frozenset[str]
     literal: frozenset[str]
     with_places: frozenset[str]
+    ordering: frozenset[str]
+    orders: frozenset[str]
     dtypes: Mapping[str, str]
     numbers: frozenset[str]
     sized: frozenset[str]
