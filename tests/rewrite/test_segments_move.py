@@ -73,6 +73,32 @@ def fn(x, ids):
         pooled.append(piece.sum(0))
     return torch.stack(pooled)
 """
+OF_NOTHING = """
+def fn(x, ids):
+    count = ids.max().item() + 1
+    peaks = []
+    for g in range(count):
+        rows = x[ids == g]
+        peaks.append(rows.max(dim=0).values if len(rows) else rows.new_zeros(rows.shape[1]))
+    return torch.cat([x[:count], torch.stack(peaks)], dim=1)
+"""
+SUM_OF_NOTHING = """
+def fn(x, ids):
+    out = x.new_zeros(3, 2)
+    for g in range(3):
+        where = (ids == g).nonzero().squeeze(1)
+        rows = x[where]
+        if where.numel() == 0:
+            out[g] = rows.sum(0) - 1
+        else:
+            out[g] = rows.amax(0)
+    return out
+"""
+PIECE_OF_NOTHING = """
+def fn(x, ids):
+    pieces = x.split(ids.tolist())
+    return torch.stack([p.mean(0) if p.shape[0] > 0 else p.new_full((p.size(1),), -1.0) for p in pieces])
+"""
 
 
 def test_a_mean_over_groups_that_may_be_empty() -> None:
@@ -98,6 +124,9 @@ def test_a_mean_over_groups_that_may_be_empty() -> None:
         (CUT, "ids.tolist()"),
         (NAMED_LENGTHS, "ids.tolist()"),
         (NAMED_PIECES, "ids.tolist()"),
+        (OF_NOTHING, "range(count)"),
+        (SUM_OF_NOTHING, "where.numel() == 0"),
+        (PIECE_OF_NOTHING, "p.shape[0] > 0"),
     ],
 )
 def test_texts_agree_with_the_loop(text: str, asking: str) -> None:
@@ -131,6 +160,7 @@ def test_the_maximum_of_nothing_still_raises() -> None:
         "out[g] = out[ids == g].mean(0)",
         "x = x + x[ids == g].mean(0)",
         "out[g] = x[ids == g].mean(0) + out[g]",
+        "out[g] = x[ids == g].sum(0) if (ids == g).any() else x[0] * g",
     ],
 )
 def test_what_is_no_reduction_of_groups_is_left_alone(other: str) -> None:

@@ -73,7 +73,8 @@ def _for_loop(context: Context, kinds: Kinds, loop: ast.For) -> Iterator[Rewrite
     reduction = outcome.reduction
     written = names_written(*loop.body) | {groups.name, groups.piece}
     parts = [part for part in (reduction.values, reduction.ids, reduction.otherwise) if part is not None]
-    if names_read(*parts) & (written | names_read(outcome.out)):
+    own = {name.id for name in reduction.nothing}  # in the new text, none of the values
+    if (names_read(*parts) - own) & (written | names_read(outcome.out)):
         return
     built = _AtOnce(context, groups, reduction, guarded=outcome.guard is not None)
     if not outcome.appends:
@@ -223,7 +224,8 @@ class _AtOnce:
             sizes = write.expr("{}.clamp(min=1)", self.sizes) if self.empty_ones else self.sizes
             self.lines += write.assigned(self.result, write.expr("{} / {}", self.result, self._column(sizes)))
         if otherwise is not None and self.groups.distinct is None:
-            self.lines += write.assigned(self.result, self._chosen(otherwise))
+            of_nothing = {name: write.expr("{}[:0]", values) for name in self.reduction.nothing}
+            self.lines += write.assigned(self.result, self._chosen(write.replaced(otherwise, of_nothing)))
 
     def _check_rows(self) -> None:
         """The maximum of nothing raises: an IndexError over one dimension, a RuntimeError over all of them."""

@@ -31,7 +31,8 @@ class Groups:
 class Reduction:
     """`values[ids == group].how(0)`, or of a piece of `values`.
 
-    `everything`: over all dimensions, of which there is one. `otherwise` is what an empty group has instead.
+    `everything`: over all dimensions, of which there is one. `otherwise` is what an empty group has instead, in which
+    `nothing` are the names of its rows: none of `values`.
     """
 
     values: ast.expr
@@ -40,6 +41,7 @@ class Reduction:
     everything: bool
     test: ast.expr | None = None
     otherwise: ast.expr | None = None
+    nothing: tuple[ast.Name, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,11 +156,24 @@ class Iteration:
         for empty, reduced, otherwise in ((False, node.body, node.orelse), (True, node.orelse, node.body)):
             if self._is_about_rows(node.test, empty=empty):
                 found = self._reduction(reduced)
-                own = {self.groups.name, self.groups.piece, *self.names}
-                if found is None or not is_pure(otherwise) or names_read(otherwise) & own:
+                nothing = tuple(name for name in self._own(otherwise) if self._are_rows(name, found))
+                if found is None or not is_pure(otherwise) or len(nothing) < len(self._own(otherwise)):
                     return None
-                return replace(found, test=node.test, otherwise=otherwise)
+                return replace(found, test=node.test, otherwise=otherwise, nothing=nothing)
         return None
+
+    def _own(self, node: ast.expr) -> list[ast.Name]:
+        """The names in an expression that each iteration gives another value."""
+        own = {self.groups.name, self.groups.piece, *self.names}
+        return [inner for inner in ast.walk(node) if isinstance(inner, ast.Name) and inner.id in own]
+
+    def _are_rows(self, node: ast.Name, found: Reduction | None) -> bool:
+        """Whether a name is for the rows of the group, of which the reduction takes some."""
+        rows = self._resolved(node)
+        if found is None or self._is_piece(rows):
+            return found is not None
+        whole = ast.unparse(rows.value) if isinstance(rows, ast.Subscript) else ""
+        return isinstance(rows, ast.Subscript) and whole == ast.unparse(found.values) and bool(self._ids(rows.slice))
 
     def _resolved(self, node: ast.expr) -> ast.expr:
         for _ in range(len(self.names) + 1):

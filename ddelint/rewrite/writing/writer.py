@@ -208,7 +208,7 @@ class Writer(Pieces):
         before = getattr(built.lpar, "whitespace_after", None)
         return [built.with_changes(items=one_more(built.items, cst.WithItem(self.expression(manager)), before))]
 
-    def replaced(self, node: ast.expr, changes: Mapping[ast.AST, cst.CSTNode]) -> Expr:
+    def replaced(self, node: ast.expr, changes: Mapping[Any, cst.CSTNode]) -> Expr:
         """A piece with some of the nodes inside it replaced."""
         if node in changes:
             return cast(Expr, changes[node])
