@@ -1,0 +1,156 @@
+"""State that a branch changes step by step: while compiling, each step is made where it stands, where the test says so.
+
+`where_merge` computes what a branch leaves and chooses once; here a later step may read what an earlier one changed.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+
+from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.parts.arms import NotMergeable
+from ddelint.rewrite.parts.merge import device_of
+from ddelint.rewrite.parts.truths import NotAPredicate, Truths
+from ddelint.rewrite.reading.around import is_tensor
+from ddelint.rewrite.reading.kinds import Kinds
+from ddelint.rewrite.reading.knowledge import knowledge
+from ddelint.rewrite.reading.names import (
+    asks_compiling,
+    bound_before,
+    draws_random,
+    fresh_name,
+    is_pure,
+    names_written,
+)
+from ddelint.rewrite.reading.naming import condition_name
+from ddelint.rewrite.reading.regions import live_behind
+from ddelint.rewrite.writing.rewrites import Expr, Lines, Rewrite, Statements, restructured, rewriting
+from ddelint.sources.sites import Role
+
+_MESSAGE = "while compiling, make each change of state where the test says so, by torch.where; eager keeps its branch"
+_COST = "what a change takes is computed always"
+_BARE = ("return", "return None")
+_WRITTEN = frozenset(("copy_", "fill_", "zero_"))
+
+
+@rewriting("masked_state")
+def masked_state(context: Context) -> Iterator[Rewrite]:
+    """`if c: return`, `x[:n] = v`, `y.copy_(x)` → `x[:n] = torch.where(c, x[:n], v)`, …; so for what `if c:` holds."""
+    statement, site = context.site.statement, context.site
+    if site.role is not Role.IF_TEST or not isinstance(statement, ast.If) or statement.orelse:
+        return
+    if asks_compiling(statement) or not is_pure(statement.test) or context.write.is_elif(statement):
+        return
+    skipped = _skipped(context, statement)
+    steps = statement.body if skipped is None else skipped
+    for assumed in (context.diagnostic.code == "DDE105", context.diagnostic.code != "DDE105"):
+        with suppress(NotMergeable, NotAPredicate):
+            lines = _masked(context, statement, steps, assumed, holds=skipped is None)
+            changes: Lines = context.write.beside(lines, [statement])
+            if skipped is not None:
+                changes = [*context.write.while_compiling([*lines, *context.write.lines("return")]), statement]
+            yield restructured(_MESSAGE, {statement: changes}, _COST, decisions=(statement.test,))
+
+
+def _skipped(context: Context, statement: ast.If) -> Sequence[ast.stmt] | None:
+    """What an `if c: return` leaves out, up to the end of the function; None where the statement is no such thing."""
+    function = context.site.function
+    if [ast.unparse(inner) for inner in statement.body] not in [[bare] for bare in _BARE]:
+        return None
+    if function is None or statement not in function.body:
+        return None
+    behind = function.body[function.body.index(statement) + 1 :]
+    return behind[:-1] if behind and ast.unparse(behind[-1]) in _BARE else behind
+
+
+def _masked(context: Context, branch: ast.If, steps: Sequence[ast.stmt], assumed: bool, *, holds: bool) -> Statements:
+    """The steps, each made where the test comes to `holds`. Raises NotMergeable, NotAPredicate."""
+    write = context.write
+    test = Truths(context, device_of(context, branch.test, *steps), assumed).of(branch.test)
+    name = write.expression(fresh_name(context.site.source, condition_name(write.code(test))))
+    # a buffer that the steps change would answer anew
+    given = write.expr("{}.clone()", test) if isinstance(branch.test, (ast.Name, ast.Attribute)) else test
+    masking = _Masking(context, name, holds)
+    lines = [line for step in steps for line in masking.step(step)]
+    if not masking.changes:
+        raise NotMergeable("no state is changed")
+    outer = bound_before(context.site.function, branch) if context.site.function is not None else set()
+    if holds and masking.names & (live_behind(context.site.source, branch) | outer):
+        raise NotMergeable("a name that lives on")
+    return [*write.assigned(name, given), *lines]
+
+
+class _Masking:
+    """Writes steps, each under a test that has a name."""
+
+    def __init__(self, context: Context, test: Expr, holds: bool) -> None:
+        self._context, self._test, self._holds = context, test, holds
+        self._kinds, self._write = Kinds(context), context.write
+        self.changes = 0
+        self.names: set[str] = set()
+
+    def step(self, statement: ast.stmt) -> Statements:
+        """One step. Raises NotMergeable for what is neither a value of a name nor a change of a tensor."""
+        write = self._write
+        match statement:
+            case ast.Pass() | ast.Expr(value=ast.Constant()):
+                return []
+            case (
+                ast.Assign(targets=[ast.Name() | ast.Tuple()], value=value)
+                | ast.AnnAssign(target=ast.Name(), value=ast.expr() as value)
+            ) if is_pure(value) and not draws_random(value):
+                self.names |= names_written(statement)
+                return write.block([statement])
+            case ast.Assign(targets=[ast.Subscript() | ast.Attribute() as place], value=value):
+                return self._changed(place, write.expression(value), value)
+            case ast.AugAssign(target=place, op=operator, value=value):
+                new = write.operation(write.expression(place), operator, write.expression(value))
+                changed = self._changed if isinstance(place, ast.Subscript) else self._copied
+                return changed(place, new, value)
+            case ast.Expr(value=ast.Call(func=ast.Attribute(attr=method)) as call) if method.endswith("_"):
+                owner, new = self._left_by(call)
+                return self._copied(owner, new, *call.args)
+        raise NotMergeable(f"a statement that is more than a change of state: {type(statement).__name__}")
+
+    def _chosen(self, new: Expr, old: ast.expr) -> Expr:
+        arms = (new, self._write.expression(old)) if self._holds else (self._write.expression(old), new)
+        return self._write.expr("torch.where({}, {}, {})", self._test, *arms)
+
+    def _changed(self, place: ast.expr, new: Expr, *read: ast.expr) -> Statements:
+        """`x[i] = v`, `self.x = v`."""
+        self._require_tensor(place.value if isinstance(place, ast.Subscript) else place, place, *read)
+        return self._write.assigned(place, self._chosen(new, place))
+
+    def _copied(self, owner: ast.expr, new: Expr, *read: ast.expr) -> Statements:
+        """`x.add_(v)`."""
+        self._require_tensor(owner, *read)
+        return self._write.lines("{owner}.copy_({new})", owner=owner, new=self._chosen(new, owner))
+
+    def _require_tensor(self, owner: ast.expr, *read: ast.expr) -> None:
+        if not is_tensor(self._kinds, owner):
+            raise NotMergeable("state that is no tensor")
+        if not all(is_pure(node) and not draws_random(node) for node in (owner, *read)):
+            raise NotMergeable("a value with an effect")
+        self.changes += 1
+
+    def _left_by(self, call: ast.Call) -> tuple[ast.expr, Expr]:
+        """What `x.mul_(a).add_(b)` changes, and what it leaves there. Raises NotMergeable."""
+        write = self._write
+        match call:
+            case ast.Call(func=ast.Attribute(value=ast.Call() as before, attr=method)):
+                owner, value = self._left_by(before)
+            case ast.Call(func=ast.Attribute(value=owner, attr=method)):
+                value = write.expression(owner)
+            case _:
+                raise NotMergeable("a call of something else")
+        if method in _WRITTEN:
+            if call.keywords or len(call.args) != (method != "zero_"):
+                raise NotMergeable("an in-place call with options")
+            return owner, write.expression(call.args[0] if call.args else 0)
+        if method not in knowledge().functional:
+            raise NotMergeable(f"{method} in place")
+        plain = knowledge().functional[method]
+        arguments = [*call.args, *call.keywords]
+        return owner, write.expr("{owner}.{method}({arguments})", owner=value, method=plain, arguments=arguments)
