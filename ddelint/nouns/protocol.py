@@ -242,6 +242,11 @@ class Mismatch:
         return " in a row, " in self.sample
 
     @property
+    def speaks_against(self) -> bool:
+        """Whether a difference in compiled code speaks against a fix."""
+        return self.declared or not self.narrower
+
+    @property
     def is_refusal(self) -> bool:
         """Whether the original returned, and the rewritten program raised."""
         return self.aspect == "exception" and (self.narrower or self.expected == A_RESULT)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from ddelint.nouns.diagnostics import Diagnostic, Question, Span, TypeFact
-from ddelint.nouns.protocol import Comparison, Compilation, Overlay, TargetResult, TraceResult
+from ddelint.nouns.protocol import Comparison, Compilation, Mismatch, Overlay, TargetResult, TraceResult
 from ddelint.rewrite.reading.names import qualified_name
 from ddelint.rewrite.reading.returned import returned_types
 from ddelint.rewrite.search.asking import Asking
@@ -91,6 +92,39 @@ def test_a_failure_in_another_file_is_none_of_the_failure_that_was_fixed() -> No
     asking = Asking(StopsOutside(), sources, ("export",), samples=8, diagnose=diagnose, types=TYPES)
     history, question = History(sources), Question(TESTS[3], "other", "", "", asks=("export",))
     assert asking.still_asks(State(history, []), history, question, key_of(history, question), 0) == ""
+
+
+class Compiles(Silent):
+    """A prover of a program of which one target says `result`."""
+
+    def __init__(self, result: TargetResult) -> None:
+        self.result = result
+
+    def compile(self, overlay: Overlay, targets: tuple[str, ...], samples: int, backend: str) -> Compilation:
+        return Compilation((self.result,))
+
+
+REFUSED = Mismatch("x empty", False, "export", "exception", "a result", "RuntimeError", narrower=True)
+WRONG = Mismatch("x empty", False, "export", "value", "1", "2")
+GUESSED = Question(Span(NAME, 1, 1, 1, 2), "assumed", "u0 != 0", "")
+
+
+@pytest.mark.parametrize(
+    ("result", "passes"),
+    [
+        (TargetResult("export", "cpu", True), True),
+        (TargetResult("export", "cpu", False), False),
+        (TargetResult("export", "cpu", False, error="Unsupported"), False),
+        (TargetResult("export", "cpu", False, (GUESSED,), mismatches=(REFUSED,)), True),
+        (TargetResult("export", "cpu", False, mismatches=(REFUSED, WRONG)), False),
+        (TargetResult("export", "cpu", True, mismatches=(WRONG,)), False),
+        (TargetResult("export", "cpu", False, (replace(GUESSED, kind="truth"),), mismatches=(REFUSED,)), False),
+    ],
+)
+def test_a_program_that_refuses_inputs_of_ours_goes_through(result: TargetResult, passes: bool) -> None:
+    sources = {NAME: SourceFile(NAME, TEXT)}
+    asking = Asking(Compiles(result), sources, ("export",), samples=8, diagnose=diagnose, types=TYPES)
+    assert asking.goes_through(History(sources)) is passes
 
 
 class AsksJointly(Silent):

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from ddelint.knowledge.catalog import rule
 from ddelint.nouns.diagnostics import STILL_ASKS, Claim, Diagnostic, Question, Refusal, TypeFact
-from ddelint.nouns.protocol import LOWERING, Comparison, Compilation, Decision, Overlay, TraceResult
+from ddelint.nouns.protocol import LOWERING, Comparison, Compilation, Decision, Overlay, TargetResult, TraceResult
 from ddelint.rewrite.candidate import Candidate, Context
 from ddelint.rewrite.moves import load_moves
 from ddelint.rewrite.parts.respelling import respelled
@@ -109,10 +109,12 @@ class Asking:
         return self.prover.compile(history.overlay, wanted, QUICK_SAMPLES, backend)
 
     def goes_through(self, history: History) -> bool:
-        """Whether a program can be exported or compiled: by one target, at least."""
+        """Whether a program can be exported or compiled: by one target, at least.
+
+        That a fix that is unsafe refuses inputs of ours, and what is guessed wrongly on those, is no fault of a region.
+        """
         compilation = self.compile(history)
-        passed = [result.ok and not result.mismatches for result in compilation.results]
-        return compilation.failure is None and any(passed)
+        return compilation.failure is None and any(map(_passes, compilation.results))
 
     def trace(self, history: History) -> TraceResult:
         """Every path of a program, and what it asks."""
@@ -427,3 +429,11 @@ def _in_other_words(name: str, context: Context) -> Iterator[Candidate]:
             said = respelling.said(candidate)
             if said is not None:
                 yield said
+
+
+def _passes(result: TargetResult) -> bool:
+    """Whether a target takes a program, and gives what eager gives on the inputs that count."""
+    if result.error or any(question.kind != "assumed" for question in result.questions):
+        return False
+    refused = result.mismatches and not any(mismatch.speaks_against for mismatch in result.mismatches)
+    return bool(refused) or (result.ok and not result.mismatches)

@@ -12,7 +12,7 @@ from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.search import verdict
 from ddelint.rewrite.search.asking import CLAIM_RANK, QUICK_SAMPLES, Asking
 from ddelint.rewrite.search.history import History
-from ddelint.rewrite.search.reporting import speaks_against, unseen
+from ddelint.rewrite.search.reporting import unseen
 from ddelint.rewrite.search.steps import State, Step
 
 PROBES = 2
@@ -166,7 +166,7 @@ class Judging:
     def guilty_in_compiled(self, state: State, compilation: Compilation) -> tuple[Step, str] | None:
         """Where compiled code differs from eager, the fix that most likely chose the wrong path."""
         spreads = any(step.candidate.spreads for step in state.steps)
-        mismatches = [m for result in compilation.results for m in result.mismatches if speaks_against(m)]
+        mismatches = [m for result in compilation.results for m in result.mismatches if m.speaks_against]
         mismatches = [m for m in mismatches if not spreads or m.declared or not m.is_not_finite]
         # a backward that cannot be compiled is a finding of its own; one with other gradients is a wrong fix
         mismatches += [m for m in compilation.mismatches if m.aspect != "backward"]
@@ -216,13 +216,13 @@ class Judging:
 
         A choice between values that lie as close together as rounding (a router's top experts) may fall either way.
         """
-        wrong = [result.target for result in compilation.results if any(speaks_against(m) for m in result.mismatches)]
+        wrong = [result.target for result in compilation.results if any(m.speaks_against for m in result.mismatches)]
         if any(target != "compile" for target in wrong):
             return False
         again = self._asking.prover.compile(state.history.overlay, ("compile",), self._asking.samples, "eager")
         # inputs of ours that it refuses speak against no fix, here as above
-        passed = all(not (r.error or r.questions or any(map(speaks_against, r.mismatches))) for r in again.results)
-        return again.failure is None and passed and not any(map(speaks_against, again.mismatches))
+        passed = all(not (r.error or r.questions or any(m.speaks_against for m in r.mismatches)) for r in again.results)
+        return again.failure is None and passed and not any(m.speaks_against for m in again.mismatches)
 
 
 def fails_whatever_is_given(compilation: Compilation | None) -> bool:

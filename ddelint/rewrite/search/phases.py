@@ -15,7 +15,6 @@ from ddelint.rewrite.search.at_once import AtOnce
 from ddelint.rewrite.search.by_hand import rewritten_lines
 from ddelint.rewrite.search.history import History
 from ddelint.rewrite.search.judging import Judging
-from ddelint.rewrite.search.reporting import speaks_against
 from ddelint.rewrite.search.steps import Key, Known, State, Step, flaws, is_repeated, key_of, known_as
 from ddelint.rewrite.search.trying import Trying
 
@@ -166,7 +165,7 @@ class Phase:
         promised = any(step.candidate.claim is Claim.PROMISE for step in state.steps)
         for result in compilation.results:
             # an input that breaks a promise is refused: a guess that is wrong on it, too, does no harm
-            harmless = promised and not any(map(speaks_against, result.mismatches))
+            harmless = promised and not any(m.speaks_against for m in result.mismatches)
             for question in result.questions:
                 if question.span.filename not in self._asking.originals or (question.kind == "assumed" and harmless):
                     continue

@@ -59,11 +59,6 @@ def fix_of(step: Step, edits: tuple[Edit, ...], is_safe: bool) -> Fix:
     )
 
 
-def speaks_against(mismatch: Mismatch) -> bool:
-    """Whether a difference in compiled code speaks against a fix."""
-    return mismatch.declared or not mismatch.narrower
-
-
 def doubts(comparison: Comparison, candidate: Candidate, decisions: Sequence[Decision], state: State) -> list[str]:
     """What keeps a fix from being safe."""
     found = []
@@ -160,7 +155,7 @@ def _evidence(
         if compilation.failure is not None:
             notes.append(f"not verified: {compilation.failure.message}")
         for result in compilation.results:
-            refuting = [m for m in result.mismatches if speaks_against(m)]
+            refuting = [m for m in result.mismatches if m.speaks_against]
             outcome[result.target] = outcome.get(result.target, True) and _passed(result, refuting, compilation)
             if result.compared:
                 agreed[result.target] = (result.agreed, result.compared)
