@@ -98,15 +98,20 @@ def _ordered(context: Context, body: Sequence[ast.stmt], test: str, *, keeps_all
             return {}
         if not names:
             continue
-        arms = ["{places}.argsort()", "torch.arange({places}.shape[0], device={places}.device)"]
-        yes, no = arms if keeps_all else reversed(arms)
-        kept = fresh_name(context.site.source, "kept")
+        kept, where = write.expression(fresh_name(context.site.source, "kept")), write.expression(places)
+        of_test = Truths(context, write.expr("{}.device", where)).number(write.expression(test))
+        arms = [
+            write.expr("{}.argsort()", where),
+            write.expr("torch.arange({places}.shape[0], device={places}.device)", places=where),
+        ]
+        chosen = write.expr("torch.where({}, {}, {})", of_test, *(arms if keeps_all else reversed(arms)))
+        ordered = [write.expr("{}[{}]", name, kept) for name in names]
         lines = write.lines(
-            f"if torch.compiler.is_compiling():\n    {{kept}} = torch.where({{test}}, {yes}, {no})\n"
-            f"    {', '.join(names)} = {', '.join(f'{name}[{kept}]' for name in names)}",
+            "if torch.compiler.is_compiling():\n    {kept} = {chosen}\n    {names} = {ordered}",
             kept=kept,
-            test=Truths(context, write.expr("{}.device", write.expression(places))).number(write.expression(test)),
-            places=places,
+            chosen=chosen,
+            names=write.tuple(names) if len(names) > 1 else names[0],
+            ordered=write.tuple(ordered) if len(names) > 1 else ordered[0],
         )
         found[statement] = [statement, *lines]
     return found
