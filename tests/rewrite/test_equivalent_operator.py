@@ -49,7 +49,7 @@ def offered(call: str) -> list[str]:
     ],
 )
 def test_another_form(call: str, expected: str) -> None:
-    (text,) = offered(call)
+    text, *_ = offered(call)
     assert text.startswith(HEAD)
     assert on_one_line(text.removeprefix(HEAD)) == f"return {expected}"
 
@@ -142,6 +142,20 @@ def test_the_first_form_computes_the_same(call: str, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(torch.compiler, "is_compiling", lambda: True)
     for rows in CALLS[call]:
         torch.testing.assert_close(other(ROWS[:rows]), original(ROWS[:rows]))
+
+
+def test_a_distance_to_rows_of_unknown_number_asks_neither_whether_there_are_any_nor_how_many() -> None:
+    call = "torch.cdist(x[x[:, 0] > 0], x.flip(0) + 5)"
+    original, other = load(f"{HEAD}    return {call}\n"), load(offered(call)[-1])
+
+    class Program(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return other(x)
+
+    rows = torch.randn(60, 4, generator=torch.Generator().manual_seed(0))
+    exported = torch.export.export(Program(), (rows,)).module()
+    for sample in (rows, rows.abs(), -rows.abs()):
+        torch.testing.assert_close(exported(sample), original(sample), atol=1e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("operator", replacements().operators, ids=lambda operator: operator.call)

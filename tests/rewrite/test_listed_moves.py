@@ -12,6 +12,7 @@ NUMBERS = TypeFact("list", element=TypeFact("symint"))
 MODULES = TypeFact("module", python_type="torch.nn.modules.container.ModuleList")
 TYPES = {
     "t": INTEGERS,
+    "m": TypeFact("tensor", "int64", ("u0",)),
     "x": TENSOR,
     "out": TENSOR,
     "chosen": INTEGERS,
@@ -20,6 +21,9 @@ TYPES = {
     "w": TENSORS,
     "self.experts": MODULES,
 }
+
+
+WHOLE = "return x * (m + 1).sum().item() / (m + 1).shape[0]"
 
 
 def function(body: str) -> str:
@@ -63,6 +67,10 @@ def function(body: str) -> str:
         ),
         ("v = t.tolist()\nreturn max(v[k : k + 2])", "v[k : k + 2]", "return t[k : k + 2].max().item()"),
         ("v = t.tolist()\nreturn x.narrow(0, 0, v[k])", "v[k]", "return x.narrow(0, 0, t[k].item())"),
+        ("v = m.tolist()\nreturn max(v)", "m.tolist()", "return m.max().item()"),
+        ("v = (m + 1).tolist()\nreturn x * sum(v) / len(v)", "(m + 1).tolist()", WHOLE),
+        ("v = m.tolist()\nreturn v.index(max(v)), min(v)", "m.tolist()", "return m.argmax().item(), m.min().item()"),
+        ("v = m.tolist()\nreturn x.new_zeros(max(v))", "max(v)", "return x.new_zeros(m.max().item())"),
         ("v = t.tolist()\nreturn v[k + 1] - v[k]", "v[k + 1]", "v = t.tolist()\nreturn t[k + 1].item() - v[k]"),
     ],
 )
@@ -77,6 +85,9 @@ def test_a_list_of_numbers_asks_its_tensor(body: str, asking: str, expected: str
         ("return next(i for i, k in enumerate(t.tolist()) if k > i)", "k > i"),
         ("return next(i for i, k in enumerate(t.tolist()) if k > n and x[k] > 0)", "k > n and x[k] > 0"),
         ("return max(range(3), key=lambda i: v[i])", "max(range(3), key=lambda i: v[i])"),
+        ("v = t.tolist()\nreturn max(v)", "t.tolist()"),
+        ("v = m.tolist()\nprint(v)\nreturn max(v)", "m.tolist()"),
+        ("v = (m * 0.5).tolist()\nreturn sum(v)", "(m * 0.5).tolist()"),
     ],
 )
 def test_other_lists_stay(body: str, asking: str) -> None:

@@ -15,8 +15,10 @@ from ddelint.rewrite.reading.names import is_pure, names_read
 from ddelint.rewrite.reading.unread import unread_definitions
 from ddelint.rewrite.writing.rewrites import Expr, Rewrite, restructured, rewriting
 
+_MOST_AROUND = 3
 _EXTREMES = {"max": "argmax", "min": "argmin"}
 _NUMBERS = frozenset(("int", "float", "bool", "symint", "symfloat", "symbool"))
+_NOTHING = "of no element, a ValueError in eager is a RuntimeError"
 _ABSENT = "where no element fits, eager raised and the tensor form gives the first place"
 
 
@@ -25,6 +27,7 @@ def tensor_instead_of_list(context: Context) -> Iterator[Rewrite]:
     """`v.index(max(v))`, `v.index(x)`, `next(i for i, n in enumerate(v) if n > x)` → the tensor's `argmax`; so for
     `sum(v[:n])` and `v[n]`.
     """
+    yield from _all_uses(context)
     for node in origins(context, 1):
         found = _Asked(context, Kinds(context)).of(node)
         if found is not None:
@@ -33,6 +36,34 @@ def tensor_instead_of_list(context: Context) -> Iterator[Rewrite]:
             changes: dict[ast.AST, Any] = {node: new}
             changes |= {statement: [] for statement in unread_definitions(context, [node], context.write.reads(new))}
             yield restructured(message, changes, *notes, preferred=True)
+
+
+def _all_uses(context: Context) -> Iterator[Rewrite]:
+    """`v = t.tolist()`, where all that is asked of the list, further on, can be asked of the tensor."""
+    function = context.site.function
+    match context.site.statement:
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=ast.Attribute(attr="tolist")) as listed):
+            pass
+        case _:
+            return
+    if function is None or not is_pure(listed):
+        return
+    asked, changes, notes = _Asked(context, Kinds(context)), dict[ast.AST, Any](), dict[str, None]()
+    for node in ast.walk(function):
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load):
+            around = [node, *context.site.source.ancestors(node)][:_MOST_AROUND]
+            found = [(each, new) for each in around if isinstance(each, ast.expr) and (new := asked.of(each))]
+            if not found:
+                return
+            place, (new, said) = found[-1]
+            changes[place] = new
+            notes |= dict.fromkeys(said)
+    read = set[str]().union(*(context.write.reads(new) for new in changes.values()))
+    gone = unread_definitions(context, list(changes), read)
+    if changes and context.site.statement in gone:
+        message = f"what is asked of `{name}` is asked of the tensor: no list of unknown length is made"
+        changes |= {statement: [] for statement in gone}
+        yield restructured(message, changes, *notes, preferred=True)
 
 
 def _short(context: Context, node: ast.expr) -> str:
@@ -64,6 +95,8 @@ class _Asked:
                 keywords=[],
             ):
                 return self._reduced(name, listed, part)
+            case ast.Call(func=ast.Name(id="sum" | "max" | "min" | "len" as name), args=[listed], keywords=[]):
+                return self._whole(name, listed)
             case ast.Subscript(value=listed, slice=place, ctx=ast.Load()) if not isinstance(place, ast.Slice):
                 return self._element(listed, place)
             case ast.Call(
@@ -97,6 +130,22 @@ class _Asked:
         if upper is None:
             return write.expr("{}[{} :].{name}().item()", tensor, lower, name=name), ()
         return write.expr("{}[{} : {}].{name}().item()", tensor, lower, upper, name=name), ()
+
+    def _whole(self, name: str, listed: ast.expr) -> _Found | None:
+        """`max(v)`, `len(v)` of a list with as many elements as data says."""
+        tensor = listed_tensor(self.kinds, listed)
+        if tensor is None or self._tensor(listed) is None or self._is_counted(tensor):
+            return None
+        if name == "len":
+            return self.context.write.expr("{}.shape[0]", tensor), ()
+        if name == "sum" and not self.kinds.dtype(tensor).startswith("int"):
+            return None  # Python adds up in double precision
+        return self.context.write.expr("{}.{name}().item()", tensor, name=name), (_NOTHING,) * (name != "sum")
+
+    def _is_counted(self, tensor: ast.expr) -> bool:
+        """Whether it is known while tracing how many elements a tensor has: then Python's own list will do."""
+        shape = self.kinds.shape(tensor)
+        return shape is not None and shape[0].isdigit()
 
     def _element(self, listed: ast.expr, place: ast.expr) -> _Found | None:
         """`v[n]`."""
