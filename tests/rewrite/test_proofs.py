@@ -178,3 +178,30 @@ def test_a_promise_that_nothing_proves_stays_one() -> None:
 
     assert {one.claim for one in found} == {Claim.PROMISE}
     assert {one.proof for one in found} == {""}
+
+
+@pytest.mark.parametrize(
+    ("test", "check"),
+    [
+        ("not mask.any()", "torch._check(mask.any().item())"),
+        ("mask.sum() == 0", "torch._check(mask.sum().item() != 0)"),
+        ("x.max() < 1 or mask.all()", "torch._check(torch.sym_not(mask.all().item()))"),
+    ],
+)
+def test_an_early_return_on_what_a_tensor_says_may_be_promised_not_to_happen(test: str, check: str) -> None:
+    text = f"def fn(x, mask):\n    if {test}:\n        return x\n    return x[mask].mean()\n"
+    context = context_of(text, test, TYPES, "DDE105")
+    (found,) = candidates("promise", context)
+    assert found.claim is Claim.PROMISE
+    new = context.site.source.apply(found.edits)
+    assert new.startswith("def fn(x, mask):\n    if torch.compiler.is_compiling():\n")
+    assert f"        {check}\n    elif {test}:\n        return x\n    return x[mask].mean()\n" in new
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["    if mask.any():\n        x = x + 1\n", "    if mask.any():\n        return x\n    else:\n        x = x + 1\n"],
+)
+def test_nothing_is_promised_of_a_tensor_where_more_is_decided(body: str) -> None:
+    text = f"def fn(x, mask):\n{body}    return x\n"
+    assert candidates("promise", context_of(text, "mask.any()", TYPES, "DDE105")) == []

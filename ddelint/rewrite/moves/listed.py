@@ -52,10 +52,10 @@ def _all_uses(context: Context) -> Iterator[Rewrite]:
     for node in ast.walk(function):
         if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load):
             around = [node, *context.site.source.ancestors(node)][:_MOST_AROUND]
-            found = [(each, new) for each in around if isinstance(each, ast.expr) and (new := asked.of(each))]
-            if not found:
+            answers = [(each, answer) for each in around if isinstance(each, ast.expr) and (answer := asked.of(each))]
+            if not answers:
                 return
-            place, (new, said) = found[-1]
+            place, (new, said) = answers[-1]
             changes[place] = new
             notes |= dict.fromkeys(said)
     read = set[str]().union(*(context.write.reads(new) for new in changes.values()))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 from ddelint.nouns.diagnostics import Claim
@@ -20,6 +21,8 @@ from ddelint.rewrite.reading.polarity import general_side, side_of
 from ddelint.rewrite.writing.rewrites import Changes, Rewrite, Statements, rewriting
 from ddelint.sources.sites import Role
 
+_RAISES = "inputs that break the promise raise RuntimeError"
+
 
 @rewriting("promise")
 def promise(context: Context) -> Iterator[Rewrite]:
@@ -27,6 +30,7 @@ def promise(context: Context) -> Iterator[Rewrite]:
     statement = _place(context)
     if statement is None:
         return
+    yield from _of_no_early_return(context)
     promises = [one for one in _promises(context, statement) if _is_defined(context, one.condition, statement)]
     for checks, _, said, proof in [one for one in promises if one.proof] or promises:
         changes: Changes = {statement: [*checks, statement]}
@@ -38,9 +42,31 @@ def promise(context: Context) -> Iterator[Rewrite]:
                 f"promise the compiler that {said}; other inputs now raise",
                 changes,
                 Claim.PROMISE,
-                ("inputs that break the promise raise RuntimeError",),
+                (_RAISES,),
                 (context.site.decision,) if context.site.decision is not None else (),
             )
+
+
+def _of_no_early_return(context: Context) -> Iterator[Rewrite]:
+    """`if not m.any(): return` → while compiling, a check that `m.any()`; eager returns as before.
+
+    What a tensor says is read once: the check stands in the place of the test.
+    """
+    statement, test, write = context.site.statement, _asking(context), context.write
+    if not isinstance(statement, ast.If) or test is not statement.test or write.is_elif(statement):
+        return
+    if statement.orelse or not isinstance(statement.body[-1], ast.Return) or asks_compiling(test):
+        return
+    if context.diagnostic.code == "DDE105" or Kinds(context).of(test) is Kind.TENSOR:
+        with suppress(Inexpressible):
+            checks = Checks(context, assume_tensor=True).lines(test, False)
+            changes: Changes = {statement: write.beside(checks, [statement])}
+            message = f"promise the compiler that {_said(context, test, False)}; it refuses other inputs, eager returns"
+            yield Rewrite(message, changes, Claim.PROMISE, (_RAISES,), (test,))
+
+
+def _said(context: Context, test: ast.expr, want: bool) -> str:
+    return f"`{' '.join(context.site.source.segment(test).split())}` is {'true' if want else 'false'}"
 
 
 def _place(context: Context) -> ast.stmt | None:
@@ -81,8 +107,7 @@ def _promises(context: Context, place: ast.stmt) -> Iterator[_Promise]:
             checks = Checks(context).lines(test, want)
         except Inexpressible:
             continue
-        said = f"`{' '.join(context.site.source.segment(test).split())}` is {'true' if want else 'false'}"
-        yield _Promise(checks, test, said, Proofs(context, place).of(test, want) or "")
+        yield _Promise(checks, test, _said(context, test, want), Proofs(context, place).of(test, want) or "")
 
 
 def _of_the_framework(context: Context, proofs: Proofs) -> Iterator[_Promise]:
