@@ -406,6 +406,45 @@ def test_all_questions_of_a_trace_are_judged_as_one_program(moves: pytest.Monkey
     assert prover.traces == 4  # the original, both fixes, and the program without either of them
 
 
+class AsksLess(Prover):
+    """Asks of `m` only as long as `n` is asked of; notes the texts that are verified, and compared on all inputs."""
+
+    def __init__(self, needs_both: bool) -> None:
+        super().__init__()
+        self.needs_both = needs_both
+        self.verified: list[str] = []
+        self.compared: list[str] = []
+
+    def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
+        traced = super().trace(overlay, first=first)
+        return (
+            traced if any(question.expression[:1] == "n" for question in traced.questions) else TraceResult((), runs=1)
+        )
+
+    def compare(self, *asked: Any, **options: Any) -> Comparison:
+        overlay, _, _, quick = asked
+        self.compared += [] if quick else [overlay[NAME]]
+        return super().compare(*asked, **options)
+
+    def compile(self, overlay: Overlay, targets: tuple[str, ...], samples: int, backend: str) -> Compilation:
+        text = overlay.get(NAME, TEXT)
+        self.verified += [text] if backend == "inductor" else []
+        ok = not self.needs_both or text.count("not compiling") == 2
+        return Compilation(tuple(TargetResult(t, "cpu", ok) for t in targets))
+
+
+@pytest.mark.parametrize("needs_both", [False, True])
+def test_what_nothing_needs_goes_before_anything_expensive(moves: pytest.MonkeyPatch, needs_both: bool) -> None:
+    moves.setitem(MOVES, SHORTCUT, replacing(SHORTCUT, Claim.GENERAL_PATH, "not compiling and {test}"))
+    prover = AsksLess(needs_both)
+    outcome = search(prover)
+    one, both = TEXT.replace("n >", "not compiling and n >"), TEXT.replace("if ", "if not compiling and ")
+    assert outcome.everything.current(NAME).text == (both if needs_both else one)
+    # a front end that misses a fix has been asked about the text without it
+    assert prover.verified == ([one, both] if needs_both else [one])
+    assert prover.compared == ([both] if needs_both else [both, one])
+
+
 def test_where_not_all_hold_together_what_the_text_makes_safe_comes_first(moves: pytest.MonkeyPatch) -> None:
     def propose(context: Context) -> Iterator[Candidate]:
         span, test = context.site.span, context.site.source.segment(context.site.span)

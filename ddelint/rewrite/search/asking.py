@@ -86,6 +86,7 @@ class Asking:
         self._diagnose = diagnose
         self._types = types
         self._traces: dict[tuple[tuple[str, str], ...], TraceResult] = {}
+        self._asks_anything: dict[tuple[tuple[str, str], ...], bool] = {}
         self._lowered: dict[tuple[tuple[str, str], ...], Compilation] = {}
         self._differentiated: dict[tuple[tuple[str, str], ...], bool] = {}
         self._verified: dict[tuple[tuple[str, str], ...], Compilation] = {}
@@ -126,6 +127,11 @@ class Asking:
     def asks_anything(self, history: History) -> bool:
         """Whether a program asks, or cannot be traced; its first question is enough to know."""
         key = tuple(sorted(history.overlay.items()))
+        if key not in self._asks_anything:
+            self._asks_anything[key] = self._finds_a_question(history, key)
+        return self._asks_anything[key]
+
+    def _finds_a_question(self, history: History, key: tuple[tuple[str, str], ...]) -> bool:
         traced = self._traces.get(key) or self.prover.trace(history.overlay, first=True)
         if not traced.questions:
             self._traces[key] = traced
@@ -175,6 +181,13 @@ class Asking:
                 self._ahead.trace(history.overlay, first=True)
             else:
                 self._ahead.trace(history.overlay)
+
+    def expect_without_each(self, history: History, steps: Sequence[int]) -> None:
+        """That it will be asked of each of the steps whether the program asks anything without it."""
+        for step in steps:
+            shorter = history.without(step)
+            if shorter is not None:
+                self.expect_trace(shorter, first=True)
 
     def expect_compared(
         self,

@@ -108,6 +108,12 @@ class Judging:
             decisions = tuple(decision for step in state.steps for decision in step.decisions)
             self._asking.expect_compared(state.history, decisions, self._asking.samples, quick=False, only=only)
 
+    def verified(self, state: State) -> Compilation:
+        """The program of a state through every target; that it holds, and all samples agree, is expected."""
+        self._asking.expect_verified(state.history)
+        self.expect_whole(state)
+        return self._asking.verify(state.history)
+
     def compare_whole(self, state: State, only: frozenset[str] = frozenset()) -> Comparison:
         """The program of a state on all samples; `only`: on those that are made of some."""
         decisions = tuple(decision for step in state.steps for decision in step.decisions)

@@ -15,6 +15,7 @@ from ddelint.rewrite.search.at_once import AtOnce
 from ddelint.rewrite.search.by_hand import rewritten_lines
 from ddelint.rewrite.search.history import History
 from ddelint.rewrite.search.judging import Judging
+from ddelint.rewrite.search.needed import Needed
 from ddelint.rewrite.search.steps import Key, Known, State, Step, flaws, is_repeated, key_of, known_as
 from ddelint.rewrite.search.trying import Trying
 
@@ -44,6 +45,7 @@ class Phase:
         asking: Asking,
         judging: Judging,
         trying: Trying,
+        needed: Needed,
         wanted: Callable[[Diagnostic], bool],
         hears: Listener,
         seconds_left: Callable[[], float],
@@ -51,6 +53,7 @@ class Phase:
         self._asking = asking
         self._judging = judging
         self._trying = trying
+        self._needed = needed
         self._wanted = wanted
         self._hears = hears
         self._seconds_left = seconds_left
@@ -147,12 +150,17 @@ class Phase:
         """What only the front ends themselves ask, once the fake run asks nothing any more.
 
         What was rewritten is verified at once as it is to be in the end: a front end that asks does so before anything
-        expensive, and what goes through has been verified. What needs no fix is traced and lowered, but not compiled.
+        expensive, and what goes through has been verified. That is the program without the fixes that nothing needs,
+        which the state keeps: one that turns out wrong may have made them so. What needs no fix is traced and lowered,
+        but not compiled.
         """
         if state.steps:
-            self._expect_the_end(state)
-            state.compilation = self._asking.verify(state.history)
-            return self._first_open(state, state.compilation)
+            needed = self._needed.of(state)
+            state.compilation = self._judging.verified(needed)
+            asked = self._first_open(needed, state.compilation)
+            if asked is not None:  # it is asked of that text
+                state.history, state.steps = needed.history, needed.steps
+            return asked
         compilation = self._asking.compile(state.history)
         state.compilation = compilation
         asked = self._first_open(state, compilation)
@@ -262,16 +270,3 @@ class Phase:
                 else:
                     yield candidate
         yield from promises
-
-    def _expect_the_end(self, state: State) -> None:
-        """That the program holds: it is verified, each of its fixes is needed, and all samples agree."""
-        self._asking.expect_verified(state.history)
-        self._judging.expect_whole(state)
-        self.expect_without_each(state, state.steps if len(state.steps) > 1 else ())
-
-    def expect_without_each(self, state: State, steps: Sequence[Step]) -> None:
-        """That it will be asked of each of the steps whether it is needed."""
-        for step in steps:
-            history = state.history.without(step.number)
-            if history is not None:
-                self._asking.expect_trace(history, first=True)

@@ -2,7 +2,7 @@
 
 The search fixes what a trace asks, traces again and takes the next, since a site often shows only after an earlier one
 is fixed. It runs in two phases: first with safe fixes alone (what `--fix` writes), then going on with unsafe ones
-(`--unsafe-fixes`). At the end each fix is taken back alone, and what proves unneeded goes.
+(`--unsafe-fixes`). Once nothing asks each fix is taken back alone, and what proves unneeded goes.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from ddelint.rewrite.search.graph_breaks import with_graph_breaks
 from ddelint.rewrite.search.history import History, fix_edits
 from ddelint.rewrite.search.judging import Judging, fails_whatever_is_given
 from ddelint.rewrite.search.last_resort import with_refused_regions
+from ddelint.rewrite.search.needed import Needed
 from ddelint.rewrite.search.phases import NOBODY, Listener, Phase
 from ddelint.rewrite.search.reporting import GENERATED_CODE_DIFFERS, diagnostics, fix_of
 from ddelint.rewrite.search.steps import State, Step, dropped, going_on, known_as, ordinary, without
@@ -80,7 +81,8 @@ class Search:
         self._graph_breaks = graph_breaks
         self._kept_back = 0.0
         """Seconds that are kept for the last resort."""
-        self._phase = Phase(asking, self._judging, self._trying, wanted, hears, self._seconds_left)
+        self._only_needed = Needed(asking, self._judging, self._seconds_left, hears.progress)
+        self._phase = Phase(asking, self._judging, self._trying, self._only_needed, wanted, hears, self._seconds_left)
 
     def run(self) -> Outcome:
         """Search to a fixpoint, in both phases; go on without a fix that the final run refutes."""
@@ -192,7 +194,7 @@ class Search:
         if everything.steps:
             self._hears.progress("verifying everything together")
             self._hears.share(len(everything.steps), len(everything.steps) + 1)
-        everything = self._minimise(everything)
+        everything = self._only_needed.of(everything)
         if everything.given_up and self._graph_breaks:
             everything = with_graph_breaks(everything, self._asking, self._trying)
         needed = {step.number for step in everything.steps}
@@ -317,29 +319,6 @@ class Search:
                 moved = tuple(replace(edit, span=written.moved(edit.span, safe.history)) for edit in edits)
                 found[step.diagnostic.span, step.diagnostic.code] = fix_of(step, moved, is_safe=False)
         return found
-
-    def _minimise(self, state: State) -> State:
-        """Take back each fix alone; what nobody misses goes."""
-        if len(state.steps) < 2 or state.given_up or self._seconds_left() <= 0:
-            return state
-        steps = list(state.steps)
-        self._phase.expect_without_each(state, steps)
-        for number, step in enumerate(steps, 1):
-            history = state.history.without(step.number)
-            if history is None:
-                continue
-            if self._asking.asks_anything(history):
-                continue
-            # what Inductor alone has asked is not asked by what comes before it
-            asked = (self._asking.compile, *([self._asking.lower] if "inductor" in step.diagnostic.asks else []))
-            if all(
-                made.failure is None and all(r.ok for r in made.results) for made in (ask(history) for ask in asked)
-            ):
-                self._hears.progress(f"not needed: {step.candidate.message}")
-                state = dropped(state, step)
-                self._asking.forget()
-                self._phase.expect_without_each(state, steps[number:])
-        return state
 
 
 def start_without(wrong: Sequence[Step], safe: State, whole: State) -> State:
