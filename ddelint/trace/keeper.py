@@ -24,10 +24,10 @@ from ddelint.trace.isolation import (
 )
 from ddelint.trace.preloading import load_inductor
 from ddelint.trace.replies import (
+    Incoming,
     failed_to_reload,
     give_answer,
     is_closed,
-    is_readable,
     read_reply,
     send_message,
     supervised,
@@ -47,7 +47,7 @@ class Keeper:
         self._channel = channel
         self._lanes = lanes
         self._secrets: Sequence[str] = ()
-        self._reader = channel.makefile("rb")
+        self._requests = Incoming(channel)
         self._zygote: Child | None = None
         self._verifier: Child | None = None
         self._has_verifier = True
@@ -58,7 +58,7 @@ class Keeper:
         """Answer the parent until it closes the session."""
         adopt_orphans()
         try:
-            for line in self._reader:
+            for line in self._requests:
                 request = loads(line)
                 match request["method"]:
                     case "cancel":  # it came when the answer was under way
@@ -71,7 +71,7 @@ class Keeper:
                         self._start_verifier()
                         reply = {"result": None}
                     case _:
-                        reply = self._forward(line.rstrip(b"\n"))
+                        reply = self._forward(line)
                 send_message(self._channel, reply)
         finally:
             for child in (self._zygote, self._verifier):
@@ -88,7 +88,6 @@ class Keeper:
         lanes, self._lanes = self._lanes, ()
 
         def run(supervisor: Supervisor) -> None:
-            self._reader.close()
             self._channel.close()
             clones = [Supervisor(lane, secret.encode()) for lane, secret in zip(lanes, self._secrets)]
             Zygote(supervisor, options, cold).serve(clones)
@@ -135,12 +134,12 @@ class Keeper:
     def _start_verifier(self) -> None:
         options = self._options
         assert options is not None
-        if not self._has_verifier or self._verifier or self._zygote is None or self._cold or options.entry.script:
+        is_wanted = self._has_verifier and "compile" in options.targets
+        if not is_wanted or self._verifier or self._zygote is None or self._cold or options.entry.script:
             return
         others = self._zygote.channel
 
         def run(supervisor: Supervisor) -> None:
-            self._reader.close()
             self._channel.close()
             others.close()
             load_inductor()
@@ -189,7 +188,6 @@ class Keeper:
         assert options is not None
 
         def run(supervisor: Supervisor) -> None:
-            self._reader.close()
             self._channel.close()
             failure = import_entry(options, warm=False)
             give_answer(supervisor, handle(options, request) if failure is None else {"failure": to_wire(failure)})
@@ -214,6 +212,7 @@ class Keeper:
         """Whether the parent is gone. Where it only wants no answer any more, the child hears of it."""
         if is_closed(self._channel):
             return True
-        if is_readable(self._channel):
-            child.send(self._reader.readline().rstrip(b"\n"))
+        line = self._requests.take() if self._requests.is_waiting else None
+        if line is not None:
+            child.send(line)
         return False

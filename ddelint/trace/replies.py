@@ -1,11 +1,11 @@
-"""Replies between the worker's processes: written, waited for within limits, and read."""
+"""What the worker's processes say to each other: requests as they come, replies within limits."""
 
 from __future__ import annotations
 
 import contextlib
 import select
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from json import dumps, loads
 from typing import Any
 
@@ -21,6 +21,39 @@ from ddelint.trace.isolation import (
     Limits,
     Supervisor,
 )
+
+
+class Incoming:
+    """The lines that come on a channel, one after the other, until its other end is closed.
+
+    `is_waiting` knows of a line that was read together with the one before it: a file object's buffer would hide it.
+    """
+
+    def __init__(self, channel: socket.socket) -> None:
+        self._channel = channel
+        self._buffer = b""
+
+    def __iter__(self) -> Iterator[bytes]:
+        while (line := self.take()) is not None:
+            yield line
+
+    def take(self) -> bytes | None:
+        """The next line, without its newline; None where no more will come."""
+        while b"\n" not in self._buffer:
+            try:
+                received = self._channel.recv(2**20)
+            except OSError:
+                return None
+            if not received:
+                return None
+            self._buffer += received
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        return line
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether there is something to take, the channel's end included."""
+        return bool(self._buffer) or is_readable(self._channel)
 
 
 def give_answer(supervisor: Supervisor, message: Mapping[str, Any]) -> None:

@@ -25,7 +25,7 @@ from ddelint.trace.isolation import (
     kill_orphans,
 )
 from ddelint.trace.preloading import load_inductor
-from ddelint.trace.replies import give_answer, is_readable, supervised
+from ddelint.trace.replies import Incoming, give_answer, supervised
 from ddelint.trace.requests import handle, import_entry
 
 _LEAST_SHARE = 0.1
@@ -41,7 +41,7 @@ class Zygote:
 
     def __init__(self, keeper: Supervisor, options: SessionOptions, cold: bool, share: int = 1) -> None:
         self._keeper = keeper
-        self._reader = keeper.channel.makefile("rb")
+        self._requests = Incoming(keeper.channel)
         self._options = options
         self._cold = cold
         self._memory = options.memory // share
@@ -73,7 +73,6 @@ class Zygote:
         try:
             die_with_parent()
             adopt_orphans()
-            self._reader.close()
             for other in (self._keeper, *others):
                 other.channel.close()
             Zygote(parent, self._options, self._cold, share=len(others) + 1)._answer_all()
@@ -88,7 +87,7 @@ class Zygote:
             self._answer_all()
 
     def _answer_all(self) -> None:
-        for line in self._reader:
+        for line in self._requests:
             request = loads(line)
             if request["method"] != "cancel":  # that came when the answer was under way
                 give_answer(self._keeper, self._fork(request))
@@ -108,11 +107,10 @@ class Zygote:
 
     def _is_over(self) -> bool:
         """Whether nobody waits for the answer: whoever asked is gone, or has said so."""
-        return is_readable(self._keeper.channel)
+        return self._requests.is_waiting
 
     def _answer(self, zygote: Supervisor, request: dict[str, Any]) -> None:
         owner = os.getpid()
-        self._reader.close()
         self._keeper.channel.close()
         failure: EntryFailure | None = None
         if self._cold:
