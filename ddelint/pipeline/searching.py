@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ddelint.knowledge.catalog import rule
 from ddelint.nouns.diagnostics import Diagnostic, Question
+from ddelint.nouns.levels import Severity
 from ddelint.nouns.protocol import EntryFailure, EntrySpec
 from ddelint.pipeline import host_reads, parity
 from ddelint.pipeline.changed_lines import is_new
@@ -100,6 +101,8 @@ def _searched(session: Session, run: Run) -> set[str]:
     run.entries.append(session.info.label)
     run.progress.note(f"running {session.info.label}")
     session.ahead.trace(run.history.overlay if run.history is not None else {})
+    if options.suggest and _reads_as_asking(session.options.entry, run):
+        session.expect_compiled()
     types = session.types(())
     if types.failure is not None:
         run.traced.append(entry_failure(types.failure, session.options.entry, run))
@@ -131,6 +134,8 @@ def _searched(session: Session, run: Run) -> set[str]:
         graph_breaks=session.options.graph_breaks,
     )
     traced = asking.trace(search.start).questions
+    if options.suggest and traced:
+        session.expect_compiled()
     front_ends = _front_ends(session, traced, run) if any(question.asks for question in traced) else ()
     outcome = search.run() if options.suggest else search.findings()
     if outcome.trace.failure is not None:
@@ -150,6 +155,11 @@ def _searched(session: Session, run: Run) -> set[str]:
     run.history = outcome.everything if options.unsafe_fixes else outcome.safe
     run.open_fixes.update({place: (fix, outcome.safe) for place, fix in outcome.open_fixes.items()})
     return set(types.rows)
+
+
+def _reads_as_asking(entry: EntrySpec, run: Run) -> bool:
+    """Whether an error was found in the entry's file by reading: then tracing will most likely find one to fix."""
+    return any(one.severity is Severity.ERROR and one.span.filename == entry.filename for one in run.static)
 
 
 def _with_gpu_code(session: Session, outcome: Outcome, found: list[Diagnostic], run: Run) -> list[Diagnostic]:

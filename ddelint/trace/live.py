@@ -107,6 +107,9 @@ class _Answers(Session):
     def forget(self) -> None:
         """Nothing was begun."""
 
+    def expect_compiled(self) -> None:
+        """Nothing: there is no other process that could load anything."""
+
     def close(self) -> None:
         """Nothing is held."""
 

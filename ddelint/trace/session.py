@@ -636,10 +636,20 @@ class Session:
                 self._lanes.drop(request)
             self._expected.clear()
 
-    def _begin(self, line: bytes, method: str, arguments: Mapping[str, Any]) -> Request:
-        if method == "compare" and self.width > 1 and not self._has_verifier:
-            self._has_verifier = True  # what passes is compiled next
+    def expect_compiled(self) -> None:
+        """That something will be compiled: what Inductor needs is loaded meanwhile."""
+        if self._lanes.is_started:
+            with self._lock:
+                self._load_inductor()
+
+    def _load_inductor(self) -> None:
+        if not self._has_verifier and "compile" in self.options.targets:
+            self._has_verifier = True
             self._lanes.begin(_line("prepare", {}), anywhere=False)
+
+    def _begin(self, line: bytes, method: str, arguments: Mapping[str, Any]) -> Request:
+        if method == "compare" and self.width > 1:  # what passes is compiled next
+            self._load_inductor()
         return self._lanes.begin(line, anywhere=_is_for_any_lane(method, arguments))
 
 
@@ -770,6 +780,9 @@ class CaptureSession(Session):
 
     def forget(self) -> None:
         self._script.forget()
+
+    def expect_compiled(self) -> None:
+        """Nothing: the process that ran the script compiles, too."""
 
     def _which(self) -> dict[str, Any]:
         spec = self.options.entry

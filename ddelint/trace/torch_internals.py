@@ -810,7 +810,8 @@ def find_vector_instructions() -> None:
     """Have Inductor ask the C++ compiler about the widest vector instructions of this processor, and about no others.
 
     It takes the widest that work (torch/_inductor/cpu_vec_isa.py: `pick_vec_isa`), but compiles and loads small
-    programs for each kind (`valid_vec_isa_list`): 9 seconds where torch has never compiled, 1.3 elsewhere.
+    programs for each kind (`valid_vec_isa_list`): 9 seconds where torch has never compiled, 1.3 elsewhere. A third of a
+    second is left where these are compiled, since each is loaded by a Python of its own; a fork does as well.
     """
     module: Any = import_module("torch._inductor.cpu_vec_isa")
     names = ("supported_vec_isa_list", "valid_vec_isa_list", "x86_isa_checker")
@@ -822,12 +823,35 @@ def find_vector_instructions() -> None:
     widest = next((kind for kind in known if all(flag in flags for flag in str(kind).split())), None)
     if widest is None:
         return
+    plain = getattr(module.VecISA, "_probe_load", None)
     module.supported_vec_isa_list = [widest]
+    if plain is not None:
+        module.VecISA._probe_load = lambda _, path: can_be_loaded(path)
     try:
         if not find():
             find.cache_clear()
     finally:
         module.supported_vec_isa_list = known
+        if plain is not None:
+            module.VecISA._probe_load = plain
+
+
+def can_be_loaded(path: str) -> bool:
+    """Whether a library can be loaded. A fork tries, which a wrong instruction may end; Inductor starts Python anew."""
+    here, there = os.pipe()
+    process = os.fork()
+    if process == 0:
+        try:
+            ctypes.CDLL(path)
+            os.write(there, b"+")
+        finally:
+            os._exit(0)
+    os.close(there)
+    with open(here, "rb") as answer:
+        loaded = answer.read() == b"+"
+    with contextlib.suppress(ChildProcessError):  # whose end nobody waits for
+        os.waitpid(process, 0)
+    return loaded
 
 
 def lowered_stack(chain: Sequence[BaseException]) -> str:

@@ -6,6 +6,7 @@ import inspect
 import os
 import platform
 import traceback
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -605,3 +606,12 @@ def test_the_widest_vector_instructions_are_those_that_inductor_finds_itself() -
     assert cpu_vec_isa.pick_vec_isa() is itself
     assert cpu_vec_isa.supported_vec_isa_list is everything
     cpu_vec_isa.valid_vec_isa_list.cache_clear()
+
+
+def test_a_fork_says_what_can_be_loaded(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.so"
+    broken.write_text("no library")
+    known = [
+        torch_internals.can_be_loaded(path) for path in (torch._C.__file__, str(broken), str(tmp_path / "gone.so"))
+    ]
+    assert list(map(torch_internals.can_be_loaded, paths)) == [True, False, False]
