@@ -611,7 +611,5 @@ def test_the_widest_vector_instructions_are_those_that_inductor_finds_itself() -
 def test_a_fork_says_what_can_be_loaded(tmp_path: Path) -> None:
     broken = tmp_path / "broken.so"
     broken.write_text("no library")
-    known = [
-        torch_internals.can_be_loaded(path) for path in (torch._C.__file__, str(broken), str(tmp_path / "gone.so"))
-    ]
+    paths = torch._C.__file__, str(broken), str(tmp_path / "gone.so")
     assert list(map(torch_internals.can_be_loaded, paths)) == [True, False, False]
