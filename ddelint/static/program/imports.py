@@ -6,7 +6,7 @@ Nothing is parsed for this: imports, classes and functions are read off the line
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
 
 from ddelint.knowledge.operators import operators
@@ -44,11 +44,16 @@ class Imports:
 
     @cached_property
     def _root_of(self) -> dict[str, str]:
-        """Folder → the folder around the outermost package that it is in."""
+        """Folder → the folder around the outermost package that it is in.
+
+        A folder of modules without an `__init__` is part of the package around it.
+        """
+        folders = {os.path.dirname(file) for file in self._files}
+        packages = {folder for folder in folders if os.path.join(folder, "__init__.py") in self._files}
         found: dict[str, str] = {}
-        for folder in {os.path.dirname(file) for file in self._files}:
+        for folder in folders:
             root = folder
-            while os.path.join(root, "__init__.py") in self._files and root != os.path.dirname(root):
+            while root in packages or (root in folders and root != folder and _lies_in(root, packages)):
                 root = os.path.dirname(root)
             found[folder] = root
         return found
@@ -63,11 +68,13 @@ class Imports:
         """What an absolute import of the project's files can begin with: modules and folders in a root."""
         roots = frozenset(self._root_of.values())
         found = {os.path.basename(file).removesuffix(".py") for file in self._files if os.path.dirname(file) in roots}
-        for folder in self._root_of:
-            while folder != (above := os.path.dirname(folder)):
+        for folder, root in self._root_of.items():
+            if folder != root:
+                found.add(os.path.relpath(folder, root).partition(os.sep)[0])
+            while root != (above := os.path.dirname(root)):
                 if above in roots:
-                    found.add(os.path.basename(folder))
-                folder = above
+                    found.add(os.path.basename(root))
+                root = above
         return frozenset(found)
 
     @cached_property
@@ -236,3 +243,12 @@ class Imports:
                 if last not in known["other_bases"] and not last.endswith(tuple(known["other_suffixes"])):
                     verdict = None
         return verdict
+
+
+def _lies_in(folder: str, packages: Collection[str]) -> bool:
+    """Whether a folder around this one is a package."""
+    while folder != (above := os.path.dirname(folder)):
+        if above in packages:
+            return True
+        folder = above
+    return False
