@@ -43,6 +43,11 @@ def function(header: str, body: str = ASKS, before: str = "") -> str:
         'def clean(low: float, x: "torch.Tensor | None") -> "Tensor":',
         "def clean(\n    x: Tensor,  # what comes in\n    scale=lambda a: a + 1,\n) -> Tensor:  # what goes out",
         "def clean(x: Tensor):",
+        "def clean(x: Tensor) -> dict:",
+        "def clean(x: Tensor) -> tuple:",
+        "def clean(x: Tensor) -> List:",
+        "def clean(x: Tensor) -> Optional[list]:",
+        "def clean(x: Tensor) -> typing.Tuple:",
     ],
 )
 def test_what_is_declared_to_be_of_tensors(tmp_path: Path, header: str) -> None:
@@ -67,6 +72,8 @@ def test_what_is_used_as_only_tensors_are(tmp_path: Path, body: str) -> None:
     ("header", "body"),
     [
         ("def _clean(x: Tensor) -> Tensor:", ASKS),
+        ("def clean(x: Tensor) -> 'None':", "if (x > 0).any():\n        x.zero_()\n"),
+        ("def clean(x: Tensor) -> dict[str, float]:", ASKS),
         ("def clean(x: Tensor) -> bool:", "return bool((x > 0).any())\n"),
         ("def clean(x: Tensor, path: Path) -> Tensor:", ASKS),
         ("def clean(x: Tensor, optimizer) -> Tensor:", ASKS),
@@ -161,6 +168,27 @@ def test_methods_of_modules_are_an_interface_and_those_of_others_are_not(tmp_pat
         "b.py": METHOD.format(name="Row", base="object"),
     }
     assert rows(tmp_path, files) == [("a.py", 10)]
+
+
+@pytest.mark.parametrize(
+    ("before", "base", "found"),
+    [
+        ("from engine.model import BaseModule", "BaseModule", 1),
+        ("import lightning as L", "L.LightningModule", 1),
+        ("from engine import BaseModel", "BaseModel", 1),
+        ("from kit.base import Base", "Base", 1),
+        ("from kit.base import Base", "Base, metaclass=ABCMeta", 1),
+        ("import lightning as L", "L.LightningDataModule", 0),
+        ("from engine import Record", "Record", 0),
+        ("from engine import Registry", "Registry", 0),
+    ],
+)
+def test_a_base_of_another_library_is_known_by_its_name(tmp_path: Path, before: str, base: str, found: int) -> None:
+    files = {
+        "base.py": "import torch\nfrom engine.model import BaseModule\n\nclass Base(BaseModule):\n    pass\n",
+        "a.py": before + METHOD.format(name="Codec", base=base),
+    }
+    assert rows(tmp_path, files) == [("a.py", 10)] * found
 
 
 def test_what_a_public_function_calls_elsewhere_is_compiled(tmp_path: Path) -> None:

@@ -235,14 +235,28 @@ class Imports:
     def _is_module(self, path: str, name: str) -> bool | None:
         known = operators().regions
         verdict: bool | None = False
+        guessed = False
         for ancestor in self.ancestors(path, name):
             if isinstance(ancestor, str):
                 if ancestor in known["module_bases"]:
                     return True
                 last = ancestor.rpartition(".")[2]
-                if last not in known["other_bases"] and not last.endswith(tuple(known["other_suffixes"])):
-                    verdict = None
-        return verdict
+                if last in known["other_bases"] or last.endswith(tuple(known["other_suffixes"])):
+                    continue
+                if last.endswith(tuple(known["sure_suffixes"])):
+                    return True
+                guessed = guessed or last.endswith(tuple(known["module_suffixes"]))
+                verdict = None
+        return True if guessed and self._enters(path, name) else verdict
+
+    def _enters(self, path: str, name: str) -> bool:
+        """Whether a class has, or inherits from one of the project, a method that makes it a module."""
+        for place in self.ancestors(path, name):
+            outline = self.outline(place[0]) if isinstance(place, tuple) else None
+            found = outline.classes.get(place[1]) if outline is not None else None
+            if found is not None and not operators().regions["guessed_methods"].isdisjoint(found.methods):
+                return True
+        return False
 
 
 def _lies_in(folder: str, packages: Collection[str]) -> bool:

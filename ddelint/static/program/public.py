@@ -21,6 +21,8 @@ from ddelint.static.program.imports import Imports
 LONGEST_HEADER = 4_000
 """Characters of a function's parameters."""
 
+_MISSING = frozenset({"None", "Optional", "typing"})
+"""Words in annotations that say nothing of what a container holds."""
 _WORD = re.compile(r"\w++")
 _WORD_OF_NAME = re.compile(r"[a-z0-9]++")
 _HANDED_ON = re.compile(r"(?<![\w.])(\w++)\(((?:\s*+\w++\s*+,){0,8}+(?:\s*+\w++(?=\s*+\)))?+)")
@@ -97,7 +99,8 @@ class _Reader:
             return False
         if node.returns is None:
             return _GIVES.search(text, len(header)) is not None
-        return _words_of(node.returns) & _tensor_types() != frozenset()
+        words = _words_of(node.returns)
+        return bool(words & _tensor_types()) or (bool(words & _containers()) and words <= _containers() | _MISSING)
 
     def _parameters(self, node: ast.FunctionDef, body: str) -> frozenset[str]:
         """The parameters that are tensors: by annotation, by use, or as they are handed on; none for what is eager."""
@@ -203,6 +206,12 @@ def _header(text: str) -> str | None:
 def _tensor_types() -> frozenset[str]:
     known = operators().annotations
     return known["tensor"] | known["mask"] | known["integers"]
+
+
+@cache
+def _containers() -> frozenset[str]:
+    """What may hold tensors where an annotation says no more than that."""
+    return operators().annotations["sequence"] | operators().annotations["mapping"]
 
 
 @extensions.remembered
