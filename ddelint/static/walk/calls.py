@@ -43,7 +43,7 @@ from ddelint.static.transfer.table import answer
 from ddelint.static.walk.branching import branch
 from ddelint.static.walk.builtins import BUILTINS, keeps
 from ddelint.static.walk.containers import container_method
-from ddelint.static.walk.functions import invoke
+from ddelint.static.walk.functions import hand_over, invoke
 from ddelint.static.walk.reading_data import noted_read, read_number
 from ddelint.static.walk.records import built, changed_record, named_tuple
 from ddelint.static.walk.walker import Walker
@@ -67,7 +67,9 @@ def call(walker: Walker, node: ast.Call, function: Value, state: State) -> Value
         value = walker.evaluate(keyword.value, state)
         if keyword.arg is not None:
             keywords[keyword.arg] = value
-    return dispatch(walker, function, Call(node, arguments, nodes, keywords, state))
+    answer = dispatch(walker, function, Call(node, arguments, nodes, keywords, state))
+    hand_over(walker, (*arguments, *keywords.values()), state)
+    return answer
 
 
 def dispatch(walker: Walker, function: Value, call: Call) -> Value:

@@ -51,7 +51,7 @@ class Following:
 
     def postpone(self, function: Function, entry: State) -> None:
         """A call was not followed: it is kept if no other of the function was."""
-        if self._is_unseen(function.node):
+        if self.is_unseen(function.node):
             self._late.setdefault(function.node, (function, entry))
 
     def late(self, index: FileIndex) -> tuple[Function, State] | None:
@@ -59,13 +59,14 @@ class Following:
         while self._late:
             definition = next(iter(self._late))
             call = self._late.pop(definition)
-            if self._is_unseen(definition) and isinstance(definition, FunctionNode) and index.matters(definition):
-                self._visits[definition].append((False, frozenset()))
+            if self.is_unseen(definition) and index.matters(definition):
+                self._visits.setdefault(definition, []).append((False, frozenset()))
                 return call
         return None
 
-    def _is_unseen(self, definition: ast.AST) -> bool:
-        return all(quiet for quiet, _ in self._visits[definition])
+    def is_unseen(self, definition: ast.AST) -> bool:
+        """Whether nothing of the function was recorded so far."""
+        return all(quiet for quiet, _ in self._visits.get(definition, ()))
 
 
 def holds_data(value: Value) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ddelint.knowledge.operators import operators, terminal_name
@@ -17,11 +18,13 @@ from ddelint.static.domain.summaries import Signature
 from ddelint.static.domain.values import (
     KNOWN,
     UNKNOWN,
+    Alternatives,
     ClassReference,
     Constant,
     Function,
     Instance,
     Optional,
+    Partial,
     Series,
     Step,
     Table,
@@ -69,10 +72,7 @@ def invoke(
         found = walker.summaries.find(signature, state.facts)
         if found is not None:
             return found
-    entry = State({**seen, **names} if seen else names, state.facts)
-    if own:
-        entry.attributes = dict(state.attributes)
-        entry.constructs = state.constructs
+    entry = _entry(seen, names, own, state)
     if not _may_follow(walker, definition, names):
         if not walker.quiet:
             walker.following.postpone(function, entry.copy())
@@ -95,6 +95,37 @@ def invoke(
         if alone:
             walker.summaries.keep(signature, returned, floor, end.facts)
     return returned
+
+
+def hand_over(walker: Walker, values: Iterable[Value], state: State) -> None:
+    """Read functions that something is given, later and as if anything were passed, if no call is followed into them."""
+    if walker.quiet:
+        return
+    for value in values:
+        if isinstance(value, Function):
+            definition = value.node
+            if not walker.following.is_unseen(definition):
+                continue
+            if isinstance(definition, FunctionNode) and walker.index.excluded(definition):
+                continue
+            at_home = bool(walker.frames) and value.home is walker.frames[-1]
+            names = _parameters_of(walker, value, [], {}, definition)
+            own = value.bound is not None and value.bound is state.names.get("self")
+            entry = _entry(state.names if at_home else value.closure, names, own, state)
+            walker.following.postpone(value, entry.copy())
+        elif isinstance(value, Partial):
+            hand_over(walker, (value.function, *value.arguments), state)
+        elif isinstance(value, Alternatives):
+            hand_over(walker, value.options, state)
+
+
+def _entry(seen: Mapping[str, Value] | None, names: dict[str, Value], own: bool, state: State) -> State:
+    """What holds where a function begins; `seen`: what it sees from outside, `own`: of the object that calls it."""
+    entry = State({**seen, **names} if seen else names, state.facts)
+    if own:
+        entry.attributes = dict(state.attributes)
+        entry.constructs = state.constructs
+    return entry
 
 
 def _written_outside(walker: Walker, definition: FunctionNode | ast.Lambda, end: State, state: State) -> None:
