@@ -25,7 +25,18 @@ PACKAGE = Path(ddelint.__file__).parent
 METHODS = ("match", "fullmatch", "search", "sub", "split", "findall", "finditer")
 ONCE = ("match", "fullmatch")
 """Methods that try one place only; all others are as `finditer` here."""
-TABLES = ("pattern", "patterns", "prefixes", "dropped", "numbered", "comparisons", "size_tests", "kernel_call")
+TABLES = (
+    "pattern",
+    "patterns",
+    "prefixes",
+    "dropped",
+    "numbered",
+    "comparisons",
+    "returned_masks",
+    "bound_masks",
+    "size_tests",
+    "kernel_call",
+)
 """Keys of rule files that hold expressions."""
 PROBES = " \t\na0.,(:[\"'#"
 

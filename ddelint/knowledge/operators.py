@@ -126,6 +126,8 @@ class Operators(SimpleNamespace):
     """Matches an assignment of a comparison, behind the name."""
     returned_masks: re.Pattern[str]
     """Matches what gives back a comparison."""
+    bound_masks: re.Pattern[str]
+    """Matches a name that is bound to one."""
     size_tests: re.Pattern[str]
     """Matches a size that is compared."""
     of_others: Names
@@ -333,6 +335,7 @@ def _build(table: dict[str, Any]) -> Operators:
         source_patterns=tuple(map(re.compile, [*scan["patterns"], _handed_on(scan)])),
         comparisons=re.compile(scan["comparisons"]),
         returned_masks=re.compile(scan["returned_masks"]),
+        bound_masks=re.compile(scan["bound_masks"]),
         size_tests=re.compile(scan["size_tests"]),
         of_others=frozenset(table.get(_OTHERS, ())),
         framework_tokens=tuple(token.encode() for token in scan["framework"]),

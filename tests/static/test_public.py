@@ -2,33 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-
-from ddelint.pipeline.checking import run_check
-from ddelint.report.model import Silence
-from ddelint.settings.options import CheckOptions, Mode
+from packages import checked, rows
 
 ASKS = "if (x > 0).any():\n        x = x + 1\n    return x\n"
-
-
-def rows(root: Path, files: dict[str, str]) -> list[tuple[str, int]]:
-    """Where the static pass finds something in a package of these files."""
-    for name, text in files.items():
-        path = root / "kit" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        for folder in {root / "kit", path.parent}:
-            (folder / "__init__.py").touch()
-        path.write_text(text)
-    return checked(root, root / "kit")
-
-
-def checked(root: Path, path: Path, **options_given: bool) -> list[tuple[str, int]]:
-    options = replace(CheckOptions(mode=Mode.STATIC, root=str(root), cache=False), **options_given)
-    report = run_check([str(path)], options, Silence())
-    return [(Path(found.span.filename).name, found.span.row) for found in report.diagnostics]
 
 
 def function(header: str, body: str = ASKS, before: str = "") -> str:
@@ -206,6 +185,12 @@ HELPERS = {
     "return labels.ge(0)": True,
     "return ~labels.bool()": True,
     "return torch.logical_and(labels > 0, labels < 9)": True,
+    "known = labels >= 0\n    return known": True,
+    "known = labels.isfinite() & \\\n        (labels[0] >= 0)\n    return known": True,
+    "known = labels.bool()\n    known &= labels != 0\n    return known": True,
+    "if kind:\n        known = torch.isnan(labels)\n    else:\n        known = labels.lt(0)\n    return known": True,
+    "known = (labels.isfinite()\n        | (labels > 0))\n    return known": True,
+    "known = len(labels)\n    return known": False,
     "return len(labels)": False,
 }
 
@@ -222,7 +207,7 @@ class Loss(torch.nn.Module):
             x = x + row
         return x
 """
-    files = {"helpers.py": f"import torch\n\ndef known(labels):\n    {returns}\n", "loss.py": loss}
+    files = {"helpers.py": f"import torch\n\ndef known(labels, kind=0):\n    {returns}\n", "loss.py": loss}
     assert bool(rows(tmp_path, files)) is HELPERS[returns]
 
 

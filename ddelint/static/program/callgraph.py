@@ -1,8 +1,9 @@
 """Who calls whom across files, read off the text of the functions that a compiler traces.
 
 What is followed: functions, `self.method()` wherever the class inherits it from, methods of objects that the function
-builds or that the object holds (`self.matcher = Matcher()`), and what an autograd function's `apply` runs. What a name
-is bound to otherwise is not looked at.
+builds or that the object holds (`self.matcher = Matcher()`), and what an autograd function's `apply` runs. A function
+that is mentioned counts as called: by its name, as what an attribute (`self.op = Function.apply`) or a name of a module
+(`OPS = {"a": one}`) was set to.
 """
 
 from __future__ import annotations
@@ -13,20 +14,20 @@ from dataclasses import dataclass
 
 from ddelint.knowledge.operators import operators
 from ddelint.static.program import scan
-from ddelint.static.program.declared import ClassOutline, Imported, Outline
+from ddelint.static.program.declared import ClassOutline, Outline
+from ddelint.static.program.drawing import Drawing
 from ddelint.static.program.imports import Imports, Reached
 
 CALLED = re.compile(r"(?<![\w.])([A-Za-z_][\w.]*+)\(")
 """A call of what goes by a (dotted) name."""
 _METHOD_OF_RESULT = re.compile(r"[\])]\.(\w++)\(")
+_HANDED = re.compile(r"\bself\.(\w++)(?![(.])")
+"""An attribute of its own object that it does not call, but may give to something or pick from."""
 _PARENTS = re.compile(r"\bsuper\(\)\.(\w++)\(")
 _REST_OF_CALL = re.compile(r"((?:\.[\w.]*+)?+)\(")
 _PART_OF_NAME = re.compile(r"[\w.]")
 _WORD = re.compile(r"\w++")
-_HEADER_END = re.compile(r"\)[ \t]*+(?:->[^\n:]{0,200}+)?+:[ \t]*+(?:#[^\n]{0,200}+)?+\n")
 _SELF = ("self", "cls")
-LONGEST_HEADER = 2_000
-"""Characters of a function's parameters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,8 @@ class _Calls:
     """`super().method`."""
     held: frozenset[tuple[str, str]] = frozenset()
     """`self.attribute.method`."""
+    handed: frozenset[str] = frozenset()
+    """Attributes of its own object that it may give to something, or pick one from."""
     places: frozenset[Reached] = frozenset()
 
 
@@ -64,8 +67,7 @@ class CallGraph:
         """By function, with the digest of the file that it was read in."""
         self._by_itself: dict[Reached, tuple[str, bool]] = {}
         """Likewise, whether its own text asks, or gives a mask."""
-        self._drawing: dict[Reached, tuple[str, bool]] = {}
-        """Likewise, whether nobody compiles it."""
+        self._drawing = Drawing()
 
     def of_class(self, path: str, name: str) -> tuple[set[str], set[Reached]]:
         """What the entry methods of a class reach: see `_walk`."""
@@ -114,7 +116,7 @@ class CallGraph:
         digest = "" if outline is None else outline.digest
         known = self._by_itself.get(place)
         if known is None or known[0] != digest:
-            asks = self._asks(place) or operators().returned_masks.search(self._text(place)) is not None
+            asks = self._asks(place) or _gives_mask(self._text(place))
             known = self._by_itself[place] = digest, asks
         return known[1] or any(self._asks(further) for further in self._calls_of(place).places)
 
@@ -144,7 +146,7 @@ class CallGraph:
             elsewhere = spot.elsewhere or file != path
             if spot.owner is not None:
                 cls = (file, qualified.partition(".")[0])
-                waiting += [_Spot(spot.owner, name, elsewhere, caller=cls) for name in calls.own]
+                waiting += [_Spot(spot.owner, name, elsewhere, caller=cls) for name in calls.own | calls.handed]
                 waiting += [_Spot(spot.owner, name, elsewhere, cls) for name in calls.parents]
                 held = self._held(spot.owner, calls)
             else:
@@ -205,36 +207,12 @@ class CallGraph:
         name, _, method = place[1].partition(".")
         if outline is None:
             return False
-        if self._draws(place):
+        if self._drawing.draws(place, outline, self._text(place)):
             return False
         if not method:
             return outline.asks(name)
         cls = outline.classes.get(name)
         return cls is not None and method in cls.methods and cls.asks(method)
-
-    def _draws(self, place: Reached) -> bool:
-        """Whether nobody compiles the function: it draws, or is given a whole set of data."""
-        outline = self._project.outline(place[0])
-        if outline is None:
-            return False
-        known = self._drawing.get(place)
-        if known is None or known[0] != outline.digest:
-            known = self._drawing[place] = outline.digest, self._reads_as_drawing(place, outline)
-        return known[1]
-
-    def _reads_as_drawing(self, place: Reached, outline: Outline) -> bool:
-        known = operators().regions
-        text = self._text(place)
-        end = _HEADER_END.search(text, 0, LONGEST_HEADER)
-        header = text[: end.end() if end else LONGEST_HEADER]
-        if any(word in known["eager_arguments"] for word in _WORD.findall(header)):
-            return True
-        named = (name for name, way in outline.imports.items() if _library(way) in known["drawing_libraries"])
-        return any(
-            re.search(rf"(?<![\w.]){re.escape(name)}\b", header)
-            or re.search(rf"(?<![\w.]){re.escape(name)}(?:\.\w++)*+\(", text)  # not a class that `isinstance` is given
-            for name in named
-        )
 
     def _calls_of(self, place: Reached) -> _Calls:
         outline = self._project.outline(place[0])
@@ -251,7 +229,7 @@ class CallGraph:
         text = scan.without_prose(self._text(place).partition(":")[2])
         path = place[0]
         outline = self._project.outline(path)
-        if outline is None or self._draws(place):
+        if outline is None or self._drawing.draws(place, outline, self._text(place)):
             return _Calls()
         own: set[str] = set()
         held: set[tuple[str, str]] = set()
@@ -260,7 +238,9 @@ class CallGraph:
         methods = set(_METHOD_OF_RESULT.findall(text))
         if ")(" in text:  # `Finder()(mask)`
             methods.add("__call__")
-        for name in sorted(set(CALLED.findall(text))):
+        called = set(CALLED.findall(text))
+        places |= self._mentioned(path, outline, text, set(_WORD.findall(text)) - called)
+        for name in sorted(called):
             parts = name.split(".")
             if parts[0] in _SELF:
                 if len(parts) == 2:
@@ -270,6 +250,8 @@ class CallGraph:
                 continue
             if not self._is_ours(path, parts[0]):
                 methods.add(parts[-1])
+                if parts[0] in outline.bound:
+                    places |= self._bound(path, parts[0])
                 continue
             found = self._project.resolve(path, name)
             if isinstance(found, tuple):
@@ -278,11 +260,53 @@ class CallGraph:
                 owner = self._project.resolve(path, ".".join(parts[:-1]))
                 if isinstance(owner, tuple) and self._is_class(owner):
                     places |= self.method_of(owner, parts[-1])
+                elif owner is None:
+                    places |= self._bound(path, parts[0])
+            else:
+                places |= self._bound(path, name)
         for cls in built:
             if self._project.is_module(*cls) is not True:
                 for method in methods:
                     places |= self.method_of(cls, method)
-        return _Calls(frozenset(own), frozenset(_PARENTS.findall(text)), frozenset(held), frozenset(places - {place}))
+        parents, handed = frozenset(_PARENTS.findall(text)), frozenset(_HANDED.findall(text))
+        return _Calls(frozenset(own), parents, frozenset(held), handed, frozenset(places - {place}))
+
+    def _mentioned(self, path: str, outline: Outline, text: str, names: set[str]) -> set[Reached]:
+        """The functions that a function names and does not call: itself, or what a name of a module is bound to."""
+        found: set[Reached] = set()
+        for name in names & (outline.imports.keys() | outline.functions | outline.bound.keys()):
+            if name in outline.bound:
+                found |= self._bound(path, name)
+            elif self._is_ours(path, name):
+                place = self._project.resolve(path, name)
+                if place is None:
+                    found |= self._bound(path, name)
+                elif isinstance(place, tuple) and not self._is_class(place):
+                    found.add(place)
+                elif isinstance(place, tuple):
+                    applied = (method for method in operators().regions["autograd_calls"] if f"{name}.{method}" in text)
+                    found.update(*(self.method_of(place, method) for method in applied))
+        return found
+
+    def _bound(self, path: str, name: str) -> set[Reached]:
+        """The functions in what a name of a module is bound to."""
+        bound = self._project.bound(path, name)
+        return set() if bound is None else self._functions(*bound)
+
+    def _functions(self, path: str, names: Iterable[str]) -> set[Reached]:
+        """The functions among names of a file, and what `Function.apply` runs."""
+        found: set[Reached] = set()
+        for name in names:
+            first, _, method = name.rpartition(".")
+            if not self._is_ours(path, name.partition(".")[0]):
+                continue
+            place = self._project.resolve(path, name)
+            owner = self._project.resolve(path, first) if place is None and first else None
+            if isinstance(place, tuple) and not self._is_class(place):
+                found.add(place)
+            elif isinstance(owner, tuple) and self._is_class(owner):
+                found |= self.method_of(owner, method)
+        return found
 
     def _is_ours(self, path: str, name: str) -> bool:
         """Whether a name is of the file, or imported from one of the project's."""
@@ -333,6 +357,8 @@ class CallGraph:
                     makers = next((one for one in self._chain(owner) if method in one[1].methods), None)
                     for name in sorted(makers[1].returned(method)) if makers is not None else ():
                         found |= self._of_held(makers[0][0], name, attribute, calls) if makers is not None else set()
+            for attribute in (calls.own | calls.handed | {name for name, _ in calls.held}) & cls.stored.keys():
+                found |= self._functions(place[0], cls.stored[attribute])
         return found
 
     def _of_held(self, path: str, made: str, attribute: str, calls: _Calls) -> set[Reached]:
@@ -350,9 +376,11 @@ class CallGraph:
         return found
 
 
-def _library(way: Imported) -> str:
-    """What an import comes from, unless that lies beside the file."""
-    return "" if way.level else (way.module or way.name).partition(".")[0]
+def _gives_mask(text: str) -> bool:
+    """Whether a function's text gives back a comparison, or a name that holds one."""
+    if operators().returned_masks.search(text) is not None:
+        return True
+    return any(re.search(rf"\breturn {name}\b", text) for name in set(operators().bound_masks.findall(text)))
 
 
 def _spot(path: str, function: str) -> _Spot:

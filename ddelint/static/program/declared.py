@@ -56,6 +56,14 @@ class ClassOutline:
             found.setdefault(attribute, set()).add(made)
         return {attribute: frozenset(makers) for attribute, makers in found.items()}
 
+    @cached_property
+    def stored(self) -> dict[str, frozenset[str]]:
+        """Attribute → the (dotted) names that stand where it is set and are not called there: `self.op = Fn.apply`."""
+        found: dict[str, set[str]] = {}
+        for attribute, value in _STORED.findall(self._text):
+            found.setdefault(attribute, set()).update(_MENTIONED.findall(value))
+        return {attribute: frozenset(names) for attribute, names in found.items()}
+
     def returned(self, method: str) -> frozenset[str]:
         """The (dotted) names of what a method calls to make what it returns."""
         return frozenset(name for line in _RETURNED.findall(self.methods[method]) for name in _MADE.findall(line))
@@ -76,6 +84,14 @@ _NEXT_STATEMENT = re.compile(r"\n[^\s#)\]}\"']")
 _HELD = re.compile(r"self\.(\w++)(?::[^=\n]{0,300}+| )(?<= )= ([\w.]++)\(")
 
 
+_STORED = re.compile(
+    r"\n[ \t]++(?:self\.)?+(\w++)(?::[^=\n]{0,300}+| )(?<= )"
+    r"= (\{[^}]{0,4000}+\}|\[[^\]]{0,4000}+\]|[^\n]++)"
+)
+"""An attribute of an object or a class, and what it is set to."""
+_BOUND = re.compile(r"\n(\w++)(?::[^=\n]{0,300}+| )(?<= )= (\{[^}]{0,4000}+\}|\[[^\]]{0,4000}+\]|[^\n]++)")
+"""Likewise a name of the module."""
+_MENTIONED = re.compile(r"(?<![\w.\"'])([A-Za-z_][\w.]*+)(?![\w.(\"'])")
 _RETURNED = re.compile(r"\breturn ([^\n]++)")
 _MADE = re.compile(r"(?<![\w.])([A-Za-z_][\w.]*+)\(")
 
@@ -166,6 +182,14 @@ class Outline:
             names = tuple(base if re.fullmatch(r"[\w.]+", base) else "?" for base in named)  # ?: anything
             found[match.group(1)] = ClassOutline(names, self.text[match.start() : end.start() + 1 if end else None])
         return found
+
+    @cached_property
+    def bound(self) -> dict[str, frozenset[str]]:
+        """Name of the module → the (dotted) names in what it is bound to that are not called: `OPS = {"a": one}`."""
+        found: dict[str, set[str]] = {}
+        for name, value in _BOUND.findall(self.text):
+            found.setdefault(name, set()).update(_MENTIONED.findall(value))
+        return {name: frozenset(names) for name, names in found.items() if names}
 
     @cached_property
     def functions(self) -> frozenset[str]:

@@ -201,6 +201,19 @@ class Imports:
             return None
         return ".".join(part for part in (imported.module, imported.name, rest) if part)
 
+    def bound(self, path: str, name: str, depth: int = 0) -> tuple[str, frozenset[str]] | None:
+        """The file in which a name of a module is bound to a value, and the names in that: `OPS = {"a": one}`."""
+        outline = self.outline(path)
+        if outline is None or depth > DEEPEST:
+            return None
+        if name in outline.bound:
+            return path, outline.bound[name]
+        imported = outline.imports.get(name)
+        target = self.module(path, imported) if imported is not None and imported.name else None
+        if imported is None or target is None or target == path:
+            return None
+        return self.bound(target, imported.name, depth + 1)
+
     # ---- classes
 
     def ancestors(self, path: str, name: str) -> Iterator[Reached | str]:

@@ -68,7 +68,7 @@ def call(walker: Walker, node: ast.Call, function: Value, state: State) -> Value
         if keyword.arg is not None:
             keywords[keyword.arg] = value
     answer = dispatch(walker, function, Call(node, arguments, nodes, keywords, state))
-    hand_over(walker, (*arguments, *keywords.values()), state)
+    hand_over(walker, node, (*arguments, *keywords.values()), state)
     return answer
 
 

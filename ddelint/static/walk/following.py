@@ -30,7 +30,7 @@ class Following:
         self.refusals = 0
         """How many calls were not followed."""
         self._visits: dict[ast.AST, list[_Kind]] = {}
-        self._late: dict[ast.AST, tuple[Function, State]] = {}
+        self._late: dict[FunctionNode | ast.Lambda, tuple[Function, State]] = {}
         """The first call of each function that led too deep, with what held where it was made."""
 
     def may(

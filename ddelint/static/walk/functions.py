@@ -36,6 +36,7 @@ from ddelint.static.domain.values import (
     replace,
     series,
 )
+from ddelint.static.program import compiling
 from ddelint.static.walk import hints
 from ddelint.static.walk.evidence import gather
 from ddelint.static.walk.following import demanding
@@ -97,11 +98,12 @@ def invoke(
     return returned
 
 
-def hand_over(walker: Walker, values: Iterable[Value], state: State) -> None:
-    """Read functions that something is given, later and as if anything were passed, if no call is followed into them."""
-    if walker.quiet:
+def hand_over(walker: Walker, node: ast.Call, values: Iterable[Value], state: State) -> None:
+    """Read functions that a call is given later, as if anything were passed, if no call is followed into them."""
+    functions = [value for value in values if isinstance(value, (Function, Partial, Alternatives))]
+    if walker.quiet or not functions or compiling.disables(walker.index, node.func):
         return
-    for value in values:
+    for value in functions:
         if isinstance(value, Function):
             definition = value.node
             if not walker.following.is_unseen(definition):
@@ -114,9 +116,9 @@ def hand_over(walker: Walker, values: Iterable[Value], state: State) -> None:
             entry = _entry(state.names if at_home else value.closure, names, own, state)
             walker.following.postpone(value, entry.copy())
         elif isinstance(value, Partial):
-            hand_over(walker, (value.function, *value.arguments), state)
+            hand_over(walker, node, (value.function, *value.arguments), state)
         elif isinstance(value, Alternatives):
-            hand_over(walker, value.options, state)
+            hand_over(walker, node, value.options, state)
 
 
 def _entry(seen: Mapping[str, Value] | None, names: dict[str, Value], own: bool, state: State) -> State:
