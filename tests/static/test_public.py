@@ -237,6 +237,86 @@ def test_a_method_that_an_heir_defines_anew(tmp_path: Path, check: str) -> None:
     assert [row for _, row in rows(tmp_path, {"base.py": BASE, "heir.py": HEIR.format(check=check)})] == [11]
 
 
+def test_a_function_may_log(tmp_path: Path) -> None:
+    body = f"logger.warning('%s', x)\n    {ASKS}"
+    assert len(rows(tmp_path, {"ops.py": function("def clean(x: Tensor) -> Tensor:", body)})) == 1
+
+
 def test_a_configuration_may_say_that_they_are_not_compiled(tmp_path: Path) -> None:
     assert rows(tmp_path, {"ops.py": function("def clean(x: Tensor):")}) == [("ops.py", 5)]
     assert checked(tmp_path, tmp_path / "kit", public_functions=False) == []
+
+
+METRIC = """
+import torch
+from torch import Tensor
+{above}
+class {name}:
+    def reset(self):
+        self.hits = 0
+
+    def update(self, {given}):
+        {first}
+        if (given > 0).any():
+            self.hits = self.hits + given.sum()
+
+    def {answer}(self):
+        return torch.zeros(1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("above", "name", "given", "first", "answer", "found"),
+    [
+        ("", "Hits", "given: Tensor", "pass", "compute", 1),
+        ("", "Hits(object)", "given", "given = given.detach()", "compute", 1),
+        ("from torchmetrics import Metric", "Hits(Metric)", "given: Tensor, target: Tensor", "pass", "compute", 1),
+        ("from ignite.metrics import Metric", "Hits(Metric)", "given: torch.Tensor", "pass", "compute", 1),
+        ("class Base: pass", "Hits(Base)", "given: Tensor | None", "given = torch.exp(given)", "compute", 1),
+        ("", "Hits", "given: Tensor", "pass", "result", 0),
+        ("", "Hits", "given", "pass", "compute", 0),
+        ("", "Hits", "given: Tensor", "print(given)", "compute", 0),
+        ("import numpy as np", "Hits", "given: Tensor", "given = np.asarray(given)", "compute", 0),
+    ],
+)
+def test_a_metric_of_tensors_is_used_by_what_others_compile(
+    tmp_path: Path, above: str, name: str, given: str, first: str, answer: str, found: int
+) -> None:
+    text = METRIC.format(above=above, name=name, given=given, first=first, answer=answer)
+    assert len(rows(tmp_path, {"hits.py": text})) == found
+
+
+DISTRIBUTION = """
+import torch
+from torch import Tensor
+{above}
+
+class Bounded({base}):
+    def log_prob(self, value{declared}):
+        value = value.detach()
+        if (value > 1).any():
+            value = value + 1
+        return value
+"""
+
+
+@pytest.mark.parametrize(
+    ("above", "base", "declared", "found"),
+    [
+        ("from torch.distributions import Distribution", "Distribution", "", 1),
+        ("from torch import distributions as D", "D.Distribution", ": Tensor", 1),
+        ("import torch.distributions", "torch.distributions.Transform", "", 1),
+        ("from torch.distributions.distribution import Distribution", "Distribution", "", 1),
+        ("from kit.base import Base", "Base", "", 1),
+        ("from records import Distribution", "Distribution", "", 0),
+        ("", "object", "", 0),
+    ],
+)
+def test_a_distribution_is_compiled_with_the_module_that_asks_it(
+    tmp_path: Path, above: str, base: str, declared: str, found: int
+) -> None:
+    files = {
+        "base.py": "from torch.distributions import Distribution\n\nclass Base(Distribution):\n    pass\n",
+        "bounded.py": DISTRIBUTION.format(above=above, base=base, declared=declared),
+    }
+    assert len(rows(tmp_path, files)) == found

@@ -15,7 +15,7 @@ from functools import cache
 from ddelint.knowledge import extensions
 from ddelint.knowledge.operators import operators
 from ddelint.static.program import scan
-from ddelint.static.program.declared import Outline
+from ddelint.static.program.declared import ClassOutline, Outline
 from ddelint.static.program.imports import Imports
 
 LONGEST_HEADER = 4_000
@@ -38,16 +38,27 @@ def public_functions(path: str, outline: Outline, project: Imports | None) -> fr
     reader = _Reader(path, outline, project)
     texts = outline.function_texts
     found = {name for name in texts if not name.startswith("_") and reader.is_of_tensors(texts[name])}
-    entries = operators().regions["entry_methods"]
     for owner, cls in outline.classes.items():
-        if owner.startswith("_") or not cls.bases or not _is_module(path, owner, cls.bases, project):
-            continue
-        found |= {
-            f"{owner}.{name}"
-            for name, text in cls.methods.items()
-            if not name.startswith("_") and name not in entries and reader.is_of_tensors(text)
-        }
+        if not owner.startswith("_") and cls.bases and _is_interface(path, owner, cls.bases, project):
+            found |= {f"{owner}.{name}" for name, text in _public(cls) if reader.is_of_tensors(text)}
+        found |= {f"{owner}.{name}" for name in _of_metric(cls, reader)}
     return frozenset(found)
+
+
+def _public(cls: ClassOutline) -> Iterator[tuple[str, str]]:
+    """The public methods of a class, each with its text, but for those that are compiled in any case."""
+    entries = operators().regions["entry_methods"]
+    return ((name, text) for name, text in cls.methods.items() if not name.startswith("_") and name not in entries)
+
+
+def _of_metric(cls: ClassOutline, reader: _Reader) -> Collection[str]:
+    """The methods by which a metric is used, where the class is one of tensors."""
+    inputs, answers = operators().regions["metric_inputs"], operators().regions["metric_answers"]
+    if not inputs | answers <= cls.methods.keys():
+        return ()
+    if not all(reader.is_of_tensors(cls.methods[name], gives=False) for name in inputs):
+        return ()
+    return [*inputs, *(name for name in answers if not reader.is_eager(cls.methods[name]))]
 
 
 def in_package(path: str) -> bool:
@@ -70,6 +81,14 @@ def _words(name: str) -> frozenset[str]:
     return frozenset(_WORD_OF_NAME.findall(name.lower()))
 
 
+def _is_interface(path: str, owner: str, bases: tuple[str, ...], project: Imports | None) -> bool:
+    """Whether objects of a class are compiled: modules, and what goes with them."""
+    if _is_module(path, owner, bases, project):
+        return True
+    known = operators().regions["interface_bases"]
+    return project is not None and any(ancestor in known for ancestor in project.ancestors(path, owner))
+
+
 def _is_module(path: str, owner: str, bases: tuple[str, ...], project: Imports | None) -> bool:
     if project is not None:
         return project.is_module(path, owner) is True
@@ -87,20 +106,26 @@ class _Reader:
         self._places: dict[str, tuple[bool, ...]] = {}
         """Function → which of its parameters are tensors, in their order; while that is found out, none."""
 
-    def is_of_tensors(self, text: str) -> bool:
-        """Whether a function takes and gives tensors, and does nothing that no compiler follows."""
+    def is_of_tensors(self, text: str, *, gives: bool = True) -> bool:
+        """Whether a function takes (and gives) tensors, and does nothing that no compiler follows."""
         header = _header(text)
-        if header is None or (self._strangers is not None and self._strangers.search(text)):
-            return False
-        if _is_eager(text) and _is_eager(scan.without_prose(text[len(header) :])):
+        if header is None or self.is_eager(text, len(header)):
             return False
         node = _parsed(header)
         if node is None or not self._parameters(node, text[len(header) :]):
             return False
+        if not gives:
+            return True
         if node.returns is None:
             return _GIVES.search(text, len(header)) is not None
         words = _words_of(node.returns)
         return bool(words & _tensor_types()) or (bool(words & _containers()) and words <= _containers() | _MISSING)
+
+    def is_eager(self, text: str, start: int = 0) -> bool:
+        """Whether a function does what no compiler follows; its body begins at `start`."""
+        if self._strangers is not None and self._strangers.search(text):
+            return True
+        return _is_eager(text) and _is_eager(scan.without_prose(text[start:]))
 
     def _parameters(self, node: ast.FunctionDef, body: str) -> frozenset[str]:
         """The parameters that are tensors: by annotation, by use, or as they are handed on; none for what is eager."""
