@@ -20,15 +20,12 @@ from torch.utils import _pytree as pytree
 from ddelint.trace.arguments import seed_everything
 from ddelint.trace.entry import Arguments
 from ddelint.verify import randomness, reach
-from ddelint.verify.frozen import Constant, Freezer, Frozen, kind_of, storage_address
+from ddelint.verify.frozen import MODULE_TABLES, Constant, Freezer, Frozen, kind_of, storage_address
 from ddelint.verify.sameness import differences
 
 _TORCH = os.path.dirname(os.path.realpath(torch.__file__)) + os.sep
 _CLONED = 1 << 16
 """Elements up to which a parameter is compared by value; above, its version counter says."""
-_INTERNAL_ATTRIBUTES = frozenset(
-    ("_parameters", "_buffers", "_modules", "_non_persistent_buffers_set", "call_super_init")
-)
 _LONGEST_WARNING = 160
 _NUMBERS = re.compile(r"\d[\d.e+-]*")
 _LEAF = "ddelint_leaf"
@@ -257,7 +254,7 @@ class _Watch:
             return
         for prefix, module in self._module.named_modules():
             for name, value in list(vars(module).items()):
-                if name in _INTERNAL_ATTRIBUTES or "_hooks" in name or not _is_plain(value):
+                if name in MODULE_TABLES or "_hooks" in name or not _is_plain(value):
                     continue
                 yield f"{prefix}.{name}" if prefix else name, freezer.freeze(value)
 

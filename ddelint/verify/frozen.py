@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
+import re
 from collections import deque
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
@@ -12,8 +14,13 @@ from typing import Any
 
 import torch
 
+from ddelint.verify.holders import holder_of, owner_of
+from ddelint.verify.ownership import is_of_users_class
 from ddelint.verify.randomness import is_generator, state_of
 
+MODULE_TABLES = frozenset(("_parameters", "_buffers", "_modules", "_non_persistent_buffers_set", "call_super_init"))
+"""Attributes in which a module keeps what else can be asked of it."""
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 _DEEPEST = 12
 """Levels of nesting that are kept; what lies below counts as opaque."""
 
@@ -90,8 +97,9 @@ class Freezer:
 
     def _container(self, value: Any, depth: int) -> Frozen:
         kind = kind_of(value)
+        own = attributes_of(value) if isinstance(value, (dict, list, deque)) and is_of_users_class(value) else {}
         if isinstance(value, dict):
-            pairs = entries(value)
+            pairs = [*entries(value), *own.items()]
             return Container(
                 kind, tuple(_key(key) for key, _ in pairs), tuple(self.freeze(part, depth) for _, part in pairs)
             )
@@ -99,7 +107,8 @@ class Freezer:
             keys = tuple(value)
             return Container(kind, tuple(map(_key, keys)), tuple(self.freeze(value[key], depth) for key in keys))
         if isinstance(value, (list, tuple, deque)):
-            return Container(kind, tuple(range(len(value))), tuple(self.freeze(part, depth) for part in value))
+            parts = [*value, *own.values()]
+            return Container(kind, (*range(len(value)), *own), tuple(self.freeze(part, depth) for part in parts))
         if isinstance(value, Set):
             return Constant(kind, frozenset(map(_key, value)))
         if type(value).__module__ == "numpy" and hasattr(value, "dtype"):
@@ -109,7 +118,7 @@ class Freezer:
                 return Constant(kind, str(value))
             return Container(kind, (str(value.dtype),), (inner,))
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
-            names = tuple(field.name for field in dataclasses.fields(value))
+            names = tuple(dict.fromkeys((*(field.name for field in dataclasses.fields(value)), *attributes_of(value))))
             return Container(kind, names, tuple(self.freeze(getattr(value, name, None), depth) for name in names))
         if self._modules and isinstance(value, torch.nn.Module):
             return self._module(value, depth)
@@ -117,7 +126,15 @@ class Freezer:
             return Constant(kind, repr(value))
         if is_generator(value):
             return Constant(kind, state_of(value))
-        if isinstance(value, (torch.nn.Module, type, ModuleType)) or callable(value):
+        if (holder := holder_of(value)) is not None:
+            return Container(kind, ("holds",), (self.freeze(holder.read(value), depth),))
+        if isinstance(value, functools.partial):
+            return Container(
+                kind, ("of", "with"), tuple(self.freeze(p, depth) for p in (value.func, [value.args, value.keywords]))
+            )
+        if (owner := owner_of(value)) is not None:
+            return Container(kind, ("of",), (self.freeze(owner, depth),))
+        if isinstance(value, (torch.nn.Module, type, ModuleType)) or (callable(value) and not is_of_users_class(value)):
             return Opaque(kind)
         attributes = attributes_of(value)
         if attributes:
@@ -135,7 +152,7 @@ class Freezer:
         }
         for prefix, inner in module.named_modules():
             for name, value in list(vars(inner).items()):
-                if not name.startswith("_") and not isinstance(value, torch.nn.Module):
+                if name not in MODULE_TABLES and "_hooks" not in name and not isinstance(value, torch.nn.Module):
                     parts[f"{prefix}.{name}"] = value
         return Container(kind_of(module), tuple(parts), tuple(self.freeze(part, depth) for part in parts.values()))
 
@@ -204,7 +221,7 @@ def kind_of(value: Any) -> str:
 
 
 def _key(key: Any) -> Any:
-    return key if isinstance(key, (str, int, float, bool, tuple, bytes, type(None))) else repr(key)
+    return key if isinstance(key, (str, int, float, bool, tuple, bytes, type(None))) else _ADDRESS.sub("", repr(key))
 
 
 def _values(tensor: torch.Tensor) -> torch.Tensor | None:

@@ -11,9 +11,6 @@ import contextlib
 import copy
 import functools
 import itertools
-import os
-import sys
-import sysconfig
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -23,35 +20,20 @@ from typing import Any
 
 import torch
 
-from ddelint.trace import provenance
 from ddelint.trace.entry import Entry
-from ddelint.verify.frozen import Constant, Freezer, Frozen, attributes_of, builtin_class, entries
+from ddelint.verify.frozen import MODULE_TABLES, Constant, Freezer, Frozen, attributes_of, builtin_class, entries
+from ddelint.verify.holders import Holder, holder_of, is_moving, keeps_attributes, owner_of, position
+from ddelint.verify.holders import restoring as refilling
+from ddelint.verify.ownership import is_of_users_class, is_users, is_users_class
 from ddelint.verify.randomness import is_generator, restoring, state_of
 from ddelint.verify.sameness import differences
 
 _MOST = 4000
 """Objects that are followed; what lies behind more is not watched."""
 _CONTAINERS = (list, dict, set, deque)
-_INSTALLED = ("site-packages", "dist-packages")
-"""How the folders that packages are installed into are called: an environment may see those of another one, too."""
-_LIBRARIES = tuple(
-    {
-        os.path.realpath(folder) + os.sep
-        for folder in (
-            *map(sysconfig.get_path, ("purelib", "platlib", "stdlib", "platstdlib")),
-            *(entry for entry in sys.path if os.path.basename(entry) in _INSTALLED),
-        )
-    }
-)
 _ABSENT = Constant("gone", None)
+_ITERATOR = "iterator"
 _CONSTANTS = (bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device, Constant)
-_MODULE_TABLES = frozenset(("_parameters", "_buffers", "_modules"))
-
-
-@functools.cache
-def is_users(filename: str) -> bool:
-    """Whether a file is the user's own, not a library's."""
-    return not provenance.is_plumbing(filename) and not os.path.realpath(filename).startswith(_LIBRARIES)
 
 
 @dataclass
@@ -67,6 +49,8 @@ class _Binding:
     def remembered(self) -> Frozen:
         """What the place holds; the same object as the last time where nothing has changed since."""
         value = _value(self)
+        if is_moving(value) and type(value) is not itertools.count:
+            return Constant(_ITERATOR, position(value))
         if self._memory is None or not self._memory.holds(value):
             self._memory = _Memory(value)
         return self._memory.frozen
@@ -108,22 +92,43 @@ def _kept(value: Any, known: set[int]) -> Iterator[_Kept]:
         return
     known.add(id(value))
     parts: list[Any] = []
+    holder = holder_of(value)
     if isinstance(value, torch.Tensor):
         saved = value.detach().clone() if value.layout is torch.strided and not value.is_meta else None
         yield _Kept(partial(_is_as_saved, value, saved), partial(_restore_tensor, value, saved))
     elif isinstance(value, (*_CONTAINERS, tuple)):
         held, parts = _held(value), _parts(value)
         yield _Kept(partial(_holds_the_same, _held, value, held), partial(_restore_container, value, held))
+        if is_of_users_class(value):
+            yield _attributes_kept(value)
+    elif holder is not None:
+        parts = [holder.read(value)]
+        yield _Kept(partial(_reads_the_same, holder, value, *parts), refilling(value, holder))
     elif is_generator(value):
         yield _Kept(partial(_is_at, value, state_of(value)), restoring(value))
-    elif isinstance(value, torch.nn.Module) or _is_of_users_class(value):
-        attributes = attributes_of(value)
-        parts, held = list(attributes.values()), _attributes(value)
-        yield _Kept(partial(_holds_the_same, _attributes, value, held), partial(_restore_attributes, value, attributes))
+    elif isinstance(value, torch.nn.Module) or is_of_users_class(value) or keeps_attributes(value):
+        parts = list(attributes_of(value).values())
+        yield _attributes_kept(value)
+    elif isinstance(value, partial):
+        parts = [value.func, *value.args, *value.keywords.values()]
+    elif owner_of(value) is not None:
+        parts = [owner_of(value)]
     elif not (isinstance(value, (type, ModuleType)) or callable(value)):
         yield _UNKNOWN
     for part in parts:
         yield from _kept(part, known)
+
+
+def _attributes_kept(value: Any) -> _Kept:
+    held = _attributes(value)
+    return _Kept(
+        partial(_holds_the_same, _attributes, value, held), partial(_restore_attributes, value, attributes_of(value))
+    )
+
+
+def _reads_the_same(holder: Holder, value: Any, saved: Any) -> bool:
+    now = holder.read(value)
+    return now is saved or (isinstance(saved, (bytes, str, int)) and now == saved)
 
 
 def _attributes(value: Any) -> list[Any]:
@@ -183,7 +188,7 @@ class _Walk:
     def module(self, prefix: str, module: torch.nn.Module) -> None:
         """A part of the program's module: its attributes, and its class."""
         for name, value in list(vars(module).items()):
-            if name not in _MODULE_TABLES and "_hooks" not in name and _is_state(value) and not _is_simple(value):
+            if name not in MODULE_TABLES and "_hooks" not in name and _is_state(value) and not _is_simple(value):
                 self._bind(f"{prefix}{name}", vars(module), name)
         self.follow(type(module))
 
@@ -218,7 +223,7 @@ class _Walk:
             self.follow(value.fget)
         elif isinstance(value, type):
             self._class(value)
-        elif isinstance(value, torch.nn.Module) or _is_of_users_class(value):
+        elif isinstance(value, torch.nn.Module) or is_of_users_class(value):
             self.follow(type(value))
             if not isinstance(value, torch.nn.Module):
                 for part in list(attributes_of(value).values()):
@@ -226,12 +231,19 @@ class _Walk:
         elif isinstance(value, (list, tuple, deque, dict)):
             for part in _parts(value)[:_MOST]:
                 self.follow(part)
+        elif owner_of(value) is not None:
+            self.follow(owner_of(value))
+        elif (holder := holder_of(value)) is not None:
+            self.follow(holder.read(value))
+        elif keeps_attributes(value):
+            for part in list(attributes_of(value).values()):
+                self.follow(part)
 
     def _class(self, kind: type) -> None:
         for base in kind.__mro__:
             if base is not kind:
                 self.follow(base)
-        if not _is_users_class(kind):
+        if not is_users_class(kind):
             return
         for name, value in list(vars(kind).items()):
             if _is_state(value) and not name.startswith("__"):
@@ -254,9 +266,11 @@ class _Walk:
                 self.follow(value)
         defaults = [*enumerate(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).items()]
         for key, value in defaults:
-            if isinstance(value, _CONTAINERS) or _is_of_users_class(value):
+            if isinstance(value, _CONTAINERS) or is_of_users_class(value):
                 self._bind(f"the default {key} of {function.__qualname__}", {key: value}, key)
             self.follow(value)
+        if vars(function).keys() - {"__wrapped__"}:
+            self._add(_Binding(f"the attributes of {function.__qualname__}", function, None, lambda: vars(function)))
         for name in _names(function.__code__):
             self._global(function.__globals__, name, _names(function.__code__))
 
@@ -301,7 +315,8 @@ class Watch:
         for binding, before in zip(self._bindings, self._before):
             after = binding.remembered()
             if after is not before and next(differences(before, after), None) is not None:
-                found[binding.name] = after
+                moved = isinstance(after, Constant) and after.kind == _ITERATOR
+                found[binding.name] = Constant(_ITERATOR, "moved on") if moved else after
         return found
 
 
@@ -367,12 +382,13 @@ def _restore_tensor(tensor: torch.Tensor, saved: torch.Tensor | None) -> None:
 
 def _restore_attributes(value: Any, held: dict[str, Any]) -> None:
     now = attributes_of(value)
+    kind = type(value) if keeps_attributes(value) else object  # what the user's class does with them is not asked for
     with contextlib.suppress(AttributeError, TypeError):
         for name in now.keys() - held.keys():
-            object.__delattr__(value, name)
+            kind.__delattr__(value, name)
         for name, part in held.items():
             if name not in now or now[name] is not part:
-                object.__setattr__(value, name, part)
+                kind.__setattr__(value, name, part)
 
 
 def _restore_container(value: Any, held: list[Any]) -> None:
@@ -421,9 +437,13 @@ def _is_state(value: Any) -> bool:
     return (
         value is None
         or isinstance(value, (bool, int, float, str, torch.Tensor, torch.nn.Module, tuple, *_CONTAINERS))
-        or _is_of_users_class(value)
-        or type(value) is itertools.count
+        or is_of_users_class(value)
+        or is_moving(value)
         or is_generator(value)
+        or isinstance(value, partial)
+        or holder_of(value) is not None
+        or keeps_attributes(value)
+        or owner_of(value) is not None
     )
 
 
@@ -434,19 +454,3 @@ def _is_simple(value: Any, depth: int = 0) -> bool:
     if depth > 3 or not isinstance(value, (list, tuple, dict)) or len(parts := _parts(value)) > 1000:
         return False
     return all(_is_simple(part, depth + 1) for part in parts)
-
-
-def _is_of_users_class(value: Any) -> bool:
-    kind: Any = type(value)
-    return not isinstance(value, (type, FunctionType, ModuleType)) and _is_users_class(kind)
-
-
-@functools.cache
-def _is_users_class(kind: type) -> bool:
-    """Whether a class is written in a file of the user's."""
-    functions = (part for part in vars(kind).values() if isinstance(part, FunctionType))
-    first = next((f.__code__.co_filename for f in functions if not f.__code__.co_filename.startswith("<")), None)
-    if first is not None:
-        return is_users(first)
-    filename = getattr(sys.modules.get(kind.__module__), "__file__", None)
-    return isinstance(filename, str) and kind.__module__ != "builtins" and is_users(filename)

@@ -64,6 +64,89 @@ STATES = {
         "self.m.go()",
         "self.m",
     ),
+    "a context variable": (
+        "import contextvars\nEVENTS = contextvars.ContextVar('events', default=[])",
+        "EVENTS.get().append(1)",
+        "global EVENTS",
+    ),
+    "a context variable that is set": (
+        "import contextvars\nDEPTH = contextvars.ContextVar('depth', default=0)",
+        "DEPTH.set(DEPTH.get() + 1)",
+        "global DEPTH",
+    ),
+    "what a thread has for itself": (
+        "import threading\nOWN = threading.local()\nOWN.count = 0",
+        "OWN.count += 1",
+        "global OWN",
+    ),
+    "a namespace": ("import types\nSEEN = types.SimpleNamespace(count=0)", "SEEN.count += 1", "global SEEN"),
+    "an attribute of a function": (
+        "def note():\n    note.count += 1\n\nnote.count = 0",
+        "note()",
+        "the attributes of note",
+    ),
+    "an object that is called": (
+        "class Counted:\n    def __init__(self):\n        self.count = 0\n\n"
+        "    def __call__(self):\n        self.count += 1\n\nNOTE = Counted()",
+        "NOTE()",
+        "global NOTE",
+    ),
+    "a decorator that counts": (
+        "class counted:\n    def __init__(self, function):\n        self.function, self.count = function, 0\n\n"
+        "    def __call__(self, x):\n        self.count += 1\n        return self.function(x)\n\n"
+        "@counted\ndef same(x):\n    return x",
+        "same(x)",
+        "global same",
+    ),
+    "a dataclass with more than its fields": (
+        "import dataclasses\n\n@dataclasses.dataclass\nclass Log:\n    limit: int = 0\n\n"
+        "    def __post_init__(self):\n        self.rows = []\n\nLOG = Log()",
+        "LOG.rows.append(1)",
+        "global LOG",
+    ),
+    "a list with attributes": (
+        "class History(list):\n    best = 0\n\nSEEN = History()",
+        "SEEN.best = 5",
+        "global SEEN",
+    ),
+    "a dictionary with attributes": (
+        "class Table(dict):\n    pass\n\nSEEN = Table()\nSEEN.hits = 0",
+        "SEEN.hits += 1",
+        "global SEEN",
+    ),
+    "an array": ("import array\nTOTALS = array.array('d', [0.0])", "TOTALS[0] += 1", "global TOTALS"),
+    "an array of numpy's": ("import numpy\nTOTALS = numpy.zeros(2)", "TOTALS[0] += 1", "global TOTALS"),
+    "bytes": ("FLAGS = bytearray(2)", "FLAGS[0] = 1", "global FLAGS"),
+    "a text that is written to": ("import io\nLOG = io.StringIO()", "LOG.write('x')", "global LOG"),
+    "a generator": (
+        "def numbers():\n    n = 0\n    while True:\n        n += 1\n        yield n\n\nIDS = numbers()",
+        "next(IDS)",
+        "global IDS",
+    ),
+    "turns": ("import itertools\nTURNS = itertools.cycle([1, 2, 3])", "next(TURNS)", "global TURNS"),
+    "what waits for others": ("import queue\nWAITING = queue.Queue()", "WAITING.put(1)", "global WAITING"),
+    "what is held weakly": (
+        "import weakref\n\nclass Key:\n    pass\n\nKEY = Key()\nSEEN = weakref.WeakKeyDictionary()",
+        "SEEN[KEY] = 1",
+        "global SEEN",
+    ),
+    "a bound method": (
+        "class Meter:\n    count = 0\n\n    def go(self):\n        self.count += 1\n\nNOTE = Meter().go",
+        "NOTE()",
+        "global NOTE",
+    ),
+    "a bound method of a list": ("NOTE = [].append", "NOTE(1)", "global NOTE"),
+    "arguments that are given already": (
+        "import functools\n\ndef note(log):\n    log.append(1)\n\nNOTE = functools.partial(note, [])",
+        "NOTE()",
+        "global NOTE",
+    ),
+    "a private number of a module in a list": (
+        "class Own(torch.nn.Module):\n    _seen = 0\n\n    def forward(self, x):\n        self._seen += 1\n"
+        "        return x\n\nNORMS = [Own()]",
+        "NORMS[0](x)",
+        "global NORMS",
+    ),
 }
 
 
