@@ -20,7 +20,7 @@ import torch
 from ddelint.errors import DdelintError
 from ddelint.nouns.protocol import TIME_IS_OVER, EntryFailure, EntrySpec, ScriptRun, ScriptSpec, SessionOptions
 from ddelint.nouns.wire import to_wire
-from ddelint.trace import capture, cells, overlay, torch_internals
+from ddelint.trace import capture, cells, overlay, script_runs, torch_internals
 from ddelint.trace.forkable import is_unforkable
 from ddelint.trace.preloading import load_for_requests
 from ddelint.trace.session import CaptureSession, Session
@@ -87,7 +87,7 @@ class _Answers(Session):
             torch.set_num_threads(1)
             gc.freeze()  # collections here leave the process's own objects alone, and their pages shared
             self._texts.rename()
-            capture.adopt(self._recorder)
+            script_runs.adopt(self._recorder)
 
         if self.is_over:
             return {"failure": to_wire(EntryFailure("timeout", TIME_IS_OVER))}

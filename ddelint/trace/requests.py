@@ -101,21 +101,21 @@ _USERS = "_ddelint_users"
 
 def _loader(options: SessionOptions) -> Any:
     """What loads the entry: from its files, or from what a script captured."""
-    from ddelint.trace import capture, entries
+    from ddelint.trace import entries, script_runs
 
-    return entries.Loader(options) if options.entry.script is None else capture.Loader(options)
+    return entries.Loader(options) if options.entry.script is None else script_runs.Loader(options)
 
 
 def _captures(options: SessionOptions, request: Mapping[str, Any]) -> ScriptRun:
-    from ddelint.trace import capture
+    from ddelint.trace import script_runs
 
-    return capture.script_run(options)
+    return script_runs.script_run(options)
 
 
 def _save(options: SessionOptions, request: Mapping[str, Any]) -> SavedInputs:
-    from ddelint.trace import capture
+    from ddelint.trace import script_runs
 
-    return capture.save(options, request["filename"])
+    return script_runs.save(options, request["filename"])
 
 
 def _open(options: SessionOptions, request: Mapping[str, Any]) -> EntryInfo:
