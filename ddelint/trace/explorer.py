@@ -20,33 +20,28 @@ from typing import Any
 import sympy
 import torch
 
-from ddelint.nouns.diagnostics import Equality, Frame, Question, Span, Symbol
+from ddelint.nouns.diagnostics import Frame, Question, Span
 from ddelint.nouns.protocol import EntryFailure, SessionOptions, TraceResult
 from ddelint.sources.sites import is_said_only
 from ddelint.trace import (
     asking_context,
-    cpp_frames,
     endings,
     fake_kernels,
     joint,
-    naming,
     provenance,
     torch_internals,
     triton_launches,
 )
+from ddelint.trace.describing import Birth, Describer, shortened
 from ddelint.trace.entry import Entry
 from ddelint.trace.fake_run import Program, call
 from ddelint.trace.observer import Answer, Inquiry, Observer, Stopped
-from ddelint.trace.provenance import Blame, Expression, Paths, Place, Sources
+from ddelint.trace.provenance import Blame, Expression, Paths, Sources
 from ddelint.trace.stand_ins import StandIns
 from ddelint.trace.type_tests import PLAIN
 
 _NATURES = frozenset(("specialized", "guarded", "text", "type", fake_kernels.KIND, "other"))
 """Kinds of questions that stand beside others at one place."""
-_LONGEST_EXPRESSION = 72
-"""Characters up to which a piece of source names a symbol."""
-_LONGEST_QUESTION = 160
-"""Characters up to which a question is shown as its source says it."""
 _INTEGERS = (2, 0, 1, 3)
 """Small numbers to go on with where an integer is demanded: a general one first, then none at all."""
 _INDICES = (1, 0, 2)
@@ -98,17 +93,6 @@ class _Site:
     tried: dict[Answer, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class _Birth:
-    """Where a symbol was made."""
-
-    expression: Expression | None
-    operator: str
-    name: str = ""
-    inner: Expression | None = None
-    """What made it inside a library that `expression` called."""
-
-
 @dataclass
 class _Run:
     """What one run met."""
@@ -116,7 +100,7 @@ class _Run:
     plan: list[tuple[Key, Answer]]
     asked: list[tuple[Key, Answer]] = field(default_factory=list)
     counts: dict[Key, int] = field(default_factory=dict)
-    births: dict[sympy.Symbol, _Birth] = field(default_factory=dict)
+    births: dict[sympy.Symbol, Birth] = field(default_factory=dict)
     on_plan: bool = True
 
 
@@ -132,7 +116,7 @@ def trace_entry(entry: Entry, paths: tuple[str, ...], options: SessionOptions, *
     try:
         gradients = "compile" in options.targets
         explorer = Explorer(entry, paths, budget, options.seed, backed=options.backed, gradients=gradients)
-        explorer.exports, explorer.cpp = "export" in options.targets, options.cpp
+        explorer.exports, explorer.describer.cpp = "export" in options.targets, options.cpp
         explorer.first_only = first
         explorer.explore()
         if explorer.calls_custom and not (first and explorer.has_asked):
@@ -167,8 +151,6 @@ class Explorer:
         self._differentiating = False
         self.remembers_calls = False
         """Whether each call of the forward is noted on what it makes, for the sake of its gradient."""
-        self.cpp = False
-        """Whether the C++ functions behind a question are wanted."""
         self.exports = False
         """Whether what export alone refuses counts."""
         self.first_only = False
@@ -184,6 +166,7 @@ class Explorer:
         self._budget = budget or Budget()
         self._seed = seed
         self._sources = Sources()
+        self.describer = Describer(self._paths, self._sources)
         self._sites: dict[Key, _Site] = {}
         self._questions: list[Question] = []
         self._by_span: dict[tuple[Span, str], int] = {}
@@ -294,7 +277,7 @@ class Explorer:
         inner = None
         if who.last_user != who.blamed:
             inner = provenance.expression_at(who.stack[who.last_user], self._sources)
-        self._run.births[symbol] = _Birth(expression, operator, inner=inner)
+        self._run.births[symbol] = Birth(expression, operator, inner=inner)
 
     def specialized(self, observer: Observer, symbol: sympy.Symbol, expression: sympy.Basic, value: Any) -> None:
         """A finding of its own."""
@@ -302,7 +285,7 @@ class Explorer:
         if who is None:
             return
         inquiry = Inquiry("specialized", expression, f"{symbol} was specialized: {expression} became {value}")
-        self._add(self._question(observer, inquiry, who, []))
+        self._add(self._question(observer, inquiry, who))
 
     def decided(self, observer: Observer, expression: sympy.Basic, answer: Answer) -> None:
         """The same question at another place of the user's: undecidable as well, once the first place is fixed."""
@@ -318,7 +301,7 @@ class Explorer:
         if (span, "implied") not in self._by_span and any(q.span == span for q in self._questions):
             return
         text = str(answer).lower()
-        index = self._add(self._question(observer, inquiry, who, [text]))
+        index = self._add(self._question(observer, inquiry, who))
         self._by_span[span, "implied"] = index
         self._questions[index] = _with_answers(self._questions[index], [text])
 
@@ -327,7 +310,7 @@ class Explorer:
         who = self._blame()
         if who is not None:
             inquiry = Inquiry("guarded", expression, f"the example's sizes make {expression} true or false")
-            self._add(self._question(observer, inquiry, who, []))
+            self._add(self._question(observer, inquiry, who))
 
     def written(self, observer: Observer, expression: sympy.Basic) -> None:
         """A symbol became text. In talk and in messages that is only odd; anywhere else the result may hang on it."""
@@ -339,7 +322,7 @@ class Explorer:
             return
         if not asking_context.writes(asking.node, provenance.instruction_name(who.place)):
             return  # torch's own C++ wrote the symbol, for a log or an error
-        self._add(self._question(observer, Inquiry("text", expression, "the symbol's own name is written"), who, []))
+        self._add(self._question(observer, Inquiry("text", expression, "the symbol's own name is written"), who))
 
     def is_ours(self, filename: str) -> bool:
         """Whether a file is under the paths."""
@@ -353,7 +336,7 @@ class Explorer:
             return
         detail = f"export has a torch.{kind} here, which is no {type(PLAIN[type(number)]).__name__}"
         inquiry = Inquiry("type", torch_internals.expression_of(number), detail)
-        self._add(self._question(observer, inquiry, who, []))
+        self._add(self._question(observer, inquiry, who))
 
     def differentiate(self, results: Any) -> None:
         """The forward has returned `results`: what does its gradient ask?"""
@@ -383,7 +366,7 @@ class Explorer:
             expression = provenance.expression_at(who.place, self._sources)
             last = provenance.expression_at(who.stack[who.last_user], self._sources)
             answers = self._answers(observer, inquiry, last, who)
-            question = self._add(self._question(observer, inquiry, who, []))
+            question = self._add(self._question(observer, inquiry, who))
             in_while = asking_context.in_while(expression) or (last is not expression and asking_context.in_while(last))
             limit = self._budget.asks_in_while if in_while else self._budget.asks_of_a_site
             asked = self._run.asked
@@ -454,117 +437,12 @@ class Explorer:
             self._questions[index] = replace(question, detail=known.detail)
         return index
 
-    def _question(self, observer: Observer, inquiry: Inquiry, who: Blame, answers: list[str]) -> Question:
-        described: Question = observer.silently(lambda: self._describe(observer, inquiry, who, answers))
-        return described
-
-    def _describe(self, observer: Observer, inquiry: Inquiry, who: Blame, answers: list[str]) -> Question:
-        place = who.place
-        expression = provenance.expression_at(place, self._sources)
-        constant = triton_launches.constant_asked(who.stack)
-        if constant is not None:
-            expression = triton_launches.argument(expression, constant)
-            inquiry = replace(inquiry, operator=triton_launches.OPERATOR)
-        values = naming.visible_values(place, provenance.function_of(place, self._sources))
-        named = naming.names_in(values)
-        involved = self._involved(inquiry, expression, values)
-        symbols = self._symbols(observer, involved, named)
-        operator = inquiry.operator or self._operator(who)
-        direct = who.direct and not operator
-        if self._differentiating:
-            values |= _operand(expression, place)
-        return Question(
-            span=expression.span,
-            kind=inquiry.kind,
-            expression=self._expression(observer, inquiry, expression, named, direct),
-            raw="" if inquiry.expression is None else str(inquiry.expression),
-            symbols=tuple(symbols),
-            frames=provenance.frames_of(who, self._paths, self._sources, lambda at: naming.carriers(at, involved)),
-            asks=self._asks(inquiry),
-            answers=tuple(answers),
-            operator=operator,
-            detail=inquiry.detail,
-            types=naming.types_of(values),
-            cpp_frames=cpp_frames.folded(torch_internals.cpp_stack()) if self.cpp else (),
-            equalities=tuple(self._equalities(observer, involved, expression.text, named)),
-            joint=self._differentiating,
+    def _question(self, observer: Observer, inquiry: Inquiry, who: Blame) -> Question:
+        births, differentiating = self._run.births, self._differentiating
+        described: Question = observer.silently(
+            lambda: self.describer.question(observer, inquiry, who, births, of_gradient=differentiating)
         )
-
-    def _asks(self, inquiry: Inquiry) -> tuple[str, ...]:
-        if inquiry.kind == "text":  # written without a question: nothing stops
-            return ()
-        return ("joint",) if self._differentiating else ("export",)
-
-    def _expression(
-        self, observer: Observer, inquiry: Inquiry, asking: Expression, named: naming.Named, direct: bool
-    ) -> str:
-        text = asking.text
-        says = isinstance(asking.node, ast.expr) and not isinstance(asking.node, ast.Constant)  # `case 0:` says little
-        if text and says and (direct or inquiry.expression is None):
-            return _shortened(text, _LONGEST_QUESTION)
-        if inquiry.expression is None or (0 < len(text) <= _LONGEST_EXPRESSION and inquiry.kind != "truth"):
-            return _shortened(text, _LONGEST_QUESTION)
-        births = {symbol: name for symbol, birth in self._run.births.items() if (name := _birth_name(birth))}
-        return naming.written(inquiry.expression, named, births, observer.flags)
-
-    def _involved(
-        self, inquiry: Inquiry, asking: Expression, values: Mapping[str, tuple[Any, str]]
-    ) -> set[sympy.Symbol]:
-        """The symbols of a question; of an operator or a failure, which has none: those in the blamed expression."""
-        if inquiry.expression is not None:
-            return set(inquiry.expression.free_symbols)
-        if inquiry.kind == "other" or asking.node is None:
-            return set()
-        born = {
-            symbol
-            for symbol, birth in self._run.births.items()
-            if birth.expression is not None and asking.span.contains(birth.expression.span)
-        }
-        return born | naming.symbols_in(asking.node, values)
-
-    def _equalities(
-        self, observer: Observer, involved: set[sympy.Symbol], text: str, named: naming.Named
-    ) -> Iterator[Equality]:
-        """The names in a question that stand for more than a symbol, and the symbols that its symbols stand for."""
-        births = {symbol: name for symbol, birth in self._run.births.items() if (name := _birth_name(birth))}
-        yield from naming.derived(text, named, births, observer.flags)
-        for symbol, equal in sorted(observer.equalities().items(), key=str):
-            here = naming.name_of(symbol, named) or births.get(symbol, "")
-            if here and (equal.free_symbols | {symbol}) & involved:
-                meaning = naming.written(equal, [one for one in named if one[0].is_Symbol], births, observer.flags)
-                if meaning != here:
-                    yield Equality(here, meaning, f"{symbol} = {equal}")
-
-    def _symbols(self, observer: Observer, symbols: set[sympy.Symbol], named: naming.Named) -> Iterator[Symbol]:
-        free = [s for s in symbols if torch_internals.is_unbacked(s) or s in self._run.births]
-        for symbol in sorted(free, key=lambda s: (len(str(s)), str(s))):
-            birth = self._run.births.get(symbol)
-            lower, upper = observer.bounds_of(symbol)
-            written = birth.expression.text if birth and birth.expression else ""
-            yield Symbol(
-                name=naming.name_of(symbol, named) or (_birth_name(birth) if birth else "") or str(symbol),
-                expression=written or (birth.name if birth else ""),
-                created=birth.expression.span if birth and birth.expression else None,
-                torch_name=str(symbol),
-                lower=lower,
-                upper=upper,
-            )
-
-    def _operator(self, who: Blame) -> str:
-        """What the user called, where a call of the user's entered torch; else the operator that torch was at."""
-        last = who.stack[who.last_user]
-        if provenance.instruction_name(last).startswith("CALL"):
-            name = provenance.called_by(provenance.expression_at(last, self._sources), last)
-            if name and not name.endswith((".item", ".__bool__", ".__len__", ".__int__", ".__float__", ".__index__")):
-                return name
-        for place in who.stack[who.last_user + 1 :]:
-            name = torch_internals.operator_in(place.frame.f_locals, place.code.co_name)
-            if name:
-                return name
-        if who.torch_frame is not None:
-            place = who.stack[who.torch_frame]
-            return f"{place.frame.f_globals.get('__name__', 'torch')}.{place.code.co_qualname}"
-        return ""
+        return described
 
     # --- how runs end -----------------------------------------------------------------------------------------------
 
@@ -607,7 +485,7 @@ class Explorer:
         places = [(provenance.expression_named(summary, self._sources), summary.name) for summary in inside]
         asking = places[-1][0]
         frames = tuple(Frame(expression.span, name, True) for expression, name in places)
-        text = _shortened(asking.text, _LONGEST_QUESTION)
+        text = shortened(asking.text)
         detail = f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')}"
         self._add(Question(asking.span, kind, text, "", frames=frames, asks=("export",), detail=detail))
         return True
@@ -646,10 +524,10 @@ class Explorer:
             expression = None
         detail = f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')}"
         if kind == "failure" and not operator:
-            operator = self._operator(who)
+            operator = self.describer.operator(who)
         inquiry = Inquiry(kind, expression, detail, operator)
         # the stack that is left is that of whoever caught the error
-        return replace(self._question(self._observer, inquiry, who, []), cpp_frames=())
+        return replace(self._question(self._observer, inquiry, who), cpp_frames=())
 
     def operator_called(self, function: Any) -> None:
         """An operator is run on fake tensors."""
@@ -664,7 +542,7 @@ class Explorer:
         who = self._blame()
         if who is not None:
             inquiry = Inquiry("failure", None, f"PendingUnbackedSymbolNotFound: {text}", str(operator))
-            self._add(self._question(self._observer, inquiry, who, []))
+            self._add(self._question(self._observer, inquiry, who))
 
     def kernel_launched(self, kernel: str) -> None:
         """A Triton kernel is launched on fake tensors: only Dynamo takes that apart, unless it is wrapped."""
@@ -672,7 +550,7 @@ class Explorer:
         if who is not None:
             self._launched.add(kernel)
             detail = f"export cannot see the launch of `{kernel}`: use torch.library.wrap_triton({kernel})"
-            self._add(self._question(self._observer, Inquiry("other", None, detail), who, []))
+            self._add(self._question(self._observer, Inquiry("other", None, detail), who))
 
     def data_attribute(self, observer: Observer, is_set: bool) -> Question | None:
         """What to say where `.data` of a tensor is read or set now; None where nothing is."""
@@ -680,7 +558,7 @@ class Explorer:
         if who is None or not who.direct:
             return None
         inquiry = Inquiry("other", None, "export takes `.data` for a constant: use .detach()")
-        question = self._question(observer, inquiry, who, [])
+        question = self._question(observer, inquiry, who)
         asking = provenance.expression_at(who.place, self._sources)
         if is_set and asking.source is not None and asking.node is not None:
             whole = next((n for n in asking.source.ancestors(asking.node) if isinstance(n, ast.stmt)), asking.node)
@@ -698,7 +576,7 @@ class Explorer:
         who = self._blame() if name is not None else None
         if who is not None:
             detail = f"torch.compile makes a constant of the argument `{name}`, and a guard on its value"
-            self._add(self._question(observer, Inquiry("specialized", None, detail), who, []))
+            self._add(self._question(observer, Inquiry("specialized", None, detail), who))
 
     def started(
         self, observer: Observer, input_names: Mapping[sympy.Symbol, str], arguments: Mapping[str, Any]
@@ -710,19 +588,8 @@ class Explorer:
             for name, value in arguments.items()
             if isinstance(value, torch.Tensor) and value.dim() == 0 and value.device.type == "cpu"
         }
-        self._run.births.update({symbol: _Birth(None, "", name) for symbol, name in input_names.items()})
+        self._run.births.update({symbol: Birth(None, "", name) for symbol, name in input_names.items()})
         self._any_unbacked |= any(torch_internals.is_unbacked(symbol) for symbol in input_names)
-
-
-def _operand(asking: Expression, place: Place) -> dict[str, tuple[Any, str]]:
-    """What the call went over whose gradient asks, under its own text (`torch.sigmoid(rows)`)."""
-    origin, node = joint.asking(), asking.node
-    if origin is None or not isinstance(node, ast.Call):
-        return {}
-    method = provenance.called_by(asking, place).startswith("torch.Tensor.")
-    if method and isinstance(node.func, ast.Attribute):
-        return {ast.unparse(node.func.value): (origin.operand, "")}
-    return {ast.unparse(node.args[0]): (origin.operand, "")} if node.args else {}
 
 
 @functools.lru_cache(maxsize=4096)
@@ -732,26 +599,8 @@ def _functions_in(expression: sympy.Basic | None) -> frozenset[str]:
     return frozenset(type(part).__name__ for part in parts if part.args)
 
 
-def _shortened(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
-
-
 def _with_answers(question: Question, answers: list[str]) -> Question:
     return replace(question, answers=tuple(dict.fromkeys((*question.answers, *answers))))
-
-
-def _birth_name(birth: _Birth) -> str:
-    """A symbol's name by its origin: the call that read it, or the size of what an operator returned."""
-    if birth.name or birth.expression is None:
-        return birth.name
-    maker = birth.inner if birth.inner is not None and birth.inner.text else birth.expression
-    text = _shortened(maker.text, _LONGEST_EXPRESSION)
-    if not text:
-        return ""
-    if not isinstance(maker.node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript)):
-        text = f"({text})"
-    value = birth.operator in ("", "aten._local_scalar_dense.default", "aten.item.default")
-    return text if value else f"{text}.shape[0]"
 
 
 def _possible(observer: Observer, expression: sympy.Basic, wanted: tuple[int, ...]) -> Iterator[int]:

@@ -35,7 +35,7 @@ def explored(cpp: bool) -> list[Question]:
 
     keep = torch.tensor([True, False, True])
     explorer = Explorer(entry_of(program, torch.ones(3), keep), (__file__,))
-    explorer.cpp = cpp
+    explorer.describer.cpp = cpp
     explorer.explore()
     return list(explorer.result().questions)
 
