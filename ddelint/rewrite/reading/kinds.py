@@ -34,6 +34,8 @@ _OF_FACTS = {
 _OF_ELEMENTS = {"int": "int64", "bool": "bool"}
 _TENSOR_ATTRIBUTES = frozenset(("T", "mT", "H", "data", "grad", "real", "imag"))
 _DIMENSIONS = frozenset(("axis", "dim", "keepdim"))
+_WIDE = frozenset(("float32", "float64"))
+"""Floats whose sum is of the same type under autocast, too."""
 _DEEPEST = 12
 
 
@@ -214,7 +216,7 @@ class Kinds:
             of_floats = any(isinstance(a, ast.Constant) and isinstance(a.value, float) for a in node.args)
             return "" if of_floats else "integer"
         if name in table.accumulating:
-            return "int64" if is_integer(inner) else ""
+            return "int64" if is_integer(inner) else inner if inner in _WIDE else ""
         if name in table.dtypes and not node.args and isinstance(node.func, ast.Attribute):
             return table.dtypes[name]
         return inner if name in table.same_dtype and not self._may_promote(node, inner, depth) else ""

@@ -1,0 +1,63 @@
+"""stack_instead_of_tensor: what is written, what is left alone, and the texts run by torch."""
+
+from __future__ import annotations
+
+import pytest
+from control_flow import TENSOR, candidates, context_of, failures, rewritten
+
+from ddelint.nouns.diagnostics import TypeFact
+
+SCALARS = TypeFact("list", element=TypeFact("tensor", "float32", ()), length=2)
+TYPES = {
+    "x": TENSOR,
+    "scalars": SCALARS,
+    "halves": TypeFact("list", element=TypeFact("tensor", "float64", ()), length=2),
+    "rows": TypeFact("list", element=TENSOR, length=2),
+    "numbers": TypeFact("list", element=TypeFact("float"), length=2),
+}
+MOVE = "stack_instead_of_tensor"
+
+
+@pytest.mark.parametrize(
+    ("call", "stacked"),
+    [
+        ("torch.tensor(scalars)", "torch.stack(scalars).detach()"),
+        ("torch.as_tensor([x.sum(), x.max()])", "torch.stack([x.sum(), x.max()]).detach()"),
+        (
+            "torch.tensor([(x > k).any() for k in range(3)])",
+            "torch.stack([(x > k).any() for k in range(3)]).detach()",
+        ),
+        ("torch.tensor(halves, dtype=x.dtype)", "torch.stack(halves).detach().to(dtype=x.dtype)"),
+        (
+            "torch.tensor((x.sum(), x.amin()), device=x.device, dtype=torch.float64)",
+            "torch.stack((x.sum(), x.amin())).detach().to(device=x.device, dtype=torch.float64)",
+        ),
+    ],
+)
+def test_tensors_of_no_dimension_are_stacked(call: str, stacked: str) -> None:
+    import torch
+
+    head = "import torch\n\n\ndef fn(x):\n    scalars = [x.sum(), x.max()]\n"
+    head += "    halves = [one.double() for one in scalars]\n"
+    text = f"{head}    y = {call}\n    return y + 0, len(halves)\n"
+    (found,) = rewritten(MOVE, context_of(text, call, TYPES, "DDE005"))
+    assert " ".join(found.split()).replace("( ", "(").replace(" )", ")").count(stacked) == 1
+    samples = [(torch.tensor(row),) for row in ([1.0, 2, 3, 4], [-1.0, 0.5, -2, 7])]
+    assert failures(text, found, samples, ("export", "compile")) == []
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "torch.tensor(rows)",
+        "torch.tensor(numbers)",
+        "torch.tensor(halves)",
+        "torch.tensor([x.sum(), 1.0])",
+        "torch.tensor(scalars, requires_grad=True)",
+        "torch.tensor(x)",
+        "make.tensor(scalars)",
+    ],
+)
+def test_other_lists_are_left_alone(call: str) -> None:
+    text = f"import torch\n\n\ndef fn(x, scalars, halves, rows, numbers, make):\n    return {call}\n"
+    assert candidates(MOVE, context_of(text, call, TYPES, "DDE005")) == []
