@@ -129,6 +129,40 @@ def test_what_may_be_caught_keeps_its_raise(lines: tuple[str, ...], is_fixed: bo
     assert ("torch._check" in after_fixes(text)) is is_fixed
 
 
+LAYER = "class Layer(torch.nn.Module):\n    def forward(self, x):\n" + "".join(f"    {line}\n" for line in RAISES)
+SMALL = "def small(x):\n" + "".join(f"{line}\n" for line in RAISES) + "    return x\n"
+ATTEMPT = "def attempt(check, x):\n    try:\n        return check(x)\n    except ValueError:\n        return x * 0\n"
+
+
+def caught_in_a_method(call: str, kind: str = "ValueError") -> str:
+    """A module that keeps the layer in several ways, and catches what `call` raises."""
+    return (
+        LAYER + "        return x\n\n\nclass Model(torch.nn.Module):\n    def __init__(self):\n"
+        "        super().__init__()\n        self.layer = Layer()\n"
+        "        self.layers = torch.nn.ModuleList([Layer()])\n\n"
+        f"    def forward(self, x):\n        for layer in self.layers:\n            try:\n                x = {call}\n"
+        f"            except {kind}:\n                pass\n        return x\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "is_fixed"),
+    [
+        (caught_in_a_method("self.layer(x)"), False),
+        (caught_in_a_method("layer(x)"), False),
+        (caught_in_a_method("self.layers[0](x)"), False),
+        (caught_in_a_method("self.layer(x)", "KeyError"), True),
+        (caught_in_a_method("torch.load(x).float()"), True),
+        (f"{ATTEMPT}\n{SMALL}\n@torch.compile\ndef f(x):\n    return attempt(small, x)\n", False),
+        (f"{ATTEMPT}\n{SMALL}\nTABLE = [small]\n\n@torch.compile\ndef f(x):\n    return TABLE[0](x)\n", False),
+        (f"{ATTEMPT}\n{SMALL}\n@torch.compile\ndef f(x):\n    return small(x)\n", True),
+        (f"{ATTEMPT}\n@attempted\n{SMALL}\n@torch.compile\ndef f(x):\n    return small(x)\n", False),
+    ],
+)
+def test_what_is_called_by_another_name_may_be_caught_there(text: str, is_fixed: bool) -> None:
+    assert ("torch._check" in after_fixes(f"import torch\n\n\n{text}")) is is_fixed
+
+
 @pytest.mark.parametrize(("call", "is_fixed"), [("f(x)", False), ("fast(x)", False), ("g(x)", True), ("x.sum()", True)])
 def test_what_a_caller_may_catch_keeps_its_raise(call: str, is_fixed: bool) -> None:
     text = compiled("assert x.sum() < 3")

@@ -7,25 +7,39 @@ import textwrap
 
 import pytest
 
-from ddelint.nouns.diagnostics import Claim, Edit, Question
+from ddelint.nouns.diagnostics import Applicability, Claim, Diagnostic, Edit, Question, Span
+from ddelint.nouns.protocol import Decision
 from ddelint.rewrite.candidate import Candidate
 from ddelint.rewrite.search.history import History
-from ddelint.rewrite.search.steps import decisions_of
+from ddelint.rewrite.search.steps import Key, Step, decisions_of
 from ddelint.sources.source import SourceFile
 
 NAME = "model.py"
 
 
-def decided_by(body: str, asked: tuple[str, ...], claim: Claim) -> set[str]:
-    """The tests that must go both ways where the first of `asked` is rewritten."""
+BOTH = "x = torch.where(a, x * 2, x)"
+ALWAYS = "if torch.compiler.is_compiling() or a.any():"
+NEVER = "if not torch.compiler.is_compiling() and a.any():"
+
+
+def decided_by(body: str, asked: tuple[str, ...], claim: Claim, text: str = BOTH, earlier: str = "") -> set[str]:
+    """The tests that must go both ways where the first of `asked` is rewritten, and `earlier` was before."""
     source = SourceFile(NAME, f"def fn(x, a, b, c, flag):\n{textwrap.indent(textwrap.dedent(body).strip(), '    ')}\n")
     nodes = {ast.unparse(node): node for node in ast.walk(source.tree) if isinstance(node, ast.expr)}
     questions = [Question(source.span(nodes[test]), "truth", test, "") for test in asked]
     statement = next(n for n in ast.walk(source.tree) if isinstance(n, ast.If) and ast.unparse(n.test) == asked[0])
-    edit = Edit(source.span(statement), "x = torch.where(a, x * 2, x)")
+    edit = Edit(source.span(statement), text)
     candidate = Candidate("where_merge", claim, "both", (edit,), decisions=(source.span(statement.test),))
-    found = decisions_of(History({NAME: source}), candidate, questions[0], questions)
+    steps = [made_before(source.span(nodes[earlier]))] if earlier else []
+    found = decisions_of(History({NAME: source}), candidate, questions[0], questions, steps)
     return {source.segment(decision.span) for decision in found}
+
+
+def made_before(test: Span) -> Step:
+    candidate = Candidate("where_merge", Claim.RESTRUCTURED, "both", ())
+    key = Key(NAME, test.row, test.column, "", "truth")
+    decision = Decision("earlier", test, None)
+    return Step(1, key, Diagnostic("DDE105", "", test), candidate, (decision,), Applicability.SAFE, (), None)
 
 
 @pytest.mark.parametrize(
@@ -42,6 +56,23 @@ def test_what_is_asked_inside_merged_arms_must_go_both_ways_too(body: str) -> No
     asked = ("a.any()", "b.any()")
     assert decided_by(body, asked, Claim.RESTRUCTURED) == set(asked)
     assert decided_by(body, asked[:1], Claim.RESTRUCTURED) == {"a.any()"}
+
+
+@pytest.mark.parametrize("text", [ALWAYS, NEVER])
+def test_what_is_asked_inside_a_block_that_is_always_or_never_compiled_must_go_both_ways_too(text: str) -> None:
+    asked = ("a.any()", "b.any()")
+    for body in (
+        "if a.any():\n    x = x * 2\n    if b.any():\n        x = x + 1",
+        "if a.any():\n    x = x * 2\nelse:\n    x = x + 1\n    if b.any():\n        x = x + 2",
+    ):
+        assert decided_by(body, asked, Claim.GENERAL_PATH, text) == set(asked)
+
+
+def test_what_was_rewritten_inside_a_block_before_it_must_have_gone_both_ways() -> None:
+    body = "if a.any():\n    x = x * 2\n    if b.any():\n        x = x + 1\nif c.any():\n    x = x + 2"
+    for earlier, wanted in (("b.any()", {"a.any()", "b.any()"}), ("c.any()", {"a.any()"})):
+        assert decided_by(body, ("a.any()",), Claim.GENERAL_PATH, ALWAYS, earlier) == wanted
+    assert decided_by(body, ("a.any()",), Claim.GENERAL_PATH, ALWAYS) == {"a.any()"}
 
 
 def test_what_is_asked_behind_the_branch_does_not_count() -> None:

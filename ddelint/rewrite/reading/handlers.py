@@ -6,7 +6,7 @@ import ast
 import builtins
 from collections.abc import Iterator
 
-from ddelint.knowledge.operators import terminal_name
+from ddelint.knowledge.operators import dotted_name, terminal_name
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.sources.sites import Site
 from ddelint.sources.source import SourceFile, descend
@@ -17,7 +17,8 @@ _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 def may_be_caught(site: Site, *, cast: bool = False) -> bool:
     """Whether something in the file may catch what the site's statement raises, or a RuntimeError in its place.
 
-    Looked at: what is around the statement in its function, and around each mention of the function in the file.
+    Looked at: what is around the statement in its function, and around each mention of the function in the file; where
+    it may be called by another name (a module is, by its instance), around whatever may be it.
     `cast`: what raises is `int(t)` or `float(t)`: ValueError, or TypeError, for what is no single number.
     """
     raised = (ValueError, TypeError, RuntimeError) if cast else (_raised(site.statement), RuntimeError)
@@ -26,9 +27,10 @@ def may_be_caught(site: Site, *, cast: bool = False) -> bool:
     if site.function is None:
         return False
     names = _names_of(site.function, site.source)
+    unseen = _calls_of_anything(site.source) if _is_called_by_other_names(names, site.source) else set()
     return any(
-        isinstance(node, (ast.Name, ast.Attribute))
-        and terminal_name(node) in names
+        isinstance(node, (ast.Name, ast.Attribute, ast.Call))
+        and (node in unseen or terminal_name(node) in names)
         and _is_guarded(site.source, node, raised)
         for node in descend(site.source.tree)
     )
@@ -71,6 +73,52 @@ def _names_beside(node: ast.Name | ast.Attribute, source: SourceFile) -> set[str
             case ast.Assign(targets=targets) if not is_called:
                 return {target.id for target in targets if isinstance(target, ast.Name)}
     return set()
+
+
+def _is_called_by_other_names(names: set[str], source: SourceFile) -> bool:
+    """Whether an instance of its class calls a function, or it is handed on: to a table, a decorator, an attribute."""
+    if names & _CALLED_BY_INSTANCE:
+        return True
+    libraries = {
+        name.asname or name.name for n in descend(source.tree) if isinstance(n, ast.Import) for name in n.names
+    }
+    libraries |= vars(builtins).keys()
+    for node in descend(source.tree):
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) if name in names:
+                decorators = (d.func if isinstance(d, ast.Call) else d for d in node.decorator_list)
+                if any(dotted_name(decorator).partition(".")[0] not in libraries for decorator in decorators):
+                    return True
+            case ast.Name() | ast.Attribute() if terminal_name(node) in names:
+                if getattr(source.parents.get(node), "func", None) is not node:
+                    return True
+    return False
+
+
+_CALLED_BY_INSTANCE = frozenset(("forward", "__call__"))
+
+
+def _calls_of_anything(source: SourceFile) -> set[ast.AST]:
+    """Calls of what the text does not say: a parameter, a local name, an attribute that is assigned, an element."""
+    bound, assigned = set[str](), set[str]()
+    for node in descend(source.tree):
+        match node:
+            case ast.arg(arg=name) | ast.Name(id=name, ctx=ast.Store()):
+                bound.add(name)
+            case ast.Attribute(attr=name, ctx=ast.Store()):
+                assigned.add(name)
+    return {
+        node for node in descend(source.tree) if isinstance(node, ast.Call) and _is_one_of(node.func, bound, assigned)
+    }
+
+
+def _is_one_of(called: ast.expr, bound: set[str], assigned: set[str]) -> bool:
+    match called:
+        case ast.Name(id=name):
+            return name in bound
+        case ast.Attribute(attr=name):
+            return name in assigned
+    return True
 
 
 def _is_guarded(source: SourceFile, node: ast.AST, raised: tuple[type[BaseException] | None, ...]) -> bool:

@@ -89,7 +89,7 @@ class AtOnce:
             if candidate is None or called_elsewhere or (settled and not is_safe_by_text):
                 self._alone.add(key)
                 continue
-            decisions = decisions_of(state.history, candidate, question, self._asking.asked(state.history))
+            decisions = decisions_of(state.history, candidate, question, self._asking.asked(state.history), state.steps)
             if not is_safe_by_text and any(decision.key in self._judging.one_sided for decision in decisions):
                 self._alone.add(key)
             elif fit_together([proposal.candidate for proposal in found], candidate, state.history.current):

@@ -134,13 +134,17 @@ def key_of(history: History, question: Question) -> Key:
 
 
 def decisions_of(
-    history: History, candidate: Candidate, question: Question, asked: Sequence[Question] = ()
+    history: History,
+    candidate: Candidate,
+    question: Question,
+    asked: Sequence[Question] = (),
+    steps: Sequence[Step] = (),
 ) -> tuple[Decision, ...]:
     """What must be seen on both sides: what the move says, and where one side is chosen, the asking test itself.
 
-    Of `asked`, the questions of the same trace, those inside an arm that the compiled program leaves out count, too,
-    and those inside a branch of which both arms are computed: a value that is chosen by a test which no input answered
-    with yes was never seen.
+    Of `asked`, the questions of the same trace, those inside an arm that the compiled program leaves out or always
+    takes count, too, and those inside a branch of which both arms are computed: what stands behind a test that no
+    input answered with yes was never seen. So do the tests that earlier `steps` have rewritten there.
     """
     spans = list(candidate.decisions)
     site = locate(history.current(question.span.filename), question.span)
@@ -148,12 +152,10 @@ def decisions_of(
         spans.append(site.span)
     side = compiled_side(candidate)
     found = [_decision(history.home(span), side) for span in spans]
-    for span in spans if side is not None else ():
-        arms = _rows_behind(history, span, not side)
-        found += [_decision(history.home(inner), None) for inner in _tests_inside(history, arms, asked, question)]
-    if candidate.claim is Claim.RESTRUCTURED:
+    if side is not None or candidate.claim is Claim.RESTRUCTURED:
         arms = [arm for span in spans for taken in (True, False) for arm in _rows_behind(history, span, taken)]
         found += [_decision(history.home(inner), None) for inner in _tests_inside(history, arms, asked, question)]
+        found += _decided_inside([history.home(arm) for arm in arms], steps)
     return tuple({decision.key: decision for decision in reversed(found)}.values())[::-1]
 
 
@@ -195,6 +197,15 @@ def _tests_inside(
             site = locate(history.current(other.span.filename), other.span)
             if site is not None and site.role is Role.IF_TEST and site.block is not Block.RAISES and site.decision:
                 yield history.current(other.span.filename).span(site.decision)
+
+
+def _decided_inside(arms: Sequence[Span], steps: Sequence[Step]) -> Iterator[Decision]:
+    """The decisions of `steps` in or below some statements of the original text."""
+    for step in steps:
+        frames = [frame.span for frame in step.diagnostic.frames if frame.inside]
+        for decision in step.decisions:
+            if any(a.filename == s.filename and a.contains(s) for a in arms for s in (decision.span, *frames)):
+                yield replace(decision, compiled=None)
 
 
 def _decision(span: Span, compiled: bool | None) -> Decision:

@@ -167,7 +167,7 @@ class Trying:
         open_reason = self._asking.still_asks(state, history, question, key, number)
         if open_reason:
             return None, open_reason
-        decisions = decisions_of(state.history, candidate, question, self._asking.asked(state.history))
+        decisions = decisions_of(state.history, candidate, question, self._asking.asked(state.history), state.steps)
         # behind a side that eager alone takes, a check may stop what eager never brings to it
         behind_a_shortcut = diagnostic.code == VALIDATION and any(map(is_unsafe_path, state.steps))
         settled = is_settled(state.history, candidate, diagnostic)
