@@ -9,14 +9,18 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
+import hashlib
 import inspect
 import itertools
 import os
 import re
+import shutil
 import sys
+import sysconfig
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -25,6 +29,7 @@ import torch
 
 from ddelint.nouns.protocol import LOWERING
 from ddelint.nouns.size_specs import ATTRIBUTES, ITEMS, KEYS
+from ddelint.trace.versions import stamp
 
 TORCH_FOLDER = os.path.realpath(os.path.dirname(torch.__file__)) + os.sep
 """Where torch's own Python files lie, with a closing separator."""
@@ -852,6 +857,43 @@ def can_be_loaded(path: str) -> bool:
     with contextlib.suppress(ChildProcessError):  # whose end nobody waits for
         os.waitpid(process, 0)
     return loaded
+
+
+def keep_headers() -> None:
+    """Have Inductor take a header that an earlier process has precompiled as it is.
+
+    It preprocesses the header in each process, to see whether anything that it includes has changed
+    (torch/_inductor/codecache.py: `_precompile_header`): 0.8 CPU seconds for each program that is verified. Here the
+    command, and size and time of the compiler, of torch, and of Python's and the system's headers say that it has not.
+    """
+    codecache: Any = import_module("torch._inductor.codecache")
+    precompile = getattr(codecache, "_precompile_header", None)
+    folder = getattr(codecache, "_HEADER_DIR", None)
+    if precompile is None or folder is None:
+        return
+    compiler = shutil.which(private("torch._inductor.cpp_builder", "get_cpp_compiler")())
+    if compiler is None:
+        return
+    includes = [os.path.join(TORCH_FOLDER, "include"), sysconfig.get_path("include"), "/usr/include"]
+    files = [os.path.join(TORCH_FOLDER, "version.py"), os.path.realpath(compiler), *filter(os.path.isdir, includes)]
+    stamps = [(path, stamp(path)) for path in files]
+
+    @functools.cache
+    def kept(header: str, command_line: str, **command: Any) -> str:
+        what = repr((stamps, header, command_line))
+        note = Path(folder, f"ddelint-{hashlib.blake2b(what.encode(), digest_size=16).hexdigest()}")
+        with contextlib.suppress(OSError, ValueError):
+            path = note.read_text("utf-8")
+            if os.path.isfile(f"{path}.gch"):
+                return path
+        path = str(precompile(header, command_line, **command))
+        with contextlib.suppress(OSError):
+            own = note.with_name(f"{note.name}.{os.getpid()}")
+            own.write_text(path, "utf-8")
+            own.replace(note)
+        return path
+
+    codecache._precompile_header = kept
 
 
 def lowered_stack(chain: Sequence[BaseException]) -> str:

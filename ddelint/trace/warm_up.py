@@ -50,6 +50,8 @@ def lowering() -> None:
     state = torch.get_rng_state()
     with contextlib.suppress(Exception):
         torch_internals.find_vector_instructions()
+    with contextlib.suppress(Exception):
+        torch_internals.keep_headers()
     with contextlib.suppress(Exception), torch_internals.compile_settings(recompiles=1), torch.no_grad():
         compiled = torch.compile(_Traceable(), backend=torch_internals.backend(LOWERING), fullgraph=True)
         compiled(*_arguments(0)[0])

@@ -186,8 +186,12 @@ class _Walk:
         self._followed = 0
 
     def module(self, prefix: str, module: torch.nn.Module) -> None:
-        """A part of the program's module: its attributes, and its class."""
-        for name, value in list(vars(module).items()):
+        """A part of the program's module: its attributes, and its class.
+
+        What torch keeps beside an exported graph (what each node was, large and never the same object twice) is no
+        state of the program's.
+        """
+        for name, value in list(vars(module).items()) if not isinstance(module, torch.fx.GraphModule) else ():
             if name not in MODULE_TABLES and "_hooks" not in name and _is_state(value) and not _is_simple(value):
                 self._bind(f"{prefix}{name}", vars(module), name)
         self.follow(type(module))

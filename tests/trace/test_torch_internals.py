@@ -613,3 +613,28 @@ def test_a_fork_says_what_can_be_loaded(tmp_path: Path) -> None:
     broken.write_text("no library")
     paths = torch._C.__file__, str(broken), str(tmp_path / "gone.so")
     assert list(map(torch_internals.can_be_loaded, paths)) == [True, False, False]
+
+
+def test_a_header_is_precompiled_once_for_all_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from torch._inductor import codecache
+
+    header, asked = tmp_path / "header.h", []
+
+    def precompile(name: str, command_line: str, **command: object) -> str:
+        asked.append((name, command_line, command))
+        (tmp_path / "header.h.gch").touch()
+        return str(header)
+
+    def in_another_process(command_line: str) -> str:
+        monkeypatch.setattr(codecache, "_precompile_header", precompile)
+        torch_internals.keep_headers()
+        return codecache._precompile_header("torch/x.h", command_line, shared=True)
+
+    monkeypatch.setattr(codecache, "_HEADER_DIR", str(tmp_path))
+    assert [in_another_process("g++ -O3") for _ in range(3)] == [str(header)] * 3
+    assert asked == [("torch/x.h", "g++ -O3", {"shared": True})]
+    in_another_process("g++ -O2")
+    assert len(asked) == 2
+    (tmp_path / "header.h.gch").unlink()
+    in_another_process("g++ -O3")
+    assert len(asked) == 3

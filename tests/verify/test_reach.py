@@ -16,6 +16,7 @@ from ddelint.nouns.protocol import Comparison, SessionOptions
 from ddelint.trace.entry import Entry
 from ddelint.verify.eager import compare
 from ddelint.verify.frozen import Container, Freezer, Opaque
+from ddelint.verify.reach import Watch
 
 Program = Callable[..., Entry]
 
@@ -253,6 +254,17 @@ def test_modules_that_an_object_holds_are_not_gone_through() -> None:
     assert isinstance(backend, Container)
     assert backend.keys == ("torch", "name")
     assert isinstance(backend.parts[0], Opaque)
+
+
+def test_what_torch_keeps_beside_an_exported_graph_is_no_state() -> None:
+    exported = torch.export.export(torch.nn.Linear(2, 2), (torch.ones(3, 2),)).module()
+    module = torch.nn.Sequential(exported)
+    assert isinstance(exported, torch.fx.GraphModule)
+    module.seen = [[module]]  # what is no plain data is looked at here
+
+    names = Watch(module, module).names
+    assert "self.seen" in names
+    assert [name for name in names if name.startswith("self.0.") and "_guards_fn" not in name] == []
 
 
 def test_packages_of_another_environment_are_libraries(tmp_path: Path) -> None:
