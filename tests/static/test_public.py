@@ -320,3 +320,44 @@ def test_a_distribution_is_compiled_with_the_module_that_asks_it(
         "bounded.py": DISTRIBUTION.format(above=above, base=base, declared=declared),
     }
     assert len(rows(tmp_path, files)) == found
+
+
+PART = """
+import torch
+from torch import Tensor
+from kit.records import Result
+
+class Part({base}):
+    {decorator}
+    def run({given}) -> {returned}:
+        if (x > 0).any():
+            x = x + 1
+        return Result(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("base", "decorator", "given", "returned", "found"),
+    [
+        ("torch.nn.Module", "", "self, x: Tensor", "Result", 1),
+        ("torch.nn.Module", "", "self, x: Tensor", "Result | None", 1),
+        ("torch.nn.Module", "", "self, x: Tensor", "list[Result]", 1),
+        ("torch.nn.Module", "", "self, x: Tensor", "'Result'", 1),
+        ("torch.nn.Module", "", "self, x: Tensor", "dict[str, float]", 0),
+        ("torch.nn.Module", "", "self, x: Tensor", "int", 0),
+        ("object", "@staticmethod", "x: Tensor", "Tensor", 1),
+        ("object", "@staticmethod", "x: torch.Tensor, scale: float = 1.0", "torch.Tensor", 1),
+        ("Result", "@staticmethod", "scale, x: Tensor", "tuple[Tensor, Tensor]", 1),
+        ("object", "@staticmethod\n    @torch.no_grad()", "x: Tensor", "Tensor", 1),
+        ("object", "@staticmethod", "\n        x: Tensor,\n        scale=1,\n    ", "Tensor", 1),
+        ("object", "", "self, x: Tensor", "Tensor", 0),
+        ("object", "@classmethod", "cls, x: Tensor", "Tensor", 0),
+        ("object", "", "\n        self,\n        x: Tensor,\n    ", "Tensor", 0),
+        ("object", "@staticmethod", "x: Tensor", "Result", 0),
+    ],
+)
+def test_methods_of_modules_may_give_objects_and_static_methods_are_functions(
+    tmp_path: Path, base: str, decorator: str, given: str, returned: str, found: int
+) -> None:
+    text = PART.format(base=base, decorator=decorator, given=given, returned=returned)
+    assert len(rows(tmp_path, {"records.py": "class Result:\n    pass\n", "part.py": text})) == found

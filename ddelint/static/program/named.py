@@ -1,4 +1,7 @@
-"""Functions that a configuration says are compiled: `compiled = ["pkg.functional.*", "pkg.models.*.generate"]`."""
+"""Functions that are compiled because somebody says so: a configuration, or a class that is given another `forward`.
+
+A configuration: `compiled = ["pkg.functional.*", "pkg.models.*.generate"]`.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,11 @@ import os
 import re
 from collections.abc import Sequence
 
+from ddelint.knowledge.operators import operators
 from ddelint.static.program.declared import Outline
 
+_GIVEN = re.compile(r"\.(\w++)[ \t]*+=[ \t]*+(?:[\w.]*\bMethodType\()?(\w++)")
+"""`Model.forward = fast`; also by `types.MethodType`."""
 _GLOB = re.compile(r"[*?\[]")
 
 
@@ -50,3 +56,13 @@ def _names(filename: str, root: str) -> list[str]:
         if not relative.startswith(os.pardir):
             found.append(relative.removesuffix(".py").removesuffix(f"{os.sep}__init__").replace(os.sep, "."))
     return list(dict.fromkeys(found))
+
+
+def given_as_entries(data: bytes) -> frozenset[str]:
+    """Functions of a file that a class, or an object, is given as its entry method: `Model.forward = fast`."""
+    entries = operators().regions["guessed_methods"]
+    if not any(f".{name} =".encode() in data for name in entries):
+        return frozenset()
+    outline = Outline(data)
+    given = {function for method, function in _GIVEN.findall(outline.text) if method in entries}
+    return outline.functions & given

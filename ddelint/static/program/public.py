@@ -18,6 +18,7 @@ from ddelint.static.program import scan
 from ddelint.static.program.declared import ClassOutline, Outline
 from ddelint.static.program.imports import Imports
 
+_OBJECTS = frozenset({"self", "cls"})
 LONGEST_HEADER = 4_000
 """Characters of a function's parameters."""
 
@@ -40,7 +41,9 @@ def public_functions(path: str, outline: Outline, project: Imports | None) -> fr
     found = {name for name in texts if not name.startswith("_") and reader.is_of_tensors(texts[name])}
     for owner, cls in outline.classes.items():
         if not owner.startswith("_") and cls.bases and _is_interface(path, owner, cls.bases, project):
-            found |= {f"{owner}.{name}" for name, text in _public(cls) if reader.is_of_tensors(text)}
+            found |= {f"{owner}.{name}" for name, text in _public(cls) if reader.is_of_tensors(text, records=True)}
+        elif not owner.startswith("_"):
+            found |= {f"{owner}.{name}" for name, text in _public(cls) if reader.is_of_tensors(text, static=True)}
         found |= {f"{owner}.{name}" for name in _of_metric(cls, reader)}
     return frozenset(found)
 
@@ -106,20 +109,32 @@ class _Reader:
         self._places: dict[str, tuple[bool, ...]] = {}
         """Function → which of its parameters are tensors, in their order; while that is found out, none."""
 
-    def is_of_tensors(self, text: str, *, gives: bool = True) -> bool:
-        """Whether a function takes (and gives) tensors, and does nothing that no compiler follows."""
+    def is_of_tensors(self, text: str, *, gives: bool = True, records: bool = False, static: bool = False) -> bool:
+        """Whether a function takes (and gives) tensors, and does nothing that no compiler follows.
+
+        `records`: it may give an object of any class; `static`: it is a class's, and must not need an object.
+        """
         header = _header(text)
         if header is None or self.is_eager(text, len(header)):
             return False
         node = _parsed(header)
         if node is None or not self._parameters(node, text[len(header) :]):
             return False
+        if static and _first(node) in _OBJECTS:
+            return False
         if not gives:
             return True
         if node.returns is None:
             return _GIVES.search(text, len(header)) is not None
         words = _words_of(node.returns)
-        return bool(words & _tensor_types()) or (bool(words & _containers()) and words <= _containers() | _MISSING)
+        if words & _tensor_types():
+            return True
+        named = words - _containers() - _MISSING
+        return (
+            not named <= operators().annotations["number"]
+            if records and named
+            else bool(words & _containers()) and not named
+        )
 
     def is_eager(self, text: str, start: int = 0) -> bool:
         """Whether a function does what no compiler follows; its body begins at `start`."""
@@ -191,6 +206,11 @@ def _strangers(outline: Outline) -> re.Pattern[str] | None:
         return None
     numbers = rf"\.(?:{'|'.join(sorted(known['array_numbers']))})\b"
     return re.compile(rf"(?<![\w.])(?:{'|'.join(map(re.escape, sorted(names)))})\b(?!{numbers})")
+
+
+def _first(node: ast.FunctionDef) -> str:
+    """The name of the first parameter; empty where there is none."""
+    return next((parameter.arg for parameter in (*node.args.posonlyargs, *node.args.args)), "")
 
 
 def _parsed(header: str) -> ast.FunctionDef | None:

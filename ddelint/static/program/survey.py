@@ -13,7 +13,7 @@ from ddelint.knowledge.operators import operators
 from ddelint.sources.parsing import TOO_DEEP
 from ddelint.sources.source import SourceError, SourceFile, TooDeepError
 from ddelint.static.program.declared import Outline, digest_of
-from ddelint.static.program.named import compiled_by_name
+from ddelint.static.program.named import compiled_by_name, given_as_entries
 from ddelint.static.program.public import in_package, public_functions
 from ddelint.static.program.scan import holds_comments, might_matter
 
@@ -99,6 +99,8 @@ def _alone(filename: str, data: bytes, asked: Asked, project: Project | None) ->
     """What does not depend on what other files compile."""
     of_framework = any(token in data for token in operators().framework_tokens)
     named = compiled_by_name(filename, data, asked.compiled, asked.root) if asked.compiled else frozenset()
+    if of_framework:
+        named |= given_as_entries(data)
     public = asked.public and not asked.assume_compiled and of_framework and in_package(filename)
     asks = might_matter(data, asked.assume_compiled)
     # where a class may have an entry and nothing asks, nothing asks in a public function

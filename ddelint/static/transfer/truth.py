@@ -75,6 +75,8 @@ def compared(
     if isinstance(left, Tensor) or isinstance(right, Tensor):
         if isinstance(left, (Series, Table)) or isinstance(right, (Series, Table)) or NONE in (left, right):
             return UNKNOWN
+        if _is_text(left) or _is_text(right):
+            return KNOWN  # what is compared with text is none
         return broadcast((left, right), mask=True)
     if isinstance(left, Unbacked) or isinstance(right, Unbacked):
         return _undecided(operator, left, right)
@@ -133,9 +135,13 @@ def _undecided(operator: ast.cmpop, left: Value, right: Value) -> Value:
     return replace(unbacked[0], topic=topic, form=None, comparisons=(comparison,), loose=loose)
 
 
+def _is_text(value: Value) -> bool:
+    return isinstance(value, Constant) and isinstance(value.value, str)
+
+
 def _membership(node: ast.Compare, left: Value, right: Value, demands: list[Demand]) -> Value:
     if isinstance(right, Tensor):
-        if not (isinstance(left, Constant) and isinstance(left.value, str)):
+        if not _is_text(left):
             # text is looked for in a dict or in text: what has it is no tensor, whatever it looked like
             demands.append(Demand(node, "truth", right, look_into=(node,)))
         return KNOWN
@@ -143,6 +149,8 @@ def _membership(node: ast.Compare, left: Value, right: Value, demands: list[Dema
     if isinstance(right, Series):
         if right.items == ():
             return Constant(isinstance(node.ops[0], ast.NotIn))
+        if right.items and all(map(_is_text, right.items)):
+            return KNOWN  # what is looked for among words is none
         elements = each_of(right)
     if isinstance(left, (Tensor, Unbacked)) and isinstance(right, (Series, Table)):
         demands.append(Demand(node, "truth", left, look_into=(node,)))
