@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import inspect
+import itertools
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -18,14 +19,18 @@ from ddelint.verify.samples import Sample
 
 FLAG = "with another argument"
 """The mode of inputs with another Python argument, or setting, than any that was declared."""
-_MOST = 6
+_MOST, _MOST_TEXTS = 6, 3
+NO_TEXTS: Mapping[str, Sequence[str]] = {}
 
 
-def other_flags(program: Callable[..., Any], sample: Sample) -> Iterator[partial[Sample]]:
+def other_flags(
+    program: Callable[..., Any], sample: Sample, texts: Mapping[str, Sequence[str]] = NO_TEXTS
+) -> Iterator[partial[Sample]]:
     """Changes of an input set: each argument of Python's that the program may decide by, one at a time.
 
     Bools are inverted; what has a default is left to it, where something else was given; a number that a test of the
-    program names becomes zero, or one.
+    program names becomes zero, or one; a text becomes each other one that the program compares it with (`texts`, by
+    name; where none is compared under the argument's own name, those that other names are compared with).
     """
     called = program.forward if isinstance(program, torch.nn.Module) else program
     try:
@@ -40,9 +45,18 @@ def other_flags(program: Callable[..., Any], sample: Sample) -> Iterator[partial
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD) or found >= _MOST:
             continue
         value = given.arguments.get(name, parameter.default)
-        for other in _others(value, parameter.default, is_tested=name in tested):
+        others = [*_others(value, parameter.default, is_tested=name in tested), *_other_texts(value, name, texts)]
+        for other in others:
             found += 1
             yield partial(_with_argument, signature, name, other)
+
+
+def _other_texts(value: object, name: str, texts: Mapping[str, Sequence[str]]) -> Sequence[str]:
+    if isinstance(value, str):
+        known: Iterable[str] = texts.get(name) or itertools.chain(*texts.values())
+    else:
+        known = texts.get(name, ()) if value is None else ()
+    return [text for text in dict.fromkeys(known) if text != value][:_MOST_TEXTS]
 
 
 def _others(value: object, default: object, *, is_tested: bool) -> Iterator[object]:

@@ -264,7 +264,7 @@ class Runs:
 
     def _flags(self, program: Any, sample: Sample) -> list[partial[Sample]]:
         return [
-            *other_flags(program, sample),
+            *other_flags(program, sample, self._recorder.texts),
             *other_settings(program, self._recorder.settings),
             *other_texts(program, self._recorder.texts),
             *other_globals(program, self._recorder.globals),

@@ -41,7 +41,7 @@ class Recorder:
         self.globals: dict[str, bool] = {}
         """The same of names that functions with decisions read and don't bind."""
         self.texts: dict[str, list[str]] = {}
-        """Texts that the classes with decisions compare an attribute of `self` with."""
+        """Texts that the classes with decisions compare an attribute of `self` with, and their files a name."""
         self.missing: tuple[str, ...] = ()
         """Keys of decisions that could not be found in the running program."""
 

@@ -33,21 +33,53 @@ def settings_of(source: SourceFile, test: ast.expr) -> Iterator[tuple[str, bool]
 
 
 def texts_of(source: SourceFile, test: ast.expr) -> Iterator[tuple[str, str]]:
-    """(attribute, text) for each text that the class around a decision's test compares an attribute of `self` with:
-    `self.reduction == "mean"`, `self.reduction in ("mean", "sum")`, `case "mean":`."""
+    """(name, text) for each text that the class around a decision's test compares an attribute of `self` with, and that
+    a function of the file compares an argument with: `self.reduction == "mean"`, `reduction in ("mean", "sum")`,
+    `mode.lower() == "mean"`, `case "mean":`; or that is a key of a table in which it is looked up."""
     owner = next((parent for parent in source.ancestors(test) if isinstance(parent, ast.ClassDef)), None)
-    for node in ast.walk(owner) if owner is not None else ():
+    inside = set(ast.walk(owner)) if owner is not None else set()
+    for node in descend(source.tree):
         match node:
-            case ast.Compare(left=asked, comparators=[known]):
-                held = [known]
-            case ast.Match(subject=asked, cases=cases):
-                held = [case.pattern for case in cases]  # type: ignore[misc]
+            case ast.Compare(left=left, comparators=[right]):
+                sides = [(left, right), (right, left)]
+            case ast.Match(subject=subject, cases=cases):
+                sides = [(subject, case.pattern) for case in cases]  # type: ignore[misc]
+            case (
+                ast.Subscript(value=table, slice=asked)
+                | ast.Call(func=ast.Attribute(value=table, attr="get"), args=[asked, *_])
+            ):
+                sides = [(asked, key) for key in _keys_of(source, table)]
             case _:
                 continue
-        name = dotted_name(asked)
-        if name.startswith(_SELF):
-            texts = (inner for part in held for inner in ast.walk(part) if isinstance(inner, ast.Constant))
-            yield from ((name.removeprefix(_SELF), text.value) for text in texts if isinstance(text.value, str))
+        for asked, known in sides:
+            name = dotted_name(_without_calls(asked))
+            texts = (inner for inner in ast.walk(known) if isinstance(inner, ast.Constant) and inner.value)
+            if (name.startswith(_SELF) and node in inside) or name.isidentifier():
+                yield from ((name.removeprefix(_SELF), t.value) for t in texts if isinstance(t.value, str))
+
+
+def _keys_of(source: SourceFile, table: ast.expr) -> Iterator[ast.expr]:
+    """The keys of a dictionary, as it is written there or where its name is given one."""
+    name = terminal_name(table)
+    for node in descend(source.tree) if name else [table]:
+        match node:
+            case ast.Dict(keys=keys):
+                if not name or terminal_name(_target_of(source, node)) == name:
+                    yield from (key for key in keys if key is not None)
+
+
+def _target_of(source: SourceFile, value: ast.expr) -> ast.AST:
+    match source.parents.get(value):
+        case ast.Assign(targets=[target]) | ast.AnnAssign(target=target):
+            return target
+    return value
+
+
+def _without_calls(node: ast.expr) -> ast.expr:
+    """`mode` of `mode.lower()`."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        node = node.func.value
+    return node
 
 
 def globals_of(source: SourceFile, test: ast.expr) -> Iterator[tuple[str, bool]]:

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from ddelint.nouns.protocol import Compilation, Mismatch, TargetResult
-from ddelint.rewrite.search.reporting import GENERATED_CODE_DIFFERS, _difference, _passed
+from ddelint.nouns.diagnostics import Applicability, Claim, Diagnostic, Edit, Span
+from ddelint.nouns.protocol import Comparison, Compilation, Mismatch, TargetResult
+from ddelint.rewrite.candidate import Candidate
+from ddelint.rewrite.search.history import History
+from ddelint.rewrite.search.reporting import GENERATED_CODE_DIFFERS, _difference, _passed, diagnostics
+from ddelint.rewrite.search.steps import Key, State, Step
+from ddelint.sources.source import SourceFile
 
 EXPORT = Mismatch("x all zero", False, "export", "exception", "a result", "RuntimeError: max()")
 
@@ -43,3 +48,39 @@ def test_a_right_graph_passes_whatever_is_made_of_it_on_inputs_that_nobody_decla
     found = Mismatch("x all nan", declared, target, "value", "nan", "0.0")
     result = TargetResult(target, "cpu", ok=True, mismatches=(found,))
     assert _passed(result, [found], Compilation((result,), notes=notes)) is passed
+
+
+def state_of(*labels: Applicability) -> State:
+    """A line and a fix for each label, and what stopped export before."""
+    history = History({"m.py": SourceFile("m.py", "x\n" * len(labels))})
+    steps = []
+    for row, label in enumerate(labels, 1):
+        span = Span("m.py", row, 1, row, 2)
+        candidate = Candidate("where_merge", Claim.RESTRUCTURED, "both", (Edit(span, "y"),))
+        history = history.add(candidate.edits, row)
+        key = Key("m.py", row, 1, "x", "truth")
+        steps.append(Step(row, key, Diagnostic("DDE105", "asks", span), candidate, (), label, (), None))
+    failing = Diagnostic("DDE005", "tracing stops here", Span("m.py", 1, 1, 1, 2), asks=("export", "strict"))
+    return State(history, steps, others={Key("m.py", 1, 1, "x", "other"): failing})
+
+
+def test_a_safe_fix_says_which_unsafe_ones_it_was_compiled_with() -> None:
+    state = state_of(Applicability.SAFE, Applicability.UNSAFE)
+    state.compilation = Compilation((TargetResult("export", "cpu", ok=True),))
+    first, second = diagnostics(state, State(state.history, state.steps[:1]), Comparison(8, 8, True, {}, ()))
+    assert first.evidence is not None
+    assert "export and compile were run with what is unsafe in it, too (line 2)" in first.evidence.notes
+    assert second.evidence is not None
+    assert not any("what is unsafe" in note for note in second.evidence.notes)
+
+
+@pytest.mark.parametrize(("passes", "codes"), [(True, ["DDE105"]), (False, ["DDE005", "DDE105"])])
+def test_what_stopped_a_front_end_is_not_named_where_that_takes_the_fixed_program(
+    passes: bool, codes: list[str]
+) -> None:
+    state = state_of(Applicability.SAFE)
+    state.compilation = Compilation((TargetResult("export", "cpu", ok=passes),))
+    found = diagnostics(state, state, Comparison(8, 8, True, {}, ()))
+    assert [diagnostic.code for diagnostic in found] == codes
+    state.compilation = None
+    assert len(diagnostics(state, state, Comparison(8, 8, True, {}, ()))) == 2

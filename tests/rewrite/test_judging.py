@@ -22,7 +22,7 @@ FAILED = "InductorError: RuntimeError"
 
 def state_of(move: str, compilation: Compilation) -> State:
     candidate = Candidate(move, Claim.GENERAL_PATH, move, (Edit(SPAN, "y"),))
-    diagnostic = Diagnostic("DDE105", SPAN, "asks")
+    diagnostic = Diagnostic("DDE105", "asks", SPAN)
     step = Step(1, Key("m.py", 1, 1, "x", "truth"), diagnostic, candidate, (), Applicability.SAFE, (), None)
     history = History({"m.py": SourceFile("m.py", "x\n")})
     return State(history, [step], compilation=compilation)
@@ -39,6 +39,17 @@ def reason_of(move: str, result: TargetResult) -> str:
 def test_control_flow_is_doubted_where_compiling_fails(move: str) -> None:
     failed = TargetResult("compile", "cpu", ok=False, error=FAILED)
     assert reason_of(move, failed) == f"compile fails with it: {FAILED}"
+
+
+def test_control_flow_is_doubted_for_what_an_unsafe_fix_hides() -> None:
+    failing = Diagnostic("DDE005", "tracing stops here for another reason: AssertionError: b", SPAN, asks=("export",))
+    judging: Any = Judging(None)  # type: ignore[arg-type]
+    passed = Compilation((TargetResult("export", "cpu", ok=True),))
+    for move, reason in (("torch_cond", "export fails with it: AssertionError: b"), ("where_merge", "")):
+        everything = state_of(move, passed)
+        safe = replace(everything, others={Key("m.py", 1, 1, "x", "other"): failing})
+        doubted = judging.doubtful_in_compiled(safe, everything)
+        assert (doubted[1] if doubted is not None else "") == reason
 
 
 def test_nothing_is_doubted_for_what_has_other_reasons() -> None:

@@ -13,6 +13,7 @@ import pytest
 import torch
 
 from ddelint.sources.source import SourceFile
+from ddelint.verify.flags import other_flags
 from ddelint.verify.modes import other_modes
 from ddelint.verify.other_settings import other_globals, other_settings, other_texts, pairs
 from ddelint.verify.samples import Sample
@@ -174,6 +175,8 @@ TEXT = textwrap.dedent(
         "match self.kind:\n            case 'mean':\n                pass",
         "y = x.mean() if self.kind != 'mean' else x",
         "while self.kind in {'mean'}:\n            break",
+        "y = {'mean': 1, 'sum': 2}[self.kind]",
+        "table = {'mean': 1, 'sum': 2}\n        y = table.get(self.kind)",
     ],
 )
 def test_texts_that_a_setting_is_compared_with_are_tried(tmp_path: Path, statement: str) -> None:
@@ -187,6 +190,36 @@ def test_texts_that_a_setting_is_compared_with_are_tried(tmp_path: Path, stateme
     (change,) = other_texts(model, {"kind": ["mean", "sum", "mean"], "least_rows": ["few"]})
     assert change(SAMPLE).label == "seed 0, self.head.kind='mean'"
     assert change(SAMPLE).prepare(model).head.kind == "mean"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "if agg == 'prod':\n            pass",
+        "if 'prod' == agg.lower():\n            pass",
+        "if agg in ('max', 'prod'):\n            pass",
+        "match agg:\n            case 'prod':\n                pass",
+        "y = REDUCERS[agg](x)",
+        "y = REDUCERS.get(agg, torch.sum)(x)",
+    ],
+)
+def test_texts_that_an_argument_is_compared_with_are_tried(tmp_path: Path, statement: str) -> None:
+    path = tmp_path / "model.py"
+    path.write_text(
+        "REDUCERS = {'sum': torch.sum, 'prod': torch.prod}\n" + TEXT + f"        {statement}\n"
+        "        return x if x.sum() > self.least else -x\n"
+    )
+    source = SourceFile.read(path)
+    test = [node.test for node in ast.walk(source.tree) if isinstance(node, ast.IfExp)][-1]
+    found = [text for name, text in texts_of(source, test) if name == "agg"]
+    assert "prod" in found
+
+    for called in (lambda agg="sum": agg, lambda agg=None: agg, lambda *, agg="sum": agg):
+        changed = [change(SAMPLE) for change in other_flags(called, SAMPLE, {"agg": found})]
+        assert "seed 0, agg='prod'" in [sample.label for sample in changed]
+        assert "prod" in [value for sample in changed for value in (*sample.make()[0], *sample.make()[1].values())]
+    (change,) = other_flags(lambda how="sum": how, SAMPLE, {"agg": ["prod", "sum"]})
+    assert change(SAMPLE).make() == (("prod",), {})
 
 
 def test_names_made_at_run_time_and_globals_are_read_off_the_text(tmp_path: Path) -> None:

@@ -96,10 +96,34 @@ def names_asked_about(site: Site) -> frozenset[str]:
 def _gives_numbers(
     source: SourceFile, call: ast.Call, function: ast.FunctionDef | ast.AsyncFunctionDef, asked: Collection[str]
 ) -> bool:
-    """Whether a method's call plainly gives a number first, or for all that the test asks about."""
+    """Whether a method's call gives a number first, or numbers or elements of lists for what the test names."""
     given = list(_given(function, call, asked))
+    numbers = all(_is_number(source, value) for value in given)
+    elements = any(_is_element(source, v) for v in given) and not any(_is_tensor(source, v) for v in given)
     first = bool(call.args) and _is_number(source, call.args[0])
-    return first or (bool(given) and all(_is_number(source, value) for value in given))
+    return first or (bool(given) and numbers) or elements
+
+
+def _is_element(source: SourceFile, node: ast.AST, depth: int = 0) -> bool:
+    """Whether an expression may be what a loop takes out of a list of the class's own: of past losses, say, which are
+    numbers."""
+    match node:
+        case ast.For(iter=held) | ast.comprehension(iter=held):
+            return any(_is_own_list(source, part) for part in ast.walk(held))
+        case ast.IfExp(body=body, orelse=other):
+            return any(_is_element(source, value, depth) for value in (body, other))
+        case ast.BinOp(left=left, right=right):
+            return all(_is_number(source, v, depth) or _is_element(source, v, depth) for v in (left, right))
+        case ast.Name(id=name) if depth < _DEEPEST:
+            return any(_is_element(source, value, depth + 1) for value in _values_of(source, node, name))
+    return False
+
+
+def _is_own_list(source: SourceFile, node: ast.AST) -> bool:
+    match node:
+        case ast.Attribute(value=ast.Name(id="self"), attr=name):
+            return any(isinstance(value, ast.List) for value in _kept_under(source, node, name))
+    return False
 
 
 def _is_in_subclass(source: SourceFile, node: ast.AST, base: str) -> bool:
@@ -357,5 +381,9 @@ def _values_of(source: SourceFile, node: ast.Name, name: str) -> Iterator[ast.AS
                 yield value
             case ast.arg(arg=argument) if argument == name:
                 yield inner
-            case ast.For(target=ast.Name(id=target)) if target == name:
+            case ast.For(target=target) | ast.comprehension(target=target) if name in _names_in(target):
                 yield inner
+
+
+def _names_in(target: ast.expr) -> set[str]:
+    return {node.id for node in ast.walk(target) if isinstance(node, ast.Name)}

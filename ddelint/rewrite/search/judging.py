@@ -12,6 +12,7 @@ from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.search import verdict
 from ddelint.rewrite.search.asking import CLAIM_RANK, QUICK_SAMPLES, Asking
 from ddelint.rewrite.search.history import History
+from ddelint.rewrite.search.last_resort import unsupported
 from ddelint.rewrite.search.reporting import unseen
 from ddelint.rewrite.search.steps import State, Step
 
@@ -242,9 +243,14 @@ def fails_whatever_is_given(compilation: Compilation | None) -> bool:
 
 
 def _failing_in_compiled(safe: State, everything: State) -> tuple[Step, str] | None:
-    """Control flow that was handed to the compiler, where compiling fails for no question of the program's."""
+    """Control flow that was handed to the compiler, where compiling fails for no question of the program's: with all
+    fixes, or with the safe ones alone, for an unsafe one may hide that in an operator."""
     suspects = [step for step in safe.steps if step.candidate.move in knowledge().beyond.control_flow]
-    for result in everything.compilation.results if everything.compilation is not None and suspects else ():
+    if not suspects:
+        return None
+    for diagnostic in unsupported(safe.others).values():
+        return suspects[-1], f"{diagnostic.asks[0]} fails with it: {diagnostic.message.partition(': ')[2]}"
+    for result in everything.compilation.results if everything.compilation is not None else ():
         if result.error and not result.error.startswith(UNFINISHED):
             return suspects[-1], f"{result.target} fails with it: {result.error}"
     return None

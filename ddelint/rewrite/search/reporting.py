@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ddelint.nouns.diagnostics import Applicability, Claim, Diagnostic, Edit, Evidence, Fix, Span
@@ -21,16 +21,35 @@ def diagnostics(state: State, safe: State, comparison: Comparison | None) -> tup
     for step in state.steps:
         is_safe = step.number in safe_numbers and step.applicability is Applicability.SAFE
         step = step if is_safe else with_a_reason(step)
+        beside = _unsafe_ones(state, safe_numbers) if is_safe else []
         diagnostic = replace(
             step.diagnostic,
             fix=fix_of(step, fix_edits(state.history, step.number, step.candidate.imports), is_safe),
-            evidence=_evidence(step, comparison, state.compilation if not state.given_up else None, state),
+            evidence=_evidence(step, comparison, state.compilation if not state.given_up else None, state, beside),
             refused=step.diagnostic.refused or refusals.get(step.key, ()),
         )
         found.setdefault((diagnostic.span, diagnostic.code), diagnostic)
-    for diagnostic in (*map(last_resort.told, state.given_up.values()), *state.others.values()):
+    for diagnostic in (*map(last_resort.told, state.given_up.values()), *_still_standing(state)):
         found.setdefault((diagnostic.span, diagnostic.code), diagnostic)
     return tuple(sorted(found.values(), key=lambda d: (d.span, d.code)))
+
+
+def _unsafe_ones(state: State, safe_numbers: set[int]) -> list[int]:
+    """The lines of the fixes that are verified together with the safe ones, and not written with these."""
+    unsafe = (step for step in state.steps if step.number not in safe_numbers)
+    return sorted({step.diagnostic.span.row for step in unsafe})
+
+
+def _still_standing(state: State) -> Iterator[Diagnostic]:
+    """What is named beside the questions, but for what stopped a front end that takes the fixed program."""
+    compilation = state.compilation if not state.given_up else None
+    run = {result.target for result in compilation.results} if compilation is not None else set()
+    failing = {r.target for r in compilation.results if not r.ok or r.mismatches} if compilation is not None else run
+    cleared = last_resort.unsupported(state.others)
+    for key, diagnostic in state.others.items():
+        asking = run & set(diagnostic.asks)
+        if key not in cleared or not asking or asking & failing:
+            yield diagnostic
 
 
 def with_a_reason(step: Step) -> Step:
@@ -137,7 +156,11 @@ def _passed(result: TargetResult, refuting: Sequence[Mismatch], compilation: Com
 
 
 def _evidence(
-    step: Step, comparison: Comparison | None, compilation: Compilation | None, state: State
+    step: Step,
+    comparison: Comparison | None,
+    compilation: Compilation | None,
+    state: State,
+    beside: Sequence[int] = (),
 ) -> Evidence | None:
     if comparison is None:
         return None
@@ -166,6 +189,9 @@ def _evidence(
                 notes.append(f"{result.target}: {result.error}")
             elif result.mismatches:
                 notes.append(_difference((refuting or result.mismatches)[0], result.target, notes))
+        if beside:
+            lines = ", ".join(map(str, beside))
+            notes.append(f"export and compile were run with what is unsafe in it, too (line {lines})")
         notes += compilation.notes
         if any(kept.candidate.move == last_resort.GRAPH_BREAK for kept in state.steps):
             whole = outcome.pop("compile", None)

@@ -153,6 +153,27 @@ def test_what_a_class_was_made_with_is_a_number_where_it_was_given_one(
     assert callers(project, (*run, "FILE::Fixed.forward"), text) == ""
 
 
+@pytest.mark.parametrize(
+    ("report", "is_number"),
+    [
+        ("return [self.at_most(n, m) for n, m in zip(self.counts, self.counts[1:])]", True),
+        ("for n in self.counts:\n            self.at_most(n, 3)", True),
+        ("for i, n in enumerate(reversed(self.counts)):\n            self.at_most(n - 1, most=i)", True),
+        ("last = 0\n        for n in self.counts:\n            last = self.at_most(n, last)", True),
+        ("return [self.at_most(part, 3) for part in self.parts(self.counts)]", True),
+        ("return [self.at_most(x, 3) for x in self.loader]", False),
+        ("return [self.at_most(x, 3) for x in batches]", False),
+    ],
+)
+def test_what_a_list_of_the_class_holds_may_be_numbers(project: Path, report: str, is_number: bool) -> None:
+    text = METHOD.replace("GIVEN", "batch") + (
+        "    def __init__(self, loader):\n        self.counts: list[int] = []\n        self.loader = loader\n\n"
+        f"    def report(self, batches):\n        {report}\n"
+    )
+    found = callers(project, ("FILE::Pool.at_most", "FILE::Pool.forward"), text)
+    assert bool(found) is is_number
+
+
 @pytest.mark.parametrize(("base", "counts"), [("Pool", True), ("helpers.Pool", True), ("Other", False)])
 def test_a_class_of_another_file_may_inherit_the_method(project: Path, base: str, counts: bool) -> None:
     uses = f"import helpers\nfrom helpers import Pool\nclass Rows({base}):\n    def forward(self, x):\n"
