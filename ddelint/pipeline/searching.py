@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,6 +47,7 @@ def trace_entries(worker: Worker, specs: Sequence[EntrySpec], paths: Sequence[st
     """Trace, fix and verify each entry. Raises PipelineError where an entry that was asked for cannot be opened."""
     options = run.options
     required = options.mode is Mode.TRACE or options.entry is not None
+    _load_the_search()
     waiting = deque(specs)
     while waiting:
         spec = waiting.popleft()
@@ -71,6 +73,13 @@ def trace_entries(worker: Worker, specs: Sequence[EntrySpec], paths: Sequence[st
             raise PipelineError(opened.message)
         else:
             run.traced.append(entry_failure(opened, spec, run))
+
+
+def _load_the_search() -> None:
+    """Import what searches while the worker loads torch: libcst and the moves take a third of a second."""
+    for name in ("ddelint.rewrite.search.rounds", "ddelint.trace.diagnose"):
+        import_module(name)
+    import_module("ddelint.rewrite.moves").load_moves()
 
 
 def guards_of(opened: Session | EntryFailure, run: Run) -> list[Diagnostic]:

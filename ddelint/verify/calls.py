@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dis
+import itertools
 import os
 import re
 import warnings
@@ -107,7 +108,7 @@ def run(
         module = module_of(program)
     args, kwargs = arguments
     watch, reached = _Watch(module), reach.Watch(program, module)
-    freezer = Freezer(_owners(module, arguments))
+    freezer = Freezer(_owners(watch.tensors, arguments))
     if module is not None:
         module.zero_grad(set_to_none=True)
     error: Raised | None = None
@@ -126,7 +127,8 @@ def run(
     after = later = randomness.digest()
     frozen = freezer.freeze(result) if error is None else None
     kept = freezer.freeze([list(args), kwargs])
-    effects, rebound = {**reached.changes(), **watch.changes(freezer)}, watch.rebound()
+    changed, rebound = watch.changes(freezer)
+    effects = {**reached.changes(), **changed}
     found, gradient_error = None, None
     if gradients and error is None:
         found, gradient_error = _gradients(result, module, arguments)
@@ -191,13 +193,13 @@ def _deliberate(error: BaseException) -> bool:
     return name in ("RAISE_VARARGS", "RERAISE")
 
 
-def _owners(module: torch.nn.Module | None, arguments: Arguments) -> dict[int, str]:
+def _owners(tensors: Mapping[str, torch.Tensor], arguments: Arguments) -> dict[int, str]:
+    """Whose memory lies where: `tensors` are the module's own."""
     owners: dict[int, str] = {}
-    if module is not None:
-        for name, tensor in [*module.named_parameters(), *module.named_buffers()]:
-            address = storage_address(tensor)
-            if address is not None:
-                owners[address] = f"self.{name}"
+    for name, tensor in tensors.items():
+        address = storage_address(tensor)
+        if address is not None:
+            owners[address] = f"self.{name}"
     for index, leaf in enumerate(pytree.tree_leaves(arguments)):
         address = storage_address(leaf) if isinstance(leaf, torch.Tensor) else None
         if address is not None:
@@ -213,19 +215,23 @@ class _Watch:
 
     def __init__(self, module: torch.nn.Module | None) -> None:
         self._module = module
-        self._identities = dict(self._all_tensors())
+        self._identities = self._all_tensors()
         self._tensors = {name: self._mark(tensor) for name, tensor in self._identities.items()}
         self._attributes = dict(self._all_attributes(Freezer()))
 
-    def changes(self, freezer: Freezer) -> dict[str, Frozen]:
-        """What differs now."""
+    @property
+    def tensors(self) -> Mapping[str, torch.Tensor]:
+        """The parameters and buffers before the call, by name."""
+        return self._identities
+
+    def changes(self, freezer: Freezer) -> tuple[dict[str, Frozen], frozenset[str]]:
+        """What differs now; and the names that stand for another tensor now."""
         changed: dict[str, Frozen] = {}
-        seen = set()
-        for name, tensor in self._all_tensors():
-            seen.add(name)
+        now = self._all_tensors()
+        for name, tensor in now.items():
             if name not in self._tensors or self._differs(tensor, self._tensors[name]):
                 changed[name] = freezer.freeze(tensor)
-        for name in self._tensors.keys() - seen:
+        for name in self._tensors.keys() - now.keys():
             changed[name] = Constant("gone", None)
         after = dict(self._all_attributes(freezer))
         for name, value in after.items():
@@ -234,19 +240,14 @@ class _Watch:
                 changed[name] = value
         for name in self._attributes.keys() - after.keys():
             changed[name] = Constant("gone", None)
-        return changed
+        rebound = (name for name, tensor in now.items() if self._identities.get(name, tensor) is not tensor)
+        return changed, frozenset(rebound)
 
-    def rebound(self) -> frozenset[str]:
-        """Names that stand for another tensor now."""
-        return frozenset(
-            name for name, tensor in self._all_tensors() if self._identities.get(name, tensor) is not tensor
-        )
-
-    def _all_tensors(self) -> Iterator[tuple[str, torch.Tensor]]:
-        if self._module is not None:
-            for name, tensor in [*self._module.named_parameters(), *self._module.named_buffers()]:
-                if not torch.nn.parameter.is_lazy(tensor):
-                    yield name, tensor
+    def _all_tensors(self) -> dict[str, torch.Tensor]:
+        if self._module is None:
+            return {}
+        named = itertools.chain(self._module.named_parameters(), self._module.named_buffers())
+        return {name: tensor for name, tensor in named if not torch.nn.parameter.is_lazy(tensor)}
 
     def _all_attributes(self, freezer: Freezer) -> Iterator[tuple[str, Frozen]]:
         """Plain data kept on the module and its parts: numbers, text, tensors, and lists and dicts of these."""
@@ -271,6 +272,8 @@ class _Watch:
         if id(tensor) == identity and _version(tensor) == version and tensor.layout is not torch.strided:
             return False
         with contextlib.suppress(RuntimeError, NotImplementedError):
+            if torch.equal(tensor.detach(), values):
+                return False
             same = torch.isclose(tensor.detach(), values, rtol=0, atol=0, equal_nan=True)
             return not bool(same.all())
         return id(tensor) != identity or _version(tensor) != version
