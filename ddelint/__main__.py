@@ -34,6 +34,19 @@ def _answered(words: list[str]) -> bool:
         if page is None:
             return False
         text = page
+    elif words[:2] == ["check", "--static"]:
+        from ddelint.commands import plain
+        from ddelint.commands.endings import ended_by_signals
+
+        try:
+            with ended_by_signals():
+                passed = plain.passed(words)
+        except KeyboardInterrupt:
+            sys.stderr.write("ddelint: error: interrupted\n")
+            sys.exit(2)
+        if passed is None:
+            return False
+        text = passed
     else:
         return False
     try:

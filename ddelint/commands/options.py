@@ -148,9 +148,9 @@ def config_of(paths: Sequence[str], config_file: str | None, isolated: bool) -> 
 
     if config_file is not None:
         return config.load(Path(config_file))
-    folders = [Path(os.path.abspath(path)) for path in paths if path != STDIN] or [Path.cwd()]
-    common = Path(os.path.commonpath([str(path if path.is_dir() else path.parent) for path in folders]))
-    return config.Config(None, Path.cwd()) if isolated else config.discover(common)
+    if isolated:
+        return config.Config(None, Path.cwd())
+    return config.of_paths([path for path in paths if path != STDIN] or ["."])
 
 
 def check_options(paths: Sequence[str], given: dict[str, Any]) -> CheckOptions:

@@ -209,6 +209,12 @@ def discover(folder: Path) -> Config:
     return load(path) if path is not None else Config(None, folder)
 
 
+def of_paths(paths: Sequence[str]) -> Config:
+    """The configuration that holds for what all paths have in common."""
+    places = [Path(os.path.abspath(path)) for path in paths]
+    return discover(Path(os.path.commonpath([str(place if place.is_dir() else place.parent) for place in places])))
+
+
 def resolve(config: Config, overrides: Mapping[str, Any], extend_exclude: tuple[str, ...] = ()) -> CheckOptions:
     """The command line's `overrides` (None: not given) over the file's settings over the defaults.
 
