@@ -63,6 +63,8 @@ class Elsewhere:
         self._project = project
         self._version = project.version
         self._indexes: dict[str, FileIndex | None] = {}
+        self._idle: dict[FileIndex, Interpreter] = {}
+        """What has read functions of a file, and knows their names and evidence, while it reads none."""
         self._answers: dict[object, _Answer] = {}
         self._active: list[tuple[str, str]] = []
         self._recursions = 0
@@ -81,6 +83,7 @@ class Elsewhere:
         if self._version != project.version:
             self._version = project.version
             self._indexes.clear()
+            self._idle.clear()
             self._answers.clear()
         place = project.resolve(importer, name)
         if not isinstance(place, tuple) or place[0] == importer:
@@ -121,7 +124,9 @@ class Elsewhere:
             self._active.append(place)
             try:
                 _ = project.outline(place[0])
-                value = Interpreter(index).returned(Function(definition), positional, named, node, STEPS)
+                interpreter = self._idle.pop(index, None) or Interpreter(index)
+                value = interpreter.returned(Function(definition), positional, named, node, STEPS)
+                self._idle[index] = interpreter
             except (BudgetError, RecursionError, SourceError, *TOO_DEEP):
                 value = UNKNOWN
             finally:
@@ -136,7 +141,9 @@ class Elsewhere:
     def _index(self, path: str) -> FileIndex | None:
         if path not in self._indexes:
             while len(self._indexes) >= REMEMBERED:
-                del self._indexes[next(iter(self._indexes))]
+                forgotten = self._indexes.pop(next(iter(self._indexes)))
+                if forgotten is not None:
+                    self._idle.pop(forgotten, None)
             self._indexes[path] = self._read(path)
         return self._indexes[path]
 

@@ -25,6 +25,7 @@ from ddelint.static.walk import (
     subscripts,
     walker,
 )
+from ddelint.static.walk.following import Following
 from ddelint.static.walk.walker import Handlers, Walker
 
 HANDLERS = Handlers(
@@ -123,6 +124,7 @@ class Interpreter(Walker):
     ) -> Value:
         """What a call from another file returns; nothing is recorded. Raises as `run` does."""
         self._begin(function.node)
+        self.following = Following()
         self.limit = self.steps + steps
         self.quiet = 1
         self.frames.append(Frame(node, None))
