@@ -68,6 +68,9 @@ class CallGraph:
         self._by_itself: dict[Reached, tuple[str, bool]] = {}
         """Likewise, whether its own text asks, or gives a mask."""
         self._drawing = Drawing()
+        self._chains: dict[Reached, tuple[tuple[Reached, ClassOutline], ...]] = {}
+        """See `_chain`; good for as long as the project notes what is consulted in the same place."""
+        self._noted = project.consulted
 
     def of_class(self, path: str, name: str) -> tuple[set[str], set[Reached]]:
         """What the entry methods of a class reach: see `_walk`."""
@@ -185,8 +188,16 @@ class CallGraph:
             behind = behind or place == spot.behind
         return None
 
-    def _chain(self, owner: Reached) -> Iterator[tuple[Reached, ClassOutline]]:
+    def _chain(self, owner: Reached) -> tuple[tuple[Reached, ClassOutline], ...]:
         """The class and those of the project that it inherits from, nearest first."""
+        if self._noted is not self._project.consulted:
+            self._noted = self._project.consulted
+            self._chains.clear()
+        if owner not in self._chains:
+            self._chains[owner] = tuple(self._inherited(owner))
+        return self._chains[owner]
+
+    def _inherited(self, owner: Reached) -> Iterator[tuple[Reached, ClassOutline]]:
         for place in self._project.ancestors(*owner):
             if isinstance(place, tuple):
                 outline = self._project.outline(place[0])
