@@ -98,19 +98,22 @@ CLEARED: dict[str, str] = {
 """Case → the parts of its package that are given as PATHs. Rewritten, the package exports and compiles like eager."""
 LONG = frozenset(
     (
+        "egnn_adj",
         "kornia_crop_by_boxes",
         "st_moe",
         "tf_fastspeech2_conformer",
         "tf_longformer",
+        "tf_mixtral_eagerexp",
         "tf_nllb_moe",
         "tf_qwen2_vl_vision",
         "tf_superpoint",
         "tf_switch",
         "tf_vilt",
         "tf_whisper_specaug_train",
+        "xt_generate",
     )
 )
-"""Those of them whose search takes minutes."""
+"""Those of them whose search takes minutes, by hand with DDELINT_LONG=1."""
 SEEDS = 4
 
 

@@ -2,13 +2,15 @@
 
 The programs stand in mutations/. A row puts its text between the two comment lines of one, as the only candidate that
 there is, under the claim that an honest move would make. A rewrite that still asks would be refused for that, so each
-row (planted_rows.py) also names the aspect in which it must have been caught. Right rewrites must be kept.
+row (planted_rows.py) also names the aspect in which it must have been caught. Right rewrites must be kept. Of the rows
+that belong to no class every second one is tried, all of them with DDELINT_LONG=1.
 """
 
 from __future__ import annotations
 
 import ast
 import itertools
+import os
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -111,8 +113,11 @@ def judge(programs: Mapping[str, Judged], monkeypatch: pytest.MonkeyPatch) -> ob
 
 
 def sampled(rows: Sequence[Row]) -> list[object]:
-    """All of them are tried; every twelfth in the small size, too."""
-    return [pytest.param(row, id=str(row), marks=[pytest.mark.slow] if n % 12 else []) for n, row in enumerate(rows)]
+    """The rows to try, every twelfth in the small size, too."""
+    unclassed = [row for row in rows if row.letter not in CLASSES]
+    left_out = [] if os.environ.get("DDELINT_LONG") else unclassed[1::2]
+    tried = [row for row in rows if row not in left_out]
+    return [pytest.param(row, id=str(row), marks=[pytest.mark.slow] if n % 12 else []) for n, row in enumerate(tried)]
 
 
 @pytest.mark.parametrize("row", sampled(WRONG))
