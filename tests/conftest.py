@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from ddelint.trace.session import Worker
+from ddelint.trace.worker_process import Worker
 
 SMALL = "not slow"
 """What the options in pyproject.toml choose."""

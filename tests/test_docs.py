@@ -15,7 +15,7 @@ import pytest
 from documented import CHECKOUT, PAGES, Shown, accept, difference, inline_on, links_of, mistake, run, scratch, shown_on
 
 from ddelint.pipeline import scripts, sessions, verifying
-from ddelint.trace.session import Worker
+from ddelint.trace.worker_process import Worker
 
 LONG = bool(os.environ.get("DDELINT_LONG"))
 WITH_COMMANDS = [page for page in PAGES if any(not shown.is_synopsis for shown in shown_on(page))]

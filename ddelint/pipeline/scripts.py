@@ -21,7 +21,8 @@ from ddelint.shapes.streams import written_stream
 from ddelint.sources.replacing import write_atomically
 
 if TYPE_CHECKING:
-    from ddelint.trace.session import CapturedScript, Session
+    from ddelint.trace.captured_sessions import CapturedScript
+    from ddelint.trace.session import Session
 
 
 def run_script(

@@ -27,7 +27,8 @@ from ddelint.sources.source import SourceError, SourceFile
 if TYPE_CHECKING:
     from ddelint.rewrite.search.rounds import Outcome
     from ddelint.trace.front_ends import Asked
-    from ddelint.trace.session import Following, Session, Worker
+    from ddelint.trace.session import Following, Session
+    from ddelint.trace.worker_process import Worker
 
 
 MOST_RESERVED = 0.5

@@ -13,8 +13,9 @@ from ddelint.report.model import Progress
 from ddelint.settings.options import CheckOptions
 
 if TYPE_CHECKING:
-    from ddelint.trace.session import Session, Worker
+    from ddelint.trace.session import Session
     from ddelint.trace.verdicts import Verdicts
+    from ddelint.trace.worker_process import Worker
 
 ALL, NONE = "all", "none"
 """What `--unbacked` is given for every dimension of every input, and for no dimension."""
@@ -23,7 +24,7 @@ ALL, NONE = "all", "none"
 def start_worker(options: CheckOptions, *, at_once: bool = True) -> Worker:
     """Start loading torch (`at_once`: False where it may not be needed); a session that needs it reports what fails."""
     from ddelint.trace import lasting
-    from ddelint.trace.session import Worker
+    from ddelint.trace.worker_process import Worker
 
     lasts = options.lasting and options.cache and lasting.is_wanted()
     return Worker(options.python, at_once=at_once, lasts=lasts)

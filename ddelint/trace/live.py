@@ -21,9 +21,10 @@ from ddelint.errors import DdelintError
 from ddelint.nouns.protocol import TIME_IS_OVER, EntryFailure, EntrySpec, ScriptRun, ScriptSpec, SessionOptions
 from ddelint.nouns.wire import to_wire
 from ddelint.trace import capture, cells, overlay, script_runs, torch_internals
+from ddelint.trace.captured_sessions import CaptureSession
 from ddelint.trace.forkable import is_unforkable
 from ddelint.trace.preloading import load_for_requests
-from ddelint.trace.session import CaptureSession, Session
+from ddelint.trace.session import Session
 from ddelint.trace.zygote import answered_by_fork
 
 HERE = ScriptSpec("this process")

@@ -30,7 +30,7 @@ sys.path.insert(0, str(ROOT))
 from issues_table import check
 
 from ddelint.nouns.protocol import EntryFailure, EntrySpec, SessionOptions
-from ddelint.trace.session import Worker
+from ddelint.trace.worker_process import Worker
 
 HEADINGS = ("program", "assembled", "interpreted", "inputs", "kernels", "graphs before", "launches", "host reads", "s")
 _PACKAGE = re.compile(r'^package = "([\w-]+)"$', re.MULTILINE | re.IGNORECASE)

@@ -35,7 +35,7 @@ from ddelint.pipeline.entries import entry_specs, session_options
 from ddelint.pipeline.gathering import Run, Sources, read_files
 from ddelint.pipeline.searching import search
 from ddelint.settings.options import CheckOptions, Mode
-from ddelint.trace.session import Worker
+from ddelint.trace.worker_process import Worker
 
 FILES = (ROOT / "tests" / "benchmarks" / "models" / "ten_sites.py", ROOT / "fixtures" / "quickstart" / "model.py")
 EXPORTS = 5

@@ -15,7 +15,7 @@ from ddelint.nouns.diagnostics import Question
 from ddelint.nouns.protocol import EntryFailure, EntrySpec, SessionOptions
 from ddelint.sources.source import SourceFile
 from ddelint.trace.front_ends import asked_by
-from ddelint.trace.session import Worker
+from ddelint.trace.worker_process import Worker
 
 pytestmark = pytest.mark.slow
 

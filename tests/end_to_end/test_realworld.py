@@ -18,7 +18,7 @@ from issues_table import check
 from judge import Judge
 
 from ddelint.nouns.protocol import EntryFailure, EntrySpec, SessionOptions
-from ddelint.trace.session import Worker
+from ddelint.trace.worker_process import Worker
 
 pytestmark = [pytest.mark.slow, pytest.mark.realworld]
 

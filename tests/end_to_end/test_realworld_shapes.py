@@ -19,7 +19,7 @@ from ddelint.shapes.plain import plain
 from ddelint.shapes.probing import draws, violations
 from ddelint.shapes.requirements import requirement_text
 from ddelint.shapes.specs import spec_of
-from ddelint.trace.session import Worker
+from ddelint.trace.worker_process import Worker
 
 pytestmark = [pytest.mark.slow, pytest.mark.realworld]
 CASES = Path(__file__).resolve().parent / "realworld_cases"

@@ -10,7 +10,8 @@ from ddelint.nouns.diagnostics import Question, Span
 from ddelint.nouns.protocol import EntryFailure, EntrySpec, SessionOptions
 from ddelint.sources.source import SourceFile
 from ddelint.trace.front_ends import Asked, asked_by
-from ddelint.trace.session import Session, Worker
+from ddelint.trace.session import Session
+from ddelint.trace.worker_process import Worker
 
 pytestmark = pytest.mark.slow
 

@@ -13,7 +13,7 @@ from ddelint.pipeline.checking import run_check
 from ddelint.report.json_ import render_report
 from ddelint.report.model import Silence
 from ddelint.settings.options import CheckOptions
-from ddelint.trace.session import Worker
+from ddelint.trace.worker_process import Worker
 
 PROGRAM = """
 import torch

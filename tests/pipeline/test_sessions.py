@@ -14,7 +14,8 @@ from ddelint.report.model import Silence
 from ddelint.settings.options import CheckOptions
 from ddelint.sources.source import SourceFile
 from ddelint.trace.diagnose import diagnose
-from ddelint.trace.session import Session, Worker
+from ddelint.trace.session import Session
+from ddelint.trace.worker_process import Worker
 
 PROGRAM = """
 import torch

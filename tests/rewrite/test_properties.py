@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, Phase, example, given, note, settings
 
 from ddelint.report.model import Report, Silence
 from ddelint.settings.options import CheckOptions
-from ddelint.trace.session import Worker
+from ddelint.trace.worker_process import Worker
 
 pytestmark = pytest.mark.slow
 

@@ -14,7 +14,8 @@ import pytest
 from ddelint.nouns.contracts import Contract
 from ddelint.nouns.protocol import EntryFailure, EntrySpec, SessionOptions
 from ddelint.pipeline.spec_checking import check_specs
-from ddelint.trace.session import Session, Worker
+from ddelint.trace.session import Session
+from ddelint.trace.worker_process import Worker
 
 PLANTED = Path(__file__).parent / "planted"
 PROGRAMS = ("pooled", "grouped", "branching", "dims", "nested")

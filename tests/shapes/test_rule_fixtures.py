@@ -12,7 +12,7 @@ from ddelint.nouns.protocol import EntryFailure, EntrySpec, SessionOptions
 from ddelint.pipeline.range_checking import check_given
 from ddelint.pipeline.spec_checking import check_specs
 from ddelint.shapes.ranges_given import read_ranges
-from ddelint.trace.session import Worker
+from ddelint.trace.worker_process import Worker
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "rules"
 DECLARED = re.compile(

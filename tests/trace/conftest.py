@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from ddelint.nouns.protocol import EntryFailure, EntrySpec, SessionOptions
-from ddelint.trace.session import Session, Worker
+from ddelint.trace.session import Session
+from ddelint.trace.worker_process import Worker
 
 Write = Callable[..., Path]
 Open = Callable[..., Session]

@@ -13,7 +13,9 @@ import pytest
 
 from ddelint.nouns.protocol import EntryFailure, EntrySpec, ScriptSpec, SessionOptions
 from ddelint.trace import saved
-from ddelint.trace.session import CapturedScript, Session, Worker
+from ddelint.trace.captured_sessions import CapturedScript
+from ddelint.trace.session import Session
+from ddelint.trace.worker_process import Worker
 
 Run = Callable[..., CapturedScript]
 Write = Callable[..., Path]

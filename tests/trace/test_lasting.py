@@ -13,7 +13,8 @@ import pytest
 
 from ddelint.nouns.protocol import EntrySpec, SessionOptions
 from ddelint.trace import lasting, serving
-from ddelint.trace.session import Session, Worker, _outliving
+from ddelint.trace.session import Session
+from ddelint.trace.worker_process import Worker, _outliving
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from ddelint.nouns.protocol import EntryFailure, EntrySpec, SessionOptions
-from ddelint.trace.session import Session, Worker
+from ddelint.trace.session import Session
+from ddelint.trace.worker_process import Worker
 
 Write = Callable[..., Path]
 Open = Callable[..., Session]
@@ -192,7 +193,7 @@ def test_noise_is_swallowed_and_closing_ends_the_worker(write: Write, tmp_path: 
     script = (
         "import sys\n"
         "from ddelint.nouns.protocol import EntrySpec, SessionOptions\n"
-        "from ddelint.trace.session import Worker\n"
+        "from ddelint.trace.worker_process import Worker\n"
         "with Worker() as worker:\n"
         f"    session = worker.open(SessionOptions(EntrySpec({str(program)!r}), ({str(program)!r},)))\n"
         "    print(session.info.parameters)\n"

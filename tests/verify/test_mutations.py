@@ -31,7 +31,8 @@ from ddelint.rewrite.search.rounds import Search
 from ddelint.sources.source import SourceFile
 from ddelint.trace import torch_internals
 from ddelint.trace.diagnose import diagnose
-from ddelint.trace.session import Session, Worker
+from ddelint.trace.session import Session
+from ddelint.trace.worker_process import Worker
 
 FOLDER = Path(__file__).with_name("mutations")
 CLASSES = "ABCDEFGHIJKL"
