@@ -314,6 +314,15 @@ def test_gradients_of_parameters_are_compared(compiled: Callable[..., Compilatio
     assert {m.where for m in found.mismatches} == {"backward"}
 
 
+def test_gradients_of_another_result_say_nothing(compiled: Callable[..., Compilation]) -> None:
+    doubled = "torch.tanh(self.linear(x[keep]))", "torch.tanh(self.linear(x[keep]) * (2 if compiling else 1))"
+    wrong = TRAINED.replace(*doubled).replace("compiling", "torch.compiler.is_compiling()")
+
+    found = compiled(wrong, original=TRAINED, targets=("compile",))
+    assert found.results[0].ok is False
+    assert found.backward is None
+
+
 def test_a_program_without_gradients_has_no_backward(compiled: Callable[..., Compilation]) -> None:
     assert compiled("def fn(x, keep):\n    return x[keep]\n", targets=("compile",)).backward is None
 
