@@ -58,6 +58,17 @@ def test_the_texts_agree_with_the_loop(loop: str, body: str) -> None:
     assert failures(text, program, samples, ("export",)) == []
 
 
+@pytest.mark.parametrize(("body", "checks"), [("        x[i] *= 2\n", True), ("        x[i] = theta\n", False)])
+def test_a_place_that_has_two_names_is_refused_where_that_matters(body: str, checks: bool) -> None:
+    import torch
+
+    text = text_of("for i in ids.unique():", body)
+    *_, program = with_imports(MOVE, context_of(text, "ids.unique():", TYPES, "DDE203"))
+    assert ("torch._check((places >= 0).all().item())" in program) is checks
+    samples = [(torch.randn(5), torch.randn(2, 5), torch.tensor([0, 3, 3]), 1.5)]
+    assert failures(text, program, samples, ("export",)) == []
+
+
 @pytest.mark.parametrize(
     ("loop", "body"),
     [

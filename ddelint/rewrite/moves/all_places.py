@@ -19,6 +19,7 @@ from ddelint.rewrite.reading.unread import unread_definitions
 from ddelint.rewrite.writing.rewrites import Expr, Rewrite, Statements, restructured, rewriting
 
 _MESSAGE = "change all places at once: each takes what it would have taken, and how many there are is not asked"
+_NEGATIVE = "what is compiled refuses negative numbers of places"
 _UNIQUE = frozenset(("unique", "unique_consecutive", "set"))
 _PLAIN = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 _SIGNS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
@@ -48,6 +49,11 @@ def store_at_all_places(context: Context) -> Iterator[Rewrite]:
     changes: dict[ast.AST, Any] = {loop: [*stores.before, *lines]}
     changes |= {statement: [] for statement in unread_definitions(context, [loop.iter], kept)}
     yield restructured(_MESSAGE, changes, preferred=True)
+    if stores.reads_places:
+        # a negative number is another name for a place: where both come, the loop changes that twice
+        check = context.write.lines("torch._check(({ids} >= 0).all().item())", ids=stores.ids)
+        beside = context.write.beside([*stores.before, *check, *lines], [loop])
+        yield restructured(_MESSAGE, {loop: beside}, _NEGATIVE, preferred=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +100,8 @@ class _Stores:
         self._write, self._name, self._places = context.write, name, places
         self._kinds = Kinds(context)
         self._stored: set[str] = set()
+        self.reads_places = False
+        """Whether a store reads what it changes."""
         self._changed: set[str] = set()
         self.names: set[str] = set()
         """Names that each iteration gives a value of its own."""
@@ -142,6 +150,7 @@ class _Stores:
         if (reads and not self._places.distinct) or base in self._stored or self._kinds.of(place.value) is Kind.NUMBER:
             raise _NoStore
         self._stored.add(base)
+        self.reads_places |= reads
         return self._write.assigned(self._place(place), value)
 
     def _reads(self, place: ast.Subscript, *values: ast.expr) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from ddelint.nouns.diagnostics import Diagnostic
 from ddelint.rewrite.search.asking import Asking
 from ddelint.rewrite.search.judging import Judging
+from ddelint.rewrite.search.order import loops_first
 from ddelint.rewrite.search.steps import Key, Proposal, State, decisions_of, is_repeated, is_settled, key_of
 from ddelint.rewrite.search.together import fit_together
 from ddelint.rewrite.search.trying import Trying
@@ -72,7 +73,7 @@ class AtOnce:
     def _proposals(self, state: State, *, settled: bool = False) -> list[Proposal]:
         """The first candidate that may be safe of each question, as far as they can stand in one text."""
         found: list[Proposal] = []
-        for question in self._asking.asked(state.history):
+        for question in loops_first(self._asking, state.history, self._asking.asked(state.history)):
             if question.kind == "other":
                 continue
             key = key_of(state.history, question)

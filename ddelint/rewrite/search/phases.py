@@ -16,6 +16,7 @@ from ddelint.rewrite.search.by_hand import rewritten_lines
 from ddelint.rewrite.search.history import History
 from ddelint.rewrite.search.judging import Judging
 from ddelint.rewrite.search.needed import Needed
+from ddelint.rewrite.search.order import loops_first
 from ddelint.rewrite.search.steps import Key, Known, State, Step, flaws, is_repeated, key_of, known_as
 from ddelint.rewrite.search.trying import Trying
 
@@ -127,7 +128,7 @@ class Phase:
             if question.kind == "other":
                 self._note_other(state, question)
         asking = [q for q in questions if q.kind != "other"]
-        for question in asking:
+        for question in loops_first(self._asking, state.history, asking):
             if key_of(state.history, question) not in state.given_up:
                 return question
         fixable = self._fixable(state, questions)
