@@ -49,8 +49,7 @@ def render_report(report: Report, style: Style, unsafe_fixes: bool) -> Iterator[
         example = diagnostic.code not in helped
         yield from render_diagnostic(diagnostic, sources, style, unsafe_fixes, example=example, noted=noted)
         helped.add(diagnostic.code)
-        for note in diagnostic.evidence.notes if diagnostic.evidence is not None else ():
-            noted.setdefault(note, diagnostic.span)
+        note_down(diagnostic, noted)
         yield ""
 
 
@@ -167,7 +166,7 @@ def _sections(
         yield "help", [*hindrance, *_code(by_hand, style)]
     if diagnostic.hints:
         yield "torch", [line for hint in diagnostic.hints for line in words(hint, room)]
-    if run := _evidence(diagnostic, noted):
+    if run := evidence_said_once(diagnostic, noted):
         yield "evidence", wrapped(run, room, " · ")
     if style.verbose:
         for refusal in diagnostic.refused:
@@ -332,7 +331,7 @@ def evidence_words(evidence: Evidence) -> list[str]:
     return [*run, *evidence.notes]
 
 
-def _evidence(diagnostic: Diagnostic, noted: Mapping[str, Span]) -> list[str]:
+def evidence_said_once(diagnostic: Diagnostic, noted: Mapping[str, Span]) -> list[str]:
     """The evidence's words, but for notes that an earlier finding has said: what is no reason of the fix's own to be
     unsafe is said once in a report."""
     if diagnostic.evidence is None:
@@ -344,6 +343,12 @@ def _evidence(diagnostic: Diagnostic, noted: Mapping[str, Span]) -> list[str]:
         where = f"line {span.row}" if span.filename == diagnostic.span.filename else _place(span)
         run.append(f"and as noted at {where}")
     return run
+
+
+def note_down(diagnostic: Diagnostic, noted: dict[str, Span]) -> None:
+    """Add what the finding's evidence says, for `evidence_said_once` of those that follow."""
+    for note in diagnostic.evidence.notes if diagnostic.evidence is not None else ():
+        noted.setdefault(note, diagnostic.span)
 
 
 def _place(span: Span) -> str:

@@ -14,7 +14,7 @@ from markupsafe import Markup, escape
 from ddelint.knowledge.catalog import rule
 from ddelint.nouns.diagnostics import Diagnostic, Severity, Span
 from ddelint.report.by_hand import Help, help_for
-from ddelint.report.console import FRONT_ENDS, changed_lines, evidence_words, rule_name
+from ddelint.report.console import FRONT_ENDS, changed_lines, evidence_said_once, note_down, rule_name
 from ddelint.report.diff import shown_path
 from ddelint.report.evidence import trusted_line, unfixed
 from ddelint.report.flow import flow_of
@@ -172,9 +172,10 @@ def _of_state(cards: Sequence[Card], state: str) -> int:
 def _pages(report: Report) -> list[FilePage]:
     new, old = Sources(report.texts), Sources({**report.texts, **report.originals})
     findings = sorted(report.diagnostics, key=lambda d: (d.span, d.code, d.message))
+    said = _evidence_of(findings)
     cards = [
-        _card(number, anchor, finding, report, old if finding.fixed else new)
-        for number, (anchor, finding) in enumerate(zip(_anchors(findings), findings, strict=True))
+        _card(number, anchor, finding, report, old if finding.fixed else new, evidence)
+        for number, (anchor, finding, evidence) in enumerate(zip(_anchors(findings), findings, said, strict=True))
     ]
     pages: list[FilePage] = []
     for filename in dict.fromkeys(finding.span.filename for finding in findings):
@@ -185,6 +186,14 @@ def _pages(report: Report) -> list[FilePage]:
         diff = report.diffs.get(filename, "").splitlines()
         pages.append(FilePage(number, shown_path(filename), filename, own, list(_stretches(lines, own, marks)), diff))
     return pages
+
+
+def _evidence_of(findings: Sequence[Diagnostic]) -> Iterator[tuple[str, ...]]:
+    """The words for each finding; what an earlier one has noted is pointed to."""
+    noted: dict[str, Span] = {}
+    for finding in findings:
+        yield tuple(evidence_said_once(finding, noted))
+        note_down(finding, noted)
 
 
 def _anchors(findings: Sequence[Diagnostic]) -> list[str]:
@@ -198,7 +207,9 @@ def _anchors(findings: Sequence[Diagnostic]) -> list[str]:
     return anchors
 
 
-def _card(number: int, anchor: str, finding: Diagnostic, report: Report, sources: Sources) -> Card:
+def _card(
+    number: int, anchor: str, finding: Diagnostic, report: Report, sources: Sources, evidence: tuple[str, ...]
+) -> Card:
     fix = finding.fix
     state = "fixed" if finding.fixed else fix.applicability.value if fix is not None else "none"
     try:
@@ -225,7 +236,7 @@ def _card(number: int, anchor: str, finding: Diagnostic, report: Report, sources
         asks=tuple(FRONT_ENDS.get(name, name) for name in finding.asks),
         graph=None if flow.is_one_place else graph_of(flow),
         changes=tuple(changes),
-        evidence=tuple(evidence_words(finding.evidence)) if finding.evidence is not None else (),
+        evidence=evidence,
         trusted=trusted_line(finding) if fix is not None else unfixed(finding, report),
         by_hand=help_for(finding),
     )

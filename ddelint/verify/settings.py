@@ -52,10 +52,10 @@ def texts_of(source: SourceFile, test: ast.expr) -> Iterator[tuple[str, str]]:
             case _:
                 continue
         for asked, known in sides:
-            name = dotted_name(_without_calls(asked))
-            texts = (inner for inner in ast.walk(known) if isinstance(inner, ast.Constant) and inner.value)
-            if (name.startswith(_SELF) and node in inside) or name.isidentifier():
-                yield from ((name.removeprefix(_SELF), t.value) for t in texts if isinstance(t.value, str))
+            texts = [inner.value for inner in ast.walk(known) if isinstance(inner, ast.Constant) and inner.value]
+            for name in _names_in(asked):
+                if not name.startswith(_SELF) or node in inside:
+                    yield from ((name.removeprefix(_SELF), text) for text in texts if isinstance(text, str))
 
 
 def _keys_of(source: SourceFile, table: ast.expr) -> Iterator[ast.expr]:
@@ -75,11 +75,12 @@ def _target_of(source: SourceFile, value: ast.expr) -> ast.AST:
     return value
 
 
-def _without_calls(node: ast.expr) -> ast.expr:
-    """`mode` of `mode.lower()`."""
-    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        node = node.func.value
-    return node
+def _names_in(asked: ast.expr) -> Iterator[str]:
+    """Names, and attributes of `self`: `mode` of `mode.lower()`, `self.mode` and `other` of `self.mode or other`."""
+    for node in ast.walk(asked):
+        name = dotted_name(node) if isinstance(node, (ast.Name, ast.Attribute)) else ""
+        if (name.isidentifier() and name != "self") or name.startswith(_SELF):
+            yield name
 
 
 def globals_of(source: SourceFile, test: ast.expr) -> Iterator[tuple[str, bool]]:

@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 import pytest
 from handmade import MODEL, span_of
 
-from ddelint.nouns.diagnostics import Diagnostic, Equality, Frame, Span, Symbol
+from ddelint.nouns.diagnostics import Diagnostic, Equality, Evidence, Frame, Span, Symbol
 from ddelint.report.flow import flow_of
 from ddelint.report.graph import Graph, graph_of
 from ddelint.report.highlight import Mark, painted
@@ -54,6 +54,15 @@ class Outline(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         if tag not in VOID:
             assert self.open.pop() == tag
+
+
+def test_what_several_findings_note_is_said_once(emptiness: Diagnostic) -> None:
+    evidence = replace(emptiness.evidence or Evidence(), notes=("steps of 3 were tried",))
+    first = replace(emptiness, evidence=evidence)
+    second = replace(first, span=replace(first.span, row=first.span.row + 1, end_row=first.span.end_row + 1))
+    text = page(first, second)
+    assert text.count("steps of 3 were tried") == 1
+    assert text.count(f"and as noted at line {first.span.row}") == 1
 
 
 def test_the_page_is_whole_and_loads_nothing(emptiness: Diagnostic, refused: Diagnostic, crash: Diagnostic) -> None:

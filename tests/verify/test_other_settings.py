@@ -200,6 +200,7 @@ def test_texts_that_a_setting_is_compared_with_are_tried(tmp_path: Path, stateme
         "if agg in ('max', 'prod'):\n            pass",
         "match agg:\n            case 'prod':\n                pass",
         "y = REDUCERS[agg](x)",
+        "y = REDUCERS[agg or 'sum'](x)",
         "y = REDUCERS.get(agg, torch.sum)(x)",
     ],
 )
