@@ -27,6 +27,8 @@ from ddelint.verify.sameness import differences
 _TORCH = os.path.dirname(os.path.realpath(torch.__file__)) + os.sep
 _CLONED = 1 << 16
 """Elements up to which a parameter is compared by value; above, its version counter says."""
+_UNCHANGEABLE = (bool, int, float, str, type(None))
+_ABSENT = object()
 _LONGEST_WARNING = 160
 _NUMBERS = re.compile(r"\d[\d.e+-]*")
 _LEAF = "ddelint_leaf"
@@ -217,7 +219,8 @@ class _Watch:
         self._module = module
         self._identities = self._all_tensors()
         self._tensors = {name: self._mark(tensor) for name, tensor in self._identities.items()}
-        self._attributes = dict(self._all_attributes(Freezer()))
+        freezer = Freezer()
+        self._attributes = {name: _kept(freezer, value) for name, value in self._all_attributes()}
 
     @property
     def tensors(self) -> Mapping[str, torch.Tensor]:
@@ -233,13 +236,16 @@ class _Watch:
                 changed[name] = freezer.freeze(tensor)
         for name in self._tensors.keys() - now.keys():
             changed[name] = Constant("gone", None)
-        after = dict(self._all_attributes(freezer))
-        for name, value in after.items():
-            before = self._attributes.get(name)
-            if before is None or next(differences(before, value), None) is not None:
-                changed[name] = value
-        for name in self._attributes.keys() - after.keys():
-            changed[name] = Constant("gone", None)
+        gone = set(self._attributes)
+        for name, value in self._all_attributes():
+            gone.discard(name)
+            before = self._attributes.get(name, _ABSENT)
+            if before is value:  # a number or text that was not replaced, as nearly all are
+                continue
+            after = freezer.freeze(value)
+            if before is _ABSENT or next(differences(_frozen(freezer, before), after), None) is not None:
+                changed[name] = after
+        changed.update(dict.fromkeys(gone, Constant("gone", None)))
         rebound = (name for name, tensor in now.items() if self._identities.get(name, tensor) is not tensor)
         return changed, frozenset(rebound)
 
@@ -249,7 +255,7 @@ class _Watch:
         named = itertools.chain(self._module.named_parameters(), self._module.named_buffers())
         return {name: tensor for name, tensor in named if not torch.nn.parameter.is_lazy(tensor)}
 
-    def _all_attributes(self, freezer: Freezer) -> Iterator[tuple[str, Frozen]]:
+    def _all_attributes(self) -> Iterator[tuple[str, Any]]:
         """Plain data kept on the module and its parts: numbers, text, tensors, and lists and dicts of these."""
         if self._module is None:
             return
@@ -257,7 +263,7 @@ class _Watch:
             for name, value in list(vars(module).items()):
                 if name in MODULE_TABLES or "_hooks" in name or not _is_plain(value):
                     continue
-                yield f"{prefix}.{name}" if prefix else name, freezer.freeze(value)
+                yield f"{prefix}.{name}" if prefix else name, value
 
     def _mark(self, tensor: torch.Tensor) -> tuple[int, int, torch.Tensor | None]:
         small = tensor.numel() <= _CLONED and not tensor.is_meta
@@ -277,6 +283,16 @@ class _Watch:
             same = torch.isclose(tensor.detach(), values, rtol=0, atol=0, equal_nan=True)
             return not bool(same.all())
         return id(tensor) != identity or _version(tensor) != version
+
+
+def _kept(freezer: Freezer, value: Any) -> Any:
+    """What an attribute held: what nothing can change as it is, all else frozen."""
+    return value if type(value) in _UNCHANGEABLE else freezer.freeze(value)
+
+
+def _frozen(freezer: Freezer, kept: Any) -> Frozen:
+    """The same in any case frozen."""
+    return freezer.freeze(kept) if type(kept) in _UNCHANGEABLE else kept
 
 
 def _version(tensor: torch.Tensor) -> int:

@@ -2,7 +2,7 @@
 
     python tests/benchmarks/search.py [-j N] [FILE...]
 
-Each FILE (default: `models/ten_sites.py` beside this script, and the quickstart) is searched as `check --diff -j N`
+Each FILE (default: two of `models` beside this script, and the quickstart) is searched as `check --diff -j N`
 does (default: one process a core), by the same code, in this process and its worker. What a request to the worker costs
 is the CPU time of the process that answers it, and of the children that it waited for (compilers); `all` is that of all
 of the worker's processes, with what was begun and not wanted, and with what loads Inductor. torch's import and the
@@ -37,7 +37,8 @@ from ddelint.pipeline.searching import search
 from ddelint.settings.options import CheckOptions, Mode
 from ddelint.trace.worker_process import Worker
 
-FILES = (ROOT / "tests" / "benchmarks" / "models" / "ten_sites.py", ROOT / "fixtures" / "quickstart" / "model.py")
+MODELS = ROOT / "tests" / "benchmarks" / "models"
+FILES = (MODELS / "nine_lines.py", MODELS / "ten_sites.py", ROOT / "fixtures" / "quickstart" / "model.py")
 EXPORTS = 5
 TICKS = os.sysconf("SC_CLK_TCK")
 KINDS = ("trace", "compare", "verify", "front ends")
