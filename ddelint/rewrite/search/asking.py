@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol
 
 from ddelint.knowledge.catalog import rule
 from ddelint.nouns.diagnostics import STILL_ASKS, Claim, Diagnostic, Question, Refusal, TypeFact
-from ddelint.nouns.protocol import LOWERING, Comparison, Compilation, Decision, Overlay, TargetResult, TraceResult
+from ddelint.nouns.protocol import LOWERING, Comparison, Compilation, Decision, TraceResult
 from ddelint.rewrite.candidate import Candidate, Context
 from ddelint.rewrite.moves import load_moves
 from ddelint.rewrite.parts.respelling import respelled
@@ -22,6 +21,7 @@ from ddelint.rewrite.reading.returned import returned_types
 from ddelint.rewrite.search import last_resort
 from ddelint.rewrite.search.history import History
 from ddelint.rewrite.search.offering import offered
+from ddelint.rewrite.search.prover import Ahead, Prover, joined
 from ddelint.rewrite.search.steps import VALIDATION, Key, State, key_of
 from ddelint.sources.sites import Site, locate
 from ddelint.sources.source import SourceFile
@@ -31,31 +31,6 @@ QUICK_SAMPLES = 16
 MARGIN, VERIFIED_SECONDS, VERIFIED_BY_TRACED, COMPARED_BY_LOOKED = 1.5, 5.0, 12.0, 6.0
 """What verifying may take: more than it took before, or several times what a trace and a first comparison took."""
 CLAIM_RANK = {claim: rank for rank, claim in enumerate(Claim)}
-
-
-class Prover(Protocol):
-    """What the search asks of a worker session (ddelint.trace.session.Session)."""
-
-    def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult: ...
-
-    def compare(
-        self,
-        overlay: Overlay,
-        decisions: tuple[Decision, ...],
-        samples: int,
-        quick: bool,
-        *,
-        only: Collection[str] = (),
-    ) -> Comparison: ...
-
-    def compile(self, overlay: Overlay, targets: tuple[str, ...], samples: int, backend: str) -> Compilation: ...
-
-
-class Ahead(Prover, Protocol):
-    """What begins to answer, and waits for nothing: what it gives says nothing (ddelint.trace.session.Ahead)."""
-
-    def forget(self) -> None:
-        """End what was begun, and has not been asked for."""
 
 
 class Asking:
@@ -115,7 +90,7 @@ class Asking:
         That a fix that is unsafe refuses inputs of ours, and what is guessed wrongly on those, is no fault of a region.
         """
         compilation = self.compile(history)
-        return compilation.failure is None and any(map(_passes, compilation.results))
+        return compilation.failure is None and any(map(passes, compilation.results))
 
     def trace(self, history: History) -> TraceResult:
         """Every path of a program, and what it asks."""
@@ -171,7 +146,7 @@ class Asking:
             self.expect_verified(history)
             overlay = history.overlay
             parts = [self.prover.compile(overlay, part, self.samples, "inductor") for part in self._parts()]
-            self._verified[key] = _joined(parts)
+            self._verified[key] = joined(parts)
         return self._verified[key]
 
     def expect_trace(self, history: History, *, first: bool = False) -> None:
@@ -409,21 +384,6 @@ class Asking:
         return ""
 
 
-def _joined(parts: Sequence[Compilation]) -> Compilation:
-    """The verification of a program, from those of its targets."""
-    if len(parts) == 1:
-        return parts[0]
-    failure = next((part.failure for part in parts if part.failure is not None), None)
-    if failure is not None:
-        return Compilation(results=(), failure=failure)
-    return Compilation(
-        results=tuple(result for part in parts for result in part.results),
-        backward=next((part.backward for part in parts if part.backward is not None), None),
-        mismatches=tuple(mismatch for part in parts for mismatch in part.mismatches),
-        notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
-    )
-
-
 def _in_order(names: Sequence[str], context: Context) -> list[Candidate]:
     """What the moves offer: by claim, then in the order of `names`; the unlikely after all that keeps both sides."""
 
@@ -442,11 +402,3 @@ def _in_other_words(name: str, context: Context) -> Iterator[Candidate]:
             said = respelling.said(candidate)
             if said is not None:
                 yield said
-
-
-def _passes(result: TargetResult) -> bool:
-    """Whether a target takes a program, and gives what eager gives on the inputs that count."""
-    if result.error or any(question.kind != "assumed" for question in result.questions):
-        return False
-    refused = result.mismatches and not any(mismatch.speaks_against for mismatch in result.mismatches)
-    return bool(refused) or (result.ok and not result.mismatches)
