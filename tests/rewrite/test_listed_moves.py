@@ -87,7 +87,7 @@ def test_a_list_of_numbers_asks_its_tensor(body: str, asking: str, expected: str
         ("return max(range(3), key=lambda i: v[i])", "max(range(3), key=lambda i: v[i])"),
         ("v = t.tolist()\nreturn max(v)", "t.tolist()"),
         ("v = m.tolist()\nprint(v)\nreturn max(v)", "m.tolist()"),
-        ("v = (m * 0.5).tolist()\nreturn sum(v)", "(m * 0.5).tolist()"),
+        ("u = (m * 0.5).tolist()\nreturn sum(u)", "(m * 0.5).tolist()"),
     ],
 )
 def test_other_lists_stay(body: str, asking: str) -> None:

@@ -130,6 +130,7 @@ def test_a_number_whose_value_is_wanted_stays_a_cast(lines: tuple[str, ...]) -> 
         ("match bool(t), 1:", "    case (True, _):", "        return x", "return t"),
         ("return x if bool(t) is True else t",),
         ("found = bool(t)", "if found is not False:", "    return x", "return t"),
+        ("found = bool(t)", "if torch.compiler.is_compiling():", "    return {found: x}", "return t"),
     ],
 )
 def test_a_truth_value_that_is_compared_by_identity_stays_a_cast(lines: tuple[str, ...]) -> None:
@@ -147,6 +148,8 @@ def test_a_truth_value_that_is_compared_by_identity_stays_a_cast(lines: tuple[st
         ("k = int(t)", "return x % k"),
         ("k = int(t)", "return k in (1, 2)"),
         ("match int(t):", "    case 0 | 1:", "        return x", "    case _:", "        return t"),
+        ("k = int(t)", "if not torch.compiler.is_compiling():", "    print(f'{k} rows')", "return x[k]"),
+        ("k = int(t)", "if torch.compiler.is_compiling():", "    return x", "else:", "    return {k: x}"),
         ("k = int(t)", "return x if k is None else t[k]"),
     ],
 )

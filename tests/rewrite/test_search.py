@@ -1166,6 +1166,15 @@ def test_a_program_that_still_asks_has_no_further_safe_fixes() -> None:
     assert with_all_that_is_safe(nothing, everything) is nothing
 
 
+def test_a_fix_that_went_half_of_the_way_hides_nothing() -> None:
+    """`int(x.sum())` became `int(x.sum().item())`, which asks at the same place."""
+    everything = fixed_state(Applicability.SAFE)
+    span = everything.steps[0].diagnostic.span
+    everything.given_up[Key(NAME, span.row, span.column, "", "integer")] = Diagnostic("DDE101", "", span)
+    found = diagnostics(everything, State(History({NAME: SourceFile(NAME, TEXT)})), None)
+    assert [(d.span, d.fix is None) for d in found] == [(span, False), (span, True)]
+
+
 def test_what_inductor_alone_has_asked_is_needed_where_it_asks_again(moves: pytest.MonkeyPatch) -> None:
     class Lowers(Prover):
         """Tracing asks of `n`; Inductor asks of `m`, and nothing before it does."""

@@ -138,7 +138,9 @@ class _Asked:
             return None
         if name == "len":
             return self.context.write.expr("{}.shape[0]", tensor), ()
-        if name == "sum" and not self.kinds.dtype(tensor).startswith("int"):
+        fact = self.kinds.fact(listed)
+        element = fact.element.kind if fact is not None and fact.element is not None else ""
+        if name == "sum" and element not in ("int", "symint") and not self.kinds.dtype(tensor).startswith("int"):
             return None  # Python adds up in double precision
         return self.context.write.expr("{}.{name}().item()", tensor, name=name), (_NOTHING,) * (name != "sum")
 

@@ -8,12 +8,27 @@ from collections.abc import Iterator
 from ddelint.rewrite.reading.constants import value_of
 from ddelint.rewrite.reading.kinds import Kinds
 from ddelint.rewrite.reading.knowledge import knowledge
-from ddelint.rewrite.reading.names import called
+from ddelint.rewrite.reading.names import answer_while_compiling, called
 
 
 def wants_value(kinds: Kinds, node: ast.expr) -> bool:
-    """Whether `node`, or a name for it, is a key, a set's member, hashed, compared by `is` or put into a text."""
-    return any(_is_wanted(kinds, place) for place in _places(kinds, node))
+    """Whether `node`, or a name for it, is a key, a set's member, hashed, compared by `is` or put into a text.
+
+    What only eager does, which has the number itself, wants nothing of the compiler.
+    """
+    return any(_is_wanted(kinds, place) and not _is_left_to_eager(kinds, place) for place in _places(kinds, node))
+
+
+def _is_left_to_eager(kinds: Kinds, node: ast.expr) -> bool:
+    """Whether it stands in a block that is left out while compiling."""
+    child: ast.AST = node
+    for parent in kinds.context.site.source.ancestors(node):
+        if isinstance(parent, ast.If) and (taken := answer_while_compiling(parent.test)) is not None:
+            left_out = parent.orelse if taken else parent.body
+            if child in left_out:
+                return True
+        child = parent
+    return False
 
 
 def _places(kinds: Kinds, node: ast.expr) -> Iterator[ast.expr]:

@@ -21,7 +21,7 @@ from ddelint.rewrite.reading.returned import returned_types
 from ddelint.rewrite.search import last_resort
 from ddelint.rewrite.search.history import History
 from ddelint.rewrite.search.offering import offered
-from ddelint.rewrite.search.prover import Ahead, Prover, joined
+from ddelint.rewrite.search.prover import Ahead, Prover, joined, passes
 from ddelint.rewrite.search.steps import VALIDATION, Key, State, key_of
 from ddelint.sources.sites import Site, locate
 from ddelint.sources.source import SourceFile

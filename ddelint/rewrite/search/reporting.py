@@ -29,9 +29,12 @@ def diagnostics(state: State, safe: State, comparison: Comparison | None) -> tup
             refused=step.diagnostic.refused or refusals.get(step.key, ()),
         )
         found.setdefault((diagnostic.span, diagnostic.code), diagnostic)
-    for diagnostic in (*map(last_resort.told, state.given_up.values()), *_still_standing(state)):
-        found.setdefault((diagnostic.span, diagnostic.code), diagnostic)
-    return tuple(sorted(found.values(), key=lambda d: (d.span, d.code)))
+    # what is still asked at a place where something was fixed is another finding: the fix went only half of the way
+    left = {(d.span, d.code): d for d in map(last_resort.told, state.given_up.values())}
+    for diagnostic in _still_standing(state):
+        if (diagnostic.span, diagnostic.code) not in found:
+            left.setdefault((diagnostic.span, diagnostic.code), diagnostic)
+    return tuple(sorted((*found.values(), *left.values()), key=lambda d: (d.span, d.code)))
 
 
 def _unsafe_ones(state: State, safe_numbers: set[int]) -> list[int]:
