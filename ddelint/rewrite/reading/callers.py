@@ -105,11 +105,12 @@ def _gives_numbers(
 
 
 def _is_element(source: SourceFile, node: ast.AST, depth: int = 0) -> bool:
-    """Whether an expression may be what a loop takes out of a list of the class's own: of past losses, say, which are
-    numbers."""
+    """Whether an expression may be taken out of a list of the class's own: of past losses, say, which are numbers."""
     match node:
         case ast.For(iter=held) | ast.comprehension(iter=held):
-            return any(_is_own_list(source, part) for part in ast.walk(held))
+            return _holds_own_list(source, held, depth)
+        case ast.Subscript() | ast.Call():
+            return _holds_own_list(source, node, depth) and not _is_tensor(source, node)
         case ast.IfExp(body=body, orelse=other):
             return any(_is_element(source, value, depth) for value in (body, other))
         case ast.BinOp(left=left, right=right):
@@ -119,10 +120,17 @@ def _is_element(source: SourceFile, node: ast.AST, depth: int = 0) -> bool:
     return False
 
 
-def _is_own_list(source: SourceFile, node: ast.AST) -> bool:
-    match node:
-        case ast.Attribute(value=ast.Name(id="self"), attr=name):
-            return any(isinstance(value, ast.List) for value in _kept_under(source, node, name))
+def _holds_own_list(source: SourceFile, node: ast.AST, depth: int) -> bool:
+    """Whether a list that the class begins with stands in an expression, by itself or by a name."""
+    for part in ast.walk(node):
+        match part:
+            case ast.Attribute(value=ast.Name(id="self"), attr=name):
+                if any(isinstance(value, ast.List) for value in _kept_under(source, part, name)):
+                    return True
+            case ast.Name(id=name) if depth < _DEEPEST:
+                values = (v for v in _values_of(source, part, name) if isinstance(v, ast.expr))
+                if any(_holds_own_list(source, value, depth + 1) for value in values):
+                    return True
     return False
 
 
