@@ -299,6 +299,8 @@ class Comparison:
     """Declared inputs on which eager does more than before, the worst first."""
     left_out: tuple[str, ...] = ()
     """How the programs were not run, as time ran out: "in train()", "with gradients"."""
+    left_unpaired: tuple[str, ...] = ()
+    """Arguments and settings that were not changed at once, as time ran out: "self.fill=0.5, self.sharp=False"."""
 
 
 @dataclass(frozen=True, slots=True)

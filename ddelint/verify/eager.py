@@ -112,6 +112,7 @@ def compare(
         seconds=process_time() - busy,
         slower=tuple(work.slower(looked_at, before, after)),
         left_out=() if quick or only else tuple(runs.left_out),
+        left_unpaired=() if only else tuple(runs.left_unpaired),
     )
 
 

@@ -94,6 +94,8 @@ class Runs:
         self.references: list[Reference] = []
         self.left_out: list[str] = []
         """What nothing was run of, as time ran out: how a program was not run ("in train()")."""
+        self.left_unpaired: list[str] = []
+        """Settings that were not changed at once, as time ran out: "self.fill=0.5, self.sharp=False"."""
         self._original = original
         self._decisions = decisions
         self._options = options
@@ -252,6 +254,9 @@ class Runs:
         if not chosen:
             return
         for both in pairs(self._flags(self._original.build(), chosen[0].sample)):
+            if self._is_over():
+                self.left_unpaired.append(both(chosen[0].sample).label.removeprefix(f"{chosen[0].sample.label}, "))
+                continue
             known = len(self.references)
             for reference in chosen:
                 if not self._is_over():

@@ -116,3 +116,11 @@ def test_a_declared_input_that_breaks_a_promise_is_its_counterexample() -> None:
 def test_what_is_noted_says_what_the_original_does(mismatch: Mismatch, said: str) -> None:
     assert remarks(of(mismatch)) == [said]
     assert doubt(of(mismatch)) == ""
+
+
+def test_settings_that_were_not_changed_at_once_are_named() -> None:
+    pairs = ("self.fill=0.5, self.sharp=False", "agg='prod', self.sharp=False", "agg='prod', self.fill=0.5")
+    said = "time ran out before these were changed at once: self.fill=0.5, self.sharp=False"
+    assert remarks(Comparison(8, 8, True, left_unpaired=pairs[:1])) == [said]
+    assert remarks(Comparison(8, 8, True, left_unpaired=pairs)) == [f"{said}; {pairs[1]}; and 1 more"]
+    assert remarks(Comparison(8, 8, True)) == []

@@ -712,3 +712,24 @@ def test_a_gradient_of_nan_where_there_was_none_is_not_safe(program: Program, op
     third = program(textwrap.dedent(protected) + INPUTS)
     found = compare(first, lambda: third, (decision(first, "keep.any()"),), options, 32, False)
     assert verdict.doubt(found) == ""
+
+
+@pytest.mark.parametrize("is_over", [True, False])
+def test_what_was_not_changed_at_once_is_named(
+    program: Program, options: SessionOptions, monkeypatch: pytest.MonkeyPatch, is_over: bool
+) -> None:
+    text = """
+        def fn(x, doubled=False, signed=False):
+            x = x * 2 if doubled else x
+            return -x if signed else x
+    """
+    limit = min(60.0, options.timeout / 5)
+    clock = itertools.chain([0.0], itertools.repeat(limit * 3 if is_over else 0.0))
+    for module in (eager, original_runs):
+        monkeypatch.setattr(module, "perf_counter", lambda: next(clock))
+    inputs = "\n\ndef make_inputs(seed):\n    return (torch.randn(3),)\n"
+    first = program(textwrap.dedent(text) + inputs)
+
+    found = compare(first, lambda: first, (), options, 4, False)
+
+    assert found.left_unpaired == (("doubled=True, signed=True",) if is_over else ())

@@ -97,7 +97,17 @@ def not_run(comparison: Comparison) -> str:
 def remarks(comparison: Comparison) -> list[str]:
     """What is noted of a rewrite and keeps none from being safe."""
     noted = {mismatch.aspect: mismatch for mismatch in reversed(comparison.mismatches) if _is_only_noted(mismatch)}
-    return [_remark(mismatch) for mismatch in noted.values()]
+    return [*(_remark(mismatch) for mismatch in noted.values()), *_unpaired(comparison)]
+
+
+def _unpaired(comparison: Comparison) -> list[str]:
+    """Which arguments and settings were changed alone only, as time ran out: the first pairs, and how many more."""
+    if not comparison.left_unpaired:
+        return []
+    shown = comparison.left_unpaired[:_SHOWN_PAIRS]
+    more = len(comparison.left_unpaired) - len(shown)
+    rest = f"; and {more} more" if more else ""
+    return [f"time ran out before these were changed at once: {'; '.join(shown)}{rest}"]
 
 
 def _remark(mismatch: Mismatch) -> str:
@@ -111,6 +121,7 @@ def _remark(mismatch: Mismatch) -> str:
     return f"{sentence.format(got=mismatch.got, expected=mismatch.expected, where=where)} ({sample})"
 
 
+_SHOWN_PAIRS = 2
 _MODES = (INTEGERS, "under autocast")
 
 
