@@ -58,14 +58,16 @@ def test_the_texts_agree_with_the_loop(loop: str, body: str) -> None:
     assert failures(text, program, samples, ("export",)) == []
 
 
-@pytest.mark.parametrize(("body", "checks"), [("        x[i] *= 2\n", True), ("        x[i] = theta\n", False)])
-def test_a_place_that_has_two_names_is_refused_where_that_matters(body: str, checks: bool) -> None:
+@pytest.mark.parametrize(("body", "twice"), [("        x[i] *= 2\n", True), ("        x[i] = theta\n", False)])
+def test_a_place_that_has_two_names_is_changed_twice_where_that_matters(body: str, twice: bool) -> None:
     import torch
 
     text = text_of("for i in ids.unique():", body)
     *_, program = with_imports(MOVE, context_of(text, "ids.unique():", TYPES, "DDE203"))
-    assert ("torch._check((places >= 0).all().item())" in program) is checks
-    samples = [(torch.randn(5), torch.randn(2, 5), torch.tensor([0, 3, 3]), 1.5)]
+    assert ("for part in (places[places < 0], places[places >= 0]):\n" in program) is twice
+    samples = [
+        (torch.randn(5), torch.randn(2, 5), torch.tensor(ids), 1.5) for ids in ([0, 3, 3], [4, 1, -1], [0, 0, 0])
+    ]
     assert failures(text, program, samples, ("export",)) == []
 
 

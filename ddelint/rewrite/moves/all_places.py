@@ -19,7 +19,6 @@ from ddelint.rewrite.reading.unread import unread_definitions
 from ddelint.rewrite.writing.rewrites import Expr, Rewrite, Statements, restructured, rewriting
 
 _MESSAGE = "change all places at once: each takes what it would have taken, and how many there are is not asked"
-_NEGATIVE = "what is compiled refuses negative numbers of places"
 _UNIQUE = frozenset(("unique", "unique_consecutive", "set"))
 _PLAIN = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 _SIGNS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
@@ -51,9 +50,14 @@ def store_at_all_places(context: Context) -> Iterator[Rewrite]:
     yield restructured(_MESSAGE, changes, preferred=True)
     if stores.reads_places:
         # a negative number is another name for a place: where both come, the loop changes that twice
-        check = context.write.lines("torch._check(({ids} >= 0).all().item())", ids=stores.ids)
-        beside = context.write.beside([*stores.before, *check, *lines], [loop])
-        yield restructured(_MESSAGE, {loop: beside}, _NEGATIVE, preferred=True)
+        part = context.write.expression(fresh_name(context.site.source, "part"))
+        twice = context.write.lines(
+            "for {part} in ({ids}[{ids} < 0], {ids}[{ids} >= 0]):\n    {body}",
+            part=part,
+            ids=stores.ids,
+            body=_Stores(context, name, places, part).of(loop.body),
+        )
+        yield restructured(_MESSAGE, {**changes, loop: [*stores.before, *twice]}, preferred=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +100,7 @@ def _lists_a_mask(tensor: ast.expr) -> bool:
 class _Stores:
     """Reads the body of a loop over places, and writes it for all of them: `ids` takes the place of the loop's name."""
 
-    def __init__(self, context: Context, name: str, places: _Places) -> None:
+    def __init__(self, context: Context, name: str, places: _Places, given: Expr | None = None) -> None:
         self._write, self._name, self._places = context.write, name, places
         self._kinds = Kinds(context)
         self._stored: set[str] = set()
@@ -106,8 +110,8 @@ class _Stores:
         self.names: set[str] = set()
         """Names that each iteration gives a value of its own."""
         ids: Expr = self._write.expr(places.template, places.ids)
-        self.ids, self.before = ids, list[Any]()
-        if not isinstance(places.ids, ast.Name) or places.template != "{}":
+        self.ids, self.before = given or ids, list[Any]()
+        if given is None and not (isinstance(places.ids, ast.Name) and places.template == "{}"):
             self.ids = self._write.expression(fresh_name(context.site.source, "places"))
             self.before = self._write.assigned(self.ids, ids)
 
