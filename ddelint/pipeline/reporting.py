@@ -148,7 +148,7 @@ def _still_open(finding: Diagnostic, run: Run) -> Diagnostic:
         return finding
     moved = finding.relocated(run.history.forward)
     known = run.open_fixes.get((finding.span, finding.code))
-    if known is None:
+    if known is None or finding.fix is None:
         return moved
     fix, written = known
     edits = tuple(replace(edit, span=run.history.moved(edit.span, written)) for edit in fix.edits)
