@@ -23,7 +23,7 @@ TYPES = {
 }
 
 
-WHOLE = "return x * (m + 1).sum().item() / (m + 1).shape[0]"
+WHOLE = "v = m + 1\nreturn x * v.sum().item() / v.shape[0]"
 
 
 def function(body: str) -> str:

@@ -48,7 +48,11 @@ def _all_uses(context: Context) -> Iterator[Rewrite]:
             return
     if function is None or not is_pure(listed):
         return
-    asked, changes, notes = _Asked(context, Kinds(context)), dict[ast.AST, Any](), dict[str, None]()
+    kinds, changes, notes = Kinds(context), dict[ast.AST, Any](), dict[str, None]()
+    tensor = listed_tensor(kinds, listed)
+    is_named = tensor is None or isinstance(tensor, ast.Name)
+    # a tensor without a name gets that of the list
+    asked = _Asked(context, kinds, "" if is_named else name)
     for node in ast.walk(function):
         if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load):
             around = [node, *context.site.source.ancestors(node)][:_MOST_AROUND]
@@ -59,11 +63,15 @@ def _all_uses(context: Context) -> Iterator[Rewrite]:
             changes[place] = new
             notes |= dict.fromkeys(said)
     read = set[str]().union(*(context.write.reads(new) for new in changes.values()))
-    gone = unread_definitions(context, list(changes), read)
-    if changes and context.site.statement in gone:
-        message = f"what is asked of `{name}` is asked of the tensor: no list of unknown length is made"
+    gone = unread_definitions(context, list(changes), read - {name})
+    if not changes or context.site.statement not in gone:
+        return
+    if not is_named and tensor is not None:
+        changes[listed] = context.write.expression(tensor)
+    else:
         changes |= {statement: [] for statement in gone}
-        yield restructured(message, changes, *notes, preferred=True)
+    message = f"what is asked of `{name}` is asked of the tensor: no list of unknown length is made"
+    yield restructured(message, changes, *notes, preferred=True)
 
 
 def _short(context: Context, node: ast.expr) -> str:
@@ -80,6 +88,8 @@ class _Asked:
 
     context: Context
     kinds: Kinds
+    is_tensor: str = ""
+    """The name of a list that the tensor itself takes."""
 
     def of(self, node: ast.expr) -> _Found | None:
         """What `node` asks of a list of numbers, asked of a tensor."""
@@ -108,6 +118,8 @@ class _Asked:
     def _tensor(self, listed: ast.expr) -> Expr | None:
         """The tensor of one dimension whose elements a list holds."""
         tensor, write = listed_tensor(self.kinds, listed), self.context.write
+        if tensor is not None and isinstance(listed, ast.Name) and listed.id == self.is_tensor:
+            return write.expression(listed)
         if tensor is not None:
             shape = self.kinds.shape(tensor)
             return write.expression(tensor) if is_pure(tensor) and (shape is None or len(shape) == 1) else None
@@ -133,16 +145,16 @@ class _Asked:
 
     def _whole(self, name: str, listed: ast.expr) -> _Found | None:
         """`max(v)`, `len(v)` of a list with as many elements as data says."""
-        tensor = listed_tensor(self.kinds, listed)
-        if tensor is None or self._tensor(listed) is None or self._is_counted(tensor):
+        tensor, whole = listed_tensor(self.kinds, listed), self._tensor(listed)
+        if tensor is None or whole is None or self._is_counted(tensor):
             return None
         if name == "len":
-            return self.context.write.expr("{}.shape[0]", tensor), ()
+            return self.context.write.expr("{}.shape[0]", whole), ()
         fact = self.kinds.fact(listed)
         element = fact.element.kind if fact is not None and fact.element is not None else ""
         if name == "sum" and element not in ("int", "symint") and not self.kinds.dtype(tensor).startswith("int"):
             return None  # Python adds up in double precision
-        return self.context.write.expr("{}.{name}().item()", tensor, name=name), (_NOTHING,) * (name != "sum")
+        return self.context.write.expr("{}.{name}().item()", whole, name=name), (_NOTHING,) * (name != "sum")
 
     def _is_counted(self, tensor: ast.expr) -> bool:
         """Whether it is known while tracing how many elements a tensor has: then Python's own list will do."""
