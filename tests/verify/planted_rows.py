@@ -35,6 +35,45 @@ UNBACKED = {"batch_of_one": "x.0"}
 
 WRONG = (
     Row(
+        "B",
+        "tallied",
+        "the object is not called",
+        GENERAL_PATH,
+        f"""
+        if not {COMPILING} and x.abs().max() > bound:
+            DEPTH.set(DEPTH.get() + 1)
+            note()
+        x = x.clamp(-bound, bound)
+        """,
+        "mutation",
+    ),
+    Row(
+        "B",
+        "tallied",
+        "the context variable is not set",
+        GENERAL_PATH,
+        f"""
+        if not {COMPILING} and x.abs().max() > bound:
+            TALLY()
+            note()
+        x = x.clamp(-bound, bound)
+        """,
+        "mutation",
+    ),
+    Row(
+        "B",
+        "tallied",
+        "the function does not count",
+        GENERAL_PATH,
+        f"""
+        if not {COMPILING} and x.abs().max() > bound:
+            TALLY()
+            DEPTH.set(DEPTH.get() + 1)
+        x = x.clamp(-bound, bound)
+        """,
+        "mutation",
+    ),
+    Row(
         "F",
         "centred_or_standardized",
         "the spread of one reward behind torch.where",
@@ -1451,6 +1490,43 @@ WRONG = (
 
 DOUBTFUL = (
     Row(
+        "C",
+        "reduced_as_named",
+        "the reduction of nothing, which is 0 as long as it is the sum",
+        RESTRUCTURED,
+        "y = REDUCERS[how](rows, dim=0)",
+        "how='prod': value differs",
+    ),
+    Row(
+        "C",
+        "reduced_as_named",
+        "0 of nothing in eager only",
+        GENERAL_PATH,
+        f"""
+        if not {COMPILING} and rows.shape[0] == 0:
+            y = x.new_zeros(4)
+        else:
+            y = REDUCERS[how](rows, dim=0)
+        """,
+        "how='prod': value differs",
+    ),
+    Row(
+        "B",
+        "tallied",
+        "clipped where that is due while compiling, and nobody told",
+        GENERAL_PATH,
+        f"""
+        if {COMPILING}:
+            x = torch.where(x.abs().max() > bound, x.clamp(-bound, bound), x)
+        elif x.abs().max() > bound:
+            TALLY()
+            DEPTH.set(DEPTH.get() + 1)
+            note()
+            x = x.clamp(-bound, bound)
+        """,
+        "side effect differs",
+    ),
+    Row(
         "F",
         "adapter_or_scale",
         "both computed, one chosen, whatever it has read",
@@ -2074,6 +2150,16 @@ DOUBTFUL = (
 )
 
 RIGHT = (
+    Row(
+        "C",
+        "reduced_as_named",
+        "both computed, and chosen",
+        RESTRUCTURED,
+        """
+        none = torch.full((), rows.shape[0] == 0)
+        y = torch.where(none, x.new_zeros(4), REDUCERS[how](rows, dim=0))
+        """,
+    ),
     Row(
         "C",
         "least_rows",
