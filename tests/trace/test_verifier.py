@@ -40,3 +40,15 @@ def test_a_program_is_lowered_however_often_it_can_be_imported(
         assert [(result.target, result.ok) for result in compilation.results] == [("compile", True)]
     if first == TWICE:
         assert path.with_name(path.name + ".log").read_text() == "read\nread\n"
+
+
+@pytest.mark.parametrize(("targets", "read"), [(("export", "compile"), 2), (("export",), 1)])
+def test_a_second_process_reads_the_entry_only_where_it_is_compiled(
+    write: Callable[..., Path], opened: Callable[..., Session], targets: tuple[str, ...], read: int
+) -> None:
+    path = write(PROGRAM.format(first=TWICE))
+    session = opened(path, targets=targets)
+    session.expect_compiled()
+    assert session.compare({}, (), 2, True).equal
+    assert session.compile({}, targets[-1:], 2, LOWERING).failure is None
+    assert path.with_name(path.name + ".log").read_text() == "read\n" * read
