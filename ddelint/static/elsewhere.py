@@ -63,8 +63,8 @@ class Elsewhere:
         self._project = project
         self._version = project.version
         self._indexes: dict[str, FileIndex | None] = {}
-        self._idle: dict[FileIndex, Interpreter] = {}
-        """What has read functions of a file, and knows their names and evidence, while it reads none."""
+        self._idle: dict[tuple[FileIndex, int], Interpreter] = {}
+        """By file and depth: what has read functions of it, and knows what they came to, while it reads none."""
         self._answers: dict[object, _Answer] = {}
         self._active: list[tuple[str, str]] = []
         self._recursions = 0
@@ -124,9 +124,10 @@ class Elsewhere:
             self._active.append(place)
             try:
                 _ = project.outline(place[0])
-                interpreter = self._idle.pop(index, None) or Interpreter(index)
+                interpreter = self._idle.pop((index, depth), None) or Interpreter(index)
                 value = interpreter.returned(Function(definition), positional, named, node, STEPS)
-                self._idle[index] = interpreter
+                if recursions == self._recursions:
+                    self._idle[index, depth] = interpreter
             except (BudgetError, RecursionError, SourceError, *TOO_DEEP):
                 value = UNKNOWN
             finally:
@@ -142,8 +143,8 @@ class Elsewhere:
         if path not in self._indexes:
             while len(self._indexes) >= REMEMBERED:
                 forgotten = self._indexes.pop(next(iter(self._indexes)))
-                if forgotten is not None:
-                    self._idle.pop(forgotten, None)
+                for known in [known for known in self._idle if known[0] is forgotten]:
+                    del self._idle[known]
             self._indexes[path] = self._read(path)
         return self._indexes[path]
 
