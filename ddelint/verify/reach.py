@@ -386,9 +386,8 @@ def _restore_tensor(tensor: torch.Tensor, saved: torch.Tensor | None) -> None:
 
 def _restore_attributes(value: Any, held: dict[str, Any]) -> None:
     now = attributes_of(value)
-    kind: Any = (
-        type(value) if keeps_attributes(value) else object
-    )  # what the user's class does with them is not asked for
+    # what the user's class does when an attribute is set is not asked for
+    kind: Any = type(value) if keeps_attributes(value) else object
     with contextlib.suppress(AttributeError, TypeError):
         for name in now.keys() - held.keys():
             kind.__delattr__(value, name)
