@@ -25,12 +25,11 @@ from ddelint.pipeline.sessions import start_worker
 from ddelint.pipeline.spec_checking import check_specs
 from ddelint.report.model import Progress
 from ddelint.settings.options import CheckOptions
-from ddelint.shapes.facts import as_true, read
 from ddelint.shapes.names import names_of
 from ddelint.shapes.pinning import beside as test_beside
 from ddelint.shapes.pinning import pinned
-from ddelint.shapes.plain import plain
 from ddelint.shapes.ranges_given import Ranges
+from ddelint.shapes.requirements import contract_within, side_taken
 from ddelint.shapes.specs import spec_of
 from ddelint.shapes.writing import BESIDE, MARK
 from ddelint.shapes.writing import written as spec_text
@@ -164,9 +163,9 @@ def _write(contract: Contract) -> str:
 
     Raises PipelineError for a file that something else has written, OSError where it cannot be written.
     """
-    sides = [plain(as_true(b.text, bool(read(b.text).holds(contract.example)))) for b in contract.branches]
+    sides = [side_taken(branch, contract.example) for branch in contract.branches]
     path = Path(contract.filename).with_name(f"{Path(contract.filename).stem}{BESIDE}")
-    text = spec_text(contract, spec_of(contract, names_of(contract), sides))
+    text = spec_text(contract_within(contract, sides), spec_of(contract, names_of(contract), sides))
     return write_beside(path, text, MARK, "shapes --write")
 
 

@@ -10,9 +10,8 @@ from ddelint.nouns.contracts import Contract
 from ddelint.nouns.size_specs import CheckedSpec, Outcome, SizeSpec, SpecFinding
 from ddelint.shapes.annotations import ORIGIN, annotated_spec
 from ddelint.shapes.comparing import CONTRADICTORY, TOO_LOOSE, Compared, compare
-from ddelint.shapes.facts import as_true, read
 from ddelint.shapes.names import names_of
-from ddelint.shapes.plain import plain
+from ddelint.shapes.requirements import side_taken
 from ddelint.shapes.specs import spec_of, unsaid_by_dims, with_unsaid
 
 if TYPE_CHECKING:
@@ -90,7 +89,7 @@ def _run_strict(
     not_run: list[str] = []
     for one in findings:
         witness = one.witness or contract.example
-        sides = [plain(as_true(branch.text, bool(read(branch.text).holds(witness)))) for branch in contract.branches]
+        sides = [side_taken(branch, witness) for branch in contract.branches]
         trial = session.try_spec(spec_of(contract, names, sides), witness, [witness])
         if trial.failure is not None or not trial.compiled:
             why = trial.error or (trial.failure.message if trial.failure else "")

@@ -14,7 +14,7 @@ from ddelint.shapes.canonical import representatives
 from ddelint.shapes.facts import Fact, Unreadable, read, size_name, unused, variable_for, with_words
 from ddelint.shapes.linear_forms import linear
 from ddelint.shapes.plain import plain
-from ddelint.shapes.requirements import requirement_text
+from ddelint.shapes.requirements import contract_within, requirement_text, side_taken
 
 
 def conditions_of(spec: SizeSpec, example: Mapping[str, int]) -> list[str]:
@@ -60,8 +60,10 @@ def with_unsaid(spec: SizeSpec, contract: Contract) -> SizeSpec:
 
 
 def unsaid_by_dims(contract: Contract) -> list[str]:
-    """What a contract needs and no Dim says: `a * b == 8 * c`, `a >= b`."""
-    return [requirement_text(one) for one in contract.requirements if not _is_said_by_dims(one)]
+    """What a contract needs and no Dim says: `a * b == 8 * c`, `a >= b`; so of the example's sides of branches."""
+    sides = [side_taken(branch, contract.example) for branch in contract.branches]
+    needed = [*contract.requirements, *(Requirement(text, "torch") for text in sides)]
+    return [requirement_text(one) for one in needed if not _is_said_by_dims(one)]
 
 
 def _is_said_by_dims(one: Requirement) -> bool:
@@ -119,6 +121,7 @@ def spec_of(contract: Contract, names: Mapping[str, str], within: Sequence[str] 
 
     `names`: the name of a dimension → what the program calls it.
     """
+    contract = contract_within(contract, within)
     same = representatives(contract.requirements, list(contract.example))
     facts = [one.text for one in contract.requirements if not one.when and one.source != SPECIALIZED]
     facts += [requirement_text(one) for one in contract.requirements if one.when and one.source != SPECIALIZED]
