@@ -10,7 +10,7 @@ from ddelint.nouns.size_specs import SizeSpec, SpecFinding
 from ddelint.shapes.facts import Unreadable, as_true, dimension_of, negated, read
 from ddelint.shapes.linear_forms import follows, refuted
 from ddelint.shapes.requirements import requirement_text
-from ddelint.shapes.specs import conditions_of
+from ddelint.shapes.specs import conditions_of, unsaid_by_dims
 from ddelint.shapes.witnesses import find
 
 TOO_STRICT, TOO_LOOSE, MISSING, CONTRADICTORY = "DDE407", "DDE408", "DDE409", "DDE410"
@@ -142,7 +142,8 @@ def _too_strict(
     compared: Compared,
 ) -> None:
     sides = [side for branch in contract.branches for side in _sides(branch.text) if follows(side, declared)]
-    allowed, elements = [*needed, *sides, *_apart_from_zero_and_one(spec, contract)], _elements(contract)
+    allowed = [*needed, *sides, *_apart_from_zero_and_one(spec, contract), *_beyond_dims(spec, contract)]
+    elements = _elements(contract)
     for text in declared:
         if follows(text, allowed) or (follows(text, [*allowed, *elements]) and not follows(text, elements)):
             continue  # a multiple that is needed wherever there are elements may be demanded of all sizes
@@ -166,6 +167,13 @@ def _too_strict(
 def _apart_from_zero_and_one(spec: SizeSpec, contract: Contract) -> list[str]:
     """What any Dim says of its size: torch.export takes none of 0 or 1 for another, whatever its `min`."""
     return [f"{name} >= 2" for name, size in contract.example.items() if spec.exported and size >= 2]
+
+
+def _beyond_dims(spec: SizeSpec, contract: Contract) -> list[str]:
+    """The example's sizes where an equation ties them that no Dim says: they can only be left static."""
+    tied = {name for text in unsaid_by_dims(contract) if "==" in text for name in read(text).names}
+    static = [name for name in contract.example if name in tied and name not in spec.dimensions]
+    return [f"{name} == {contract.example[name]}" for name in static] if spec.exported else []
 
 
 def _elements(contract: Contract) -> list[str]:

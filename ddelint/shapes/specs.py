@@ -71,10 +71,22 @@ def _is_said_by_dims(one: Requirement) -> bool:
     fact = read(one.text)
     if one.source == SPECIALIZED or any(not text.endswith(" >= 1") for text in one.when):
         return True
-    if len(fact.names) == 1:
-        return not one.when or "%" in one.text
     found = linear(fact)
+    if len(fact.names) == 1:
+        return _is_multiple(fact.node) or (found is not None and not one.when)
     return found is not None and found[1] is ast.Eq and len(fact.names) == 2 and not one.when
+
+
+def _is_multiple(node: ast.expr) -> bool:
+    """`n % 8 == 0` of one size."""
+    match node:
+        case ast.Compare(
+            left=ast.BinOp(left=size, op=ast.Mod(), right=ast.Constant()),
+            ops=[ast.Eq()],
+            comparators=[ast.Constant(value=0)],
+        ):
+            return size_name(size) is not None
+    return False
 
 
 def names_in(text: str) -> set[str]:

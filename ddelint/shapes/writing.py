@@ -34,9 +34,11 @@ def _lines(contract: Contract, spec: SizeSpec) -> Iterator[str]:
     yield f'"""The sizes that {contract.label.partition(",")[0]} takes, {MARK}."""'
     yield ""
     annotated = list(annotation_lines(contract, spec))
-    yield from (f"import {package}" for package in (PACKAGE, "torch") if annotated)
+    yield from [f"import {PACKAGE}"] if annotated else []
+    yield from ["import torch"] if annotated or any(_EXTREME.search(text) for text in spec.assumptions) else []
     yield "from torch._dynamo.decorators import mark_unbacked"
-    yield "from torch.export import Dim"
+    exported = list(_exported(contract, spec))
+    yield from ["from torch.export import Dim"] if any(" = Dim(" in line for line in exported) else []
     yield f"from torch.fx.experimental.dynamic_spec import {spec_names(contract)}"
     yield ""
     for one in contract.requirements:
@@ -58,7 +60,7 @@ def _lines(contract: Contract, spec: SizeSpec) -> Iterator[str]:
         yield "    ],"
     yield ")"
     yield ""
-    yield from _exported(contract, spec)
+    yield from exported
     yield from annotated
     yield ""
     yield ""
@@ -124,12 +126,29 @@ def spec_names(contract: Contract) -> str:
 
 
 def symbolic(text: str) -> str:
-    """A condition as an expression over torch's symbols: `|` for `or`, `&` for `and`."""
+    """A condition as an expression over torch's symbols: `|` for `or`, `&` for `and`, `torch.sym_min` for `min`."""
     node = ast.parse(text, mode="eval").body
     if not isinstance(node, ast.BoolOp):
-        return text
+        return ast.unparse(_Symbolic().visit(node)) if _EXTREME.search(text) else text
     sign = " | " if isinstance(node.op, ast.Or) else " & "
     return sign.join(f"({symbolic(ast.unparse(part))})" for part in node.values)
+
+
+_EXTREME = re.compile(r"\b(?:min|max)\(")
+
+
+class _Symbolic(ast.NodeTransformer):
+    """Python's `min` and `max` would ask which it is; torch's take two numbers."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        match node:
+            case ast.Call(func=ast.Name(id="min" | "max" as name), args=[first, *others], keywords=[]):
+                function = ast.Attribute(ast.Name("torch", ast.Load()), f"sym_{name}", ast.Load())
+                for other in others:
+                    first = ast.Call(function, [first, other], [])
+                return first
+        return node
 
 
 # -------------------------------------------------------------------------------------------------------- for export
@@ -138,20 +157,23 @@ def symbolic(text: str) -> str:
 def _exported(contract: Contract, spec: SizeSpec) -> Iterator[str]:
     """The same for export, as far as it can be said there: bounds, equalities, multiples, sums."""
     derived, multiples = _derived(spec), _multiples(spec)
+    unsaid = [text for text in spec.assumptions if not _is_multiple(text) and not _says(text, derived)]
+    static = set[str]().union(*map(_equated, unsaid))
     words: dict[str, str] = {}
     for name, (low, high) in spec.variables.items():
-        if name not in derived:
+        if name not in derived and name not in static:
             factor = multiples.get(name, 1)
             dim = f"{name}_dim"
             within = limits((-(-low // factor), None if high is None else high // factor))
             yield f"{dim} = Dim({_quoted(name if factor == 1 else f'{name}_by_{factor}')}{within})"
             words[name] = dim if factor == 1 else f"{factor} * {dim}"
     for name, (root, text) in derived.items():
-        words[name] = substituted(text, {root: words[root]})
-    unsaid = [text for text in spec.assumptions if not _is_multiple(text) and not _says(text, derived)]
+        if name not in static and root not in static:
+            words[name] = substituted(text, {root: words[root]})
     yield ""
     for text in unsaid:
-        yield f"# no Dim says this: {text}"
+        kept = ", ".join(name for name in spec.variables if name in _equated(text))
+        yield f"# no Dim says this{f', so the example sets {kept}' if kept else ''}: {text}"
     yield "# torch.export.export(model, args, dynamic_shapes=DYNAMIC_SHAPES); it keeps 0 and 1 apart, also among sizes"
     yield "# that it computes, so that it may ask for a larger `min`, and says for which"
     yield "DYNAMIC_SHAPES = {"
@@ -197,6 +219,13 @@ def _without_zeros(text: str) -> str:
         return text
     left = [ast.unparse(part) for part in node.values if not _is_zero(part)]
     return left[0] if len(left) == 1 else text
+
+
+def _equated(text: str) -> set[str]:
+    """The variables of an equation, which torch.export refuses where no Dim says it; an inequality it checks."""
+    said = ast.parse(_without_zeros(text), mode="eval").body
+    is_equation = isinstance(said, ast.Compare) and isinstance(said.ops[0], ast.Eq)
+    return names_in(ast.unparse(said)) if is_equation else set()
 
 
 def _is_zero(node: ast.expr) -> bool:
