@@ -11,6 +11,8 @@ from ddelint.nouns.protocol import EntryFailure, EntrySpec, SessionOptions
 from ddelint.pipeline.entries import label, session_options
 from ddelint.report.model import Progress
 from ddelint.settings.options import CheckOptions
+from ddelint.shapes.facts import read
+from ddelint.shapes.linear_forms import is_product
 
 if TYPE_CHECKING:
     from ddelint.trace.session import Session
@@ -63,18 +65,21 @@ def open_entry(
         return session
     left = [dimension for dimension in session.info.unbacked if dimension not in fixed]
     told = ", ".join(f"{name} == {contract.example[name]}" for name in fixed.values())
-    progress.note(f"{label(opening.entry)} fixes {told} (`ddelint shapes` says by which line): not unbacked")
+    why = "fixed by the program, or in a product (`ddelint shapes` says by which line)"
+    progress.note(f"{label(opening.entry)}: not unbacked are {told}: {why}")
     session.close()
     narrowed = replace(opening, unbacked=",".join(left) or NONE)
     return worker.open(narrowed, verdicts_of(narrowed, options))
 
 
 def fixed_sizes(contract: Contract) -> dict[str, str]:
-    """`tokens.1`, as `--unbacked` takes it → `tokens.shape[1]`, for each size that can be no other one.
+    """`tokens.1`, as `--unbacked` takes it → `tokens.shape[1]`, for each size that can be no other, or that stands in
+    a product of one number (`heads * width == 32`): torch then takes the example's sizes.
 
     Nothing where the contract could not be derived.
     """
     if contract.failure is not None:
         return {}
-    names = [one.name for one in contract.dimensions if one.kind == FIXED]
+    tied = {name for one in contract.requirements if is_product(one.text) for name in read(one.text).names}
+    names = [one.name for one in contract.dimensions if one.kind == FIXED or one.name in tied]
     return {".".join(name.removesuffix("]").rsplit(".shape[", 1)): name for name in names}

@@ -138,6 +138,16 @@ def _related(text: str, given: Sequence[str]) -> list[str]:
         names |= {found for one in near for found in read(one).names}
 
 
+def is_product(text: str) -> bool:
+    """Whether a condition says of several sizes multiplied which number that is: `a * b == 32`."""
+    fact = read(text)
+    match fact.node:
+        case ast.Compare(ops=[ast.Eq()], comparators=[ast.Constant()]):
+            found = linear(fact)
+            return len(fact.names) > 1 and (found is None or not found[0].factors.keys() <= fact.names)
+    return False
+
+
 def linear(fact: Fact) -> tuple[Sum, type[ast.cmpop]] | None:
     """`left - right` and the comparison, where a condition is a comparison of sums of sizes."""
     match fact.node:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from ddelint.nouns.contracts import FIXED, FREE, Contract, Dimension
+from ddelint.nouns.contracts import FIXED, FREE, Contract, Dimension, Requirement
 from ddelint.nouns.protocol import EntryFailure, EntrySpec, SessionOptions
 from ddelint.pipeline.sessions import fixed_sizes, open_entry
 from ddelint.report.model import Silence
@@ -81,7 +82,7 @@ def test_what_the_program_fixes_stays_as_it_is(
         source = SourceFile.read(path)
         assert [diagnose(question, source).code for question in session.trace({}).questions] == [code]
     assert len(notes.told) == 1
-    assert "hidden.shape[1] == 16, mask.shape[1] == 1" in notes.told[0]
+    assert "model.py: not unbacked are hidden.shape[1] == 16, mask.shape[1] == 1: " in notes.told[0]
 
 
 def test_what_is_named_is_unbacked(worker: Worker, tmp_path: Path) -> None:
@@ -97,4 +98,7 @@ def test_sizes_of_tensors_in_containers() -> None:
     names = [("batch['tokens'].shape[1]", FIXED), ("batch['tokens'].shape[0]", FREE), ("pair[0].shape[2]", FIXED)]
     contract = Contract("", dimensions=tuple(Dimension(name, 4, kind) for name, kind in names))
     assert list(fixed_sizes(contract)) == ["batch['tokens'].1", "pair[0].2"]
+    product = Requirement("batch['tokens'].shape[0] * pair[0].shape[2] == 32", "torch")
+    tied = fixed_sizes(replace(contract, requirements=(product,)))
+    assert list(tied) == ["batch['tokens'].1", "batch['tokens'].0", "pair[0].2"]
     assert not fixed_sizes(Contract("", contract.filename, failure=EntryFailure("timeout", "")))

@@ -6,7 +6,7 @@ import pytest
 
 from ddelint.shapes.extremes import without_extremes
 from ddelint.shapes.facts import Unreadable, is_readable, negated, read
-from ddelint.shapes.linear_forms import follows, refuted
+from ddelint.shapes.linear_forms import follows, is_product, refuted
 from ddelint.shapes.plain import plain
 from ddelint.shapes.ranges import ranges_of
 from ddelint.shapes.witnesses import find
@@ -87,6 +87,20 @@ def test_a_condition_is_put_simply(text: str, simple: str) -> None:
 )
 def test_what_follows_is_proved(text: str, given: list[str]) -> None:
     assert follows(text, given)
+
+
+@pytest.mark.parametrize(
+    ("text", "product"),
+    [
+        (f"{A} * {B} == 32", True),
+        (f"{A} * {B} == 8 * {C}", False),
+        (f"{A} + {B} == 32", False),
+        (f"{A} * {B} >= 3", False),
+        (f"8 * {A} == 32", False),
+    ],
+)
+def test_a_product_that_is_one_number(text: str, product: bool) -> None:
+    assert is_product(text) is product
 
 
 @pytest.mark.parametrize(
