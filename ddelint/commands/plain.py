@@ -26,6 +26,8 @@ def passed(words: Sequence[str]) -> str | None:
     from ddelint.pipeline import run_check
 
     paths, options = given
+    if not options.cache:  # what is found would be looked for once more
+        return None
     try:
         report = run_check(paths, options, Silence())
     except (DdelintError, OSError):  # said by the whole way

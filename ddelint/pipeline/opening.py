@@ -13,7 +13,8 @@ from ddelint.errors import DdelintError
 from ddelint.nouns.protocol import EntryFailure, EntrySpec
 from ddelint.pipeline.entries import entry_specs, label, session_options
 from ddelint.pipeline.gathering import PipelineError, roots
-from ddelint.pipeline.sessions import start_worker
+from ddelint.pipeline.sessions import open_entry, start_worker
+from ddelint.report.model import Silence
 from ddelint.settings.options import CheckOptions, EntryOption
 from ddelint.sources.source import SourceError, SourceFile
 
@@ -94,7 +95,7 @@ def _named(entry: EntryOption, files: Sequence[str], options: CheckOptions) -> I
         raise PipelineError(f"cannot read {entry.entry}: {error}") from None
     (spec,) = entry_specs(files, sources, replace(options, entry=entry))
     with start_worker(options) as worker:
-        session = worker.open(session_options(spec, files, options))
+        session = open_entry(worker, session_options(spec, files, options), Silence())
         if isinstance(session, EntryFailure):
             yield Opened(session, label(spec), spec)
             return

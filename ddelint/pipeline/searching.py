@@ -48,13 +48,14 @@ def trace_entries(worker: Worker, specs: Sequence[EntrySpec], paths: Sequence[st
     """Trace, fix and verify each entry. Raises PipelineError where an entry that was asked for cannot be opened."""
     options = run.options
     required = options.mode is Mode.TRACE or options.entry is not None
-    _load_the_search()
+    if options.suggest:
+        _load_the_search()
     waiting = deque(specs)
     while waiting:
         spec = waiting.popleft()
         run.progress.stage(f"loading {label(spec)}")
         opening = session_options(spec, paths, options)
-        opened = open_entry(worker, opening, options, run.progress)
+        opened = open_entry(worker, opening, run.progress, known=options)
         if not isinstance(opened, EntryFailure):
             with closing(opened) as session:
                 search(session, run)

@@ -49,14 +49,16 @@ def verdicts_of(opening: SessionOptions, options: CheckOptions) -> Verdicts | No
 
 
 def open_entry(
-    worker: Worker, opening: SessionOptions, options: CheckOptions, progress: Progress
+    worker: Worker, opening: SessionOptions, progress: Progress, known: CheckOptions | None = None
 ) -> Session | EntryFailure:
     """A session about an entry; under `--unbacked all` without the sizes that the program itself fixes.
+
+    `known`: the options under which earlier calls' answers are used again; without, everything is asked anew.
 
     A layer of 16 columns takes inputs of 16 columns. Were such a size unbacked, every front end would refuse the
     program for it ("Constraints violated"), and nothing else could be said. The contract says which sizes these are.
     """
-    session = worker.open(opening, verdicts_of(opening, options))
+    session = worker.open(opening, verdicts_of(opening, known) if known is not None else None)
     if isinstance(session, EntryFailure) or opening.unbacked != ALL:
         return session
     contract = session.contract({})
@@ -69,7 +71,7 @@ def open_entry(
     progress.note(f"{label(opening.entry)}: not unbacked are {told}: {why}")
     session.close()
     narrowed = replace(opening, unbacked=",".join(left) or NONE)
-    return worker.open(narrowed, verdicts_of(narrowed, options))
+    return worker.open(narrowed, verdicts_of(narrowed, known) if known is not None else None)
 
 
 def fixed_sizes(contract: Contract) -> dict[str, str]:

@@ -56,7 +56,7 @@ def run_verify(
         while waiting:
             spec = waiting.popleft()
             progress.stage(f"loading {label(spec)}")
-            opened = open_entry(worker, session_options(spec, paths, options), options, progress)
+            opened = open_entry(worker, session_options(spec, paths, options), progress)
             if isinstance(opened, EntryFailure):
                 if opened.kind == "no-torch":
                     raise PipelineError(opened.message)

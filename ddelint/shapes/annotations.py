@@ -13,11 +13,10 @@ from pathlib import Path
 from ddelint.nouns.contracts import Contract, Requirement
 from ddelint.nouns.size_specs import Bounds, SizeSpec
 from ddelint.shapes.canonical import representatives
-from ddelint.shapes.facts import as_true, dimension_of, read, size_name, with_words
+from ddelint.shapes.facts import dimension_of, read, size_name, with_words
 from ddelint.shapes.functions import function_of
 from ddelint.shapes.linear_forms import linear
-from ddelint.shapes.plain import plain
-from ddelint.shapes.requirements import requirement_text
+from ddelint.shapes.requirements import requirement_text, side_taken
 from ddelint.sources.source import SourceError, SourceFile
 
 PACKAGE = "jaxtyping"
@@ -51,7 +50,7 @@ def annotated_spec(contract: Contract) -> SizeSpec | None:
         variables |= dict.fromkeys(_words(dimensions[name]), (0, None))
     meant = {name: f"({text})" if not text.isidentifier() else text for name, text in dimensions.items()}
     unsaid = [requirement_text(one) for one in contract.requirements if not is_sayable(one)]
-    unsaid += [plain(as_true(b.text, bool(read(b.text).holds(contract.example)))) for b in contract.branches]
+    unsaid += [side_taken(branch, contract.example) for branch in contract.branches]
     assumptions = tuple(dict.fromkeys(with_words(text, meant) for text in unsaid))
     rank = next((name for name, one in found.items() if _aligned(one.dims, contract.ranks[name]) is None), None)
     if rank is not None:  # said of a tensor with other dimensions: left to whoever checks the types

@@ -17,8 +17,8 @@ from ddelint.nouns.size_specs import SizeSpec
 from ddelint.nouns.size_streams import Cause, Compiled, Sizes
 from ddelint.shapes.canonical import renamed, representatives
 from ddelint.shapes.facts import as_true, dimension_of, read
-from ddelint.shapes.plain import plain
 from ddelint.shapes.ranges_given import needed_by_all
+from ddelint.shapes.requirements import side_taken
 from ddelint.shapes.specs import names_in, spec_of
 from ddelint.sources.sites import locate
 from ddelint.sources.source import SourceError, SourceFile
@@ -86,7 +86,7 @@ def _graph(contract: Contract, sizes: Sizes, symbols: set[str], unbacked: set[st
 
 
 def _side(branch: Branch, sizes: Sizes) -> str:
-    """The condition on the side that such sizes take."""
+    """The condition on the side that such sizes take, as the program says it."""
     return as_true(branch.text, bool(read(branch.text).holds(sizes)))
 
 
@@ -132,7 +132,7 @@ def outside(contract: Contract, stream: Sequence[Sizes]) -> list[Sizes]:
 def spec_for(contract: Contract, stream: Sequence[Sizes], names: Mapping[str, str]) -> SizeSpec:
     """A spec in which only what varies in a stream is dynamic: the fewest marks."""
     first = stream[0]
-    sides = [plain(_side(branch, first)) for branch in contract.branches]
+    sides = [side_taken(branch, first) for branch in contract.branches]
     here = replace(contract, dimensions=tuple(replace(one, size=first[one.name]) for one in contract.dimensions))
     spec = spec_of(here, names, sides)
     kept = set(varying(stream))

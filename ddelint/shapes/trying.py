@@ -20,6 +20,7 @@ from ddelint.shapes.places import grown, in_order, inside, reads_as_place, root_
 from ddelint.shapes.specs import grouped, on_inputs
 from ddelint.trace import torch_internals
 from ddelint.trace.entry import Arguments, Entry
+from ddelint.trace.marks import by_parameter
 from ddelint.trace.rerun import quiet
 from ddelint.verify.frozen import Freezer
 from ddelint.verify.sameness import COMPILED, differences
@@ -100,8 +101,7 @@ class Eager:
 
 def parameters_of(entry: Entry, seed: int) -> dict[str, Any]:
     """The entry's arguments by the names of its parameters."""
-    args, kwargs = entry.inputs(seed)
-    return dict(zip(entry.parameters, args)) | kwargs
+    return by_parameter(entry.parameters, entry.inputs(seed))
 
 
 def leaves_of(entry: Entry, seed: int) -> dict[str, Any]:

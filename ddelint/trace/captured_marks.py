@@ -9,6 +9,7 @@ import torch
 
 from ddelint.trace import torch_internals
 from ddelint.trace.entry import Arguments
+from ddelint.trace.marks import by_parameter
 
 Marks = dict[str | int, tuple[int, ...]]
 
@@ -53,7 +54,7 @@ def of_tensors(
     marks: Mapping[str | int, tuple[int, ...]], names: Sequence[str], arguments: Arguments
 ) -> dict[str, tuple[int, ...]]:
     """The marks by parameter, of those alone whose argument is a tensor with such dimensions."""
-    values = {**dict(zip(names, arguments[0])), **arguments[1]}
+    values = by_parameter(names, arguments)
     found: dict[str, tuple[int, ...]] = {}
     for key, dimensions in marks.items():
         name = names[key] if isinstance(key, int) and key < len(names) else str(key)

@@ -18,6 +18,7 @@ import torch
 from ddelint.trace import methods, torch_internals
 from ddelint.trace.arguments import fresh_copy
 from ddelint.trace.entry import Arguments
+from ddelint.trace.marks import tensors_in
 
 
 @dataclass(frozen=True)
@@ -76,14 +77,7 @@ def shapes_of(program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> di
         return {}
     for name, parameter in signature.parameters.items():
         given |= given.pop(name, {}) if parameter.kind is parameter.VAR_KEYWORD else {}
-    found: dict[str, tuple[int, ...]] = {}
-    for name, value in given.items():
-        try:
-            leaves = torch_internals.leaves_at(name, value)
-        except ValueError:  # a container that does not say what it keeps where
-            continue
-        found |= {place: tuple(map(int, leaf.shape)) for place, leaf in leaves if isinstance(leaf, torch.Tensor)}
-    return found
+    return {place: tuple(map(int, tensor.shape)) for place, tensor in tensors_in(given).items()}
 
 
 def identity(program: Any) -> int:

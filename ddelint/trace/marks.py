@@ -29,8 +29,13 @@ def all_dimensions(names: Sequence[str], arguments: Arguments) -> Mapping[str, t
 
 def tensors_at(names: Sequence[str], arguments: Arguments) -> dict[str, torch.Tensor]:
     """The tensors among the arguments of parameters `names`, by where they stand: `tokens`, `batch['mask']`."""
+    return tensors_in(by_parameter(names, arguments))
+
+
+def tensors_in(values: Mapping[str, Any]) -> dict[str, torch.Tensor]:
+    """The same of values that have names already."""
     found: dict[str, torch.Tensor] = {}
-    for name, value in by_parameter(names, arguments).items():
+    for name, value in values.items():
         with contextlib.suppress(ValueError):  # a container that does not say what it keeps where
             leaves = torch_internals.leaves_at(name, value)
             found |= {place: leaf for place, leaf in leaves if isinstance(leaf, torch.Tensor)}

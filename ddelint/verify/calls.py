@@ -21,7 +21,7 @@ from torch.utils import _pytree as pytree
 from ddelint.trace.arguments import seed_everything
 from ddelint.trace.entry import Arguments
 from ddelint.verify import randomness, reach
-from ddelint.verify.frozen import MODULE_TABLES, Constant, Freezer, Frozen, kind_of, storage_address
+from ddelint.verify.frozen import Constant, Freezer, Frozen, is_module_table, kind_of, storage_address
 from ddelint.verify.sameness import differences
 
 _TORCH = os.path.dirname(os.path.realpath(torch.__file__)) + os.sep
@@ -261,7 +261,7 @@ class _Watch:
             return
         for prefix, module in self._module.named_modules():
             for name, value in list(vars(module).items()):
-                if name in MODULE_TABLES or "_hooks" in name or not _is_plain(value):
+                if is_module_table(name) or not _is_plain(value):
                     continue
                 yield f"{prefix}.{name}" if prefix else name, value
 

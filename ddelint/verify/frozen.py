@@ -18,11 +18,15 @@ from ddelint.verify.holders import holder_of, owner_of
 from ddelint.verify.ownership import is_of_users_class
 from ddelint.verify.randomness import is_generator, state_of
 
-MODULE_TABLES = frozenset(("_parameters", "_buffers", "_modules", "_non_persistent_buffers_set", "call_super_init"))
-"""Attributes in which a module keeps what else can be asked of it."""
+_MODULE_TABLES = frozenset(("_parameters", "_buffers", "_modules", "_non_persistent_buffers_set", "call_super_init"))
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 _DEEPEST = 12
 """Levels of nesting that are kept; what lies below counts as opaque."""
+
+
+def is_module_table(name: str) -> bool:
+    """Whether an attribute is one in which every module keeps what else can be asked of it."""
+    return name in _MODULE_TABLES or "_hooks" in name
 
 
 @dataclass(frozen=True)
@@ -152,7 +156,7 @@ class Freezer:
         }
         for prefix, inner in module.named_modules():
             for name, value in list(vars(inner).items()):
-                if name not in MODULE_TABLES and "_hooks" not in name and not isinstance(value, torch.nn.Module):
+                if not is_module_table(name) and not isinstance(value, torch.nn.Module):
                     parts[f"{prefix}.{name}"] = value
         return Container(kind_of(module), tuple(parts), tuple(self.freeze(part, depth) for part in parts.values()))
 

@@ -21,7 +21,7 @@ from typing import Any
 import torch
 
 from ddelint.trace.entry import Entry
-from ddelint.verify.frozen import MODULE_TABLES, Constant, Freezer, Frozen, attributes_of, builtin_class, entries
+from ddelint.verify.frozen import Constant, Freezer, Frozen, attributes_of, builtin_class, entries, is_module_table
 from ddelint.verify.holders import Holder, holder_of, is_moving, keeps_attributes, owner_of, position
 from ddelint.verify.holders import restoring as refilling
 from ddelint.verify.ownership import is_of_users_class, is_users, is_users_class
@@ -192,7 +192,7 @@ class _Walk:
         state of the program's.
         """
         for name, value in list(vars(module).items()) if not isinstance(module, torch.fx.GraphModule) else ():
-            if name not in MODULE_TABLES and "_hooks" not in name and _is_state(value) and not _is_simple(value):
+            if not is_module_table(name) and _is_state(value) and not _is_simple(value):
                 self._bind(f"{prefix}{name}", vars(module), name)
         self.follow(type(module))
 

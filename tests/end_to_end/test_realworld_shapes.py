@@ -13,11 +13,9 @@ from pathlib import Path
 import pytest
 
 from ddelint.nouns.protocol import EntryFailure, EntrySpec, SessionOptions
-from ddelint.shapes.facts import as_true, read
 from ddelint.shapes.names import names_of
-from ddelint.shapes.plain import plain
 from ddelint.shapes.probing import draws, violations
-from ddelint.shapes.requirements import requirement_text
+from ddelint.shapes.requirements import requirement_text, side_taken
 from ddelint.shapes.specs import spec_of
 from ddelint.trace.worker_process import Worker
 
@@ -50,7 +48,7 @@ def test_torch_takes_what_the_contract_allows_and_nothing_else(worker: Worker, n
         contract = session.contract({})
         assert contract.failure is None
         assert {one.text for one in contract.requirements} >= NEEDED[name]
-        sides = [plain(as_true(b.text, bool(read(b.text).holds(contract.example)))) for b in contract.branches]
+        sides = [side_taken(branch, contract.example) for branch in contract.branches]
         wanted = [*(requirement_text(one) for one in contract.requirements), *sides]
         some = [f"{size} >= 1" for size in contract.example]
         good = list(islice(draws([*wanted, *some], contract.example, DRAWN, 0), DRAWN))

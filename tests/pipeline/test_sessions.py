@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -55,7 +56,6 @@ def opened(worker: Worker, path: Path, unbacked: str, notes: Notes) -> Session:
     session = open_entry(
         worker,
         SessionOptions(spec, (str(path),), unbacked=unbacked, device="cpu"),
-        CheckOptions(root=str(path.parent), cache=False),
         notes,
     )
     assert not isinstance(session, EntryFailure)
@@ -102,3 +102,26 @@ def test_sizes_of_tensors_in_containers() -> None:
     tied = fixed_sizes(replace(contract, requirements=(product,)))
     assert list(tied) == ["batch['tokens'].1", "batch['tokens'].0", "pair[0].2"]
     assert not fixed_sizes(Contract("", contract.filename, failure=EntryFailure("timeout", "")))
+
+
+class Opener:
+    """A worker that opens nothing, and remembers whether earlier answers would have counted."""
+
+    known: list[bool]
+
+    def __init__(self) -> None:
+        self.known = []
+
+    def open(self, _: SessionOptions, verdicts: object = None) -> EntryFailure:
+        self.known.append(verdicts is not None)
+        return EntryFailure("missing", "")
+
+
+def test_only_who_says_so_uses_the_answers_of_earlier_calls(tmp_path: Path) -> None:
+    """`verify` asks anew each time: what it reports was run."""
+    (tmp_path / "model.py").write_text("")
+    path, opener = str(tmp_path / "model.py"), Opener()
+    options = CheckOptions(root=str(tmp_path), cache_folder=str(tmp_path / "cache"))
+    for known in (None, options, replace(options, cache=False)):
+        open_entry(cast(Worker, opener), SessionOptions(EntrySpec(path), (path,)), Notes(), known)
+    assert opener.known == [False, True, False]

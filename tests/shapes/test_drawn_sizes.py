@@ -10,11 +10,9 @@ import pytest
 
 from ddelint.nouns.contracts import Contract
 from ddelint.nouns.protocol import EntryFailure, EntrySpec, SessionOptions
-from ddelint.shapes.facts import as_true, read
 from ddelint.shapes.names import names_of
-from ddelint.shapes.plain import plain
 from ddelint.shapes.probing import draws, violations
-from ddelint.shapes.requirements import requirement_text
+from ddelint.shapes.requirements import requirement_text, side_taken
 from ddelint.shapes.specs import spec_of
 from ddelint.trace.worker_process import Worker
 
@@ -48,7 +46,7 @@ NEEDED = {
 
 def conditions(contract: Contract) -> list[str]:
     """What one graph needs: the contract, and the example's side of each branch."""
-    sides = [plain(as_true(b.text, bool(read(b.text).holds(contract.example)))) for b in contract.branches]
+    sides = [side_taken(branch, contract.example) for branch in contract.branches]
     return [*(requirement_text(one) for one in contract.requirements), *sides]
 
 

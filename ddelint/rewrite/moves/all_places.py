@@ -19,7 +19,6 @@ from ddelint.rewrite.reading.unread import unread_definitions
 from ddelint.rewrite.writing.rewrites import Expr, Rewrite, Statements, restructured, rewriting
 
 _MESSAGE = "change all places at once: each takes what it would have taken, and how many there are is not asked"
-_UNIQUE = frozenset(("unique", "unique_consecutive", "set"))
 _PLAIN = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 _SIGNS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
@@ -76,10 +75,10 @@ def _places(context: Context, iterated: ast.expr) -> _Places | None:
         node = value
     tensor = listed_tensor(kinds, node) or node
     if is_pure(tensor) and kinds.of(tensor) is Kind.TENSOR and _numbers_places(kinds, tensor):
-        is_unique = isinstance(tensor, ast.Call) and called(tensor) in _UNIQUE
+        is_unique = isinstance(tensor, ast.Call) and called(tensor) in knowledge().distinct
         return _Places(tensor, is_unique or _lists_a_mask(tensor))
     ids = distinct_ids(context, node)
-    is_set = any(isinstance(part, ast.Call) and called(part) in _UNIQUE for part in ast.walk(node))
+    is_set = any(isinstance(part, ast.Call) and called(part) in knowledge().distinct for part in ast.walk(node))
     if ids is not None and is_set and is_pure(ids) and kinds.dtype(ids).startswith(("int", "uint")):
         return _Places(ids, True, "torch.unique({})")
     return None

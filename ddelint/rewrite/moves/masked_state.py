@@ -32,7 +32,6 @@ from ddelint.sources.sites import Role
 _MESSAGE = "while compiling, make each change of state where the test says so, by torch.where; eager keeps its branch"
 _COST = "what a change takes is computed always"
 _BARE = ("return", "return None")
-_WRITTEN = frozenset(("copy_", "fill_", "zero_"))
 
 
 @rewriting("masked_state")
@@ -145,8 +144,8 @@ class _Masking:
                 value = write.expression(owner)
             case _:
                 raise NotMergeable("a call of something else")
-        if method in _WRITTEN:
-            if call.keywords or len(call.args) != (method != "zero_"):
+        if method in knowledge().overwriting:
+            if call.keywords or len(call.args) > 1:
                 raise NotMergeable("an in-place call with options")
             return owner, write.expression(call.args[0] if call.args else 0)
         if method not in knowledge().functional:
