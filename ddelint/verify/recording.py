@@ -147,6 +147,7 @@ def _instrumented(
     wanted: dict[Position, list[str]] = {}
     compared: dict[Position, tuple[str, int, str]] = {}
     missing = []
+    tests: list[ast.expr] = []
     meeting: dict[Position, str] = {}
     for decision in decisions:
         site = locate(source, decision.span)
@@ -159,8 +160,7 @@ def _instrumented(
         wanted.setdefault(position_of(node), []).append(decision.key)
         for name, is_tested in settings_of(source, node):
             recorder.settings[name] = is_tested or recorder.settings.get(name, False)
-        for name, text in texts_of(source, node):
-            recorder.texts.setdefault(name, []).append(text)
+        tests.append(node)
         for name, is_tested in globals_of(source, node):
             recorder.globals[name] = is_tested or recorder.globals.get(name, False)
         statement = site.statement if site is not None else None
@@ -173,6 +173,8 @@ def _instrumented(
         if shape is not None and not any(position_of(part.node) in compared for part in parts):
             recorder.shapes[decision.key] = shape
             compared |= {position_of(p.node): (decision.key, number, p.sign) for number, p in enumerate(parts)}
+    for name, text in texts_of(source, tests):
+        recorder.texts.setdefault(name, []).append(text)
     Meeting(meeting).visit(tree)
     wrapped: ast.Module = _Wrapper(wanted, compared).visit(tree)  # type: ignore[assignment]
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ddelint.knowledge.operators import dotted_name, terminal_name
 from ddelint.sources.source import SourceFile, descend
@@ -32,12 +32,18 @@ def settings_of(source: SourceFile, test: ast.expr) -> Iterator[tuple[str, bool]
             yield from ((name, False) for name in _read([method]))
 
 
-def texts_of(source: SourceFile, test: ast.expr) -> Iterator[tuple[str, str]]:
-    """(name, text) for each text that the class around a decision's test compares an attribute of `self` with, and that
+def texts_of(source: SourceFile, tests: Sequence[ast.expr]) -> Iterator[tuple[str, str]]:
+    """(name, text) for each text that the classes around decisions' tests compare an attribute of `self` with, and that
     a function of the file compares an argument with: `self.reduction == "mean"`, `reduction in ("mean", "sum")`,
-    `mode.lower() == "mean"`, `case "mean":`; or that is a key of a table in which it is looked up."""
-    owner = next((parent for parent in source.ancestors(test) if isinstance(parent, ast.ClassDef)), None)
-    inside = set(ast.walk(owner)) if owner is not None else set()
+    `mode.lower() == "mean"`, `case "mean":`; or that is a key of a table in which it is looked up.
+
+    The file is gone through once, whatever the number of tests.
+    """
+    if not tests:
+        return
+    owners = {parent for test in tests for parent in source.ancestors(test) if isinstance(parent, ast.ClassDef)}
+    inside = {node for owner in owners for node in ast.walk(owner)}
+    tables = _tables(source)
     for node in descend(source.tree):
         match node:
             case ast.Compare(left=left, comparators=[right]):
@@ -48,31 +54,28 @@ def texts_of(source: SourceFile, test: ast.expr) -> Iterator[tuple[str, str]]:
                 ast.Subscript(value=table, slice=asked)
                 | ast.Call(func=ast.Attribute(value=table, attr="get"), args=[asked, *_])
             ):
-                sides = [(asked, key) for key in _keys_of(source, table)]
+                keys = table.keys if isinstance(table, ast.Dict) else tables.get(terminal_name(table), [])
+                sides = [(asked, key) for key in keys if key is not None]
             case _:
                 continue
         for asked, known in sides:
             texts = [inner.value for inner in ast.walk(known) if isinstance(inner, ast.Constant) and inner.value]
-            for name in _names_in(asked):
+            for name in _names_in(asked) if texts else ():
                 if not name.startswith(_SELF) or node in inside:
                     yield from ((name.removeprefix(_SELF), text) for text in texts if isinstance(text, str))
 
 
-def _keys_of(source: SourceFile, table: ast.expr) -> Iterator[ast.expr]:
-    """The keys of a dictionary, as it is written there or where its name is given one."""
-    name = terminal_name(table)
-    for node in descend(source.tree) if name else [table]:
+def _tables(source: SourceFile) -> dict[str, list[ast.expr | None]]:
+    """Name → the keys of the dictionaries that it is given in the file."""
+    found: dict[str, list[ast.expr | None]] = {}
+    for node in descend(source.tree):
         match node:
-            case ast.Dict(keys=keys):
-                if not name or terminal_name(_target_of(source, node)) == name:
-                    yield from (key for key in keys if key is not None)
-
-
-def _target_of(source: SourceFile, value: ast.expr) -> ast.AST:
-    match source.parents.get(value):
-        case ast.Assign(targets=[target]) | ast.AnnAssign(target=target):
-            return target
-    return value
+            case ast.Assign(targets=[target], value=ast.Dict(keys=keys)):
+                found.setdefault(terminal_name(target), []).extend(keys)
+            case ast.AnnAssign(target=target, value=ast.Dict(keys=keys)):
+                found.setdefault(terminal_name(target), []).extend(keys)
+    found.pop("", None)
+    return found
 
 
 def _names_in(asked: ast.expr) -> Iterator[str]:

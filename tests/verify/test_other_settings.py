@@ -184,7 +184,7 @@ def test_texts_that_a_setting_is_compared_with_are_tried(tmp_path: Path, stateme
     path.write_text(TEXT + f"        {statement}\n        return x if x.sum() > self.least else -x\n")
     source = SourceFile.read(path)
     test = [node.test for node in ast.walk(source.tree) if isinstance(node, ast.IfExp)][-1]
-    assert ("kind", "mean") in list(texts_of(source, test))
+    assert ("kind", "mean") in list(texts_of(source, [test]))
     model = Model()
     model.head.kind = "sum"
     (change,) = other_texts(model, {"kind": ["mean", "sum", "mean"], "least_rows": ["few"]})
@@ -212,7 +212,7 @@ def test_texts_that_an_argument_is_compared_with_are_tried(tmp_path: Path, state
     )
     source = SourceFile.read(path)
     test = [node.test for node in ast.walk(source.tree) if isinstance(node, ast.IfExp)][-1]
-    found = [text for name, text in texts_of(source, test) if name == "agg"]
+    found = [text for name, text in texts_of(source, [test]) if name == "agg"]
     assert "prod" in found
 
     for called in (lambda agg="sum": agg, lambda agg=None: agg, lambda *, agg="sum": agg):
