@@ -33,10 +33,15 @@ class Needed:
         self._known: dict[Known, frozenset[int]] = {}
 
     def of(self, state: State) -> State:
-        """The state without the fixes that nothing needs; the same where all are, or time is over."""
-        if len(state.steps) < 2 or state.given_up or self._seconds_left() <= 0:
+        """The state without the fixes that nothing needs; the same where all are, or time is over and nobody knows.
+
+        What is known stays known: a text that was verified is the one that is written, however late it is.
+        """
+        if len(state.steps) < 2 or state.given_up:
             return state
         key = tuple(sorted(state.history.overlay.items())), tuple(step.number for step in state.steps)
+        if key not in self._known and self._seconds_left() <= 0:
+            return state
         if key not in self._known:
             left = {step.number for step in self._needed(state).steps}
             self._known[key] = frozenset(step.number for step in state.steps if step.number not in left)

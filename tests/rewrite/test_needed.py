@@ -1,0 +1,84 @@
+"""Which fixes nothing needs any more, and that the text that was verified is the one that is kept."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import pytest
+
+from ddelint.nouns.diagnostics import Applicability, Claim, Diagnostic, Edit, Span
+from ddelint.nouns.protocol import Compilation
+from ddelint.rewrite.candidate import Candidate
+from ddelint.rewrite.search.asking import Asking
+from ddelint.rewrite.search.history import History
+from ddelint.rewrite.search.judging import Judging
+from ddelint.rewrite.search.needed import Needed
+from ddelint.rewrite.search.steps import Key, State, Step
+from ddelint.sources.source import SourceFile
+
+NAME, TEXT = "/model.py", "first = 1\nsecond = 2\n"
+
+
+class Traces:
+    """Asks where the second fix is missing, and counts how often it is traced; whatever is compiled goes through."""
+
+    def __init__(self) -> None:
+        self.traced = 0
+
+    def asks_anything(self, history: History) -> bool:
+        self.traced += 1
+        return "second = 20" not in history.current(NAME).text
+
+    def expect_without_each(self, *_: object) -> None: ...
+
+    def forget(self) -> None: ...
+
+    def verified(self, _: State) -> Compilation:
+        return Compilation(results=())
+
+
+def with_both() -> State:
+    history, steps = History({NAME: SourceFile(NAME, TEXT)}), []
+    for number, column in ((1, 9), (2, 10)):
+        span = Span(NAME, number, column, number, column + 1)
+        edit = Edit(span, f"{number}0")
+        history = history.add([edit], number)
+        candidate = Candidate("move", Claim.RESTRUCTURED, "", (edit,))
+        diagnostic = Diagnostic("DDE102", "", span, asks=("export",))
+        key = Key(NAME, number, column, "", "truth")
+        steps.append(Step(number, key, diagnostic, candidate, (), Applicability.SAFE, (), None))
+    return State(history, steps)
+
+
+@pytest.fixture
+def clock() -> list[float]:
+    """The seconds that are left."""
+    return [60.0]
+
+
+@pytest.fixture
+def traces() -> Traces:
+    return Traces()
+
+
+@pytest.fixture
+def needed(traces: Traces, clock: list[float]) -> Needed:
+    return Needed(cast(Asking, traces), cast(Judging, traces), lambda: clock[0], lambda _: None)
+
+
+def test_a_fix_that_no_trace_misses_goes(needed: Needed) -> None:
+    left = needed.of(with_both())
+    assert left.history.current(NAME).text == "first = 1\nsecond = 20\n"
+
+
+def test_what_is_known_stays_known_when_time_is_over(needed: Needed, traces: Traces, clock: list[float]) -> None:
+    verified = needed.of(with_both())
+    asked, clock[0] = traces.traced, 0.0
+    assert needed.of(with_both()).history.current(NAME).text == verified.history.current(NAME).text
+    assert traces.traced == asked
+
+
+def test_nothing_is_asked_once_time_is_over(needed: Needed, traces: Traces, clock: list[float]) -> None:
+    clock[0] = 0.0
+    assert [step.number for step in needed.of(with_both()).steps] == [1, 2]
+    assert not traces.traced
