@@ -44,6 +44,8 @@ _KINDS = {
 }
 
 
+_MOST_UNDECIDED = 5
+"""Lines of a report about conditions that were not decided."""
 _WIDEST = 60
 """Columns for a condition before the line that needs it."""
 _LONGEST_REASON = 100
@@ -165,10 +167,16 @@ def _contract(contract: Contract, style: Style) -> Iterator[str]:
         yield style.paint("branches", "section")
         for branch in contract.branches:
             yield f"  {branch.text}  {_place(branch)}  `{branch.code}`{_sides(branch)}"
-    for text in contract.undecided:
-        yield f"  {style.paint('not decided', 'bad')}  {text}"
+    yield from _undecided(contract.undecided, style)
     for note in contract.notes:
         yield f"  {note}"
+
+
+def _undecided(texts: Sequence[str], style: Style) -> Iterator[str]:
+    for text in texts[:_MOST_UNDECIDED]:
+        yield f"  {style.paint('not decided', 'bad')}  {text}"
+    if len(texts) > _MOST_UNDECIDED:
+        yield f"  and {len(texts) - _MOST_UNDECIDED} more: `--output-format json` has them"
 
 
 def _needed(one: Requirement) -> str:
@@ -233,8 +241,7 @@ def checked_text(specs: Sequence[CheckedSpec], example: Mapping[str, int], style
         for one in checked.findings:
             yield f"  {style.paint(one.code, 'warning')} {rule(one.code).name}: {one.message}{_needing(one)}"
             yield f"      {_shown(one, example)}"
-        for text in checked.undecided:
-            yield f"  {style.paint('not decided', 'bad')}  {text}"
+        yield from _undecided(checked.undecided, style)
         yield from (f"  {text}" for text in checked.said)
         if _is_right(checked):
             yield f"  {style.paint('ok', 'good')} says what the program needs"

@@ -29,13 +29,15 @@ from ddelint.nouns.contracts import (
 )
 from ddelint.nouns.diagnostics import Span
 from ddelint.nouns.protocol import SessionOptions
-from ddelint.shapes.deriving import derive, without_repetitions
-from ddelint.shapes.facts import Sizes, dimension_of, read, size_name
+from ddelint.shapes.deriving import Derived, derive, without_repetitions
+from ddelint.shapes.facts import Sizes, dimension_of, negated, read, size_name
 from ddelint.shapes.following import with_followers
+from ddelint.shapes.linear_forms import follows, number_said
 from ddelint.shapes.paths import MOST_RUNS, Explored, explore
 from ddelint.shapes.probing import Probed, probe
 from ddelint.shapes.requirements import requirement_text
 from ddelint.shapes.trying import Eager, handed_over, leaves_of, lists_of
+from ddelint.shapes.widening import widened
 from ddelint.trace import torch_internals
 from ddelint.trace.entry import Entry
 
@@ -62,13 +64,21 @@ def contract_of(entry: Entry, options: SessionOptions, most_runs: int = MOST_RUN
         kept = {name: size for name, size in sizes.items() if name not in static}
         explored = explore(_unbacked(entry, kept), options.paths, options.seed, kept, seconds, most_runs)
     derived = derive(explored)
+    if fixed := _only_numbers(derived, sizes):
+        kept = {name: size for name, size in explored.sizes.items() if name not in fixed}
+        again = explore(_unbacked(entry, kept), options.paths, options.seed, kept, seconds, most_runs)
+        ones += fixed.values()
+        explored, derived = again, derive(again)
     derived = replace(derived, requirements=(*derived.requirements, *ones))
     probed, eager = None, Eager(entry, options.seed)
     if any(path.completed for path in explored.paths):
         derived = replace(derived, requirements=with_followers(derived.requirements, sizes, eager))
+        everywhere = widened(derived.requirements, sizes, eager)
+        derived = replace(derived, requirements=tuple(without_repetitions(everywhere)))
         probed = probe([requirement_text(one) for one in derived.requirements], sizes, eager, options.seed)
         seen = [_seen(fact, *found, eager) for fact, found in probed.facts.items()]
         derived = replace(derived, requirements=tuple(without_repetitions([*derived.requirements, *seen])))
+    derived = replace(derived, undecided=tuple(_possible(derived)))
     completed = sum(path.completed for path in explored.paths)
     return Contract(
         label=entry.label,
@@ -108,6 +118,29 @@ def _broadcast(explored: Explored) -> list[Requirement]:
     last = example.steps[-1]
     ones = [name for name in sorted(read(last.text).names) if example.sizes.get(name) == 1]
     return [Requirement(f"{name} == 1", "torch", last.span, last.code, detail="broadcast") for name in ones]
+
+
+def _only_numbers(derived: Derived, example: Sizes) -> dict[str, Requirement]:
+    """The sizes for which there is one number whatever the others are, where something depends on others besides.
+
+    With these as they are, torch asks less: strides that such a size is a factor of can be told apart.
+    """
+    numbers = {
+        said[0]: one
+        for one in derived.requirements
+        if one.source == "torch"
+        and not one.when
+        and (said := number_said(one.text))
+        and example.get(said[0]) == said[1]
+    }
+    texts = [*derived.undecided, *(one.text for one in derived.branches)]
+    return numbers if any(read(text).names & numbers.keys() for text in texts) or derived.undecided else {}
+
+
+def _possible(derived: Derived) -> Iterator[str]:
+    """What was not decided, but for what the requirements exclude."""
+    always = [one.text for one in derived.requirements if not one.when]
+    yield from (text for text in derived.undecided if not follows(negated(text), always))
 
 
 def _unbacked(entry: Entry, sizes: Sizes) -> Entry:

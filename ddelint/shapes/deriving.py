@@ -14,7 +14,7 @@ from ddelint.shapes.extremes import without_extremes
 from ddelint.shapes.facts import Sizes, as_true, negated, read
 from ddelint.shapes.linear_forms import follows, number_said, with_numbers
 from ddelint.shapes.paths import Explored, Path, Step
-from ddelint.shapes.plain import plain
+from ddelint.shapes.plain import ALWAYS, plain
 from ddelint.shapes.products import is_multiple_of_known, simpler
 from ddelint.shapes.ranges import ranges_of
 
@@ -54,7 +54,7 @@ def derive(explored: Explored) -> Derived:
     for condition in conditions:
         if not condition.decides and (condition.good[True] or condition.good[False]):
             requirement = _requirement(condition, deciding, good)
-            if requirement is not None:
+            if requirement is not None and requirement.text != ALWAYS:
                 needed += _apart(requirement)
     order = list(explored.sizes)
     kept = without_repetitions(_one_number_each(needed, explored.sizes))
@@ -167,7 +167,7 @@ def _filled_in(needed: Sequence[Requirement]) -> list[Requirement]:
         elif found is not None:
             when = tuple(dict.fromkeys((*one.when, *found.when)))
             filled[at] = replace(one, text=plain(" and ".join(found.texts)), when=when)
-    return [_without_idle_conditions(part) for one in filled for part in _apart(one)]
+    return [_without_idle_conditions(part) for one in filled for part in _apart(one) if part.text != ALWAYS]
 
 
 def _without_idle_conditions(one: Requirement) -> Requirement:

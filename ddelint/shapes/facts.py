@@ -181,6 +181,8 @@ def _negated(node: ast.expr) -> ast.expr:
             return ast.Compare(left, [_OPPOSITES[type(op)]()], [right])
         case ast.UnaryOp(op=ast.Not(), operand=inner):
             return inner
+        case ast.Constant(value=value):
+            return ast.Constant(not value)
         case ast.BoolOp(op=ast.And(), values=values):
             return ast.BoolOp(ast.Or(), [_negated(value) for value in values])
         case ast.BoolOp(op=ast.Or(), values=values):

@@ -90,6 +90,19 @@ def number_said(text: str) -> tuple[str, int] | None:
     return None
 
 
+def multiple_said(text: str) -> tuple[str, int] | None:
+    """`x.shape[0] % 8 == 0` as its parts."""
+    match read(text).node:
+        case ast.Compare(
+            left=ast.BinOp(left=left, op=ast.Mod(), right=ast.Constant(value=int(number))),
+            ops=[ast.Eq()],
+            comparators=[ast.Constant(value=0)],
+        ):
+            name = size_name(left)
+            return (name, number) if name is not None else None
+    return None
+
+
 def _filled(text: str, numbers: Mapping[str, int]) -> str:
     class Filled(ast.NodeTransformer):
         def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
@@ -168,7 +181,24 @@ def _is_contradiction(chosen: Sequence[_Case], facts: Sequence[Fact]) -> bool:
     given = [AtLeastZero(one) for case in chosen for one in case]
     given += [AtLeastZero(one) for one in reader.known]
     given += [AtLeastZero(name(size)) for size in sorted({size for fact in facts for size in fact.names})]
+    given += [AtLeastZero(one) for one in _larger_than_factors(chosen)]
     return contradiction(given) is not None
+
+
+def _larger_than_factors(chosen: Sequence[_Case]) -> Iterator[Sum]:
+    """`a * b - a`, which is not negative where b is at least one."""
+    positive = {
+        next(iter(one.factors))
+        for case in chosen
+        for one in case
+        if len(one.factors) == 1 and one.constant < 0 < next(iter(one.factors.values()))
+    }
+    products = {one for case in chosen for part in case for one in part.factors if " * " in one and "//" not in one}
+    for product_ in sorted(products):
+        factors = product_.split(" * ")
+        for at, one in enumerate(factors):
+            if one in positive:
+                yield name(product_) - name(" * ".join((*factors[:at], *factors[at + 1 :])))
 
 
 def _cases(node: ast.expr) -> list[_Case]:
@@ -180,6 +210,8 @@ def _cases(node: ast.expr) -> list[_Case]:
             return [tuple(one for case in chosen for one in case) for chosen in product(*map(_cases, values))]
         case ast.BoolOp(op=ast.Or(), values=values):
             return [case for value in values for case in _cases(value)]
+        case ast.Constant(value=False):
+            return []
     return [()]
 
 

@@ -18,6 +18,9 @@ import sympy
 
 from ddelint.nouns.diagnostics import Question, Span
 from ddelint.shapes.facts import Sizes, as_true, is_readable, read
+from ddelint.shapes.linear_forms import multiple_said
+from ddelint.shapes.plain import plain
+from ddelint.shapes.products import cancelled
 from ddelint.shapes.witnesses import find
 from ddelint.trace import asking_context, endings, naming, provenance, torch_internals
 from ddelint.trace.entry import Entry
@@ -161,13 +164,15 @@ class _Watcher:
         self._observer: Observer | None = None
         self._answered: set[sympy.Basic] = set()
         self._seen: set[tuple[str, bool, Span | None]] = set()
+        self._multiples: set[tuple[str, int]] = set()
+        """Sizes that are multiples of a number on this run, by what was asked so far."""
 
     def follow(self, program: Program, sizes: Sizes) -> Path:
         """One run with these sizes."""
         while True:
             self._path = Path(sizes)
             self._observer, self._names = None, {}
-            self._answered, self._seen = set(), set()
+            self._answered, self._seen, self._multiples = set(), set(), set()
             with torch_internals.watched_assumptions(lambda condition, answer: None, self._asserted):
                 ending = program.run(self)
             if not self._stand_ins.learn(ending.error):
@@ -256,7 +261,7 @@ class _Watcher:
         if expression is None or not expression.free_symbols or not expression.free_symbols <= self._names.keys():
             return None
         text = naming.written(expression, [], self._names)
-        return text if is_readable(text) else None
+        return cancelled(text, self._multiples) if is_readable(text) else None
 
     def _note(self, kind: str, text: str, truth: bool, who: Blame) -> None:
         asking = provenance.expression_at(who.place, self._sources)
@@ -264,8 +269,14 @@ class _Watcher:
         if key in self._seen:
             return
         self._seen.add(key)
+        if not read(text).names:
+            return  # the sizes cancel out
         code = asking.text if len(asking.text) <= _LONGEST_CODE else asking.text[: _LONGEST_CODE - 1] + "…"
-        self._path.steps.append(Step(kind, text, truth, asking.span, code, not who.direct))
+        step = Step(kind, text, truth, asking.span, code, not who.direct)
+        self._path.steps.append(step)
+        multiple = multiple_said(plain(step.fact))
+        if multiple is not None:
+            self._multiples.add(multiple)
 
     def _blame(self) -> Blame | None:
         return provenance.blame(provenance.live_stack(call.__code__), self._paths)

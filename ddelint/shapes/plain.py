@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from ddelint.rewrite.proving.linear import Sum
-from ddelint.shapes.facts import Fact, Unreadable, read, size_name
-from ddelint.shapes.linear_forms import follows, linear
+from ddelint.shapes.extremes import spelled_out
+from ddelint.shapes.facts import Fact, Unreadable, negated, read, size_name
+from ddelint.shapes.linear_forms import follows, linear, refuted
 from ddelint.shapes.ranges import ranges_of
 
+ALWAYS = "True"
+"""A condition that holds for all sizes."""
 _SIGNS: dict[type[ast.cmpop], str] = {
     ast.Eq: "==",
     ast.NotEq: "!=",
@@ -34,15 +37,21 @@ def plain(text: str) -> str:
         fact = read(text)
     except Unreadable:
         return text
+    if not fact.names and (truth := fact.holds({})) is not None:
+        return str(truth)
     if isinstance(fact.node, ast.BoolOp):
         return _combined(fact.node)
     if (multiple := _multiple(fact.node)) is not None:
         return multiple
-    if (simpler := _quotient(fact.node) or _nonzero_product(fact.node)) is not None:
+    if (simpler := _quotient(fact.node) or _each_factor(fact.node)) is not None:
         return plain(simpler)
     found = linear(fact)
     if found is None or not found[0].factors:
-        return _by_its_range(fact) or ast.unparse(fact.node)
+        if (ranged := _by_its_range(fact)) is not None:
+            return ranged
+        if (spelled := spelled_out(fact.node)) is not None and len(without := plain(spelled)) < len(text):
+            return without
+        return ALWAYS if refuted([negated(text)]) else ast.unparse(fact.node)
     written = _compared(*found)
     always = [f"{name} >= 0" for name in sorted(fact.names)]
     if fact.names and len(fact.names) == 1 and "!=" in written:
@@ -60,8 +69,8 @@ def _by_its_range(fact: Fact) -> str | None:
         return None
     name = next(iter(fact.names))
     low, dots, high = ranges[0].partition("..")
-    if ranges[0].startswith("multiples of "):
-        return f"{name} % {ranges[0].split()[-1]} == 0"
+    if "multiple" in ranges[0]:
+        return f"{name} % {ranges[0].split()[-1]} {'!=' if ranges[0].startswith('no ') else '=='} 0"
     if not low.isdigit():
         return None
     bounds = [f"{name} >= {low}"] * (low != "0") + [f"{name} <= {high}"] * bool(high)
@@ -105,15 +114,51 @@ def _quotient(node: ast.expr) -> str | None:
     return None
 
 
-def _nonzero_product(node: ast.expr) -> str | None:
-    """`8 * a * b != 0` as `a >= 1 and b >= 1`: sizes are not negative."""
+def _each_factor(node: ast.expr) -> str | None:
+    """`8 * a * b != 0` as `a >= 1 and b >= 1`, `8 * a * b < 1` as `a <= 0 or b <= 0`: no factor is negative."""
     match node:
-        case ast.Compare(left=ast.BinOp(op=ast.Mult()) as left, ops=[ast.NotEq()], comparators=[ast.Constant(value=0)]):
+        case ast.Compare(left=ast.BinOp(op=ast.Mult()) as left, ops=[op], comparators=[ast.Constant(value=int(limit))]):
             factors = list(_factors(left))
-            names = dict.fromkeys(size_name(factor) for factor in factors if not isinstance(factor, ast.Constant))
-            if None not in names and all(not isinstance(one, ast.Constant) or one.value for one in factors):
-                return " and ".join(f"{name} >= 1" for name in names) or None
+            number = math.prod(_whole(one) for one in factors if isinstance(one, ast.Constant))
+            others = list(dict.fromkeys(ast.unparse(one) for one in factors if not isinstance(one, ast.Constant)))
+            if number <= 0 or not others or not all(_is_never_negative(_node(one)) for one in others):
+                return None
+            return _of_all(others, op, limit, number)
     return None
+
+
+def _of_all(factors: Sequence[str], op: ast.cmpop, limit: int, number: int) -> str | None:
+    """What `number * a * b` compared with a limit says of each, where only zero is on the other side of the limit."""
+    match op:
+        case ast.NotEq() if limit == 0:
+            positive = True
+        case ast.GtE() | ast.Lt() if 0 < limit <= number:
+            positive = isinstance(op, ast.GtE)
+        case ast.Gt() | ast.LtE() if 0 <= limit < number:
+            positive = isinstance(op, ast.Gt)
+        case ast.Eq() if limit == 0:
+            positive = False
+        case _:
+            return None
+    return " and ".join(f"{one} >= 1" for one in factors) if positive else " or ".join(f"{one} <= 0" for one in factors)
+
+
+def _is_never_negative(node: ast.expr) -> bool:
+    """Whether sizes that are not negative make an expression that isn't, by its form."""
+    match node:
+        case ast.Constant(value=int(value)):
+            return value >= 0
+        case ast.BinOp(left=left, op=ast.Add() | ast.Mult() | ast.FloorDiv() | ast.Mod(), right=right):
+            return _is_never_negative(left) and _is_never_negative(right)
+    return size_name(node) is not None
+
+
+def _whole(node: ast.Constant) -> int:
+    return node.value if isinstance(node.value, int) else 0
+
+
+def _node(text: str) -> ast.expr:
+    return ast.parse(text, mode="eval").body
 
 
 def _factors(node: ast.expr) -> Iterator[ast.expr]:
@@ -129,6 +174,12 @@ def _combined(node: ast.BoolOp) -> str:
     """Of alternatives those that are not covered by another; of conditions together those that say something more."""
     parts = list(dict.fromkeys(plain(ast.unparse(part)) for part in node.values))
     both = isinstance(node.op, ast.And)
+    idle, final = (ALWAYS, "False") if both else ("False", ALWAYS)
+    parts = [part for part in parts if part != idle] or [idle]
+    if final in parts:
+        return final
+    if not both and refuted([negated(part) for part in parts]):
+        return ALWAYS
     for one in list(parts):
         others = [part for part in parts if part is not one]
         if others and (follows(one, others) if both else any(follows(other, [one]) for other in others)):
@@ -158,6 +209,8 @@ def _compared(difference: Sum, op: type[ast.cmpop]) -> str:
         op, constant = ast.LtE, constant - 1
     elif op is ast.Gt and not right:
         op, constant = ast.GtE, constant + 1
+    if op is ast.LtE and len(left) == 1 and not right and not constant:
+        op = ast.Eq  # no size is negative
     return f"{_sum(left, 0)} {_SIGNS[op]} {_sum(right, constant)}"
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
 
-from ddelint.shapes.facts import Sizes, dimension_of, read
+from ddelint.shapes.facts import Sizes, dimension_of, negated, read
 from ddelint.shapes.linear_forms import follows
 from ddelint.shapes.witnesses import find
 
@@ -19,6 +19,8 @@ _ROUNDS = 8
 _SECONDS = 15.0
 _STEPS = 1500
 """Of the search for one draw."""
+_OF_A_KIND = 4
+"""Sizes that are run to see whether a condition is what decides."""
 _VALUES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 0, 17, 24, 32)
 
 Runs = Callable[[Sizes], str]
@@ -132,26 +134,46 @@ def _without_digits(text: str) -> str:
 
 def _explaining(sizes: Sizes, known: Sequence[str], example: Sizes, runs: Runs) -> str | None:
     """The first simple condition that these sizes break and others of their kind hold, and then nothing is raised."""
-    for fact in (*_at_least(sizes, example), *_simple(sizes, example)):
-        if read(fact).holds(sizes) or not read(fact).holds(example) or follows(fact, known):
-            continue
-        found = find([*known, fact], sizes, most=1 << 10, steps=_STEPS)
-        if found.sizes is None or runs({name: found.sizes[name] for name in example}):
-            continue
-        others = draws([*known, fact], example, 3, seed=1)
-        if not any(runs(other) for other in others):
+    facts = [*_at_least(sizes, known, example, runs), *_simple(sizes, example)]
+    facts = [fact for fact in facts if not read(fact).holds(sizes) and read(fact).holds(example)]
+    facts = [fact for fact in facts if not follows(fact, known)]
+    for fact in facts:
+        if _helps(fact, sizes, known, example, runs) and _decides(fact, known, example, runs):
             return fact
-    for fact in _simple(sizes, example):  # several conditions are missing at once: the first that helps these sizes
-        if not read(fact).holds(sizes) and read(fact).holds(example) and not follows(fact, known):
-            found = find([*known, fact], sizes, most=1 << 10, steps=_STEPS)
-            if found.sizes is not None and not runs({name: found.sizes[name] for name in example}):
-                return fact
+    for fact in facts:  # several conditions are missing at once: the first that helps these sizes
+        if _helps(fact, sizes, known, example, runs) and not _is_too_strict(fact, known, example, runs):
+            return fact
     return None
 
 
-def _at_least(sizes: Sizes, example: Sizes) -> Iterator[str]:
-    """What the example's values may need: `lengths.max() <= x.shape[1]`. A larger one would do, too."""
-    yield from (f"{name} >= {example[name]}" for name in example if 0 < sizes[name] < example[name])
+def _helps(fact: str, sizes: Sizes, known: Sequence[str], example: Sizes, runs: Runs) -> bool:
+    """Whether nothing is raised any more for sizes near these that hold it."""
+    found = find([*known, fact], sizes, most=1 << 10, steps=_STEPS)
+    return found.sizes is not None and not runs({name: found.sizes[name] for name in example})
+
+
+def _decides(fact: str, known: Sequence[str], example: Sizes, runs: Runs) -> bool:
+    """Whether sizes that hold it, and all that is known, run, and those that break only it do not."""
+    holding = draws([*known, fact], example, _OF_A_KIND, seed=1)
+    return not any(runs(other) for other in holding) and not _is_too_strict(fact, known, example, runs)
+
+
+def _is_too_strict(fact: str, known: Sequence[str], example: Sizes, runs: Runs) -> bool:
+    """Whether sizes run that break it."""
+    return any(not runs(other) for other in draws([*known, negated(fact)], example, _OF_A_KIND, seed=1))
+
+
+def _at_least(sizes: Sizes, known: Sequence[str], example: Sizes, runs: Runs) -> Iterator[str]:
+    """The least size that runs, of one size after the other: `x.shape[1] >= 5` for `lengths.max() <= x.shape[1]`."""
+    for name in example:
+        low, high = sizes[name], example[name]
+        if not low < high or not _helps(f"{name} == {high}", sizes, known, example, runs):
+            continue
+        while high - low > 1:
+            middle = (low + high) // 2
+            enough = _helps(f"{name} == {middle}", sizes, known, example, runs)
+            low, high = (low, middle) if enough else (middle, high)
+        yield f"{name} >= {high}"
 
 
 def _simple(sizes: Sizes, example: Sizes) -> Iterator[str]:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import ast
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ddelint.shapes.facts import Unreadable, read, size_name
+from ddelint.shapes.facts import COMPARISONS, Unreadable, read, size_name
 
 _Monomial = tuple[str, ...]
 """The factors of a product, in order; each a size, or a quotient."""
@@ -32,12 +32,19 @@ class _Reader:
     """Reads expressions as polynomials over sizes and quotients."""
 
     quotients: dict[str, _Quotient] = field(default_factory=dict)
+    whole: Collection[tuple[str, int]] = ()
+    """(size, number): the size is known to be a multiple of it."""
+    by_quotients: bool = False
+    """Whether such a size is read as that number times its quotient."""
 
     def polynomial(self, node: ast.expr) -> Polynomial:
         """Raises Unreadable for what is none."""
         size = size_name(node)
         if size is not None:
-            return {(size,): 1}
+            number = math.lcm(*(number for name, number in self.whole if name == size))
+            if number == 1 or not self.by_quotients:
+                return {(size,): 1}
+            return _times(self._named({(size,): 1}, {(): number}), {(): number})
         match node:
             case ast.Constant(value=bool()):
                 raise Unreadable(ast.unparse(node))
@@ -66,9 +73,50 @@ class _Reader:
         divided, divisor = _over(divided, common), _over(divisor, common)
         if divisor == {(): 1}:
             return divided
+        if len(divisor) > 1:
+            return self._named(divided, divisor)
+        whole, rest = _taken_apart(divided, divisor)
+        if whole:
+            return _sum(whole, self._quotient(rest, divisor))
+        number = divisor.get((), 0)
+        if not rest or (number > 0 and rest.keys() == {()}):
+            return {}  # what is left is less than the divisor
+        if number > 0 and all(factor < 0 for names, factor in rest.items() if names):
+            rounded_up = _sum(_times(rest, {(): -1}), {(): number - 1})
+            return _times(self._quotient(rounded_up, divisor), {(): -1})
+        return self._named(self._without_what_is_lost(rest, number), divisor)
+
+    def _without_what_is_lost(self, divided: Polynomial, number: int) -> Polynomial:
+        """`h + 3` as `h` before it is divided by 4, where h is a multiple of 4."""
+        sizes = [names for names in divided if names]
+        if (
+            all(any((name, number) in self.whole for name in names) for names in sizes)
+            and 0 < divided.get((), 0) < number
+        ):
+            return {names: factor for names, factor in divided.items() if names}
+        return divided
+
+    def _named(self, divided: Polynomial, divisor: Polynomial) -> Polynomial:
         text = f"({written(divided)}) // ({written(divisor)})"
         self.quotients[text] = _Quotient(divided, divisor)
         return {(text,): 1}
+
+
+def _taken_apart(divided: Polynomial, divisor: Polynomial) -> tuple[Polynomial, Polynomial]:
+    """What a divisor of one term divides, by it; and what is left."""
+    ((by, number),) = divisor.items()
+    whole: Polynomial = {}
+    rest: Polynomial = {}
+    for names, factor in divided.items():
+        fits = not Counter(by) - Counter(names)
+        if fits and not names:
+            quotient, left = divmod(factor, number)
+            whole, rest = _sum(whole, {(): quotient}), _sum(rest, {(): left})
+        elif fits and factor % number == 0:
+            whole = _sum(whole, _over({names: factor}, (by, number)))
+        else:
+            rest = _sum(rest, {names: factor})
+    return whole, rest
 
 
 def _sum(one: Polynomial, other: Polynomial) -> Polynomial:
@@ -114,6 +162,48 @@ def _term(names: _Monomial, factor: int) -> str:
 
 
 # ---------------------------------------------------------------------------------------------------- conditions
+
+
+def cancelled(text: str, multiples: Collection[tuple[str, int]] = ()) -> str:
+    """A condition without the products and quotients that cancel out, if that is shorter; `True`, `False` for one that
+    is about no size then.
+
+    `multiples`: (size, number), where the size is known to be a multiple of it. A quotient is taken to have a divisor
+    that is not zero: what divides by zero raises before anybody asks.
+    """
+    node = read(text).node
+    if isinstance(node, ast.BoolOp):
+        parts = [cancelled(ast.unparse(part), multiples) for part in node.values]
+        short = ast.unparse(ast.BoolOp(node.op, [ast.parse(part, mode="eval").body for part in parts]))
+        return short if len(short) < len(text) else text
+    readers = [_Reader(whole=multiples), *([_Reader(whole=multiples, by_quotients=True)] if multiples else [])]
+    found = [one for one in (_cancelled_comparison(node, reader) for reader in readers) if one is not None]
+    return min((text, *found), key=len)
+
+
+def _cancelled_comparison(node: ast.expr, reader: _Reader) -> str | None:
+    match node:
+        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in COMPARISONS:
+            try:
+                difference = _sum(reader.polynomial(left), _times(reader.polynomial(right), {(): -1}))
+            except Unreadable:
+                return None
+            if difference.keys() <= {()}:
+                return str(COMPARISONS[type(op)](difference.get((), 0), 0))
+            sides = _sides(difference, 1)
+            return ast.unparse(ast.Compare(sides[0], [op], [sides[1]]))
+    return None
+
+
+def _sides(difference: Polynomial, sign: int) -> tuple[ast.expr, ast.expr]:
+    """What is added and what is taken away, as two sums without negative terms."""
+    added = {names: factor * sign for names, factor in difference.items() if factor * sign > 0}
+    taken = {names: -factor * sign for names, factor in difference.items() if factor * sign < 0}
+    return _node(written(added)), _node(written(taken))
+
+
+def _node(text: str) -> ast.expr:
+    return ast.parse(text, mode="eval").body
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,10 +333,8 @@ def _equal(equation: Polynomial, reader: _Reader) -> str:
             divisor = written(quotient.divisor)
             return f"{_bracketed(written(quotient.divided))} % {f'({divisor})' if '*' in divisor else divisor} == 0"
     first = max(equation, key=lambda names: (len(names), names))
-    sign = 1 if equation[first] > 0 else -1
-    left = {names: factor * sign for names, factor in equation.items() if factor * sign > 0}
-    right = {names: -factor * sign for names, factor in equation.items() if factor * sign < 0}
-    return f"{written(left)} == {written(right)}"
+    left, right = _sides(equation, 1 if equation[first] > 0 else -1)
+    return ast.unparse(ast.Compare(left, [ast.Eq()], [right]))
 
 
 def _bracketed(text: str) -> str:

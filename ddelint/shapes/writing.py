@@ -16,7 +16,7 @@ from ddelint.shapes.annotations import PACKAGE, annotation_lines
 from ddelint.shapes.facts import dimension_of, read
 from ddelint.shapes.places import grown, in_order, root_of
 from ddelint.shapes.requirements import requirement_text
-from ddelint.shapes.specs import affine, grouped, names_in, substituted
+from ddelint.shapes.specs import affine, grouped, names_in
 
 BESIDE = "_shapes.py"
 """How the file ends that is put beside the entry's."""
@@ -156,20 +156,22 @@ class _Symbolic(ast.NodeTransformer):
 
 def _exported(contract: Contract, spec: SizeSpec) -> Iterator[str]:
     """The same for export, as far as it can be said there: bounds, equalities, multiples, sums."""
-    derived, multiples = _derived(spec), _multiples(spec)
+    derived = _derived(spec)
+    variables, multiples = _with_what_is_derived(spec, derived)
     unsaid = [text for text in spec.assumptions if not _is_multiple(text) and not _says(text, derived)]
     static = set[str]().union(*map(_equated, unsaid))
     words: dict[str, str] = {}
-    for name, (low, high) in spec.variables.items():
+    for name, (low, high) in variables.items():
         if name not in derived and name not in static:
             factor = multiples.get(name, 1)
             dim = f"{name}_dim"
             within = limits((-(-low // factor), None if high is None else high // factor))
             yield f"{dim} = Dim({_quoted(name if factor == 1 else f'{name}_by_{factor}')}{within})"
             words[name] = dim if factor == 1 else f"{factor} * {dim}"
-    for name, (root, text) in derived.items():
-        if name not in static and root not in static:
-            words[name] = substituted(text, {root: words[root]})
+    for name in derived:
+        root, factor, constant = _root_of(name, derived)
+        if root in words and not {name, *_chain(name, derived)} & static:
+            words[name] = _affine_text(words[root], factor, constant)
     yield ""
     for text in unsaid:
         kept = ", ".join(name for name in spec.variables if name in _equated(text))
@@ -235,34 +237,82 @@ def _is_zero(node: ast.expr) -> bool:
     return False
 
 
-def _derived(spec: SizeSpec) -> dict[str, tuple[str, str]]:
-    """Variable → (another, what it is of that): `extra == 16 * rows` where nothing else is said of `extra`."""
-    found: dict[str, tuple[str, str]] = {}
+_Derived = Mapping[str, tuple[str, int, int]]
+"""Variable → (another, factor, constant): it is `factor * another + constant`."""
+
+
+def _derived(spec: SizeSpec) -> _Derived:
+    """The variables that an equation gives by another one."""
+    found: dict[str, tuple[str, int, int]] = {}
     for text in spec.assumptions:
-        left, right = _equality(text)
-        if left not in spec.variables or left in found or spec.variables[left] != (0, None):
-            continue
-        others = [one for one in spec.assumptions if one != text and left in names_in(one)]
-        roots = names_in(right) & spec.variables.keys()
-        taken = {other for other, _ in found.values()}
-        if len(roots) == 1 and not roots & {left, *found} and left not in taken and not others:
+        for left, right in _equality(text):
+            roots = names_in(right) & spec.variables.keys()
+            if left not in spec.variables or left in found or len(roots) != 1:
+                continue
             (root,) = roots
-            if any(affine(right, root)):
-                found[left] = root, right
+            factor, constant = affine(right, root)
+            if factor > 0 and left not in _chain(root, found):
+                found[left] = root, factor, constant
+                break
     return found
 
 
-def _equality(text: str) -> tuple[str, str]:
-    """`a == 16 * b` as its sides; empty texts for anything else."""
+def _chain(name: str, derived: _Derived) -> list[str]:
+    """A variable, and those that it rests on."""
+    found = [name]
+    while found[-1] in derived:
+        found.append(derived[found[-1]][0])
+    return found
+
+
+def _root_of(name: str, derived: _Derived) -> tuple[str, int, int]:
+    """The variable that one rests on in the end, and what it is of that."""
+    factor, constant = 1, 0
+    while name in derived:
+        name, by, more = derived[name]
+        factor, constant = factor * by, factor * more + constant
+    return name, factor, constant
+
+
+def _with_what_is_derived(spec: SizeSpec, derived: _Derived) -> tuple[dict[str, Bounds], dict[str, int]]:
+    """Bounds and divisors of the variables that others rest on, with what is said of those."""
+    variables, multiples = dict(spec.variables), _multiples(spec)
+    for name in derived:
+        root, factor, constant = _root_of(name, derived)
+        low, high = spec.variables[name]
+        own_low, own_high = variables[root]
+        highs = [one for one in (own_high, None if high is None else (high - constant) // factor) if one is not None]
+        variables[root] = max(own_low, -((constant - low) // factor)), min(highs, default=None)
+        divisor = multiples.get(name, 1)
+        if constant % divisor == 0:
+            multiples[root] = math.lcm(multiples.get(root, 1), divisor // math.gcd(divisor, factor))
+    return variables, multiples
+
+
+def _affine_text(word: str, factor: int, constant: int) -> str:
+    return (word if factor == 1 else f"{factor} * {_bracketed(word)}") + (
+        f" + {constant}" if constant > 0 else f" - {-constant}" if constant else ""
+    )
+
+
+def _bracketed(word: str) -> str:
+    return f"({word})" if " " in word else word
+
+
+def _equality(text: str) -> list[tuple[str, str]]:
+    """`a == 16 * b` as a variable and what it is; both ways around where both sides are variables."""
     match ast.parse(text, mode="eval").body:
-        case ast.Compare(left=ast.Name(id=left), ops=[ast.Eq()], comparators=[right]):
-            return left, ast.unparse(right)
-    return "", ""
+        case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
+            sides = ((left, right), (right, left))
+            return [(one.id, ast.unparse(other)) for one, other in sides if isinstance(one, ast.Name)]
+    return []
 
 
-def _says(text: str, derived: Mapping[str, tuple[str, str]]) -> bool:
-    left, right = _equality(text)
-    return left in derived and derived[left][1] == right
+def _says(text: str, derived: _Derived) -> bool:
+    return any(
+        left in derived and derived[left] == (derived[left][0], *affine(right, derived[left][0]))
+        for left, right in _equality(text)
+    )
 
 
 # ------------------------------------------------------------------------------------------------------------- marks
