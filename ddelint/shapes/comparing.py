@@ -9,7 +9,7 @@ from ddelint.nouns.contracts import Contract, Requirement
 from ddelint.nouns.size_specs import SizeSpec, SpecFinding
 from ddelint.shapes.facts import Unreadable, as_true, dimension_of, negated, read
 from ddelint.shapes.linear_forms import follows, refuted
-from ddelint.shapes.requirements import requirement_text
+from ddelint.shapes.requirements import beside, requirement_text, sharpened
 from ddelint.shapes.specs import conditions_of, unsaid_by_dims
 from ddelint.shapes.witnesses import find
 
@@ -108,7 +108,7 @@ def _too_loose(
     compared: Compared,
 ) -> None:
     for text, one in needed.items():
-        if follows(text, declared):
+        if _follows(text, declared):
             continue
         others = [other for other in needed if other != text]
         found = find([*declared, negated(text), *others], start, _MOST_SIZE)
@@ -120,7 +120,7 @@ def _too_loose(
         elif not found.proved:
             compared.undecided.append(negated(text))
     for branch in contract.branches:
-        if not follows(branch.text, declared) and not follows(negated(branch.text), declared):
+        if not any(_follows(side, declared) for side in _sides(branch.text)):
             taken = bool(read(branch.text).holds(start))
             found = find([*declared, *needed, as_true(branch.text, not taken)], start, _MOST_SIZE)
             if found.sizes is not None:
@@ -141,11 +141,12 @@ def _too_strict(
     start: Mapping[str, int],
     compared: Compared,
 ) -> None:
-    sides = [side for branch in contract.branches for side in _sides(branch.text) if follows(side, declared)]
+    sides = [side for branch in contract.branches for side in _sides(branch.text) if _follows(side, declared)]
     allowed = [*needed, *sides, *_apart_from_zero_and_one(spec, contract), *_beyond_dims(spec, contract)]
+    allowed = list(dict.fromkeys([*allowed, *sharpened(allowed)]))
     elements = _elements(contract)
     for text in declared:
-        if follows(text, allowed) or (follows(text, [*allowed, *elements]) and not follows(text, elements)):
+        if _follows(text, allowed) or (follows(text, [*allowed, *elements]) and not follows(text, elements)):
             continue  # a multiple that is needed wherever there are elements may be demanded of all sizes
         others = [other for other in declared if other != text]
         found = find([*allowed, negated(text), *others], start, _MOST_SIZE)
@@ -180,6 +181,10 @@ def _elements(contract: Contract) -> list[str]:
     """That there are elements at all, where what is needed hangs on it."""
     found = dict.fromkeys(text for one in contract.requirements for text in one.when if text.endswith(" >= 1"))
     return list(found)
+
+
+def _follows(text: str, given: Sequence[str]) -> bool:
+    return follows(text, given) or follows(beside(text, given), given)
 
 
 def _sides(text: str) -> Iterable[str]:

@@ -17,6 +17,7 @@ from ddelint.shapes.paths import Explored, Path, Step
 from ddelint.shapes.plain import ALWAYS, plain
 from ddelint.shapes.products import is_multiple_of_known, simpler
 from ddelint.shapes.ranges import ranges_of
+from ddelint.shapes.requirements import is_positive
 
 _SOURCES = {"asked": "torch", "asserted": "torch", "specialized": "specialized"}
 
@@ -161,7 +162,7 @@ def _filled_in(needed: Sequence[Requirement]) -> list[Requirement]:
         chosen = without_extremes(one.text, [*others, *one.when])
         if chosen != one.text:
             one = filled[at] = replace(one, text=plain(chosen))
-        found = simpler(one.text, [*others, *one.when], partial(_is_positive, given=[*others, *one.when]))
+        found = simpler(one.text, [*others, *one.when], partial(is_positive, given=[*others, *one.when]))
         if found is not None and not found.texts:
             del filled[at]
         elif found is not None:
@@ -182,10 +183,6 @@ def _without_idle_conditions(one: Requirement) -> Requirement:
 
 def _holds_with(other: Requirement, one: Requirement) -> bool:
     return other.source != "specialized" and set(other.when) <= set(one.when)
-
-
-def _is_positive(name: str, given: Sequence[str]) -> bool:
-    return follows(f"{name} >= 1", given)
 
 
 def _one_number_each(needed: Sequence[Requirement], example: Sizes) -> list[Requirement]:

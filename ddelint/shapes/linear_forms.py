@@ -181,24 +181,24 @@ def _is_contradiction(chosen: Sequence[_Case], facts: Sequence[Fact]) -> bool:
     given = [AtLeastZero(one) for case in chosen for one in case]
     given += [AtLeastZero(one) for one in reader.known]
     given += [AtLeastZero(name(size)) for size in sorted({size for fact in facts for size in fact.names})]
-    given += [AtLeastZero(one) for one in _larger_than_factors(chosen)]
+    given += [AtLeastZero(one) for one in _larger_than_factors(given)]
     return contradiction(given) is not None
 
 
-def _larger_than_factors(chosen: Sequence[_Case]) -> Iterator[Sum]:
+def _larger_than_factors(given: Sequence[AtLeastZero]) -> list[Sum]:
     """`a * b - a`, which is not negative where b is at least one."""
+    products = sorted({name_ for one in given for name_ in one.sum.factors if " * " in name_})
+    factors = {factor for one in products for factor in one.split(" * ")}
     positive = {
-        next(iter(one.factors))
-        for case in chosen
-        for one in case
-        if len(one.factors) == 1 and one.constant < 0 < next(iter(one.factors.values()))
+        one for one in factors if contradiction([*given, AtLeastZero(name(one).times(Fraction(-1)))]) is not None
     }
-    products = {one for case in chosen for part in case for one in part.factors if " * " in one and "//" not in one}
-    for product_ in sorted(products):
-        factors = product_.split(" * ")
-        for at, one in enumerate(factors):
-            if one in positive:
-                yield name(product_) - name(" * ".join((*factors[:at], *factors[at + 1 :])))
+    return [
+        name(one) - name(" * ".join((*parts[:at], *parts[at + 1 :])))
+        for one in products
+        for parts in [one.split(" * ")]
+        for at, factor in enumerate(parts)
+        if factor in positive
+    ]
 
 
 def _cases(node: ast.expr) -> list[_Case]:

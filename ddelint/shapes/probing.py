@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from time import monotonic
 
 from ddelint.shapes.facts import Sizes, dimension_of, negated, read
@@ -49,7 +50,7 @@ def probe(conditions: Sequence[str], example: Sizes, runs: Runs, seed: int = 0) 
     deadline = monotonic() + _SECONDS
     for attempt in range(_ROUNDS):
         failed = None
-        for sizes in draws(known, example, DRAWN, seed + attempt):
+        for sizes in chain(_edges(known, example), draws(known, example, DRAWN, seed + attempt)):
             if monotonic() > deadline:
                 probed.cut = True
                 return probed
@@ -71,6 +72,15 @@ def probe(conditions: Sequence[str], example: Sizes, runs: Runs, seed: int = 0) 
             known.append(fact)
     probed.cut = True
     return probed
+
+
+def _edges(conditions: Sequence[str], example: Sizes) -> Iterator[Sizes]:
+    """Sizes that satisfy all conditions where one is 0 or 1, and the others are as near to the example's as can be."""
+    for name in example:
+        for edge in (0, 1):
+            found = find([*conditions, f"{name} == {edge}"], example, most=1 << 10, steps=_STEPS)
+            if found.sizes is not None:
+                yield {one: found.sizes[one] for one in example}
 
 
 def draws(

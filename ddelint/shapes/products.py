@@ -164,24 +164,29 @@ def _term(names: _Monomial, factor: int) -> str:
 # ---------------------------------------------------------------------------------------------------- conditions
 
 
-def cancelled(text: str, multiples: Collection[tuple[str, int]] = ()) -> str:
+Known = Callable[[str], bool]
+"""Whether a size, or a quotient of sizes, is known to be at least one."""
+
+
+def cancelled(text: str, multiples: Collection[tuple[str, int]] = (), positive: Known = lambda factor: False) -> str:
     """A condition without the products and quotients that cancel out, if that is shorter; `True`, `False` for one that
     is about no size then.
 
-    `multiples`: (size, number), where the size is known to be a multiple of it. A quotient is taken to have a divisor
+    `multiples`: (size, number), where the size is known to be a multiple of it. `positive`: which sizes and quotients
+    are known to be at least one, so that a comparison can be divided by them. A quotient is taken to have a divisor
     that is not zero: what divides by zero raises before anybody asks.
     """
     node = read(text).node
     if isinstance(node, ast.BoolOp):
-        parts = [cancelled(ast.unparse(part), multiples) for part in node.values]
-        short = ast.unparse(ast.BoolOp(node.op, [ast.parse(part, mode="eval").body for part in parts]))
+        parts = [cancelled(ast.unparse(part), multiples, positive) for part in node.values]
+        short = ast.unparse(ast.BoolOp(node.op, [_node(part) for part in parts]))
         return short if len(short) < len(text) else text
     readers = [_Reader(whole=multiples), *([_Reader(whole=multiples, by_quotients=True)] if multiples else [])]
-    found = [one for one in (_cancelled_comparison(node, reader) for reader in readers) if one is not None]
+    found = [one for one in (_cancelled_comparison(node, reader, positive) for reader in readers) if one is not None]
     return min((text, *found), key=len)
 
 
-def _cancelled_comparison(node: ast.expr, reader: _Reader) -> str | None:
+def _cancelled_comparison(node: ast.expr, reader: _Reader, positive: Known) -> str | None:
     match node:
         case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in COMPARISONS:
             try:
@@ -190,6 +195,7 @@ def _cancelled_comparison(node: ast.expr, reader: _Reader) -> str | None:
                 return None
             if difference.keys() <= {()}:
                 return str(COMPARISONS[type(op)](difference.get((), 0), 0))
+            difference = _over(difference, _common([difference], positive))
             sides = _sides(difference, 1)
             return ast.unparse(ast.Compare(sides[0], [op], [sides[1]]))
     return None
@@ -215,10 +221,6 @@ class Simpler:
 
     texts: tuple[str, ...]
     when: tuple[str, ...] = ()
-
-
-Known = Callable[[str], bool]
-"""Whether a size is known to be at least one."""
 
 
 def simpler(text: str, given: Iterable[str], positive: Known) -> Simpler | None:

@@ -14,7 +14,7 @@ from ddelint.shapes.canonical import representatives
 from ddelint.shapes.facts import Fact, Unreadable, read, size_name, unused, variable_for, with_words
 from ddelint.shapes.linear_forms import linear
 from ddelint.shapes.plain import plain
-from ddelint.shapes.requirements import contract_within, requirement_text, side_taken
+from ddelint.shapes.requirements import contract_within, requirement_text, sharpened, side_taken
 
 
 def conditions_of(spec: SizeSpec, example: Mapping[str, int]) -> list[str]:
@@ -137,7 +137,7 @@ def spec_of(contract: Contract, names: Mapping[str, str], within: Sequence[str] 
     same = representatives(contract.requirements, list(contract.example))
     facts = [one.text for one in contract.requirements if not one.when and one.source != SPECIALIZED]
     facts += [requirement_text(one) for one in contract.requirements if one.when and one.source != SPECIALIZED]
-    facts += within
+    facts = sharpened([*facts, *within])
     numbers = {same.get(name, name): str(size) for name, size in _numbers(contract, facts).items()}
     numbers |= {name: numbers[leader] for name, leader in same.items() if leader in numbers}
     variables: dict[str, Bounds] = {}
