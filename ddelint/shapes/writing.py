@@ -234,6 +234,8 @@ def _is_zero(node: ast.expr) -> bool:
     match node:
         case ast.Compare(left=ast.Name(), ops=[ast.Lt()], comparators=[ast.Constant(value=1)]):
             return True
+        case ast.Compare(left=ast.Name(), ops=[ast.Eq()], comparators=[ast.Constant(value=0)]):
+            return True
     return False
 
 

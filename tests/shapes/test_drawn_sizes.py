@@ -38,7 +38,7 @@ NEEDED = {
     "paged": {"block_tables.shape[1] <= 1024", "hidden.shape[1] == 16", "hidden.shape[0] == lengths.shape[0]"},
     "speech": {
         "features.shape[2] <= 3000",
-        "keep.shape[1] == (features.shape[2] - 1) // 4 + 1",
+        "keep.shape[1] == (features.shape[2] + 3) // 4",
         "features.shape[0] == keep.shape[0]",
     },
 }
