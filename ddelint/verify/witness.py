@@ -37,8 +37,12 @@ Moved = Sequence[tuple[float, Sequence[Outcome]]]
 Rerun = Callable[[int, Callable[[Entry, Sample], tuple[Entry, Sample]]], "list[Outcome] | None"]
 """Runs the original again on reference number N, with the entry and the sample changed by a function."""
 
+INPUTS, OPERATORS, HALF_PRECISION = "inputs", "operators", "half precision"
+"""What is moved."""
 _ROUNDING_ERRORS, _LARGEST = 256, 1 / 64
 """So many make one step, far above the grid of floating-point numbers; and up to where a result is nearly linear."""
+_LARGEST_WITHIN = 1 / 16
+"""Up to where what an operator gives is moved that computes in half precision: eight of its rounding errors."""
 _SMALLER = 8
 """How much smaller the last step is."""
 _PATTERNS = ((1, 1), (2, 1), (3, _SMALLER))
@@ -56,7 +60,7 @@ class Witness:
 
     def __init__(self, rerun: Rerun) -> None:
         self._rerun = rerun
-        self._answers: dict[tuple[int, bool], Moved] = {}
+        self._answers: dict[tuple[int, str], Moved] = {}
         self._in_vain = 0
         self._child = 0
         self._connection: Connection | None = None
@@ -76,10 +80,14 @@ class Witness:
         finally:
             self._end()
 
-    def moved(self, number: int) -> Iterator[Moved]:
-        """The original on reference `number`, its inputs moved; and at more expense, what its operators give, too."""
-        for operators in (False, True):
-            key = number, operators
+    def moved(self, number: int, *, fused: bool = False) -> Iterator[Moved]:
+        """The original on reference `number`, its inputs moved; and at more expense, what its operators give, too.
+
+        `fused`: what they give in half precision is moved by what such numbers round, too. A fused kernel keeps more of
+        it from one operator to the next; nothing else may.
+        """
+        for what in (INPUTS, OPERATORS, HALF_PRECISION) if fused else (INPUTS, OPERATORS):
+            key = number, what
             if key not in self._answers:
                 self._answers[key] = self._asked(*key) if self._in_vain < _IN_VAIN else ()
             if self._answers[key]:
@@ -89,11 +97,11 @@ class Witness:
         """Whether two results are different for all that it said."""
         self._in_vain += wrong
 
-    def _asked(self, number: int, operators: bool) -> Moved:
+    def _asked(self, number: int, what: str) -> Moved:
         if self._connection is None:
             return ()
         try:
-            self._connection.send((number, operators))
+            self._connection.send((number, what))
             if self._connection.poll(_SECONDS):
                 answer: Moved = pickle.loads(self._connection.recv_bytes())
                 return answer
@@ -120,10 +128,11 @@ class Witness:
         except BaseException:  # whatever it is, the parent goes on without an answer
             os._exit(1)
 
-    def _moved_runs(self, number: int, operators: bool) -> Moved:
+    def _moved_runs(self, number: int, what: str) -> Moved:
         runs = []
+        operators = what != INPUTS
         for pattern, part in _PATTERNS:
-            move = _Move(pattern, part)
+            move = _Move(pattern, part, half_precision=what == HALF_PRECISION)
             with weighing(move.tensor), move.operators() if operators else contextlib.nullcontext():
                 calls = self._rerun(number, move.both)
             if calls is None or not all(call.returned for call in calls):
@@ -148,14 +157,17 @@ def _is_tensor(value: object) -> TypeGuard[torch.Tensor]:
 class _Move:
     """Multiplies every floating-point number by 1 + amount or 1 - amount."""
 
-    def __init__(self, pattern: int, part: int) -> None:
+    def __init__(self, pattern: int, part: int, *, half_precision: bool) -> None:
         self.amount = 0.0
+        self._coarsest = 0.0
+        self._half_precision = half_precision
         self._part = part
         self._order = random.Random(pattern)
 
     def both(self, entry: Entry, sample: Sample) -> tuple[Entry, Sample]:
         """Parameters, buffers and arguments moved, by what their precision allows."""
-        self.amount = min(_coarsest(entry, sample) * _ROUNDING_ERRORS, _LARGEST) / self._part
+        self._coarsest = _coarsest(entry, sample)
+        self.amount = min(self._coarsest * _ROUNDING_ERRORS, _LARGEST) / self._part
         return replace(entry, build=lambda: self.program(entry.build())), self.sample(sample)
 
     def tensor(self, tensor: torch.Tensor) -> torch.Tensor:
@@ -221,7 +233,14 @@ class _Move:
         else:
             signs = _signs()
         start = self._order.randrange(_SIGNS // 2)
-        return (1 + signs[start : start + count].reshape(tensor.shape) * self.amount).to(tensor.dtype)
+        return (1 + signs[start : start + count].reshape(tensor.shape) * self._amount_of(tensor.dtype)).to(tensor.dtype)
+
+    def _amount_of(self, dtype: torch.dtype) -> float:
+        """By how much numbers of a type move: more where it is coarser than any that the program was given."""
+        if not self._half_precision or not self._coarsest:
+            return self.amount
+        coarser = float(torch.finfo(dtype).eps) / self._coarsest
+        return min(self.amount * coarser, _LARGEST_WITHIN / self._part) if coarser > 1 else self.amount
 
 
 _SIGNS = 1 << 16

@@ -144,6 +144,17 @@ def test_the_first_form_computes_the_same(call: str, monkeypatch: pytest.MonkeyP
         torch.testing.assert_close(other(ROWS[:rows]), original(ROWS[:rows]))
 
 
+PRODUCT = next(operator for operator in replacements().operators if "matmul" in operator.names)
+
+
+@pytest.mark.parametrize("form", PRODUCT.forms)
+@pytest.mark.parametrize("rows", [0, 1, 4])
+def test_each_form_of_a_product_computes_the_same(form: str, rows: int) -> None:
+    left, right = torch.randn(rows, 3), torch.randn(3, rows)
+    other = eval(form.format(input="left", other="right"), {"torch": torch, "left": left, "right": right})
+    torch.testing.assert_close(other, left @ right)
+
+
 def test_a_distance_to_rows_of_unknown_number_asks_neither_whether_there_are_any_nor_how_many() -> None:
     call = "torch.cdist(x[x[:, 0] > 0], x.flip(0) + 5)"
     original, other = load(f"{HEAD}    return {call}\n"), load(offered(call)[-1])

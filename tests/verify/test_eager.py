@@ -83,7 +83,8 @@ def test_the_original_is_moved_only_where_that_may_explain_a_difference(
 ) -> None:
     numbers = []
 
-    def moved(witness: Witness, number: int) -> Iterator[Moved]:
+    def moved(witness: Witness, number: int, *, fused: bool) -> Iterator[Moved]:
+        assert not fused
         numbers.append(number)
         yield from ()
 
@@ -92,6 +93,11 @@ def test_the_original_is_moved_only_where_that_may_explain_a_difference(
 
     assert found.mismatches
     assert bool(numbers) is asked
+
+
+def test_a_cast_to_half_precision_that_is_left_out_is_no_rounding(program: Program, options: SessionOptions) -> None:
+    original = "def fn(x, keep):\n    return (x.bfloat16() * 3).float().sum(0)\n"
+    assert not judged(program, options, original, "def fn(x, keep):\n    return (x * 3).sum(0)\n").equal
 
 
 WRONG = {

@@ -18,6 +18,7 @@ import torch
 from ddelint.knowledge.gpus import gpu_of
 from ddelint.nouns.diagnostics import GpuEvidence
 from ddelint.nouns.protocol import SessionOptions
+from ddelint.rewrite.reading.replacements import replacements
 from ddelint.trace.entry import Entry
 from tests.verify.conftest import Program
 from tests.verify.triton_needed import needs_triton
@@ -292,6 +293,28 @@ PROGRAMS = {
 @pytest.mark.parametrize("shown", PROGRAMS)
 def test_what_inductor_writes_is_interpreted(program: Program, options: SessionOptions, shown: str) -> None:
     found = examined(program(function(*PROGRAMS[shown])), options, inputs=3)
+    assert (found.assembled, found.interpreted) == (True, True), found
+
+
+def test_spare_columns_in_front_leave_what_the_backward_pass_keeps(program: Program, options: SessionOptions) -> None:
+    """Behind, Inductor 2.13 adds them in place, and the backward pass finds another layout than it was written for."""
+    product = next(one for one in replacements().operators if "matmul" in one.names).forms[0]
+    found = examined(
+        program(
+            "class Model(torch.nn.Module):\n"
+            "    def __init__(self):\n"
+            "        super().__init__()\n"
+            "        self.mix = torch.nn.Linear(6, 6)\n"
+            "    def forward(self, x):\n"
+            "        chosen = self.mix(x[x[:, 0] > 0])\n"
+            "        weights = (chosen @ chosen.T).softmax(-1)\n"
+            f"        return {product.format(input='weights', other='chosen')}\n"
+            "def make_inputs(seed):\n"
+            "    return (torch.randn(9, 6, generator=torch.Generator().manual_seed(seed)),)\n"
+        ),
+        options,
+        inputs=3,
+    )
     assert (found.assembled, found.interpreted) == (True, True), found
 
 
