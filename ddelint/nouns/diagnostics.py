@@ -108,6 +108,8 @@ class GpuEvidence:
     """Whether the code, run on the CPU with each kernel interpreted, gives what eager gives."""
     inputs: int | None = None
     """On how many inputs it was interpreted."""
+    differs: str = ""
+    """What it does on a declared input that eager does not; empty where nobody knows of anything."""
     run: bool | None = None
     """Whether it gave what eager gives on a GPU itself."""
     kernels: int | None = None

@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ddelint.knowledge.gpus import DEFAULT, gpu_of
-from ddelint.nouns.diagnostics import Diagnostic, Evidence, GpuEvidence
+from ddelint.nouns.diagnostics import Applicability, Diagnostic, Evidence, Fix, GpuEvidence
 from ddelint.settings.options import CheckOptions
 
 if TYPE_CHECKING:
     from ddelint.nouns.protocol import EntryInfo
+    from ddelint.rewrite.search.rounds import Outcome
     from ddelint.trace.session import Session
 
 ASSEMBLED, INTERPRETED = "assembled", "interpreted"
@@ -57,6 +58,32 @@ def with_gpu_code(found: Sequence[Diagnostic], evidence: GpuEvidence | None) -> 
             known = _noted(replace(known, gpu=replace(evidence, run=on_device)), evidence.notes, evidence.target)
         reported.append(replace(diagnostic, evidence=known))
     return reported
+
+
+def held_against_safe_fixes(
+    session: Session, outcome: Outcome, evidence: GpuEvidence | None, options: CheckOptions
+) -> str:
+    """What the code of the program with its safe fixes alone does on a declared input that eager does not, in words."""
+    if evidence is None or not evidence.differs or not outcome.safe.overlay:
+        return ""
+    if outcome.safe.overlay != outcome.everything.overlay:
+        evidence = gpu_code(session, outcome.safe.overlay, options)
+    return f"GPU code for {evidence.target}: {evidence.differs}" if evidence is not None and evidence.differs else ""
+
+
+def doubted(found: Sequence[Diagnostic], reason: str) -> list[Diagnostic]:
+    """The findings, the fixes that are in what is compiled no longer safe."""
+    return [replace(one, fix=_doubted(one.fix, reason)) if _is_compiled(one) else one for one in found]
+
+
+def _is_compiled(one: Diagnostic) -> bool:
+    return one.evidence is not None and bool(one.evidence.compile)
+
+
+def _doubted(fix: Fix | None, reason: str) -> Fix | None:
+    if fix is None or fix.applicability is not Applicability.SAFE:
+        return fix
+    return replace(fix, applicability=Applicability.UNSAFE, reasons=(*fix.reasons, reason))
 
 
 def without_gpu_code(found: Sequence[Diagnostic], options: CheckOptions, info: EntryInfo) -> list[Diagnostic]:

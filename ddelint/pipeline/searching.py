@@ -18,7 +18,14 @@ from ddelint.pipeline import host_reads, parity
 from ddelint.pipeline.changed_lines import is_new
 from ddelint.pipeline.entries import label, others, session_options
 from ddelint.pipeline.gathering import PipelineError, Run
-from ddelint.pipeline.gpu_code import gpu_code, wanted, with_gpu_code, without_gpu_code
+from ddelint.pipeline.gpu_code import (
+    doubted,
+    gpu_code,
+    held_against_safe_fixes,
+    wanted,
+    with_gpu_code,
+    without_gpu_code,
+)
 from ddelint.pipeline.sessions import open_entry
 from ddelint.settings import suppressions
 from ddelint.settings.options import Mode
@@ -154,7 +161,9 @@ def _searched(session: Session, run: Run) -> set[str]:
         return set(types.rows)
     if not any(question.kind in ("other", "failure") for question in outcome.trace.questions):
         run.executed.update({name: frozenset(rows) for name, rows in types.rows.items()})
-    run.traced += _with_gpu_code(session, outcome, _with_front_ends(session, front_ends, outcome, run), run)
+    found = _with_front_ends(session, front_ends, outcome, run)
+    outcome, found = _with_gpu_code(session, outcome, found, run)
+    run.traced += found
     run.traced += _budget(outcome)
     late = sum(map(ran_out_of_time, outcome.diagnostics))
     if late:
@@ -173,14 +182,23 @@ def _reads_as_asking(entry: EntrySpec, run: Run) -> bool:
     return any(one.severity is Severity.ERROR and one.span.filename == entry.filename for one in run.static)
 
 
-def _with_gpu_code(session: Session, outcome: Outcome, found: list[Diagnostic], run: Run) -> list[Diagnostic]:
-    """The findings, those that are fixed with what can be said of their code for a GPU."""
+def _with_gpu_code(
+    session: Session, outcome: Outcome, found: list[Diagnostic], run: Run
+) -> tuple[Outcome, list[Diagnostic]]:
+    """The findings, those that are fixed with what can be said of their code for a GPU; no fix is safe with which that
+    does on a declared input what eager does not."""
     found = without_gpu_code(found, run.options, session.info)
     if not any(one.fix is not None and one.evidence is not None and one.evidence.compile for one in found):
-        return found
+        return outcome, found
     if wanted(run.options, session.info):
         run.progress.stage("looking at the code for a GPU")
-    return with_gpu_code(found, gpu_code(session, outcome.everything.overlay, run.options))
+    evidence = gpu_code(session, outcome.everything.overlay, run.options)
+    found = with_gpu_code(found, evidence)
+    reason = held_against_safe_fixes(session, outcome, evidence, run.options)
+    if reason:
+        outcome = replace(outcome, safe=outcome.safe.untouched(), open_fixes={})
+        found = doubted(found, reason)
+    return outcome, found
 
 
 def _front_ends(session: Session, traced: Sequence[Question], run: Run) -> list[Following[Asked]]:

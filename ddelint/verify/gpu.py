@@ -341,12 +341,11 @@ class _Look:
             )
             return
         equal = inputs - self._explained
-        wrong = collector.wrong + [
-            f"{m.sample}, {m.aspect}: expected {m.expected}, got {m.got}" for m in self.mismatches
-        ]
+        wrong = collector.wrong + [_in_words(mismatch) for mismatch in self.mismatches]
         self.notes += [f"interpreted: {text}" for text in wrong[:_MOST_MISMATCHES]]
         if wrong:
-            self.evidence = replace(self.evidence, interpreted=False, inputs=inputs)
+            differs = next((_in_words(mismatch) for mismatch in self.mismatches if mismatch.declared), "")
+            self.evidence = replace(self.evidence, interpreted=False, inputs=inputs, differs=differs)
         elif equal and collector.launched and not collector.limits:
             self.evidence = replace(self.evidence, interpreted=True, inputs=equal)
 
@@ -388,3 +387,7 @@ def _complete(collector: Collector, differentiated: bool) -> bool:
 
 def _microseconds(seconds: float) -> float:
     return round(seconds * 1e6, 6)
+
+
+def _in_words(mismatch: Mismatch) -> str:
+    return f"{mismatch.sample}, {mismatch.aspect}: expected {mismatch.expected}, got {mismatch.got}"

@@ -121,6 +121,8 @@ class Interpreter:
         self._memory = Memory(tensors)
         extra = set(meta.get("extra_launcher_args", ()))
         passed = {name: value for name, value in {**constants, **given, **blocks}.items() if name not in extra}
+        signature = autotuner.triton_meta.get("signature", {})
+        passed |= {name: _number(passed[name], kind) for name, kind in signature.items() if kind in _FLOATS}
         for name in ("num_warps", "num_stages"):
             if name in function.arg_names and name not in passed:
                 passed[name] = getattr(configuration, name)
@@ -255,6 +257,23 @@ class Interpreter:
                 if not name.startswith("_") and callable(function) and "_semantic" in _parameters(function):
                     put(shown, name, _bound(function, interpreter.interpreter_semantic))
             yield
+
+
+_FLOATS = {"fp32": "float32", "fp64": "float64"}
+"""What a signature calls numbers with a fraction that are handed over as they are → their type."""
+
+
+def _number(value: Any, kind: str) -> Any:
+    """What a kernel makes of such a number: it has a type; the interpreter knows that of whole numbers alone.
+
+    It is a block of one, since the interpreter takes what two numbers compare to for a number of their type.
+    """
+    if not isinstance(value, float):
+        return value
+    handle = import_module("triton.runtime.interpreter").TensorHandle
+    language = import_module("triton.language")
+    dtype = getattr(language, _FLOATS[kind])
+    return language.tensor(handle(numpy.array([value], dtype=_FLOATS[kind]), dtype), language.block_type(dtype, [1]))
 
 
 def _parameters(function: Any) -> Any:

@@ -9,8 +9,18 @@ from typing import Any
 import pytest
 
 from ddelint.nouns.diagnostics import Applicability, Claim, Diagnostic, Edit, Evidence, Fix, GpuEvidence, Span
-from ddelint.pipeline.gpu_code import ASSEMBLED, INTERPRETED, wanted, with_gpu_code, without_gpu_code
+from ddelint.pipeline.gpu_code import (
+    ASSEMBLED,
+    INTERPRETED,
+    doubted,
+    held_against_safe_fixes,
+    wanted,
+    with_gpu_code,
+    without_gpu_code,
+)
+from ddelint.rewrite.search.history import History
 from ddelint.settings.options import CheckOptions
+from ddelint.sources.source import SourceFile
 
 EDIT = Edit(Span("m.py", 1, 1, 1, 2), "b")
 FIXED = Diagnostic(
@@ -70,3 +80,40 @@ def test_what_does_not_compile_says_why_nothing_is_known_of_its_code() -> None:
     assert "GPU code for sm_90: not assembled: torch.compile fails on the CPU" in found.evidence.notes
     assert without_gpu_code([failing], CheckOptions(), info("cpu")) == [failing], "nobody asks"
     assert without_gpu_code([FIXED], CheckOptions(gpu="H100"), info("cpu")) == [FIXED]
+
+
+UNTOUCHED = History({"m.py": SourceFile("m.py", "a = 1\n", "utf-8")})
+ONE, BOTH = UNTOUCHED.add((EDIT,), 1), UNTOUCHED.add((EDIT, Edit(Span("m.py", 1, 5, 1, 6), "2")), 1)
+OTHER_RESULT = replace(GPU, interpreted=False, differs="seed 0, value: expected 1, got 2")
+
+
+@pytest.mark.parametrize(
+    ("safe", "everything", "alone", "held"),
+    [
+        (ONE, ONE, None, True),
+        (ONE, BOTH, OTHER_RESULT, True),
+        (ONE, BOTH, GPU, False),
+        (UNTOUCHED, ONE, None, False),
+    ],
+)
+def test_another_result_on_a_declared_input_is_held_against_safe_fixes_that_show_it(
+    safe: History, everything: History, alone: GpuEvidence | None, held: bool
+) -> None:
+    session: Any = SimpleNamespace(
+        info=info("cpu"),
+        gpu=lambda overlay, *_, **__: SimpleNamespace(evidence=alone if "b" in overlay["m.py"] else None),
+    )
+    outcome: Any = SimpleNamespace(safe=safe, everything=everything)
+    reason = held_against_safe_fixes(session, outcome, OTHER_RESULT, CheckOptions(gpu="sm_90"))
+    assert bool(reason) is held
+    assert reason in ("", "GPU code for sm_90: seed 0, value: expected 1, got 2")
+    assert held_against_safe_fixes(session, outcome, GPU, CheckOptions(gpu="sm_90")) == ""
+
+
+def test_what_is_held_against_a_fix_is_its_reason() -> None:
+    (found,) = doubted([FIXED], "differs")
+    assert found.fix is not None
+    assert (found.fix.applicability, found.fix.reasons) == (Applicability.UNSAFE, ("differs",))
+    assert FIXED.evidence is not None
+    apart = replace(FIXED, evidence=replace(FIXED.evidence, compile=None))
+    assert doubted([apart], "differs") == [apart]

@@ -266,6 +266,10 @@ PROGRAMS = {
         "return x[x > 0].cumsum(0), x.masked_select(x < 0).sum()",
         "x = torch.randn(50)",
     ),
+    "number-with-a-fraction": (
+        "return x / max(x.abs().max().item(), 1e-3), x / torch.scalar_tensor(x.abs().max().item()).clamp(min=1)",
+        "x = torch.randn(30)",
+    ),
     "nan": (
         "return torch.where(x.isnan(), 0.0, x).amax(1)",
         "x = torch.randn(4, 30)",

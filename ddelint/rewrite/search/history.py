@@ -74,6 +74,10 @@ class History:
             added.append(Change(source.filename, start, source.segment(edit.span), edit.content, step))
         return History(self._originals, (*self.changes, *added))
 
+    def untouched(self) -> History:
+        """The same files, nothing changed."""
+        return History(self._originals)
+
     def without(self, step: int) -> History | None:
         """The history in which `step` never happened; None where a later change rests on it."""
         changes = self._without(step)
