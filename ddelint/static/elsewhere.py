@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import replace as changed
+from functools import reduce
 
 from ddelint.knowledge.operators import operators
 from ddelint.sources.parsing import TOO_DEEP
 from ddelint.sources.source import SourceError, SourceFile
+from ddelint.static.domain.joining import join
 from ddelint.static.domain.linear import Linear, fresh_symbol
 from ddelint.static.domain.summaries import Signature
 from ddelint.static.domain.values import (
@@ -36,7 +38,7 @@ from ddelint.static.domain.values import (
 from ddelint.static.program.outline import outlined
 from ddelint.static.program.project import Context, Project
 from ddelint.static.program.regions import FileIndex
-from ddelint.static.walk.following import demanding
+from ddelint.static.walk.following import demanding, gives_data, gives_tensors
 from ddelint.static.walk.interpreter import Interpreter
 from ddelint.static.walk.walker import BudgetError
 
@@ -50,9 +52,13 @@ REMEMBERED = 128
 """Files whose trees are kept."""
 
 
+_ANYTHING = (Unbacked("number", ast.Constant(None)),)
+"""What stands for a result of which nothing is known."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    value: Value
+    values: Sequence[Value]
     rests_on: Mapping[str, str | None]
 
 
@@ -97,15 +103,41 @@ class Elsewhere:
         text = outline.function_texts.get(place[1], "") if outline is not None else ""
         if outline is None or not text:
             return UNKNOWN
-        carried = any(map(demanding, (*arguments, *keywords.values())))  # what comes in may come out again
+        passed = (*arguments, *keywords.values())
+        carried = any(map(demanding, passed))  # what comes in may come out again
         if not (project.calls.may_ask(place) or (carried and text.count("\n") <= LINES)):
             return UNKNOWN
+        spread = any(keyword.arg is None for keyword in node.keywords)
+        home = _Home(node, place)
+        if not carried and not any(map(gives_data, passed)):
+            usual = self._usual(place)
+            if not any(map(gives_data, usual)):
+                return home.of(reduce(join, usual))
         given = _Abroad(node)
         positional = [given.of(value) for value in arguments]
         named = {keyword: given.of(value) for keyword, value in keywords.items()}
-        spread = any(keyword.arg is None for keyword in node.keywords)
-        answer = self._answer(place, positional, named, node, spread)
-        return _Home(node, place).of(answer)
+        return home.of(self._answer(place, positional, named, node, spread))
+
+    def kinds(self, importer: str, name: str) -> tuple[bool, bool]:
+        """Whether a call of `name(…)` in the file `importer` may give what depends on data; and at least a tensor."""
+        place = self._project.resolve(importer, name)
+        usual = self._usual(place) if isinstance(place, tuple) else _ANYTHING
+        return any(map(gives_data, usual)), any(map(gives_tensors, usual))
+
+    def _usual(self, place: tuple[str, str]) -> Sequence[Value]:
+        """What a function gives, by each of its returns, where only its declaration says what it is given.
+
+        Where that does not say it, a read number stands for what it may give.
+        """
+        index = self._index(place[0])
+        definition = index.functions.get(place[1]) if index is not None else None
+        if index is None or definition is None:
+            return _ANYTHING
+
+        def interpret(interpreter: Interpreter) -> Sequence[Value]:
+            return interpreter.usually_returned(Function(definition), STEPS) or _ANYTHING
+
+        return self._kept(place, index, (place, "usual"), interpret, _ANYTHING)
 
     def _answer(
         self, place: tuple[str, str], positional: list[Value], named: dict[str, Value], node: ast.Call, spread: bool
@@ -115,7 +147,21 @@ class Elsewhere:
         if index is None or definition is None:
             return UNKNOWN
         names = {**{str(number): value for number, value in enumerate(positional)}, **dict(sorted(named.items()))}
-        key = Signature(definition, names, spread).key
+
+        def interpret(interpreter: Interpreter) -> Sequence[Value]:
+            return [interpreter.returned(Function(definition), positional, named, node, STEPS)]
+
+        return self._kept(place, index, Signature(definition, names, spread).key, interpret, (UNKNOWN,))[0]
+
+    def _kept(
+        self,
+        place: tuple[str, str],
+        index: FileIndex,
+        key: Hashable,
+        interpret: Callable[[Interpreter], Sequence[Value]],
+        failing: Sequence[Value],
+    ) -> Sequence[Value]:
+        """What interpreting a function comes to, once for each key; `failing`: where that leads too far."""
         depth = len(self._active)  # how deep it stands decides what it may follow itself
         known = self._answers.get((depth, key)) if key is not None else None
         project, recursions = self._project, self._recursions
@@ -125,19 +171,19 @@ class Elsewhere:
             try:
                 _ = project.outline(place[0])
                 interpreter = self._idle.pop((index, depth), None) or Interpreter(index)
-                value = interpreter.returned(Function(definition), positional, named, node, STEPS)
+                values = interpret(interpreter)
                 if recursions == self._recursions:
                     self._idle[index, depth] = interpreter
             except (BudgetError, RecursionError, SourceError, *TOO_DEEP):
-                value = UNKNOWN
+                values = failing
             finally:
                 self._active.pop()
                 rests_on, project.consulted = project.consulted, before
-            known = _Answer(value, rests_on)
+            known = _Answer(values, rests_on)
             if key is not None and recursions == self._recursions:  # what a recursion has cut short is not for keeps
                 self._answers[depth, key] = known
         project.consulted.update(known.rests_on)
-        return known.value
+        return known.values
 
     def _index(self, path: str) -> FileIndex | None:
         if path not in self._indexes:

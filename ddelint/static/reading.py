@@ -66,18 +66,23 @@ def _findings(
         from ddelint.static.program.prospects import Prospects
         from ddelint.static.program.regions import FileIndex
 
-        source = outlined(source)
+        source = outlined(source, surveyed.compiles)
         context = surveyed.context or Context()
+        elsewhere = None if project is None else _elsewhere(project)
+        if elsewhere is not None and context.sources:
+            kinds = {call: elsewhere.kinds(filename, call[:-1]) for call in context.sources}
+            giving = tuple(call for call, (gives_data, _) in kinds.items() if gives_data)
+            tensors = tuple(call for call, (_, gives_tensors) in kinds.items() if gives_tensors)
+            context = replace(context, sources=giving, tensor_sources=tensors)
         roots = context.roots | surveyed.roots | surveyed.named
         prospects: Prospects | None = None
         if isinstance(source, OutlinedSource) and not (
             asked.assume_compiled or (surveyed.of_framework and may_compile(source))
         ):
-            prospects = Prospects(source.text, source.functions, context.sources)
+            prospects = Prospects(source.text, source.functions, context.sources, context.tensor_sources)
             names = {root.rpartition(".")[2] for root in roots}
             if not surveyed.comments and not _says_more(data) and prospects.nothing_asks(names):
                 return ()
-        elsewhere = None if project is None else _elsewhere(project)
         index = FileIndex(source, replace(context, roots=roots, elsewhere=elsewhere), prospects)
         findings = check_index(index, assume_compiled=asked.assume_compiled)
         index.release()

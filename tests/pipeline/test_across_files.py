@@ -230,3 +230,78 @@ def test_what_a_call_gives_that_stands_alone_is_not_asked_for(tree: Tree, monkey
     monkeypatch.setattr(Elsewhere, "returned", noted)
     assert tree.check() == ["net.py:9 DDE101"]
     assert set(asked) == {8}
+
+
+def _forward(body: str) -> str:
+    imports = "import torch\nfrom .helper import filled, find\n\n\n"
+    return f"{imports}class Net(torch.nn.Module):\n    def forward(self, x):\n{body}"
+
+
+_FILLED = """import torch
+from torch import Tensor
+
+
+def filled(x: Tensor, by: float | Tensor = 0.0, how: Literal["in", "out"] = "in"):
+    if float(x.sum()) > 3:
+        x = x + by
+    return x.mean({dimension})
+"""
+
+
+def _answers_of_calls(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """The calls of functions of other files that were read with what they are given."""
+    read: list[object] = []
+    whole = Elsewhere._answer
+
+    def noted(self: Elsewhere, *call: Any) -> Value:
+        read.append(call[0])
+        return whole(self, *call)
+
+    monkeypatch.setattr(Elsewhere, "_answer", noted)
+    return read
+
+
+def test_what_gives_nothing_of_data_is_read_once_for_all_calls(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree.write("pkg/helper.py", _FILLED.format(dimension="0"))
+    tree.write(
+        "pkg/net.py",
+        _forward("        y = filled(x)\n        y = filled(y, 2.0)\n        return filled(y, how='out')\n"),
+    )
+    read = _answers_of_calls(monkeypatch)
+    assert tree.check() == ["helper.py:6 DDE101"]
+    assert read == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "        y = filled(x)\n        if y > 0:\n            return y\n        return x\n",
+        "        y = 2 * x\n        z, y = y, filled(x, 1.0)\n        return z if y > 0 else x\n",
+        "        y, z = filled(x), 3\n        while y:\n            y = y - z\n        return y\n",
+    ],
+)
+@pytest.mark.parametrize("dimension", ["", "0"])
+def test_a_tensor_of_another_file_that_is_tested(tree: Tree, body: str, dimension: str) -> None:
+    """Whether it has no dimension, or nobody knows."""
+    tree.write("pkg/helper.py", _FILLED.format(dimension=dimension))
+    tree.write("pkg/net.py", _forward(body))
+    assert [found.partition(":")[0] for found in tree.check()] == ["helper.py", "net.py"]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        "def find(mask):\n    return torch.where(mask)[0]\n",
+        "def find(mask: torch.Tensor, flag: bool = True):\n    return mask.nonzero() if flag else None\n",
+        "def find(f, *rest):\n    return torch.nonzero(f)\n",
+        "def find(mask: torch.Tensor):\n    def later():\n        return mask.nonzero()\n    return later()\n",
+        "def find(mask: 'list | torch.Tensor'):\n    return torch.argwhere(mask)\n",
+    ],
+)
+def test_what_gives_data_is_read_with_what_it_is_given(tree: Tree, function: str) -> None:
+    tree.write("pkg/helper.py", f"import torch\n\n\n{function}")
+    tree.write(
+        "pkg/net.py",
+        _forward("        rows = find(x)\n        if len(rows) > 3:\n            return x\n        return -x\n"),
+    )
+    assert tree.check() == ["net.py:8 DDE101"]

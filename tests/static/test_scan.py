@@ -8,7 +8,7 @@ import pytest
 
 from ddelint.sources.source import SourceError, SourceFile
 from ddelint.static.checks import check_source
-from ddelint.static.program.outline import functions_in
+from ddelint.static.program.outline import functions_in, may_compile
 from ddelint.static.program.prospects import Prospects
 from ddelint.static.program.regions import FileIndex
 from ddelint.static.program.scan import asks, kept_tensors, might_matter
@@ -184,3 +184,29 @@ def test_shortcuts_lose_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         assert found == named
     except SourceError:
         assert found == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "if torch.jit.is_tracing():\n",
+        "from torch.jit import script\n",
+        "# as ``torch.compile`` does\n",
+        "re.compile('a')\n",
+    ],
+)
+def test_what_compiles_nothing(text: str) -> None:
+    assert not may_compile(SourceFile("f.py", f"import torch\n{text}"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "@torch.compile\ndef f(): ...\n",
+        "f = torch.export.export(g)\n",
+        "@triton.jit\ndef f(): ...\n",
+        "c = torch.compile\n",
+    ],
+)
+def test_what_may_compile_something(text: str) -> None:
+    assert may_compile(SourceFile("f.py", f"import torch\n{text}"))

@@ -44,11 +44,17 @@ class Body:
     indentation: str
 
 
-def outlined(source: SourceFile) -> SourceFile:
-    """The file with deferred bodies, but for those that may decide what is compiled (by a call, a nested decorator)."""
+def outlined(source: SourceFile, compiles: bool = True) -> SourceFile:
+    """The file with deferred bodies, but for those that may decide what is compiled (by a call, a nested decorator).
+
+    `compiles`: whether any may, where that is known.
+    """
     if "tree" in vars(source):
         return source
-    return OutlinedSource(source.filename, source.text, source.encoding)
+    found = OutlinedSource(source.filename, source.text, source.encoding)
+    if not compiles:
+        found.compiling_places = []
+    return found
 
 
 def may_compile(source: SourceFile) -> bool:
@@ -77,7 +83,8 @@ def _compiling() -> tuple[tuple[str, re.Pattern[str]], ...]:
     regions = operators().regions
     names = {name.rpartition(".")[2] for name in regions["compiling_calls"]}
     names |= regions["custom_operator_methods"] | regions["fake_kernel_methods"]
-    return tuple((name, re.compile(rf"{name}\b")) for name in sorted(names))
+    # what is looked up in the name is something else (`torch.jit.is_tracing`), and code has no backquotes
+    return tuple((name, re.compile(rf"{name}\b(?![.`]|[ \t]+import\b)")) for name in sorted(names))
 
 
 class OutlinedSource(SourceFile):

@@ -29,6 +29,10 @@ class Returns(Protocol):
         """What the call `name(…)` in the file `importer` gives."""
         ...
 
+    def kinds(self, importer: str, name: str) -> tuple[bool, bool]:
+        """Whether the call `name(…)` in the file `importer` may give what depends on data; and at least a tensor."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Context:
@@ -42,6 +46,8 @@ class Context:
     """Functions (`fn`, `Class.method`) that are compiled because of what stands in other files."""
     sources: tuple[str, ...] = ()
     """Calls of functions of other files that may return what depends on data, each with its parenthesis."""
+    tensor_sources: tuple[str, ...] = ()
+    """Those that return tensors, of which nothing says more: whether they are tested decides."""
     elsewhere: Returns | None = None
 
 

@@ -26,13 +26,20 @@ _BY_NAME = re.compile(r"getattr(?<!\wgetattr)\(\s{0,20}+\w{1,80}+,\s{0,20}+f?[\"
 class Prospects:
     """What the functions of a text may do: its outermost ones, in which nested ones are included."""
 
-    def __init__(self, text: str, functions: Sequence[Body], other_calls: Sequence[str] = ()) -> None:
-        """`other_calls`: more ways to call what reads data, each with its parenthesis."""
+    def __init__(
+        self,
+        text: str,
+        functions: Sequence[Body],
+        other_calls: Sequence[str] = (),
+        tensor_calls: Sequence[str] = (),
+    ) -> None:
+        """`other_calls`: more ways to call what reads data, each with its parenthesis; `tensor_calls`: tensors."""
         self._text = text
         self._functions = functions
         self._rows = [function.row for function in functions]
         self._starts = [function.start for function in functions]
         self._kept = scan.kept_tensors(text)
+        self._tensor_calls = tensor_calls
         calls = (*other_calls, *scan.imported_calls(text))
         self._asking = {number for number in range(len(functions)) if self._asks(number, calls)}
         self._spread()
@@ -42,7 +49,7 @@ class Prospects:
         if function.name == "__init__" and "class " not in self._text[function.body : function.end]:
             return False  # a constructor runs in eager, and nobody calls it by its name
         text = self._text[function.start : function.end]
-        return scan.asks(text, self._kept) or any(call in text for call in other_calls)
+        return scan.asks(text, self._kept, self._tensor_calls) or any(call in text for call in other_calls)
 
     def _spread(self) -> None:
         """Those that use a name of one that asks may ask, too. Entries are not called by their names."""

@@ -6,6 +6,7 @@ Each expression begins with a literal or runs once over the text, which is what 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
 
 from ddelint.knowledge import extensions
@@ -15,6 +16,7 @@ LONGEST_TEST = 500
 """Characters of a test before what it compares."""
 
 _WORD = re.compile(r"\w")
+_WORDS = re.compile(r"\w++")
 _HANDED_ON = re.compile(r"\s*[(,)\[\]}]|[ \t]*(?:#[^\n]*)?(?:\r?\n|$)")
 _TESTED_ATTRIBUTE = re.compile(
     r"\b(?:if|while|assert|and|or|not) [^\n]{0,500}?\bself\.(\w++)"
@@ -36,6 +38,17 @@ def might_matter(data: bytes, assume_compiled: bool = False) -> bool:
 
     With `assume_compiled` nothing in the file needs to say that it is compiled.
     """
+    return (assume_compiled or may_be_compiled(data)) and may_read(data)
+
+
+def may_be_compiled(data: bytes) -> bool:
+    """Whether a file's bytes say that something in it is compiled, or hold what is found wherever it stands."""
+    known = operators()
+    return any(token in data for token in (*known.region_tokens, *known.always_tokens)) or holds_comments(data)
+
+
+def may_read(data: bytes) -> bool:
+    """Whether a file's bytes can hold a finding, whoever compiles it."""
     known = operators()
     if holds_comments(data):
         return True
@@ -43,12 +56,8 @@ def might_matter(data: bytes, assume_compiled: bool = False) -> bool:
         return False
     if any(token in data for token in known.always_tokens):
         return True
-    if not assume_compiled and not any(token in data for token in known.region_tokens):
-        return False
     text = data.decode("latin-1")
-    if asks(text, kept_tensors(text), whole_file=not assume_compiled):
-        return True
-    return any(call in text for call in imported_calls(text))
+    return asks(text, kept_tensors(text)) or any(call in text for call in imported_calls(text))
 
 
 def holds_comments(data: bytes) -> bool:
@@ -58,14 +67,11 @@ def holds_comments(data: bytes) -> bool:
     return (b"noqa" in data or b"NOQA" in data) and _NOQA.search(data) is not None
 
 
-def asks(text: str, kept: frozenset[str] = frozenset(), whole_file: bool = False) -> bool:
-    """Whether the text may read data; `kept`: as `kept_tensors` says of its file.
-
-    A whole file's strings and comments are looked at, too: that is cheaper.
-    """
+def asks(text: str, kept: frozenset[str] = frozenset(), tensor_calls: Sequence[str] = ()) -> bool:
+    """Whether the text may read data; `kept`: as `kept_tensors` says of its file; `tensor_calls` give tensors."""
     text = text.replace("\r\n", "\n")
-    read = _reads(text) and (whole_file or _reads(without_prose(text)))
-    return read or _tested_tensor(text) or _tests_one_of(kept, text)
+    read = _reads(text) and _reads(without_prose(text))
+    return read or _tested_tensor(text, tensor_calls) or _tests_one_of(kept, text)
 
 
 def _reads(text: str) -> bool:
@@ -170,8 +176,8 @@ def _tested_element(text: str) -> bool:
     return False
 
 
-def _tested_tensor(text: str) -> bool:
-    """What is declared to be a tensor, or computed from that, as a test or a count: `if flag:`, `while a - b > 1`."""
+def _tested_tensor(text: str, tensor_calls: Sequence[str]) -> bool:
+    """What is declared or given as a tensor, or computed from one, as a test or a count: `while a - b > 1`."""
     tensor, declared, computed, tests = _declared_tensors()
     names: set[str] = set()
     for match in tensor.finditer(text):
@@ -179,6 +185,12 @@ def _tested_tensor(text: str) -> bool:
         parameter = declared.search(text, max(text.rfind("\n", 0, start), start - 80), start)
         if parameter is not None:
             names.add(parameter.group(1))
+    for call in tensor_calls:
+        place = text.find(call)
+        while place >= 0:
+            bound, equal, _ = text[text.rfind("\n", 0, place) + 1 : place].partition(" = ")
+            names.update(_WORDS.findall(bound) if equal else ())
+            place = text.find(call, place + 1)
     if not names:
         return False
     for match in computed.finditer(text):

@@ -15,7 +15,7 @@ from ddelint.sources.source import SourceError, SourceFile, TooDeepError
 from ddelint.static.program.declared import Outline, digest_of
 from ddelint.static.program.named import compiled_by_name, given_as_entries
 from ddelint.static.program.public import in_package, public_functions
-from ddelint.static.program.scan import holds_comments, might_matter
+from ddelint.static.program.scan import holds_comments, may_be_compiled, may_read
 
 if TYPE_CHECKING:  # a single file that says nothing of torch needs none of them
     from ddelint.static.program.imports import Reached
@@ -50,6 +50,8 @@ class Survey:
     """Its functions that count as compiled by a configuration, or as public."""
     roots: frozenset[str] = frozenset()
     """Those that other files compile."""
+    compiles: bool = True
+    """Whether its text may hold a call or a decorator that says what is compiled."""
     context: Context | None = None
     """What it learns from other files, where that was looked for."""
     inherited: frozenset[Reached] = frozenset()
@@ -102,17 +104,13 @@ def _alone(filename: str, data: bytes, asked: Asked, project: Project | None) ->
     if of_framework:
         named |= given_as_entries(data)
     public = asked.public and not asked.assume_compiled and of_framework and in_package(filename)
-    asks = might_matter(data, asked.assume_compiled)
+    compiled = asked.assume_compiled or may_be_compiled(data)
+    reads = (compiled or public) and may_read(data)
     # where a class may have an entry and nothing asks, nothing asks in a public function
-    if public and (asks or not _has_regions(data)) and _may_ask(filename, data, project):
+    if public and (reads or (not _has_regions(data) and project is not None and project.sources(filename))):
         outline = project.outline(filename) if project is not None else None
         named |= public_functions(filename, outline or Outline(data), project)
-    return Survey(digest_of(data), holds_comments(data), of_framework, asks, named)
-
-
-def _may_ask(filename: str, data: bytes, project: Project | None) -> bool:
-    """Whether a function of the file, whoever compiles it, may ask, or calls one of another file that may."""
-    return might_matter(data, assume_compiled=True) or (project is not None and bool(project.sources(filename)))
+    return Survey(digest_of(data), holds_comments(data), of_framework, compiled and reads, named)
 
 
 def _among(filename: str, data: bytes, project: Project, found: Survey, new: frozenset[str]) -> Survey:
@@ -141,7 +139,8 @@ def _handing_over(filename: str, data: bytes, project: Project, found: Survey) -
     assert context is not None
     try:
         source = outlined(SourceFile.from_bytes(filename, data))
-        compiles = found.of_framework and may_compile(source)
+        found = replace(found, compiles=may_compile(source))
+        compiles = found.of_framework and found.compiles
         if (compiles or found.matters) and not context.aliases:
             context = replace(context, aliases=project.aliases(filename))
             found = replace(found, context=context)

@@ -6,11 +6,23 @@ Those that lead too deep are followed later, from their own first line.
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from ddelint.static.domain.definitions import FunctionNode
 from ddelint.static.domain.state import State
-from ddelint.static.domain.values import Function, Instance, Series, Tensor, Unbacked, Value, bare
+from ddelint.static.domain.values import (
+    Alternatives,
+    Function,
+    Instance,
+    Method,
+    Partial,
+    Series,
+    Table,
+    Tensor,
+    Unbacked,
+    Value,
+    bare,
+)
 from ddelint.static.program.regions import FileIndex
 
 CALL_DEPTH = 6
@@ -82,3 +94,31 @@ def demanding(value: Value) -> bool:
     if isinstance(value, Instance):
         return value.fields is not None and any(map(demanding, value.fields.values()))
     return isinstance(value, Unbacked) or (isinstance(value, Tensor) and (value.scalar or bool(value.unbacked_dims)))
+
+
+def gives_data(value: Value) -> bool:
+    """Whether who gets the value may ask about it: `demanding`, a mask, or what holds such; anything to call, too."""
+    return any(
+        demanding(one) or (isinstance(one, Tensor) and one.boolean) or isinstance(one, _CALLED) for one in _held(value)
+    )
+
+
+def gives_tensors(value: Value) -> bool:
+    """Whether the value is, or holds, a tensor."""
+    return any(isinstance(one, Tensor) for one in _held(value))
+
+
+def _held(value: Value) -> Iterator[Value]:
+    """The value, and what it holds."""
+    value = bare(value)
+    yield value
+    parts: tuple[Value, ...] = ()
+    if isinstance(value, Series):
+        parts = (*(value.items or ()), value.element, value.length, *value.head, *value.tail)
+    elif isinstance(value, Table):
+        parts = (*value.entries.values(), value.element)
+    for part in parts:
+        yield from _held(part)
+
+
+_CALLED = (Alternatives, Function, Method, Partial)

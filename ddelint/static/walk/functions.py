@@ -272,6 +272,20 @@ def _parameters_of(
     return names
 
 
+def usual_parameters(walker: Walker, function: Function) -> dict[str, Value] | None:
+    """The parameters' values where nothing but their declaration says what they are; None where it does not say."""
+    declared = function.node.args
+    parameters = (*declared.posonlyargs, *declared.args, *declared.kwonlyargs)
+    names = _parameters_of(walker, function, [], {}, function.node)
+    for parameter in parameters:
+        if names[parameter.arg] is UNKNOWN:
+            said = hints.may_be_data(parameter.annotation)
+            if said is None:
+                return None
+            names[parameter.arg] = Tensor() if said else UNKNOWN
+    return None if declared.vararg is not None or declared.kwarg is not None else names
+
+
 def _declared(
     walker: Walker, parameter: ast.arg, default: ast.expr | None, function: ast.AST, owner: ClassInfo | None
 ) -> Value:

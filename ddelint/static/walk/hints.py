@@ -95,6 +95,26 @@ def _union(members: list[ast.expr], index: FileIndex) -> Value:
     return UNKNOWN if optional else result
 
 
+def may_be_data(annotation: ast.expr | None) -> bool | None:
+    """Whether what has this annotation, of which `value_of` says nothing, may be a tensor; None: it may be anything."""
+    known = operators().annotations
+    match annotation:
+        case None:
+            return None
+        case ast.Constant(value=str(text)):
+            try:
+                return may_be_data(ast.parse(text.strip(), mode="eval").body)
+            except (SyntaxError, ValueError):
+                return None
+        case ast.Name() | ast.Attribute():
+            name = terminal_name(annotation)
+            return None if name in known["anything"] else name in known["tensor"] or name in known["mask"]
+        case ast.Subscript(value=owner, slice=inner):
+            return terminal_name(owner) not in known["literal"] and may_be_data(inner)
+    parts = [may_be_data(part) for part in ast.iter_child_nodes(annotation) if isinstance(part, ast.expr)]
+    return None if None in parts else any(parts)
+
+
 def names_tensor(kinds: ast.expr, index: FileIndex) -> bool | None:
     """Whether the second argument of `isinstance` is the tensor class: yes, no (something else), or both."""
     known = operators().annotations

@@ -123,12 +123,22 @@ class Interpreter(Walker):
         steps: int,
     ) -> Value:
         """What a call from another file returns; nothing is recorded. Raises as `run` does."""
-        self._begin(function.node)
+        self._begin_quietly(function.node, node, steps)
+        return functions.invoke(self, function, arguments, keywords, State(), node)
+
+    def usually_returned(self, function: Function, steps: int) -> list[Value]:
+        """What it returns at each of its ends, given what its parameters are declared to be; none: they do not say."""
+        self._begin_quietly(function.node, function.node, steps)
+        excluded = isinstance(function.node, FunctionNode) and self.index.excluded(function.node)
+        names = None if excluded else functions.usual_parameters(self, function)
+        return [] if names is None else self.ends(function.node, function.owner, State(names))[0]
+
+    def _begin_quietly(self, definition: FunctionNode | ast.Lambda, caller: ast.AST, steps: int) -> None:
+        self._begin(definition)
         self.following = Following()
         self.limit = self.steps + steps
         self.quiet = 1
-        self.frames.append(Frame(node, None))
-        return functions.invoke(self, function, arguments, keywords, State(), node)
+        self.frames.append(Frame(caller, None))
 
     def _begin(self, node: FunctionNode | ast.Lambda) -> None:
         self.frames, self.scopes, self.quiet = [], [], 0

@@ -10,6 +10,7 @@ import ast
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import reduce
 
 from ddelint.static.domain.definitions import ClassInfo, FunctionNode
 from ddelint.static.domain.demands import Demand, Event, Parts
@@ -145,25 +146,29 @@ class Walker:
         self, definition: FunctionNode | ast.Lambda, owner: ClassInfo | None, entry: State
     ) -> tuple[Value | None, State | None]:
         """Interpret a function's body: what it returns (None: it never does), and what holds at its ends."""
+        values, end = self.ends(definition, owner, entry)
+        return (reduce(join, values) if values else None), end
+
+    def ends(
+        self, definition: FunctionNode | ast.Lambda, owner: ClassInfo | None, entry: State
+    ) -> tuple[list[Value], State | None]:
+        """Likewise what each of its ends returns."""
         frame = Frame(definition, owner)
         self.frames.append(frame)
         try:
             if isinstance(definition, ast.Lambda):
-                return self.evaluate(definition.body, entry), entry
+                return [self.evaluate(definition.body, entry)], entry
             end = self.block(definition.body, entry)
         finally:
             self.frames.pop()
         if frame.generator:
-            return UNKNOWN, end
-        ends = [reached for _, reached in frame.returned] + ([end] if end is not None else [])
-        result: Value | None = None
-        for value, _ in frame.returned:
-            result = value if result is None else join(result, value)
-        if end is not None and result is not None:
-            result = join(result, NONE)
-        elif end is not None:
-            result = NONE
-        return result, join_states(ends)
+            return [UNKNOWN], end
+        values = [value for value, _ in frame.returned]
+        states = [reached for _, reached in frame.returned]
+        if end is not None:
+            values.append(NONE)
+            states.append(end)
+        return values, join_states(states)
 
     def quietly(self, definition: FunctionNode, owner: ClassInfo, entry: State) -> State | None:
         """Interpret a function's body without recording anything; what holds at its end."""
