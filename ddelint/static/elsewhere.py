@@ -38,7 +38,7 @@ from ddelint.static.domain.values import (
 from ddelint.static.program.outline import outlined
 from ddelint.static.program.project import Context, Project
 from ddelint.static.program.regions import FileIndex
-from ddelint.static.walk.following import demanding, gives_data, gives_tensors
+from ddelint.static.walk.following import demanding, gives_data, gives_tensors, has_rank
 from ddelint.static.walk.interpreter import Interpreter
 from ddelint.static.walk.walker import BudgetError
 
@@ -109,10 +109,12 @@ class Elsewhere:
             return UNKNOWN
         spread = any(keyword.arg is None for keyword in node.keywords)
         home = _Home(node, place)
-        if not carried and not any(map(gives_data, passed)):
+        if not carried and not any(gives_data(value) or has_rank(value) for value in passed):
             usual = self._usual(place)
-            if not any(map(gives_data, usual)):
-                return home.of(reduce(join, usual))
+            joined = reduce(join, usual)
+            # where little is known of them together, what it is given may say which one it returns
+            if not any(map(gives_data, usual)) and (joined != UNKNOWN or all(value == UNKNOWN for value in usual)):
+                return home.of(joined)
         given = _Abroad(node)
         positional = [given.of(value) for value in arguments]
         named = {keyword: given.of(value) for keyword, value in keywords.items()}

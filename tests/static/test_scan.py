@@ -39,7 +39,8 @@ RULES = sorted((FIXTURES / "rules").glob("*/*.py"))
     "if F.mse_loss(x, y) > 10:", "sizes = list(map(int, d))", "n = torch.randint(1, 5, (1,))",
     "def f(step: Tensor):\n    if step % 2 == 0:\n", "def f(step: Tensor):\n    late = step > 3\n    if late:\n",
     "self.register_buffer('steps', torch.zeros(()))\nx = 2 * x if self.steps > 10 else x\n",
-    "self.on = nn.Parameter(torch.ones(1))\nif self.on:\n",
+    "self.on = nn.Parameter(torch.ones(1))\nif self.on:\n", "class A:\n    count: Tensor\nif self.count < 2:\n",
+    "def f(m: Tensor, n):\n    while m[..., n, :]:\n        n += 1\n",
     "label = 'one \\\n two' if x.sum() > 3 else 'three'", "for row in rows:  # of a tensor\n",
 ])  # fmt: skip
 def test_text_that_may_read_data(text: str) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 
 from ddelint.knowledge import extensions
 from ddelint.knowledge.operators import operators
@@ -92,6 +92,7 @@ def imported_calls(text: str) -> tuple[str, ...]:
     )
 
 
+@lru_cache(maxsize=256)
 def without_prose(text: str) -> str:
     """The text with empty strings in place of its strings, and without comments; f-strings hold expressions."""
 
@@ -106,7 +107,7 @@ def without_prose(text: str) -> str:
 
 
 def kept_tensors(text: str) -> frozenset[str]:
-    """The attributes of modules that a file makes buffers or parameters: they are tensors in every method."""
+    """The attributes that a file makes buffers or parameters, or declares: they are tensors in every method."""
     return frozenset(
         match.group(1)
         for makers, pattern in _kept_tensor()
@@ -121,9 +122,11 @@ def _kept_tensor() -> list[tuple[list[str], re.Pattern[str]]]:
     regions = operators().regions
     made = sorted({name.rpartition(".")[2] for name in regions["parameters"]})
     assigned = rf"self\.(\w++)(?::[^=\n]{{0,300}}+| )(?<= )= (?:\w++\.)*+(?:{'|'.join(made)})\("
+    tensors = "|".join(sorted(operators().annotations["tensor"]))
     return [
         *(([name], re.compile(rf"{name}\(\s*[\"'](\w+)")) for name in sorted(regions["buffer_methods"])),
         ([f"{name}(" for name in made], re.compile(assigned)),
+        (["Tensor"], re.compile(rf"\n[ \t]++(\w++): (?:\w++\.)*+(?:{tensors})\b")),
     ]
 
 
@@ -202,7 +205,7 @@ def _tested_tensor(text: str, tensor_calls: Sequence[str]) -> bool:
 @cache
 def _declared_tensors() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str], list[re.Pattern[str]]]:
     """Their type, what stands before it, assignments of plain arithmetic, and tests and counts of a name."""
-    tested = r" \(*(?:not )?(\w+)(?=\s*(?:[-+*/%@<>:),]|[=!]=|\n|and\b|or\b|else\b))"
+    tested = r" \(*(?:not )?(\w+)(?:\[[^\[\]\n]{0,99}+\])?+(?=\s*(?:[-+*/%@<>:),]|[=!]=|\n|and\b|or\b|else\b))"
     tests = [re.compile(word + tested) for word in ("if", "while", "assert", "and", "or", "not")]
     return (
         re.compile(r"Tensor\b"),

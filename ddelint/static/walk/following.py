@@ -108,6 +108,11 @@ def gives_tensors(value: Value) -> bool:
     return any(isinstance(one, Tensor) for one in _held(value))
 
 
+def has_rank(value: Value) -> bool:
+    """Whether the value is, or holds, a tensor of known rank: what comes of it may be a scalar."""
+    return any(isinstance(one, Tensor) and one.complete for one in _held(value))
+
+
 def _held(value: Value) -> Iterator[Value]:
     """The value, and what it holds."""
     value = bare(value)
