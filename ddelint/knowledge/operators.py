@@ -122,6 +122,8 @@ class Operators(SimpleNamespace):
     """Text with one of these calls may hold a source or a sink."""
     source_patterns: tuple[re.Pattern[str], ...]
     """So may text that matches one of these; each begins with a literal: that is what makes the scan fast."""
+    iterations: tuple[re.Pattern[str], ...]
+    """Match an iteration, with the name of what is iterated over."""
     comparisons: re.Pattern[str]
     """Matches an assignment of a comparison, behind the name."""
     returned_masks: re.Pattern[str]
@@ -333,6 +335,7 @@ def _build(table: dict[str, Any]) -> Operators:
         ),
         source_calls=_called(scan),
         source_patterns=tuple(map(re.compile, [*scan["patterns"], _handed_on(scan)])),
+        iterations=tuple(map(re.compile, scan["iterations"])),
         comparisons=re.compile(scan["comparisons"]),
         returned_masks=re.compile(scan["returned_masks"]),
         bound_masks=re.compile(scan["bound_masks"]),

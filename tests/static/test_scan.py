@@ -42,6 +42,7 @@ RULES = sorted((FIXTURES / "rules").glob("*/*.py"))
     "self.on = nn.Parameter(torch.ones(1))\nif self.on:\n", "class A:\n    count: Tensor\nif self.count < 2:\n",
     "def f(m: Tensor, n):\n    while m[..., n, :]:\n        n += 1\n",
     "label = 'one \\\n two' if x.sum() > 3 else 'three'", "for row in rows:  # of a tensor\n",
+    "rows = self.rows\nrows = rows(x)\nfor row in rows:\n", "for i, row in enumerate(f(x)):\n",
 ])  # fmt: skip
 def test_text_that_may_read_data(text: str) -> None:
     assert asks(text, kept_tensors(text))
@@ -54,7 +55,8 @@ def test_text_that_may_read_data(text: str) -> None:
     "int(3)",
     "range(x.shape[0])", "for layer in self.layers:\n", "if x.shape[0] > 1:", "b, c = x.shape[:2]\n",
     '"""Calls `x.item()`."""', "y = x  # as x.item() does", "print('int(t)')",
-    "for i, layer in enumerate(self.layers):\n",
+    "for i, layer in enumerate(self.layers):\n", "layers = self.layers[:3]\nfor i, layer in enumerate(layers):\n",
+    "layers = self.layers\nfor layer in layers:\n",
     "self.bias = nn.Parameter(torch.ones(1))\nif self.bias is not None:\n    return x + self.bias\n",
     "x: list[list[int]] = y", "z = x[y[0], 1:]",
     "def f(mask: torch.Tensor):\n    if mask is not None:\n", "def f(n: int, x: Tensor):\n    if n > 3:\n",

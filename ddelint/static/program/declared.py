@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 from ddelint.static.program import scan
 
@@ -221,7 +221,6 @@ class Outline:
         return scan.kept_tensors(self.text)
 
 
-@lru_cache(maxsize=8)
 def digest_of(data: bytes) -> str:
     """What stands for a file's content."""
     return hashlib.blake2b(data, digest_size=16).hexdigest()

@@ -6,7 +6,7 @@ Each expression begins with a literal or runs once over the text, which is what 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 
 from ddelint.knowledge import extensions
@@ -78,7 +78,30 @@ def _reads(text: str) -> bool:
     known = operators()
     if known.source_calls.search(text) is not None:
         return True
-    return any(pattern.search(text) for pattern in known.source_patterns) or _tested_element(text) or _kept(text)
+    if any(pattern.search(text) for pattern in known.source_patterns):
+        return True
+    return _iterates(text) or _tested_element(text) or _kept(text)
+
+
+def _iterates(text: str) -> bool:
+    """Whether rows of a tensor may be gone through: not where the name is only bound to what the object holds."""
+    names = {match.group(1) for pattern in operators().iterations for match in pattern.finditer(text)}
+    return any(not name or not _is_held(name, text) for name in names)
+
+
+def _is_held(name: str, text: str) -> bool:
+    """Whether a name is bound, and everywhere to an attribute of the object: `blocks = self.blocks[:3]`."""
+    bound = f"{name} = "
+    places = [place for place in _places(bound, text) if not _WORD.match(text, max(place - 1, 0), place)]
+    return bool(places) and all(text.startswith("self.", place + len(bound)) for place in places)
+
+
+def _places(words: str, text: str) -> Iterator[int]:
+    """The offsets at which the words stand."""
+    place = text.find(words)
+    while place >= 0:
+        yield place
+        place = text.find(words, place + 1)
 
 
 def imported_calls(text: str) -> tuple[str, ...]:
@@ -189,11 +212,9 @@ def _tested_tensor(text: str, tensor_calls: Sequence[str]) -> bool:
         if parameter is not None:
             names.add(parameter.group(1))
     for call in tensor_calls:
-        place = text.find(call)
-        while place >= 0:
+        for place in _places(call, text):
             bound, equal, _ = text[text.rfind("\n", 0, place) + 1 : place].partition(" = ")
             names.update(_WORDS.findall(bound) if equal else ())
-            place = text.find(call, place + 1)
     if not names:
         return False
     for match in computed.finditer(text):
