@@ -330,6 +330,15 @@ class SourceFile:
 
     def at(self, span: Span) -> ast.expr | ast.stmt | None:
         """The smallest expression or statement that covers `span` exactly, or else the smallest that contains it."""
+        if span not in self._at:  # the same few places are asked for again and again
+            self._at[span] = self._smallest(span)
+        return self._at[span]
+
+    @cached_property
+    def _at(self) -> dict[Span, ast.expr | ast.stmt | None]:
+        return {}
+
+    def _smallest(self, span: Span) -> ast.expr | ast.stmt | None:
         best: tuple[Span, ast.expr | ast.stmt] | None = None
         waiting: list[ast.AST] = [self.tree]
         while waiting:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 from ddelint.rewrite.candidate import Context
@@ -23,6 +24,7 @@ from ddelint.rewrite.reading.names import (
 )
 from ddelint.rewrite.reading.number_uses import number_uses
 from ddelint.rewrite.writing.rewrites import Rewrite, rewriting
+from ddelint.sources.source import SourceFile
 
 _NAMES = {".sum()": "count", "count": "count", ".max(": "largest", ".min(": "smallest"}
 _READS = frozenset(("item", "tolist", "nonzero", "masked_select", "unique", "argwhere"))
@@ -103,11 +105,7 @@ def _is_read(context: Context, node: ast.Call) -> bool:
 
 def _helper_reads(context: Context, name: str) -> bool:
     """Whether a function of this file is a plain read: it returns something that calls `item` and has no effect."""
-    functions = [
-        node
-        for node in ast.walk(context.site.source.tree)
-        if isinstance(node, ast.FunctionDef) and node.name == name and node is not context.site.function
-    ]
+    functions = [node for node in _functions(context.site.source, name) if node is not context.site.function]
     if len(functions) != 1:
         return False
     function = functions[0]
@@ -115,6 +113,12 @@ def _helper_reads(context: Context, name: str) -> bool:
     changed = {text for statement in function_statements(function) for text in targets_written(statement)}
     local = {text for text in changed if text.isidentifier()} - parameters(function)
     return reads and is_pure(function) and not (changed - local) and not draws_random(function)
+
+
+@lru_cache(maxsize=64)
+def _functions(source: SourceFile, name: str) -> list[ast.FunctionDef]:
+    """The functions of a file that are called so: a statement has many calls, and each is looked up."""
+    return [node for node in ast.walk(source.tree) if isinstance(node, ast.FunctionDef) and node.name == name]
 
 
 def _reaches_all(context: Context, first: ast.stmt, nodes: list[ast.expr]) -> bool:

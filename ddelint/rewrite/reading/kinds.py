@@ -11,7 +11,7 @@ from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.bindings import type_at
 from ddelint.rewrite.reading.dtypes import dtype_argument, literal_dtype, named_dtype, registered_buffer
 from ddelint.rewrite.reading.knowledge import knowledge
-from ddelint.rewrite.reading.names import bindings, called
+from ddelint.rewrite.reading.names import bindings, called, places_of_stores
 
 
 class Kind(StrEnum):
@@ -323,11 +323,10 @@ def definition(context: Context, name: str) -> ast.expr | None:
     function = context.site.function
     if function is None or bindings(function, name) != 1:
         return None
-    for node in ast.walk(function):
-        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store):
-            match next(context.site.source.ancestors(node), None):
-                case ast.Assign(targets=[_], value=value) | ast.NamedExpr(value=value):
-                    return value
-                case ast.AnnAssign(value=value):
-                    return value
+    for node in places_of_stores(function, name):
+        match next(context.site.source.ancestors(node), None):
+            case ast.Assign(targets=[_], value=value) | ast.NamedExpr(value=value):
+                return value
+            case ast.AnnAssign(value=value):
+                return value
     return None

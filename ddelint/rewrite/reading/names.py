@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Collection, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from ddelint.rewrite.reading.knowledge import knowledge
@@ -56,23 +57,46 @@ def names_written(*nodes: ast.AST) -> set[str]:
 
 def stores(node: ast.AST, name: str) -> int:
     """How often a piece of code gives `name` a value."""
-    return sum(isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store) for n in ast.walk(node))
+    return len(places_of_stores(node, name))
+
+
+def places_of_stores(node: ast.AST, name: str) -> Sequence[ast.Name]:
+    """Where a piece of code gives `name` a value."""
+    return _bound(node)[0].get(name, ())
 
 
 def bindings(function: ast.AST, name: str) -> int:
     """How often a function binds `name`: as a parameter, its own or a nested one's, or by giving it a value."""
-    return stores(function, name) + sum(isinstance(n, ast.arg) and n.arg == name for n in ast.walk(function))
+    return stores(function, name) + _bound(function)[1][name]
+
+
+@lru_cache(maxsize=64)
+def _bound(node: ast.AST) -> tuple[Mapping[str, Sequence[ast.Name]], Counter[str]]:
+    """Name → where a piece of code gives it a value, and how many parameters are called that.
+
+    Moves ask for one name after the other, of one function.
+    """
+    stored: dict[str, list[ast.Name]] = {}
+    arguments: Counter[str] = Counter()
+    for inner in ast.walk(node):
+        match inner:
+            case ast.Name(id=name, ctx=ast.Store()):
+                stored.setdefault(name, []).append(inner)
+            case ast.arg(arg=name):
+                arguments[name] += 1
+    return stored, arguments
 
 
 def parameters(function: ast.AST) -> set[str]:
     """The parameters of a function, and those of functions in it."""
-    return {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}
+    return set(_bound(function)[1])
 
 
 def bound_before(function: ast.AST, place: ast.expr | ast.stmt) -> set[str]:
     """A function's parameters, and the names that it binds above `place`."""
-    names = (node for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
-    return parameters(function) | {node.id for node in names if position(node) < position(place)}
+    above = position(place)
+    stored = _bound(function)[0].items()
+    return parameters(function) | {name for name, nodes in stored if any(position(node) < above for node in nodes)}
 
 
 def _walk_scope(node: ast.AST) -> Iterator[ast.AST]:
