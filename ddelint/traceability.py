@@ -18,6 +18,7 @@ from ddelint.pipeline.gathering import Run, Sources, roots
 from ddelint.pipeline.opening import Call, Opened, files_of, opened, parameters_of
 from ddelint.pipeline.reporting import report
 from ddelint.pipeline.searching import entry_failure, search
+from ddelint.pipeline.sessions import limited
 from ddelint.pipeline.spec_holding import held
 from ddelint.report import verification
 from ddelint.report.contracts import checked_text
@@ -79,7 +80,8 @@ def _require_compiled(found: Opened, run: Run, backend: str, fixes: bool) -> Non
     session = _session(found, run)
     findings, compilation = _asked(session, run, backend)
     if fixes and findings:
-        search(session, run)
+        with limited(session, run.options.timeout):
+            search(session, run)
         shown = report(run, files=0)
     else:
         names = {d.span.filename for d in findings} & set(run.sources)

@@ -135,11 +135,11 @@ def test_explain_takes_a_text_an_exception_or_a_path(tmp_path: Path) -> None:
 
 def test_functions_that_share_their_name_with_a_package_stay_callable() -> None:
     import ddelint.explain.explain
-    import ddelint.verify.limits
+    import ddelint.trace.limits
 
     assert callable(ddelint.explain)
     assert callable(ddelint.verify)
-    assert ddelint.verify.limits.__name__ == "ddelint.verify.limits"
+    assert ddelint.trace.limits.__name__ == "ddelint.trace.limits"
 
 
 def test_all_that_is_offered_is_there() -> None:

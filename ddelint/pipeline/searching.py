@@ -26,7 +26,7 @@ from ddelint.pipeline.gpu_code import (
     with_gpu_code,
     without_gpu_code,
 )
-from ddelint.pipeline.sessions import open_entry
+from ddelint.pipeline.sessions import limited, open_entry
 from ddelint.settings import suppressions
 from ddelint.settings.options import Mode
 from ddelint.sources.source import SourceError, SourceFile
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 MOST_RESERVED = 0.5
 """How much of an entry's time may be kept back from trying rewrites, for the final verification."""
 
+_SEARCHED = 0.6
+"""How much of an entry's time is for its fixes where something else is asked of it, too."""
 FRONT_ENDS_SECONDS = 20.0
 """For asking one of Dynamo's front ends which of the findings are its own, too."""
 
@@ -65,13 +67,7 @@ def trace_entries(worker: Worker, specs: Sequence[EntrySpec], paths: Sequence[st
         opened = open_entry(worker, opening, run.progress, known=options)
         if not isinstance(opened, EntryFailure):
             with closing(opened) as session:
-                search(session, run)
-                if parity.is_wanted(options):
-                    run.traced += parity.parity_findings(session, run)
-                if host_reads.is_wanted(options):
-                    run.traced += host_reads.host_read_findings(session, run)
-                if options.guards:
-                    run.traced += guards_of(worker.open(replace(session.options, backed=True)), run)
+                searched_in_time(session, run, _beside(session, worker, run))
                 waiting.extendleft(reversed(others(spec, session.info.names)))
         elif opened.kind == "no-torch":
             if required:
@@ -91,24 +87,52 @@ def _load_the_search() -> None:
     import_module("ddelint.rewrite.moves").load_moves()
 
 
-def guards_of(opened: Session | EntryFailure, run: Run) -> list[Diagnostic]:
-    """What the program would be guarded on; `opened` is the entry with backed sizes."""
+def _beside(session: Session, worker: Worker, run: Run) -> list[Callable[[], list[Diagnostic]]]:
+    """What is asked of an entry once its fixes are known."""
+    asked: list[Callable[[], list[Diagnostic]]] = []
+    if parity.is_wanted(run.options):
+        asked.append(lambda: parity.parity_findings(session, run))
+    if host_reads.is_wanted(run.options):
+        asked.append(lambda: host_reads.host_read_findings(session, run))
+    if run.options.guards:
+        backed = replace(session.options, backed=True)
+        asked.append(
+            lambda: guards_of(session, lambda: worker.open(replace(backed, timeout=session.seconds_left)), run)
+        )
+    return asked
+
+
+def guards_of(session: Session, opened: Callable[[], Session | EntryFailure], run: Run) -> list[Diagnostic]:
+    """What the program would be guarded on; `opened` gives the entry with backed sizes."""
     from ddelint.trace.guards import guards
 
+    if session.is_over:
+        return []
     run.progress.stage("looking for guards")
-    return guards(opened, run.sources)
+    again = opened()
+    if not isinstance(again, EntryFailure):
+        again.ends_at = session.ends_at
+    return guards(again, run.sources)
+
+
+def searched_in_time(session: Session, run: Run, beside: Sequence[Callable[[], list[Diagnostic]]]) -> set[str]:
+    """What `search` gives, and the findings of what is asked `beside` it, within the entry's time."""
+    options = run.options
+    with limited(session, options.timeout * (_SEARCHED if beside else 1.0)):
+        reached = search(session, run)
+    with limited(session, options.timeout):
+        for findings in beside:
+            run.traced += findings()
+        if beside and session.is_over:
+            run.warnings.append(
+                f"{session.info.label}: not all that was asked for was looked at, the time was over "
+                f"(--timeout is {options.timeout:g} s)"
+            )
+    return reached
 
 
 def search(session: Session, run: Run) -> set[str]:
-    """Trace, propose and verify for one entry; gives the files under PATHs that it runs."""
-    session.ends_at = session.began + run.options.timeout
-    try:
-        return _searched(session, run)
-    finally:
-        session.ends_at = None
-
-
-def _searched(session: Session, run: Run) -> set[str]:
+    """Trace, propose and verify for one entry, in its session's time; gives the files under PATHs that it runs."""
     from ddelint.rewrite.search.asking import Asking
     from ddelint.rewrite.search.last_resort import ran_out_of_time
     from ddelint.rewrite.search.phases import Listener
@@ -136,6 +160,7 @@ def _searched(session: Session, run: Run) -> set[str]:
         types=types.functions,
         ahead=session.ahead,
         width=session.width,
+        is_over=lambda: session.is_over,
     )
     search = Search(
         asking,

@@ -12,10 +12,11 @@ from ddelint.pipeline.choosing import chosen
 from ddelint.pipeline.gathering import Run, unsilenced
 from ddelint.pipeline.known_offers import findings_of, offers_of
 from ddelint.pipeline.offering import parses
+from ddelint.settings.options import CheckOptions
 from ddelint.sources.source import SourceFile
 
 OFFERED = 50
-"""Without --fix or --diff, at most so many fixes are worked out: each parses its file again."""
+"""Of fixes that are neither written nor shown, at most so many are worked out: each has its file read again."""
 ROUNDS = 8
 """A fix may bring a piece of text to a new place, where it is found, and fixed, again."""
 
@@ -28,14 +29,22 @@ def with_offers(findings: Sequence[Diagnostic], run: Run) -> list[Diagnostic]:
     options = run.options
     if not open_:
         return list(findings)
-    many = len(open_) > OFFERED and not (options.fix or options.diff or options.patch)
-    if many and options.suggest:
+    put_off = [d for d in open_ if not _shows_changes(options) or not _is_wanted(d.span.filename, run)]
+    if not options.suggest:
+        put_off = open_
+    elif len(put_off) <= OFFERED:
+        put_off = []
+    elif not _shows_changes(options):
         run.notes.append(f"{len(open_)} findings may have a fix that needs no trace: --diff shows, --fix writes them")
-    if many or not options.suggest:
-        waiting = set(map(id, open_))
-        return [replace(finding, fix_pending=True) if id(finding) in waiting else finding for finding in findings]
-    fixed = dict(zip(map(id, open_), offers_of(open_, run.sources, run), strict=True))
+    fixed = {id(finding): replace(finding, fix_pending=True) for finding in put_off}
+    now = [finding for finding in open_ if id(finding) not in fixed]
+    fixed |= zip(map(id, now), offers_of(now, run.sources, run), strict=True)
     return [fixed.get(id(finding), finding) for finding in findings]
+
+
+def _shows_changes(options: CheckOptions) -> bool:
+    """Whether the changes of files themselves are asked for, not only which findings have a fix."""
+    return bool(options.fix or options.diff or options.patch)
 
 
 def written(findings: Sequence[Diagnostic], run: Run) -> tuple[list[Diagnostic], dict[str, str]]:
@@ -49,7 +58,8 @@ def written(findings: Sequence[Diagnostic], run: Run) -> tuple[list[Diagnostic],
     already = run.history.overlay if run.history is not None else {}
     by_file: dict[str, list[Diagnostic]] = {}
     for finding in findings:
-        if finding.fix is not None and finding.origin == ("static",) and finding.span.filename not in already:
+        has_fix = finding.fix is not None or (finding.fix_pending and _shows_changes(run.options))
+        if has_fix and finding.origin == ("static",) and finding.span.filename not in already:
             by_file.setdefault(finding.span.filename, []).append(finding)
     left = {filename for filename in by_file if not _is_wanted(filename, run)}
     if left:

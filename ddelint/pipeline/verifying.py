@@ -16,7 +16,7 @@ from ddelint.pipeline.entries import entry_specs, label, others, session_options
 from ddelint.pipeline.gathering import PipelineError, Run, Sources, discover, read_files
 from ddelint.pipeline.gpu_code import gpu_code, wanted
 from ddelint.pipeline.searching import search
-from ddelint.pipeline.sessions import open_entry, start_worker
+from ddelint.pipeline.sessions import limited, open_entry, start_worker
 from ddelint.pipeline.versions import other_version
 from ddelint.report.model import Progress
 from ddelint.report.verified import Verification, VerifyReport
@@ -87,20 +87,10 @@ def _verified(session: Session, versions: _Versions, run: Run) -> Verification:
         fixed, versus = _fixed(session, run)
     if not versions.bench or versions.against:
         progress.note(f"running {session.info.label}")
-    progress.stage("comparing")
-    comparison = session.compare(fixed, (), options.samples, False, original=original)
-    progress.stage("exporting and compiling")
-    compilation = session.compile(fixed, options.targets, options.samples, "inductor", original=original)
-    if wanted(options, session.info):
-        progress.stage("looking at the code for a GPU")
-    code = gpu_code(session, fixed, options, original=original)
-    found = Verification(session.info.label, comparison=comparison, compilation=compilation, gpu=code)
     if not versions.bench:
-        compiles = any(result.target == "compile" and not result.error for result in compilation.results)
-        if not compiles or not session.info.unbacked:
-            return found
-        progress.stage("comparing unbacked with backed")
-        return replace(found, parity=session.parity(fixed, timed=False, original=original))
+        with limited(session, options.timeout):
+            return _compared(session, fixed, versions, run)
+    found = _compared(session, fixed, versions, run)
     measured = []
     for which in (ORIGINAL, FIXED):
         progress.stage(f"measuring the {which} program")
@@ -111,6 +101,24 @@ def _verified(session: Session, versions: _Versions, run: Run) -> Verification:
     return replace(found, benchmark=benchmark, parity=benchmark.parity)
 
 
+def _compared(session: Session, fixed: Mapping[str, str], versions: _Versions, run: Run) -> Verification:
+    """What every target makes of the program, and for one that is compiled, what unbacked sizes cost."""
+    options, progress, original = run.options, run.progress, versions.original
+    progress.stage("comparing")
+    comparison = session.compare(fixed, (), options.samples, False, original=original)
+    progress.stage("exporting and compiling")
+    compilation = session.compile(fixed, options.targets, options.samples, "inductor", original=original)
+    if wanted(options, session.info):
+        progress.stage("looking at the code for a GPU")
+    code = gpu_code(session, fixed, options, original=original)
+    found = Verification(session.info.label, comparison=comparison, compilation=compilation, gpu=code)
+    compiles = any(result.target == "compile" and not result.error for result in compilation.results)
+    if versions.bench or not compiles or not session.info.unbacked:
+        return found
+    progress.stage("comparing unbacked with backed")
+    return replace(found, parity=session.parity(fixed, timed=False, original=original))
+
+
 def _overlay(history: History | None) -> dict[str, str]:
     return dict(history.overlay) if history is not None else {}
 
@@ -119,7 +127,8 @@ def _fixed(session: Session, run: Run) -> tuple[dict[str, str], str]:
     """What `--fix` would make of the files, and how to call it."""
     run.traced.clear()
     run.history = None
-    search(session, run)
+    with limited(session, run.options.timeout):
+        search(session, run)
     overlay = _overlay(run.history)
     fixes = sum(found.fix is not None and bool(found.fix.edits) for found in run.traced)
     if not overlay:

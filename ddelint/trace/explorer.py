@@ -21,11 +21,12 @@ import sympy
 import torch
 
 from ddelint.nouns.diagnostics import Frame, Question, Span
-from ddelint.nouns.protocol import EntryFailure, SessionOptions, TraceResult
+from ddelint.nouns.protocol import UNFINISHED, EntryFailure, SessionOptions, TraceResult
 from ddelint.sources.sites import is_said_only
 from ddelint.trace import (
     asking_context,
     endings,
+    failures,
     fake_kernels,
     joint,
     provenance,
@@ -35,6 +36,7 @@ from ddelint.trace import (
 from ddelint.trace.describing import Birth, Describer, shortened
 from ddelint.trace.entry import Entry
 from ddelint.trace.fake_run import Program, call
+from ddelint.trace.limits import TooMuch, limited
 from ddelint.trace.observer import Answer, Inquiry, Observer, Stopped
 from ddelint.trace.provenance import Blame, Expression, Paths, Sources
 from ddelint.trace.stand_ins import StandIns
@@ -47,6 +49,9 @@ _INTEGERS = (2, 0, 1, 3)
 _INDICES = (1, 0, 2)
 _MOST_INTEGERS = 5
 """Answers that are tried at one place."""
+_LEAST_SECONDS = 0.1
+_MOST_OF_A_REQUEST = 0.9
+"""What a trace may take of its request's time, so that what is known by then is told."""
 _NUMBER = re.compile(r"(?<![\w.])\d++(?![\w.]*\w)")
 
 
@@ -62,6 +67,8 @@ class Budget:
     """The same for a site in a `while` loop, which may never end by itself."""
     asks: int = 20_000
     """In one run, all sites together."""
+    most_seconds: float = 3600.0
+    """After which a run is cut short: `seconds` only keeps further ones from being begun."""
 
 
 class _BudgetSpent(Stopped):
@@ -112,7 +119,8 @@ def trace_entry(entry: Entry, paths: tuple[str, ...], options: SessionOptions, *
     With `first`, the first question ends it.
     """
     started, held = monotonic(), _peak_memory()
-    budget = Budget(seconds=max(1.0, min(Budget().seconds, options.timeout * 0.6)))
+    longest = _MOST_OF_A_REQUEST * options.timeout
+    budget = Budget(seconds=max(1.0, min(Budget().seconds, options.timeout * 0.6)), most_seconds=longest)
     try:
         gradients = "compile" in options.targets
         explorer = Explorer(entry, paths, budget, options.seed, backed=options.backed, gradients=gradients)
@@ -121,6 +129,10 @@ def trace_entry(entry: Entry, paths: tuple[str, ...], options: SessionOptions, *
         explorer.explore()
         if explorer.calls_custom and not (first and explorer.has_asked):
             explorer.note(fake_kernels.disagreements(entry, Paths(paths), (options.seed, options.seed + 1)))
+    except TooMuch as error:  # nothing was asked by then
+        late = failures.from_exception(error, paths, entry.filename)
+        message = f"{UNFINISHED} within {longest:.0f} seconds"
+        return TraceResult((), 1, failure=replace(late, kind="timeout", message=message))
     except torch_internals.TorchInternalsMissing as error:
         return TraceResult((), 0, failure=EntryFailure("no-torch", str(error)))
     return replace(explorer.result(), seconds=monotonic() - started, memory=_peak_memory() - held)
@@ -172,7 +184,8 @@ class Explorer:
         self._by_span: dict[tuple[Span, str], int] = {}
         self._run = _Run([])
         self._runs = 0
-        self._deadline = monotonic() + self._budget.seconds
+        self._began = monotonic()
+        self._deadline = self._began + self._budget.seconds
         self._ends: list[tuple[tuple[Any, ...] | None, Question | None]] = []
         self._lost: list[Question] = []
         """Uses of what was read through `.data`."""
@@ -189,7 +202,14 @@ class Explorer:
         while plan is not None and self._runs < self._budget.runs and monotonic() < self._deadline:
             self._runs += 1
             self._run = _Run(plan)
-            ending = program.run(self)
+            try:
+                with limited(max(_LEAST_SECONDS, self._began + self._budget.most_seconds - monotonic()), None):
+                    ending = program.run(self)
+            except TooMuch:
+                if not self.has_asked:
+                    raise
+                self._cut_short()
+                return
             if isinstance(ending.error, joint.OriginsWanted):
                 self.remembers_calls = True
                 continue
@@ -199,6 +219,11 @@ class Explorer:
             if ending.error is not None and not self._stand_ins.known_to_be_missing:
                 self._note_end(ending.error)
             plan = self._again() if self._stand_ins.learn(ending.error) else self._next_plan()
+
+    def _cut_short(self) -> None:
+        """What the run would have met behind its last answer is not known."""
+        for key, answer in self._run.asked[-1:]:
+            self._sites[key].covered.discard(answer)
 
     def _again(self) -> list[tuple[Key, Answer]]:
         """The plan that leads where the last run was stopped, by an operator that has a stand-in now."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Mapping, Sequence
 from json import dumps, loads
+from time import monotonic
 from typing import Any
 
 from ddelint.nouns.protocol import (
@@ -35,6 +36,8 @@ from ddelint.trace.replies import (
 from ddelint.trace.requests import CAPTURE, handle, import_entry
 from ddelint.trace.zygote import Zygote
 
+_LEAST_SECONDS = 0.5
+
 
 class Keeper:
     """Stands between the parent and one zygote: enforces limits on it, reports its death, starts another.
@@ -53,6 +56,8 @@ class Keeper:
         self._has_verifier = True
         self._cold = False
         self._options: SessionOptions | None = None
+        self._ends_at = 0.0
+        """When the answer to the present request is of no use any more (`time.monotonic`), however it is come by."""
 
     def serve(self) -> None:
         """Answer the parent until it closes the session."""
@@ -66,11 +71,13 @@ class Keeper:
                     case "open":
                         self._options = from_wire(SessionOptions, request["options"])
                         self._secrets = request.get("lanes", ())
+                        self._limit(request)
                         reply = self._open()
                     case "prepare":
                         self._start_verifier()
                         reply = {"result": None}
                     case _:
+                        self._limit(request)
                         reply = self._forward(line)
                 send_message(self._channel, reply)
         finally:
@@ -78,6 +85,16 @@ class Keeper:
                 if child is not None:
                     child.kill()
             kill_orphans(frozenset())
+
+    def _limit(self, request: Mapping[str, Any]) -> None:
+        assert self._options is not None
+        whole = self._options.request_seconds
+        self._ends_at = monotonic() + min(whole, request.get("seconds", whole))
+
+    @property
+    def _left(self) -> float:
+        """Seconds that the present request may still take; always a little, for whoever answers to say so."""
+        return max(_LEAST_SECONDS, self._ends_at - monotonic())
 
     def _open(self) -> dict[str, Any]:
         """Start a zygote and wait until it has the entry. The reply carries `result` (EntryInfo) or `failure`."""
@@ -90,19 +107,19 @@ class Keeper:
         def run(supervisor: Supervisor) -> None:
             self._channel.close()
             clones = [Supervisor(lane, secret.encode()) for lane, secret in zip(lanes, self._secrets)]
-            Zygote(supervisor, options, cold).serve(clones)
+            Zygote(supervisor, options, cold).serve(clones, self._ends_at)
 
         zygote = Child.start(run)
         self._zygote = zygote
         for lane in lanes:
             lane.close()
-        reply = self._receive(Limits(options.request_seconds, options.memory))
+        reply = self._receive(Limits(self._left, options.memory))
         if reply.get("cold"):
             zygote.kill()
             self._cold = True
             return self._open()
         if "failure" not in reply:
-            reply = self._receive(Limits(options.request_seconds + SLACK_SECONDS))
+            reply = self._receive(Limits(self._left + SLACK_SECONDS))
         if "failure" in reply and self._zygote is not None:
             self._zygote.kill()
             self._zygote = None
@@ -154,9 +171,7 @@ class Keeper:
             return None
         assert options is not None
         verifier.send(line)
-        answer = verifier.receive(
-            Limits(2 * options.request_seconds + SLACK_SECONDS), lambda: self._is_over_for(verifier)
-        )
+        answer = verifier.receive(Limits(self._left + SLACK_SECONDS), lambda: self._is_over_for(verifier))
         if not isinstance(answer, Death):
             return read_reply(answer)
         verifier.kill()
@@ -174,7 +189,7 @@ class Keeper:
                 return opened
         assert self._zygote is not None
         self._zygote.send(line)
-        return self._receive(Limits(options.request_seconds + SLACK_SECONDS))
+        return self._receive(Limits(self._left + SLACK_SECONDS))
 
     def _is_forks_fault(self, reply: Mapping[str, Any]) -> bool:
         """Whether a copy of a script's process was killed: what the script has running (threads, say) isn't copied."""
@@ -192,7 +207,8 @@ class Keeper:
             failure = import_entry(options, warm=False)
             give_answer(supervisor, handle(options, request) if failure is None else {"failure": to_wire(failure)})
 
-        return supervised(Child.start(run), options, request, self._parent_is_gone)
+        left = {**request, "seconds": self._left}
+        return supervised(Child.start(run), options, left, self._parent_is_gone)
 
     def _receive(self, limits: Limits) -> dict[str, Any]:
         zygote = self._zygote

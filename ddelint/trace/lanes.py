@@ -9,6 +9,7 @@ many lanes there are, and what all of them use together stays within what one re
 from __future__ import annotations
 
 import contextlib
+import math
 import secrets
 import select
 import socket
@@ -20,6 +21,8 @@ from typing import Any
 MOST_LANES = 8
 """Clones of one session, however many cores there are: what waits for an answer of the search keeps no more busy."""
 LEAST_SECONDS = 0.5
+GRACE_SECONDS = 2.0
+"""For whoever answers to say that time is over, and where it was; then nobody waits any more."""
 CANCEL = b'{"method": "cancel"}\n'
 Reply = dict[str, Any]
 
@@ -125,12 +128,15 @@ class Lanes:
         return request
 
     def wait(self, request: Request) -> Reply | None:
-        """The answer to a request, which comes before all that wait for a lane. None where nobody is there to ask."""
+        """The answer to a request, which comes before all that wait for a lane.
+
+        None where nobody is there to ask, or nobody has answered when it is of no use any more.
+        """
         for waiting in (self._queue, self._background):
             if request in waiting:
                 waiting.remove(request)
                 self._queue.insert(0, request)
-        while request.reply is None and not self._is_gone:
+        while request.reply is None and not self._is_gone and self._patience_left() > 0:
             self._dispatch()
             self._receive()
         return request.reply
@@ -169,6 +175,10 @@ class Lanes:
                 lane.deadline = monotonic() + self._patience
                 lane.send(request, self.seconds_left())
 
+    def _patience_left(self) -> float:
+        """How many seconds are waited for whatever answer."""
+        return math.inf if self.ends_at is None else self.ends_at + GRACE_SECONDS - monotonic()
+
     def _runs_alone(self) -> bool:
         return self._main.request is not None and self._main.request.alone
 
@@ -181,9 +191,9 @@ class Lanes:
         busy = {lane.channel: lane for lane in (self._main, *self._clones) if lane.request is not None}
         if not busy:
             return
-        limits = [lane.deadline for lane in busy.values() if lane is not self._main]
-        left = max(0.0, min(limits) - monotonic()) if limits else None
-        ready, _, _ = select.select(list(busy), [], [], left)
+        limits = [lane.deadline - monotonic() for lane in busy.values() if lane is not self._main]
+        left = max(0.0, min(self._patience_left(), *limits, math.inf))
+        ready, _, _ = select.select(list(busy), [], [], None if left == math.inf else left)
         for channel in ready:
             self._receive_from(busy[channel])
         for lane in busy.values():

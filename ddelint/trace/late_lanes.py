@@ -13,10 +13,15 @@ from ddelint.trace.lanes import Lanes, Reply, Request
 class LateLanes:
     """As Lanes. The first request that is begun starts the processes, and waits until they have the entry."""
 
-    def __init__(self, width: int, start: Callable[[], Lanes | EntryFailure]) -> None:
-        """`width`: how many requests can be answered at a time, once they are."""
+    def __init__(
+        self, width: int, load: Callable[[], object], start: Callable[[float | None], Lanes | EntryFailure]
+    ) -> None:
+        """`load` waits for torch, `start` for the entry, until a moment.
+
+        `width`: how many requests can be answered at a time, once they are.
+        """
         self._width = width
-        self._start = start
+        self._load, self._start = load, start
         self._lanes: Lanes | EntryFailure | None = None
         self._ends_at: float | None = None
 
@@ -50,9 +55,11 @@ class LateLanes:
         """As Lanes.begin. Where the processes cannot be started, the answer says so."""
         if self._lanes is None:
             began = monotonic()
-            self._lanes = self._start()
+            self._load()
             if self._ends_at is not None:  # loading torch never counts, whenever it happens
-                self.ends_at = self._ends_at + monotonic() - began
+                self._ends_at += monotonic() - began
+            self._lanes = self._start(self._ends_at)
+            self.ends_at = self._ends_at
         if isinstance(self._lanes, Lanes):
             return self._lanes.begin(line, anywhere=anywhere, then=then)
         request = Request(line, anywhere=anywhere, then=then)

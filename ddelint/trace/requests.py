@@ -27,6 +27,8 @@ from ddelint.trace.isolation import (
 
 CAPTURE = ("capture", "calls", "filename")
 """What a request says of the captured program that it is about: fields of EntrySpec."""
+_FOR_TYPES = 0.1
+"""Share of a request's time in which eager runs are watched: what asks must still be traced."""
 _EAGER_SEEDS = 8
 """Seeds tried before an entry counts as failing in eager: some inputs are meant to raise."""
 
@@ -251,7 +253,8 @@ def _types(options: SessionOptions, request: Mapping[str, Any]) -> object:
     from ddelint.trace import types
 
     entry = _loader(options).load()
-    return types.record(entry, options.paths, options.seed, frozenset(request["functions"]))
+    seconds = _FOR_TYPES * options.timeout
+    return types.record(entry, options.paths, options.seed, frozenset(request["functions"]), seconds)
 
 
 def _contract(options: SessionOptions, request: Mapping[str, Any]) -> object:

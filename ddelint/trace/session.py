@@ -290,7 +290,11 @@ class Session:
         if request.then is None:
             self._timings.spent(step, (reply or {}).get("cpu", 0.0))
             self._learn(request, method, reply)
-        if reply and self.is_over and reply.get("failure", {}).get("kind") == "timeout":
+        if reply is None and self.is_over:
+            self._lanes.drop(request)
+        # where an entry hangs while it is loaded is what there is to say of it
+        ran_out = reply is None or (method != "open" and reply.get("failure", {}).get("kind") == "timeout")
+        if self.is_over and ran_out:
             return failed("timeout", TIME_IS_OVER)
         return reply or failed("signal", "the session's process is gone")
 

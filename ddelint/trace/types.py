@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from time import monotonic
 from types import CodeType, FrameType
 from typing import Any
 
@@ -17,12 +18,14 @@ from ddelint.nouns.diagnostics import TypeFact, at_row
 from ddelint.nouns.protocol import RETURNED, EntryFailure, Types
 from ddelint.trace import failures
 from ddelint.trace.entry import Entry
+from ddelint.trace.limits import TooMuch, limited
 from ddelint.trace.values import describe_value
 
 SEEDS = 4
 """Runs with different inputs: sizes that differ between them become `?`."""
 _MOST_SEEDS = 8
 """Inputs that are tried for that: some are meant to raise."""
+_LEAST_SECONDS = 0.1
 _MOST_CALLS = 64
 """Calls of one function that are watched in one run; a loop over a million rows says no more than its first ones."""
 _MOST_LINES = 2000
@@ -31,25 +34,35 @@ _NAMELESS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "<lambda>")
 _MISSING = object()
 
 
-def record(entry: Entry, paths: Sequence[str], seed: int, functions: Collection[str] = ()) -> Types:
+def record(
+    entry: Entry, paths: Sequence[str], seed: int, functions: Collection[str] = (), seconds: float = 3600.0
+) -> Types:
     """Run the entry for a few seeds and describe every local, and every attribute chain that the source reads.
 
     `functions`: keys `filename::qualname` to restrict to (empty: all functions under `paths`). Types that disagree
     merge: sizes that differ to `?`, kinds that differ to `other`. A run that raises still counts up to there;
-    `failure` is set where all of them raise.
+    `failure` is set where all of them raise. What was seen in so many `seconds` is all there is.
     """
     recorder = _Recorder(paths, functions)
     failure: EntryFailure | None = None
     completed = 0
+    ends_at = monotonic() + seconds
     for number in range(seed, seed + (_MOST_SEEDS if entry.seeded else 1)):
         if completed == SEEDS:
             break
         program = entry.build()
         args, kwargs = entry.inputs(number)
         try:
-            with entry.surroundings(), torch.compiler.set_stance("force_eager"), recorder:
+            with (
+                limited(max(_LEAST_SECONDS, ends_at - monotonic()), None),
+                entry.surroundings(),
+                torch.compiler.set_stance("force_eager"),
+                recorder,
+            ):
                 program(*args, **kwargs)
             completed += 1
+        except TooMuch:
+            completed = SEEDS
         except Exception as error:
             failure = failure or failures.from_exception(error, paths, entry.filename)
     return Types(

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
@@ -198,7 +199,7 @@ class Worker:
         What is known by `verdicts` is not asked; where that is all, nothing is loaded.
         """
         if verdicts is not None and verdicts.holds_entry:
-            late = LateLanes(lane_count(options.jobs) or 1, lambda: self._late(options, verdicts))
+            late = LateLanes(lane_count(options.jobs) or 1, self._ready, partial(self._late, options, verdicts))
             session: Session | EntryFailure = Session(late, options, self.timings, verdicts)
         elif self.failure is not None:
             return self.failure
@@ -207,7 +208,9 @@ class Worker:
         if isinstance(session, EntryFailure):
             return session
         self._sessions.append(session)  # whoever interrupts the next line closes it, too
+        session.ends_at = session.began + options.request_seconds
         opened = session.start()
+        session.ends_at = None
         if opened is not None:
             session.close()
             return opened
@@ -251,13 +254,14 @@ class Worker:
         lanes = self._lanes(options)
         return lanes if isinstance(lanes, EntryFailure) else Session(lanes, options, self.timings, verdicts)
 
-    def _late(self, options: SessionOptions, verdicts: Verdicts) -> Lanes | EntryFailure:
+    def _late(self, options: SessionOptions, verdicts: Verdicts, ends_at: float | None) -> Lanes | EntryFailure:
         """Lanes to processes that hold the entry, for a session that began without."""
         if self.failure is not None:
             return self.failure
         lanes = self._lanes(options)
         if isinstance(lanes, EntryFailure):
             return lanes
+        lanes.ends_at = ends_at
         line = line_of("open", opening(options, lanes))
         with self.timings.step(step_of("open", {})):
             reply = lanes.wait(lanes.begin(line, anywhere=False)) or failed("signal", "the session's process is gone")

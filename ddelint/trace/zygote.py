@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from json import loads
@@ -28,8 +29,9 @@ from ddelint.trace.preloading import load_inductor
 from ddelint.trace.replies import Incoming, give_answer, supervised
 from ddelint.trace.requests import handle, import_entry
 
+_LEAST_SECONDS = 0.5
 _LEAST_SHARE = 0.1
-_UNHURRIED = {"trace": 0.5, "compile": 0.5, "compare": 0.18}
+_UNHURRIED = {"trace": 0.5, "compile": 0.5, "compare": 0.18, "open": math.inf, "captures": math.inf}
 """What a request may take of the time that is left before it stops by itself with less than it could say."""
 
 
@@ -46,8 +48,11 @@ class Zygote:
         self._cold = cold
         self._memory = options.memory // share
 
-    def serve(self, clones: Sequence[Supervisor] = ()) -> None:
-        """Import, report what was found, answer requests until the keeper closes the channel; so do the clones."""
+    def serve(self, clones: Sequence[Supervisor], ends_at: float) -> None:
+        """Import, report what was found, answer requests until the keeper closes the channel; so do the clones.
+
+        `ends_at`: when what was found is of no use any more (`time.monotonic`).
+        """
         adopt_orphans()
         if not self._cold:
             failure = import_entry(self._options)
@@ -58,7 +63,8 @@ class Zygote:
                 give_answer(self._keeper, {"cold": True})
                 return
         give_answer(self._keeper, {"imported": True})
-        found = self._fork({"method": "open" if self._options.entry.script is None else "captures"})
+        method = "open" if self._options.entry.script is None else "captures"
+        found = self._fork({"method": method, "seconds": max(_LEAST_SECONDS, ends_at - monotonic())})
         for number in range(len(clones) if "failure" not in found else 0):
             if os.fork() == 0:
                 self._be_clone(clones[number], [*clones[:number], *clones[number + 1 :]])

@@ -12,13 +12,13 @@ from ddelint.nouns.diagnostics import Question
 from ddelint.nouns.protocol import UNFINISHED, Compilation, SessionOptions, TargetResult
 from ddelint.trace import torch_internals
 from ddelint.trace.entry import Entry
+from ddelint.trace.limits import TooMuch, limited
 from ddelint.verify import device as devices
 from ddelint.verify.backward_autocast import Around, backward_question, runs_under_autocast
 from ddelint.verify.calls import Outcome, run
 from ddelint.verify.compiling import Compiling
 from ddelint.verify.exporting import judge_export
 from ddelint.verify.inputs import variations
-from ddelint.verify.limits import TooMuch, limited
 from ddelint.verify.program import RECOMPILES, Program
 from ddelint.verify.reach import Rewinding
 from ddelint.verify.references import Reference, witnessed

@@ -18,6 +18,7 @@ from ddelint.nouns.diagnostics import GpuCounts, GpuEvidence, KernelCost
 from ddelint.nouns.protocol import GpuCode, HostRead, Mismatch, SessionOptions
 from ddelint.trace import gpu_internals, torch_internals
 from ddelint.trace.entry import Entry
+from ddelint.trace.limits import TooMuch, limited
 from ddelint.verify import failures
 from ddelint.verify.calls import Outcome, run
 from ddelint.verify.compiled import eager_references
@@ -26,7 +27,6 @@ from ddelint.verify.device import ON_GPU
 from ddelint.verify.gpu_calls import Collector, Spent
 from ddelint.verify.gpu_program import GpuProgram, called_once, cuda_graphs, imports_of
 from ddelint.verify.host_reads import frames_of
-from ddelint.verify.limits import TooMuch, limited
 from ddelint.verify.mismatches import mismatches
 from ddelint.verify.profiles import Profile
 from ddelint.verify.program import RECOMPILES, Program

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ddelint.trace.entry import Entry
+from ddelint.trace.limits import TooMuch, is_too_much, limited
 from ddelint.verify.calls import Outcome, Raised, raised, run
 from ddelint.verify.frozen import Constant
-from ddelint.verify.limits import TooMuch, is_too_much, limited
 from ddelint.verify.samples import Sample
 
 

@@ -121,8 +121,9 @@ def search(prover: Prover, **options: object) -> Outcome:
     return Search(asking(prover), **options).run()  # type: ignore[arg-type]
 
 
-def asking(prover: Prover, text: str = TEXT) -> Asking:
-    return Asking(prover, {NAME: SourceFile(NAME, text)}, ("export",), samples=8, diagnose=diagnose, types={})
+def asking(prover: Prover, text: str = TEXT, **options: Any) -> Asking:
+    sources = {NAME: SourceFile(NAME, text)}
+    return Asking(prover, sources, ("export",), samples=8, diagnose=diagnose, types={}, **options)
 
 
 def by_row(outcome: Outcome) -> dict[int, Diagnostic]:
@@ -612,6 +613,65 @@ def test_a_question_takes_its_share_of_the_time_and_leaves_the_others_theirs(mov
     outcome = search(Slow(), seconds_left=lambda: clock[0])
     assert "if not compiling and m > 5:" in outcome.safe.current(NAME).text
     assert by_row(outcome)[5].refused[-1].reason == TIME_IS_OVER
+
+
+def test_once_time_is_over_no_candidate_is_worked_out(moves: pytest.MonkeyPatch) -> None:
+    left = [10.0]
+    late: list[str] = []
+
+    class Slow(Prover):
+        def compare(self, *asked: Any, **options: Any) -> Comparison:
+            left[0] = 0.0
+            return super().compare(*asked, **options)
+
+    def propose(context: Context) -> Iterator[Candidate]:
+        for number in range(9):
+            if left[0] <= 0:
+                late.append(context.site.source.segment(context.site.span))
+            edit = Edit(context.site.span, f"WRONG({number})")
+            yield Candidate(SHORTCUT, Claim.GENERAL_PATH, "wrong", (edit,), decisions=(context.site.span,))
+
+    moves.setitem(MOVES, SHORTCUT, propose)
+    worked_out = asking(Slow(), is_over=lambda: left[0] <= 0)
+    outcome = Search(worked_out, seconds_left=lambda: left[0]).run()
+    assert late == []
+    assert [found.refused[-1].reason for found in outcome.diagnostics] == [TIME_IS_OVER] * 2
+    assert outcome.everything.overlay == {}
+
+
+def test_what_is_left_over_of_the_time_is_used_for_what_was_not_tried(moves: pytest.MonkeyPatch) -> None:
+    """A program that still asks is not verified: once it was compared, nothing else is to come that needs time."""
+    moves.setitem(MOVES, SHORTCUT, several(*(f"WRONG{number} and {{test}}" for number in range(5)), "right and {test}"))
+    left = [100.0]
+
+    class Slow(Prover):
+        def compare(self, *asked: Any, **options: Any) -> Comparison:
+            left[0] -= 4.0
+            return super().compare(*asked, **options)
+
+    reserved = lambda verified: 70.0 * max(verified, 0.8) if verified else 1.0  # noqa: E731
+    outcome = search(Slow(), seconds_left=lambda: left[0], reserved=reserved)
+    assert outcome.everything.current(NAME).text.count("right and") == 2
+
+
+def test_what_could_not_be_proved_in_the_time_left_over_takes_nothing_away(moves: pytest.MonkeyPatch) -> None:
+    moves.setitem(MOVES, SHORTCUT, several("WRONG and {test}", "right and {test}"))
+    left = [30.0]
+
+    class Slow(Prover):
+        """By what the first start has left over the second question is fixed, and nothing can be compared then."""
+
+        def compare(self, *asked: Any, **options: Any) -> Comparison:
+            overlay, _, _, quick = asked
+            left[0] -= 4.0
+            if not quick and overlay[NAME].count("right and") == 2:
+                return Comparison(0, 0, False, failure=EntryFailure("timeout", TIME_IS_OVER))
+            return super().compare(*asked, **options)
+
+    outcome = search(Slow(), seconds_left=lambda: left[0], reserved=lambda verified: 14.0 if verified else 0.0)
+    assert outcome.everything.current(NAME).text.count("right and") == 1
+    (kept,) = (found.fix for found in outcome.diagnostics if found.fix is not None)
+    assert not any(TIME_IS_OVER in reason for reason in kept.reasons)
 
 
 def test_what_may_be_tried_beyond_a_rule_is_known() -> None:

@@ -174,7 +174,7 @@ def test_what_is_stopped_before_all_code_is_written_is_not_called_assembled(
     program: Program, options: SessionOptions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from ddelint.trace.gpu_internals import Backend
-    from ddelint.verify.limits import TooMuch
+    from ddelint.trace.limits import TooMuch
 
     lower = Backend._lower
 
@@ -647,8 +647,8 @@ def test_inputs_are_made_smaller_where_the_program_takes_that(program: Program) 
 def test_what_takes_too_long_is_interpreted_on_smaller_inputs(
     program: Program, options: SessionOptions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from ddelint.trace.limits import TooMuch
     from ddelint.verify.gpu_calls import Collector
-    from ddelint.verify.limits import TooMuch
 
     launch = Collector.launch
 

@@ -10,8 +10,8 @@ import torch
 
 from ddelint.nouns.protocol import SessionOptions
 from ddelint.trace.entry import Entry
+from ddelint.trace.limits import TooMuch, is_too_much, limited
 from ddelint.verify.eager import compare
-from ddelint.verify.limits import TooMuch, is_too_much, limited
 
 
 def test_an_endless_loop_is_ended_even_where_the_user_catches_everything() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import takewhile
 
 from ddelint.knowledge.catalog import rule
 from ddelint.nouns.diagnostics import STILL_ASKS, Claim, Diagnostic, Question, Refusal, TypeFact
@@ -37,7 +38,8 @@ class Asking:
     """The session of one entry, its answers remembered by text, and the moves' candidates for a question.
 
     `diagnose` turns a question on a current text into a diagnostic there. Where `width` requests are answered at
-    a time, what is expected to be asked is begun by `ahead`. No answer depends on that.
+    a time, what is expected to be asked is begun by `ahead`. No answer depends on that. Once time `is_over`, no
+    candidate is worked out any more.
     """
 
     def __init__(
@@ -51,8 +53,10 @@ class Asking:
         types: Mapping[str, Mapping[str, TypeFact]],
         ahead: Ahead | None = None,
         width: int = 1,
+        is_over: Callable[[], bool] = lambda: False,
     ) -> None:
         self.prover = prover
+        self.is_over = is_over
         self.width = width
         self._ahead = ahead if width > 1 else None
         self.originals = originals
@@ -196,12 +200,13 @@ class Asking:
         `verified`: how much of the verification is to be paid for.
         """
         known = [sum(result.seconds for result in found.results) for found in self._verified.values()]
+        whole = [found.seconds for (*_, quick, _), found in self._comparisons.items() if not quick]
+        compared = max((found.seconds for found in self._comparisons.values()), default=0.0)
+        compared *= MARGIN if known or whole else COMPARED_BY_LOOKED
         if known:
-            compared = max((found.seconds for found in self._comparisons.values()), default=0.0)
-            return MARGIN * (verified * max(known) + compared)
+            return MARGIN * verified * max(known) + compared
         traced = max((found.seconds for found in self._traces.values()), default=0.0)
-        looked = max((found.seconds for found in self._comparisons.values()), default=0.0)
-        return verified * (VERIFIED_SECONDS + VERIFIED_BY_TRACED * traced) + COMPARED_BY_LOOKED * looked
+        return verified * (VERIFIED_SECONDS + VERIFIED_BY_TRACED * traced) + compared
 
     def _parts(self) -> list[tuple[str, ...]]:
         """The targets of a verification, as they are asked: each on its own where they can run side by side."""
@@ -245,7 +250,7 @@ class Asking:
     def _candidates(self, history: History, question: Question, diagnostic: Diagnostic) -> Iterator[Candidate]:
         context = self.context(history, question, diagnostic)
         if context is not None:
-            yield from _in_order(rule(diagnostic.code).moves, context)
+            yield from self._in_order(rule(diagnostic.code).moves, context)
 
     def _remembered(
         self,
@@ -281,10 +286,16 @@ class Asking:
             return
         context = self.context(history, question, diagnostic)
         if context is not None:
-            yield from _in_order([name for name in knowledge().beyond.moves if name not in own], context)
+            yield from self._in_order([name for name in knowledge().beyond.moves if name not in own], context)
         for context in self._callers(history, question, diagnostic):
             if context.site.decision is not None:
-                yield from _in_order(knowledge().beyond.moves, context)
+                yield from self._in_order(knowledge().beyond.moves, context)
+
+    def _in_order(self, names: Sequence[str], context: Context) -> Iterator[Candidate]:
+        """What the moves offer: by claim, then in the order of `names`; then what they do in other words."""
+        for offer in (offered, _in_other_words):
+            in_time = takewhile(lambda _: not self.is_over(), names)
+            yield from sorted((candidate for name in in_time for candidate in offer(name, context)), key=_place)
 
     def other_callers(self, history: History, question: Question, candidate: Candidate) -> str:
         """Who else calls the function that a candidate rewrites, without having been run; empty where nobody does."""
@@ -384,15 +395,10 @@ class Asking:
         return ""
 
 
-def _in_order(names: Sequence[str], context: Context) -> list[Candidate]:
-    """What the moves offer: by claim, then in the order of `names`; the unlikely after all that keeps both sides."""
-
-    def place(candidate: Candidate) -> tuple[int, bool, bool]:
-        claim = Claim.RESTRUCTURED if candidate.unlikely else candidate.claim
-        return CLAIM_RANK[claim], candidate.unlikely, not candidate.preferred
-
-    direct = sorted((candidate for name in names for candidate in offered(name, context)), key=place)
-    return [*direct, *sorted((other for name in names for other in _in_other_words(name, context)), key=place)]
+def _place(candidate: Candidate) -> tuple[int, bool, bool]:
+    """When a candidate is tried: by its claim; the unlikely after all that keeps both sides."""
+    claim = Claim.RESTRUCTURED if candidate.unlikely else candidate.claim
+    return CLAIM_RANK[claim], candidate.unlikely, not candidate.preferred
 
 
 def _in_other_words(name: str, context: Context) -> Iterator[Candidate]:

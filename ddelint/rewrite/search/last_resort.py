@@ -93,6 +93,12 @@ def told(diagnostic: Diagnostic) -> Diagnostic:
     )
 
 
+def untried(diagnostic: Diagnostic) -> Iterator[Refusal]:
+    """What is said of a finding that nothing was worked out for any more: its rule's first move was not tried."""
+    for name in rule(diagnostic.code).moves[:1]:
+        yield Refusal(name, first_line(name) if name in MOVES else name, TIME_IS_OVER)
+
+
 def ran_out_of_time(diagnostic: Diagnostic) -> bool:
     """Whether not everything was tried for a finding, since its entry's time was over."""
     return any(refusal.reason.endswith(TIME_IS_OVER) for refusal in diagnostic.refused)

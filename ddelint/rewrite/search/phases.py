@@ -231,6 +231,8 @@ class Phase:
                 refused.append(self._refusal(state, candidate, one, reason))
                 if candidate.claim is not Claim.PROMISE and one not in self._trying.merely_unsafe:
                     self._trying.reasons[one] = reason
+        if second_best is None and self._asking.is_over():
+            refused += last_resort.untried(diagnostic)
         return second_best
 
     def _refusal(self, state: State, candidate: Candidate, known: Known, reason: str) -> Refusal:

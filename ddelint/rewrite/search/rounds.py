@@ -90,6 +90,7 @@ class Search:
         if first.failure is not None:
             return Outcome((), self.start, self.start, None, None, first)
         kept, kept_unsafe = State(self.start), None
+        complete: tuple[State, State, Comparison | None] | None = None
         for attempt in count():
             if kept_unsafe is None:
                 safe, everything = self._both_phases(kept, fixing=attempt < MOST_RESTARTS)
@@ -101,8 +102,12 @@ class Search:
             whole = safe
             safe, everything = self._needed(safe, everything)
             comparison = self._judging.compare_whole(everything) if everything.steps else None
-            if comparison is not None and comparison.failure is not None and comparison.failure.kind == "timeout":
-                safe, everything = self._unproved(everything, comparison.failure.message)
+            failure = comparison.failure if comparison is not None else None
+            if failure is not None and failure.kind == "timeout":
+                if complete is not None:  # what an earlier start has proved stays as it was
+                    safe, everything, comparison = complete
+                else:
+                    safe, everything = self._unproved(everything, failure.message)
                 break
             wrong = self._refuted(safe, everything, comparison)
             if not wrong:
@@ -115,6 +120,7 @@ class Search:
                 everything, wrong = self._compiled(everything)
             if not wrong and self._has_more_to_do(everything, attempt):
                 # what was known when time was kept back for the end: by now it is known what that takes
+                complete = safe, everything, comparison
                 kept, kept_unsafe = without(safe, ()), None
                 continue
             if not wrong:
@@ -131,7 +137,11 @@ class Search:
     def _has_more_to_do(self, everything: State, attempt: int) -> bool:
         """Whether a finding was not tried to the end, and there is time for it after all."""
         waiting = any(last_resort.ran_out_of_time(finding) for finding in everything.given_up.values())
-        return waiting and attempt < MOST_RESTARTS and self._seconds_left() > 0
+        if not waiting or attempt >= MOST_RESTARTS:
+            return False
+        if self._seconds_left() <= 0:  # all of it has been run that can be: what is left is left for trying
+            self._verified = 0.0
+        return self._seconds_left() > 0
 
     def _borrows(self, everything: State, attempt: int) -> bool:
         """Whether time that was reserved for verifying is used for a finding that was not tried to the end.
@@ -291,6 +301,8 @@ class Search:
     def _tidied(self, state: State, number: int) -> History:
         """The texts of a state with neighbouring fixes merged, where that was run and changes nothing."""
         history = state.history
+        if self._left() <= 0:
+            return history
         for filename in history.overlay:
             source = history.current(filename)
             text = tidied(source, history.original(filename).text)

@@ -1,0 +1,34 @@
+"""All that is asked of an entry is asked within its time: the search, and what comes after it."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from ddelint.nouns.diagnostics import Diagnostic
+from ddelint.pipeline import searching
+from ddelint.pipeline.gathering import Run, Sources
+from ddelint.report.model import Silence
+from ddelint.settings.options import CheckOptions
+
+
+@pytest.mark.parametrize(("beside", "late"), [(0, False), (2, False), (2, True)])
+def test_what_is_asked_beside_the_search_has_a_share_and_says_when_time_was_over(
+    beside: int, late: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session: Any = SimpleNamespace(began=1000.0, ends_at=None, is_over=late, info=SimpleNamespace(label="model.py:fn"))
+    limits: list[float] = []
+
+    def notes(*asked: object) -> list[Diagnostic]:
+        limits.append(session.ends_at - session.began)
+        return []
+
+    monkeypatch.setattr(searching, "search", lambda *asked: notes() or {"model.py"})
+    run = Run(CheckOptions(timeout=100.0), Silence(), Sources((), {}))
+    assert searching.searched_in_time(session, run, [notes] * beside) == {"model.py"}
+    assert limits[-1] == 100.0
+    assert limits[0] < 100.0 or not beside
+    assert session.ends_at is None
+    assert any("the time was over" in text for text in run.warnings) is late
