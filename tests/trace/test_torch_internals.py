@@ -608,6 +608,41 @@ def test_the_widest_vector_instructions_are_those_that_inductor_finds_itself() -
     cpu_vec_isa.valid_vec_isa_list.cache_clear()
 
 
+@pytest.mark.parametrize("refused", ["", "all of them", "__avx512_bf16"])
+def test_instructions_are_tried_by_one_program_where_that_works(refused: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No compiler is asked here: what is `refused` is a word of the program, or that it holds several functions."""
+    from torch._inductor import cpu_vec_isa
+
+    kind = cpu_vec_isa.VecAMX()
+    tried: list[str] = []
+
+    def build(self: object, program: str) -> bool:
+        tried.append(program)
+        several = program.count("_chk_kernel") > 2
+        return not (refused and (several or refused in program))
+
+    monkeypatch.setattr(cpu_vec_isa.VecISA, "check_build", build)
+    monkeypatch.setattr(cpu_vec_isa, "supported_vec_isa_list", [kind])
+    monkeypatch.setattr(cpu_vec_isa, "x86_isa_checker", lambda: str(kind).split())
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: True)
+    monkeypatch.setattr(torch.cpu, "_is_vnni_supported", lambda: True)
+    monkeypatch.setattr(torch.cpu, "_is_amx_fp16_supported", lambda: False)
+    monkeypatch.setattr(torch.cpu, "_init_amx", lambda: True)
+    monkeypatch.setattr(cpu_vec_isa.platform, "machine", lambda: "x86_64")
+    forget = (cpu_vec_isa.valid_vec_isa_list, *(vars(one).get("__bool__") for one in type(kind).__mro__))
+    forget += (vars(cpu_vec_isa.VecISA)["_VecISA__bool__impl"],)
+    torch_internals._forget(*forget)
+    try:
+        torch_internals.find_vector_instructions()
+        assert cpu_vec_isa.pick_vec_isa() is kind
+        assert ("-mavx512bf16" in kind.build_arch_flags()) is ("bf16" not in refused)
+        assert kind._arch_flags == type(kind)._arch_flags
+        assert len(tried) == (5 if refused else 1)
+        assert all(word in tried[0] for word in ("avx_chk", "avx512_bf16", "avx512_vnni", "amx_chk"))
+    finally:
+        torch_internals._forget(*forget)
+
+
 def test_a_fork_says_what_can_be_loaded(tmp_path: Path) -> None:
     broken = tmp_path / "broken.so"
     broken.write_text("no library")
