@@ -7,8 +7,8 @@ import inspect
 import os
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from time import monotonic
 from types import CodeType, FrameType
 from typing import Any
 
@@ -25,7 +25,6 @@ SEEDS = 4
 """Runs with different inputs: sizes that differ between them become `?`."""
 _MOST_SEEDS = 8
 """Inputs that are tried for that: some are meant to raise."""
-_LEAST_SECONDS = 0.1
 _MOST_CALLS = 64
 """Calls of one function that are watched in one run; a loop over a million rows says no more than its first ones."""
 _MOST_LINES = 2000
@@ -45,31 +44,31 @@ def record(
     """
     recorder = _Recorder(paths, functions)
     failure: EntryFailure | None = None
+    with suppress(TooMuch), limited(seconds, None):
+        failure = _watched(entry, paths, seed, recorder)
+    return Types(
+        functions=recorder.functions,
+        rows={filename: tuple(sorted(rows)) for filename, rows in recorder.rows.items()},
+        failure=failure,
+    )
+
+
+def _watched(entry: Entry, paths: Sequence[str], seed: int, recorder: _Recorder) -> EntryFailure | None:
+    """Run the entry for a few seeds under a recorder; gives the first failure where no run returns."""
+    failure: EntryFailure | None = None
     completed = 0
-    ends_at = monotonic() + seconds
     for number in range(seed, seed + (_MOST_SEEDS if entry.seeded else 1)):
         if completed == SEEDS:
             break
         program = entry.build()
         args, kwargs = entry.inputs(number)
         try:
-            with (
-                limited(max(_LEAST_SECONDS, ends_at - monotonic()), None),
-                entry.surroundings(),
-                torch.compiler.set_stance("force_eager"),
-                recorder,
-            ):
+            with entry.surroundings(), torch.compiler.set_stance("force_eager"), recorder:
                 program(*args, **kwargs)
             completed += 1
-        except TooMuch:
-            completed = SEEDS
         except Exception as error:
             failure = failure or failures.from_exception(error, paths, entry.filename)
-    return Types(
-        functions=recorder.functions,
-        rows={filename: tuple(sorted(rows)) for filename, rows in recorder.rows.items()},
-        failure=None if completed else failure,
-    )
+    return None if completed else failure
 
 
 def merge(one: TypeFact, other: TypeFact) -> TypeFact:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -133,3 +134,10 @@ def test_types_are_those_that_were_seen_in_time() -> None:
     assert found.failure is None
     assert found.functions[f"{__file__}::asks_first"]["x"].kind == "tensor"
     assert any(row > forever.__code__.co_firstlineno for row in found.rows[__file__])
+
+
+@pytest.mark.usefixtures("loaded")
+def test_inputs_that_take_too_long_to_make_are_no_failure() -> None:
+    entry = replace(entry_of(asks, torch.ones(3)), inputs=lambda seed: ((forever(torch.ones(3)),), {}))
+    found = types.record(entry, (__file__,), 0, seconds=0.3)
+    assert (found.failure, found.functions) == (None, {})
