@@ -633,8 +633,18 @@ def test_once_time_is_over_no_candidate_is_worked_out(moves: pytest.MonkeyPatch)
 
     moves.setitem(MOVES, SHORTCUT, propose)
     worked_out = asking(Slow(), is_over=lambda: left[0] <= 0)
+    looked_at: list[object] = []
+    diagnosed = worked_out.diagnosed
+
+    def noted(*asked: Any) -> Diagnostic:
+        if left[0] <= 0:
+            looked_at.append(asked)
+        return diagnosed(*asked)
+
+    moves.setattr(worked_out, "diagnosed", noted)
     outcome = Search(worked_out, seconds_left=lambda: left[0]).run()
     assert late == []
+    assert len(looked_at) <= 6  # two questions, each once in each phase, and where the search was when time ran out
     assert [found.refused[-1].reason for found in outcome.diagnostics] == [TIME_IS_OVER] * 2
     assert outcome.everything.overlay == {}
 

@@ -65,6 +65,9 @@ class Phase:
     def run(self, state: State, *, allow_unsafe: bool, fixing: bool = True) -> State:
         """Fix what is asked, all together or one after the other, until none is left that can be fixed."""
         for _ in range(MOST_STEPS):
+            if self._asking.is_over():
+                self._give_up(state, fixing=fixing)
+                return state
             self._report(state)
             late = self._seconds_left() <= 0
             if fixing and not allow_unsafe and (proposals := self._at_once.proposals(state, late=late)):
@@ -100,6 +103,18 @@ class Phase:
                 state.history, step = step_history
                 state.steps.append(replace(step, diagnostic=replace(step.diagnostic, refused=tuple(refused))))
         return state
+
+    def _give_up(self, state: State, *, fixing: bool) -> None:
+        """Whatever is still open stays so, since there is no time left to work anything out."""
+        for question in self._asking.asked(state.history):
+            key = key_of(state.history, question)
+            if question.kind == "other":
+                self._note_other(state, question)
+            elif key not in state.given_up:
+                home = self._asking.diagnosed(state.history, question).relocated(state.history.home)
+                known = self._trying.refused.get(key, ())
+                untried = last_resort.untried(home) if fixing and self._wanted(home) else ()
+                state.given_up[key] = replace(home, refused=(*known, *untried))
 
     def _report(self, state: State) -> None:
         """Say what is known by now: what is asked, and what came of what was."""
