@@ -14,11 +14,12 @@ from ddelint.knowledge.catalog import rule
 from ddelint.nouns.diagnostics import Applicability, Claim, Diagnostic, Edit, Evidence, Fix, TypeFact
 from ddelint.rewrite.candidate import MOVES, Candidate, Context
 from ddelint.rewrite.moves import load_moves
-from ddelint.rewrite.reading.callers import keeps_nothing_for_numbers, other_callers
+from ddelint.rewrite.reading.callers import keeps_nothing_for_numbers, other_callers, undeclared
 from ddelint.rewrite.reading.handlers import may_be_caught
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.mixed import may_be_number
 from ddelint.rewrite.reading.names import bindings
+from ddelint.rewrite.reading.scripting import scripted
 from ddelint.rewrite.renamed_calls import renamed_call
 from ddelint.rewrite.writing.edits import without_repeats
 from ddelint.rewrite.writing.imports import EngineError, import_edits
@@ -32,6 +33,8 @@ _COUNTED = frozenset(("DDE103", "DDE104", "DDE201"))
 _RAISING = frozenset(("DDE103", "DDE104"))
 """Rules whose fix raises another type of exception in the compiled program."""
 _CASTS = frozenset(("DDE201",))
+_OF_CALLS = ("DDE6", "DDE7")
+"""Rules about what is called, whatever is asked there."""
 _TWICE = "compiler.is_compiling():"
 """What two fixes side by side may both have written."""
 _SHAPES = re.compile(r"\.shape (?:==|!=) ")
@@ -128,7 +131,9 @@ def _with_fix(finding: Diagnostic, sources: Mapping[str, SourceFile]) -> Diagnos
             edits: list[Edit] = [*candidate.edits, *import_edits(source, candidate.imports, candidate.edits)]
         except EngineError:
             continue
-        others = other_callers(site) if finding.code in _READING and keeps_nothing_for_numbers(candidate) else ""
+        others = scripted(site) if not finding.code.startswith(_OF_CALLS) else ""
+        if not others and finding.code in _READING and keeps_nothing_for_numbers(candidate):
+            others = other_callers(site) or undeclared(site, _tensors(finding))
         applicability = Applicability.UNSAFE if others else entry.applicability
         message = "; ".join((candidate.message, *candidate.notes, *([others] if others else [])))
         reasons = (others,) if others else ()
@@ -138,7 +143,7 @@ def _with_fix(finding: Diagnostic, sources: Mapping[str, SourceFile]) -> Diagnos
 
 
 def _is_settled_by_the_text(candidate: Candidate, finding: Diagnostic, source: SourceFile) -> bool:
-    if finding.code.startswith(("DDE6", "DDE7")):
+    if finding.code.startswith(_OF_CALLS):
         return True
     if candidate.claim is not Claim.EQUIVALENT or candidate.last_resort:
         return False
@@ -167,7 +172,7 @@ def _reads_what_is_a_tensor(candidate: Candidate, finding: Diagnostic, site: Sit
     asked = kinds.get("")
     if asked is None or (finding.code in _CASTS and asked == "bool"):
         return False
-    tensors = [text for text, kind in kinds.items() if kind == "tensor" and text]
+    tensors = _tensors(finding)
     if any(_is_bound_again(site, text) or _is_number_at_times(site, text) for text in tensors):
         return False
     if any(_SHAPES.search(edit.content) for edit in candidate.edits):
@@ -184,10 +189,15 @@ def _reads_what_is_a_tensor(candidate: Candidate, finding: Diagnostic, site: Sit
     return more > 0 if asked == "tensor" or tensors else more == 0
 
 
+def _tensors(finding: Diagnostic) -> list[str]:
+    """The texts of the tensors that a finding names."""
+    return [text for text, kind in finding.kinds if kind == "tensor" and text]
+
+
 def _is_number_at_times(site: Site, text: str) -> bool:
-    """Whether a name of the statement that is a tensor for one caller is a number for another."""
-    names = (node for node in ast.walk(site.statement) if isinstance(node, ast.Name) and node.id == text)
-    return any(may_be_number(site.source, name) for name in names)
+    """Whether what is a tensor in the statement on one path, or for one caller, is a number on another."""
+    nodes = (node for node in ast.walk(site.statement) if isinstance(node, ast.expr) and ast.unparse(node) == text)
+    return any(may_be_number(site.source, node) for node in nodes)
 
 
 def _is_bound_again(site: Site, text: str) -> bool:

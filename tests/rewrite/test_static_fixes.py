@@ -122,6 +122,15 @@ RAISES = ("    if x.sum() > 5:", "        raise ValueError('big')")
         (("try:", "    pass", "except ValueError:", "    pass", "else:", *RAISES), True),
         (("try:", *RAISES, "finally:", "    flag = False"), True),
         (("with torch.no_grad():", *RAISES), True),
+        (("with warnings.catch_warnings(), open('f') as file:", *RAISES), True),
+        (("try:", *RAISES, "finally:", "    return x"), False),
+        (("for _ in range(2):", "    try:", "        assert x.sum() > 5", "    finally:", "        break"), False),
+        (("try:", *RAISES, "finally:", "    def again():", "        return x"), True),
+        (("with mine.attempt():", *RAISES), False),
+        (("with mine.attempts[0] as a:", *RAISES), False),
+        (("with contextlib.ExitStack() as stack:", *RAISES), False),
+        (("if x.sum() > 5:", "    raise StopIteration"), False),
+        (("if x.sum() > 5:", "    raise AttributeError('none')"), False),
     ],
 )
 def test_what_may_be_caught_keeps_its_raise(lines: tuple[str, ...], is_fixed: bool) -> None:
@@ -161,6 +170,122 @@ def caught_in_a_method(call: str, kind: str = "ValueError") -> str:
 )
 def test_what_is_called_by_another_name_may_be_caught_there(text: str, is_fixed: bool) -> None:
     assert ("torch._check" in after_fixes(f"import torch\n\n\n{text}")) is is_fixed
+
+
+def inside(manager: str) -> str:
+    """A function that raises, called within a context manager of the file."""
+    return (
+        f"import contextlib\n\n\n{manager}\n\n{SMALL}\n@torch.compile\ndef f(x):\n    with tolerant():\n"
+        "        return small(x)\n    return x\n"
+    )
+
+
+GENERATOR = "@contextlib.contextmanager\ndef tolerant():\n"
+MANAGER = "class tolerant:\n    def __enter__(self):\n        pass\n"
+
+
+@pytest.mark.parametrize(
+    ("manager", "is_fixed"),
+    [
+        (GENERATOR + "    try:\n        yield\n    except ValueError:\n        pass\n", False),
+        (GENERATOR + "    with contextlib.suppress(ValueError):\n        yield\n", False),
+        (GENERATOR + "    try:\n        yield\n    finally:\n        return\n", False),
+        (GENERATOR + "    try:\n        yield\n    finally:\n        print('done')\n", True),
+        (GENERATOR + "    try:\n        yield\n    except KeyError:\n        pass\n", True),
+        ("def tolerant():\n    return contextlib.suppress(ValueError)\n", False),
+        (MANAGER + "\n    def __exit__(self, kind, error, trace):\n        return kind is ValueError\n", False),
+        (MANAGER + "\n    def __exit__(self, *error):\n        return True\n", False),
+        (MANAGER + "\n    def __exit__(self, *error):\n        self.ended = True\n", True),
+        (MANAGER + "\n    def __exit__(self, *error):\n        return False\n", True),
+        ("class tolerant(contextlib.suppress):\n    pass\n", False),
+        ("from mine import tolerant\n", False),
+        ("from torch import no_grad as tolerant\n", True),
+    ],
+)
+def test_what_a_context_manager_may_keep_to_itself(manager: str, is_fixed: bool) -> None:
+    assert ("torch._check" in after_fixes(f"import torch\n{inside(manager)}")) is is_fixed
+
+
+def in_a_class(method: str, use: str, raised: str = "IndexError") -> str:
+    """A method that raises, and a function that uses its object."""
+    return (
+        f"import torch\n\n\nclass Rows:\n    def {method}:\n        if self.x.sum() > 5:\n"
+        f"            raise {raised}('x')\n"
+        "        return self.x\n\n    def __init__(self, x: torch.Tensor):\n        self.x = x\n\n\n"
+        f"@torch.compile\ndef f(x: torch.Tensor):\n    rows = Rows(x)\n    {use}\n    return x\n"
+    )
+
+
+ATTEMPTED = "try:\n        y = {}\n    except ValueError:\n        y = x"
+
+
+@pytest.mark.parametrize(
+    ("method", "use", "raised", "is_fixed"),
+    [
+        ("__getitem__(self, i)", "y = [row for row in rows]", "IndexError", False),
+        ("__add__(self, other)", ATTEMPTED.format("rows + 1"), "ValueError", False),
+        ("__len__(self)", ATTEMPTED.format("len(rows)"), "ValueError", False),
+        ("__contains__(self, i)", ATTEMPTED.format("3 in rows"), "ValueError", False),
+        ("each(self)", ATTEMPTED.format("rows.each()"), "ValueError", False),
+        ("each(self)", "y = rows.each()", "ValueError", True),
+        ("each(self)", "y = rows.each()", "AttributeError", False),
+        ("__next__(self)", "y = [row for row in rows]", "StopIteration", False),
+    ],
+)
+def test_what_python_runs_or_catches_by_itself(method: str, use: str, raised: str, is_fixed: bool) -> None:
+    assert ("torch._check" in after_fixes(in_a_class(method, use, raised))) is is_fixed
+
+
+@pytest.mark.parametrize(
+    ("rest", "is_fixed"),
+    [
+        ("def main(pool, x):\n    return pool.submit(small, x).exception()\n", False),
+        ("def main(pool, x):\n    return pool.submit(small, x).result()\n", True),
+        ("async def main(x):\n    return await gather(run(small, x), return_exceptions=True)\n", False),
+        ("def main(x):\n    LOG.exception('small: %s', small(x))\n", True),
+        ("scripted = torch.jit.script(small)\n", False),
+        ("@torch.jit.script\ndef both(x):\n    return small(x) + 1\n", False),
+        ("traced = torch.jit.trace(small, torch.ones(2))\n", True),
+    ],
+)
+def test_what_is_run_and_asked_elsewhere(rest: str, is_fixed: bool) -> None:
+    small = SMALL.replace("(x):", "(x: torch.Tensor):")
+    text = f"import torch\n\n\n{small}\n@torch.compile\ndef f(x):\n    return small(x)\n\n\n{rest}"
+    assert ("torch._check" in after_fixes(text)) is is_fixed
+
+
+@pytest.mark.parametrize(
+    ("rest", "is_fixed"),
+    [
+        ("def main(x):\n    return _whole(x.sum())\n", True),
+        ("SIZES = list(map(_whole, (1, 2)))\n", False),
+        ("two = functools.partial(_whole, 2)\n", False),
+        ("TABLE = {'whole': _whole}\n", False),
+        ("fast = torch.vmap(_whole)\n", True),
+    ],
+)
+def test_a_function_that_is_handed_on_may_be_given_numbers(rest: str, is_fixed: bool) -> None:
+    text = "import torch\n\n\ndef _whole(n):\n    return int(n) + 1\n\n\n@torch.compile\ndef f(x):\n"
+    text += f"    return x * {'x' if 'main' in rest else '_whole(x.sum())'}\n\n\n{rest}"
+    if "main" in rest:
+        text = text.replace("def main", "@torch.compile\ndef main")
+    assert (".item()" in after_fixes(text)) is is_fixed
+
+
+@pytest.mark.parametrize(
+    ("function", "is_fixed"),
+    [
+        ("def whole(n)", False),
+        ("def _whole(n)", True),
+        ("def whole(n: torch.Tensor)", True),
+        ("def whole(n, /, *, more=None)", False),
+    ],
+)
+def test_a_parameter_that_others_may_give_a_number(function: str, is_fixed: bool) -> None:
+    name = function.partition("(")[0].removeprefix("def ")
+    text = f"import torch\n\n\n{function}:\n    return int(n) + 1\n\n\n@torch.compile\ndef f(x):\n"
+    text += f"    return x * {name}(x.sum())\n"
+    assert (".item()" in after_fixes(text)) is is_fixed
 
 
 @pytest.mark.parametrize(("call", "is_fixed"), [("f(x)", False), ("fast(x)", False), ("g(x)", True), ("x.sum()", True)])

@@ -224,6 +224,124 @@ WRONG = (
     ),
 )
 
+WRONG += (
+    *(
+        Text(
+            "E",
+            f"a cached function that {what}",
+            f"import mine\n\n\n{rest}@torch.compile\ndef f(x):\n    return table(x.sum().long().item())\n",
+            (LOW, HIGH, LOW),
+        )
+        for what, rest in (
+            (
+                "is scaled by what is around the cache",
+                "def half(g):\n    @functools.wraps(g)\n    def inner(n):\n        return g(n) / 2\n\n"
+                "    return inner\n\n\n@half\n@functools.cache\ndef table(n):\n    return torch.arange(n)\n\n\n",
+            ),
+            (
+                "gives a list to fill",
+                "@functools.cache\ndef kept(n):\n    return [n]\n\n\n"
+                "def table(n):\n    kept(n).append(n)\n    return torch.tensor(kept(n))\n\n\n",
+            ),
+            (
+                "gives what is added to",
+                "@functools.cache\ndef kept(n):\n    return torch.zeros(n)\n\n\n"
+                "def table(n):\n    total = kept(n)\n    total += 1\n    return total.clone()\n\n\n",
+            ),
+            (
+                "counts in its own iterator",
+                "@functools.cache\ndef kept(n):\n    return iter(range(9))\n\n\n"
+                "def table(n):\n    return torch.zeros(n) + next(kept(n))\n\n\n",
+            ),
+        )
+    ),
+    *(
+        Text(
+            "E",
+            f"a warning that {what}",
+            "import contextlib\nimport io\n\n\n@torch.compile\ndef g(x):\n"
+            f"    if x.sum() > 4:\n        {said}\n    return x * 2\n\n\n{rest}",
+            (HIGH, LOW),
+        )
+        for what, said, rest in (
+            (
+                "is recorded, and decides",
+                "warnings.warn('high')",
+                "def f(x):\n    with warnings.catch_warnings(record=True) as seen:\n"
+                "        warnings.simplefilter('always')\n        y = g(x)\n    return -y if seen else y\n",
+            ),
+            (
+                "is an error",
+                "warnings.warn('high')",
+                "def f(x):\n    with warnings.catch_warnings():\n        warnings.simplefilter('error')\n"
+                "        try:\n            return g(x)\n        except UserWarning:\n            return -x\n",
+            ),
+            (
+                "a handler counts",
+                "logging.error('high')",
+                "class Count(logging.Handler):\n    seen = 0\n\n    def emit(self, record):\n"
+                "        Count.seen += 1\n\n\nlogging.getLogger().handlers = [Count()]\n\n\n"
+                "def f(x):\n    return g(x) + Count.seen\n",
+            ),
+            (
+                "is printed to a text, which is read",
+                "print('high')",
+                "def f(x):\n    text = io.StringIO()\n    with contextlib.redirect_stdout(text):\n"
+                "        y = g(x)\n    return y + len(text.getvalue())\n",
+            ),
+            (
+                "a function of its own counts",
+                "warn_once('high')",
+                "SEEN = []\n\n\ndef warn_once(text):\n    if text not in SEEN:\n        SEEN.append(text)\n\n\n"
+                "def f(x):\n    return g(x) + len(SEEN)\n",
+            ),
+        )
+    ),
+    *(
+        Text(
+            "E",
+            f"an exception that {what}",
+            f"class Model(torch.nn.Module):\n{text}",
+            (LOW, HIGH),
+        )
+        for what, text in (
+            (
+                "ends a loop",
+                "    def __getitem__(self, i):\n        row = torch.arange(3.0)[i]\n"
+                "        if row + self.x.sum() > 8:\n"
+                "            raise IndexError(i)\n        return row\n\n    def forward(self, x):\n        self.x = x\n"
+                "        return sum(row for row in self)\n",
+            ),
+            (
+                "says that there is no such attribute",
+                "    @property\n    def scale(self):\n        if self.x.sum() > 8:\n"
+                "            raise AttributeError('none')\n        return self.x\n\n    def forward(self, x):\n"
+                "        self.x = x\n        return getattr(self, 'scale', 2.0)\n",
+            ),
+            (
+                "a `finally` drops",
+                "    def check(self, x):\n        if x.sum() > 8:\n            raise ValueError('high')\n"
+                "        return x\n\n    def forward(self, x):\n        y = -x\n        try:\n"
+                "            y = self.check(x)\n        finally:\n            return y\n",
+            ),
+        )
+    ),
+    *(
+        Text(
+            "D",
+            f"a bound that is a number at times: {what}",
+            f"@torch.compile\ndef f(x, most=None):\n    {lines}\n        raise ValueError('high')\n    return x\n",
+            (LOW, HIGH, f"{LOW}, 3.0"),
+        )
+        for what, lines in (
+            ("the larger one", "bound = max(1.0, x.max())\n    if bound > 4:"),
+            ("what is given, or the largest", "bound = most if most is not None else x.max()\n    if bound > 4:"),
+            ("what is given, or the largest, by `or`", "bound = most or x.max()\n    if bound > 4:"),
+            ("one after the other", "for bound in (x.max(), 3):\n      if bound > 4:"),
+        )
+    ),
+)
+
 RIGHT = (
     Text(
         "E",
@@ -253,6 +371,23 @@ RIGHT = (
         "@torch.compile\ndef f(x):\n    if x.sum() > 4:\n        warnings.warn('high')\n    return x\n",
         VALUES,
         rewritten="torch.compiler.is_compiling()",
+    ),
+    Text(
+        "E",
+        "a warning that a function of its own says once",
+        "SEEN = set()\n\n\ndef warn_once(text):\n    if text not in SEEN:\n        SEEN.add(text)\n"
+        "        warnings.warn(text)\n\n\n"
+        "@torch.compile\ndef f(x):\n    if x.sum() > 4:\n        warn_once('high')\n    return x\n",
+        VALUES,
+        rewritten="torch.compiler.is_compiling()",
+    ),
+    Text(
+        "D",
+        "a bound that is one of two tensors",
+        "@torch.compile\ndef f(x):\n    bound = max(x.max(), x.min() + 1)\n    if bound > 9:\n"
+        "        raise ValueError('high')\n    return x\n",
+        (LOW, HIGH),
+        rewritten="torch._check",
     ),
     Text(
         "E",

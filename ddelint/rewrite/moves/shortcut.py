@@ -9,7 +9,7 @@ from dataclasses import replace
 from ddelint.nouns.diagnostics import Claim
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.around import read_elsewhere
-from ddelint.rewrite.reading.effects import SILENT, says_without_effect
+from ddelint.rewrite.reading.effects import SILENT, is_heard, says_without_effect
 from ddelint.rewrite.reading.kinds import Kind, Kinds
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.loops import appended, grown_tensor, is_read_behind
@@ -171,13 +171,14 @@ def skip_warning_while_compiling(context: Context) -> Iterator[Rewrite]:
     """`if not torch.compiler.is_compiling() and test:` where the block only warns, logs or prints; and around a line
     that does."""
     talk, statement = _talking_if(context), context.site.statement
+    heard = is_heard(context.site.source)
     if talk is not None and not asks_compiling(talk.test):
         said = [part for block in (talk.body, talk.orelse) for part in block]
         yield Rewrite(
             "ask only in eager: the block does nothing but warn or log",
             {talk.test: context.write.expr(_NEVER, talk.test)},
             # what a message calls may do more than talk: then a run has to show
-            Claim.EQUIVALENT if all(map(says_without_effect, said)) else Claim.GENERAL_PATH,
+            Claim.EQUIVALENT if all(map(says_without_effect, said)) and not heard else Claim.GENERAL_PATH,
             notes=(SILENT,),
             decisions=(talk.test,),
         )
@@ -185,7 +186,7 @@ def skip_warning_while_compiling(context: Context) -> Iterator[Rewrite]:
         yield Rewrite(
             "say it only in eager: the text wants the number itself",
             {statement: context.write.in_eager([statement])},
-            Claim.EQUIVALENT if says_without_effect(statement) else Claim.GENERAL_PATH,
+            Claim.EQUIVALENT if says_without_effect(statement) and not heard else Claim.GENERAL_PATH,
             notes=(SILENT,),
         )
 

@@ -10,7 +10,7 @@ from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.places import changes_part, is_handed_on, is_said, reads_any, root, word
 from ddelint.rewrite.parts.structures import Structure, structure_of
 from ddelint.rewrite.parts.truths import NotAPredicate, Truths
-from ddelint.rewrite.reading.effects import says_without_effect
+from ddelint.rewrite.reading.effects import is_heard, says_without_effect
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import (
     answer_while_compiling,
@@ -127,11 +127,14 @@ class ArmReader:
 
     # ------------------------------------------------------------------ one statement
 
+    def _is_unheard(self, talk: ast.stmt) -> bool:
+        return says_without_effect(talk) and not is_heard(self.context.site.source)
+
     def _statement(self, statement: ast.stmt, at: _Reading) -> None:
         match statement:
             case ast.Pass() | ast.Expr(value=ast.Constant()):
                 return
-            case ast.Expr() if self.may_fall_silent and is_talk(statement) and says_without_effect(statement):
+            case ast.Expr() if self.may_fall_silent and is_talk(statement) and self._is_unheard(statement):
                 self.falls_silent = True
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 self._give(name, self._value(value, at), at)

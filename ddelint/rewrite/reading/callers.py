@@ -5,13 +5,12 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from types import NoneType
 
 from ddelint.knowledge.operators import dotted_name, terminal_name
 from ddelint.rewrite.candidate import Candidate
 from ddelint.rewrite.reading.kinds import is_torch
-from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.neighbours import importers
+from ddelint.rewrite.reading.plainly import is_number, is_tensor, kept_under, values_of
 from ddelint.sources.sites import Site
 from ddelint.sources.source import SourceFile, descend
 
@@ -21,8 +20,6 @@ _MOST_NAMED = 3
 _DEEPEST = 6
 _BOUND = ("self", "cls")
 """What a method is given by being asked for."""
-_SIZES = ("size", "stride")
-"""Methods that give a number for a dimension, and all of them without one."""
 
 
 def keeps_nothing_for_numbers(candidate: Candidate) -> bool:
@@ -47,7 +44,7 @@ def other_callers(site: Site, run: Collection[str] | None = None, importing: Imp
     and of one that its class is asked for by name (`Model.ratio(a, b)`) whatever is not plainly a tensor. A function
     that is handed on (put in a table, given to `map`) is called by whoever holds it. `run` holds the functions that
     were run, whose calls were seen (`FILE::QUALIFIED.NAME`). Without a run, one call in the file is what the finding is
-    about, so that it takes two, and other files are not read.
+    about, so that it takes two; other files are not read, and decorators taken to keep nothing.
     """
     function, source = site.function, site.source
     owner = source.parents.get(function) if function is not None else None
@@ -71,6 +68,7 @@ def other_callers(site: Site, run: Collection[str] | None = None, importing: Imp
             places += _places_elsewhere(source, function.name, owner.name, run, importing)
     elif run is None:
         places = _places(calls if len(calls) > 1 else [])
+        handed = _places(name for name in _handed_on(source, function.name) if not _is_decorator(source, name))
     else:
         places = _places(call for call in calls if not _was_run(source, call, run))
         handed = _places(name for name in _handed_on(source, function.name) if not _is_in_what_ran(source, name, run))
@@ -87,6 +85,24 @@ def other_callers(site: Site, run: Collection[str] | None = None, importing: Imp
     return ""
 
 
+def undeclared(site: Site, names: Collection[str]) -> str:
+    """Which of some names is a parameter that any other file may give a number; empty where none is.
+
+    For what is changed without a run: files that import the function are not read then.
+    """
+    function, source = site.function, site.source
+    is_public = function is not None and not function.name.startswith("_")
+    if function is None or not is_public or not isinstance(source.parents.get(function), ast.Module):
+        return ""
+    if _is_compiled(source, function):
+        return ""
+    arguments = (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
+    doubtful = [argument.arg for argument in arguments if argument.annotation is None and argument.arg in names]
+    return (
+        f"nothing says that `{doubtful[0]}` of `{function.name}` is a tensor for callers elsewhere" if doubtful else ""
+    )
+
+
 def names_asked_about(site: Site) -> frozenset[str]:
     """The names in the test that a site is about."""
     test = getattr(site.statement, "test", None) or site.node
@@ -98,9 +114,9 @@ def _gives_numbers(
 ) -> bool:
     """Whether a method's call gives a number first, or numbers or elements of lists for what the test names."""
     given = list(_given(function, call, asked))
-    numbers = all(_is_number(source, value) for value in given)
-    elements = any(_is_element(source, v) for v in given) and not any(_is_tensor(source, v) for v in given)
-    first = bool(call.args) and _is_number(source, call.args[0])
+    numbers = all(is_number(source, value) for value in given)
+    elements = any(_is_element(source, v) for v in given) and not any(is_tensor(source, v) for v in given)
+    first = bool(call.args) and is_number(source, call.args[0])
     return first or (bool(given) and numbers) or elements
 
 
@@ -110,13 +126,13 @@ def _is_element(source: SourceFile, node: ast.AST, depth: int = 0) -> bool:
         case ast.For(iter=held) | ast.comprehension(iter=held):
             return _holds_own_list(source, held, depth)
         case ast.Subscript() | ast.Call():
-            return _holds_own_list(source, node, depth) and not _is_tensor(source, node)
+            return _holds_own_list(source, node, depth) and not is_tensor(source, node)
         case ast.IfExp(body=body, orelse=other):
             return any(_is_element(source, value, depth) for value in (body, other))
         case ast.BinOp(left=left, right=right):
-            return all(_is_number(source, v, depth) or _is_element(source, v, depth) for v in (left, right))
+            return all(is_number(source, v, depth) or _is_element(source, v, depth) for v in (left, right))
         case ast.Name(id=name) if depth < _DEEPEST:
-            return any(_is_element(source, value, depth + 1) for value in _values_of(source, node, name))
+            return any(_is_element(source, value, depth + 1) for value in values_of(source, node, name))
     return False
 
 
@@ -125,10 +141,10 @@ def _holds_own_list(source: SourceFile, node: ast.AST, depth: int) -> bool:
     for part in ast.walk(node):
         match part:
             case ast.Attribute(value=ast.Name(id="self"), attr=name):
-                if any(isinstance(value, ast.List) for value in _kept_under(source, part, name)):
+                if any(isinstance(value, ast.List) for value in kept_under(source, part, name)):
                     return True
             case ast.Name(id=name) if depth < _DEEPEST:
-                values = (v for v in _values_of(source, part, name) if isinstance(v, ast.expr))
+                values = (v for v in values_of(source, part, name) if isinstance(v, ast.expr))
                 if any(_holds_own_list(source, value, depth + 1) for value in values):
                     return True
     return False
@@ -199,6 +215,11 @@ def _is_taken_in(source: SourceFile, node: ast.expr) -> bool:
     return False
 
 
+def _is_decorator(source: SourceFile, node: ast.expr) -> bool:
+    parent = source.parents.get(node)
+    return isinstance(parent, _FUNCTIONS) and node in parent.decorator_list
+
+
 def _called(node: ast.expr) -> ast.expr:
     return node.func if isinstance(node, ast.Call) else node
 
@@ -235,7 +256,7 @@ def compiled_callers(site: Site, run: Collection[str], importing: Importers = im
             for call in _calls(file, name)
             if any(around in compiled for around in file.ancestors(call))
             and not _was_run(file, call, run)
-            and any(_is_number(file, value) for value in _given(function, call, asked))
+            and any(is_number(file, value) for value in _given(function, call, asked))
         ]
         elsewhere = "" if file is source else f" of {os.path.basename(file.filename)}"
         places += [f"{place}{elsewhere}" for place in _places(calls)]
@@ -297,101 +318,6 @@ def _was_run(source: SourceFile, call: ast.AST, run: Collection[str]) -> bool:
     return not around or f"{source.filename}::{name}" in run
 
 
-def _is_number(source: SourceFile, node: ast.AST, depth: int = 0) -> bool:
-    """Whether an expression is plainly a number, or None: a literal, a size, a count."""
-    match node:
-        case ast.Constant(value=value):
-            return isinstance(value, (int, float, NoneType))
-        case ast.Attribute(attr="ndim") | ast.Subscript(value=ast.Attribute(attr="shape")):
-            return True
-        case ast.Call(func=ast.Attribute(attr=name), args=arguments):
-            return name in knowledge().numbers and (name not in _SIZES or bool(arguments))
-        case ast.Call(func=ast.Name(id="len" | "int" | "float" | "round")):
-            return True
-        case ast.BinOp(left=left, right=right):
-            return _is_number(source, left, depth) and _is_number(source, right, depth)
-        case ast.UnaryOp(operand=value):
-            return _is_number(source, value, depth)
-        case ast.Name(id=name) if depth < _DEEPEST:
-            values = list(_values_of(source, node, name))
-            return bool(values) and all(_is_number(source, value, depth + 1) for value in values)
-        case ast.Attribute(value=ast.Name(id="self"), attr=name) if depth < _DEEPEST:
-            values = list(_kept_under(source, node, name))
-            return bool(values) and all(_is_number(source, value, depth + 1) for value in values)
-        case ast.arg(annotation=ast.Name(id=name)):
-            return name in {"int", "float", "bool"}
-        case ast.arg(annotation=None):
-            return _has_number_for_default(source, node)
-    return False
-
-
-def _kept_under(source: SourceFile, node: ast.AST, name: str) -> Iterator[ast.AST]:
-    """What the class around `node` puts under an attribute of `self`."""
-    owner = next((parent for parent in source.ancestors(node) if isinstance(parent, ast.ClassDef)), None)
-    for inner in ast.walk(owner) if owner is not None else ():
-        match inner:
-            case ast.Assign(targets=targets, value=value):
-                for target in targets:
-                    yield from _from_pair(target, value, name)
-            case ast.AnnAssign(target=ast.Attribute(attr=attr), value=ast.expr() as value) if attr == name:
-                yield value
-
-
-def _from_pair(target: ast.expr, value: ast.expr, name: str) -> Iterator[ast.AST]:
-    match target, value:
-        case ast.Attribute(value=ast.Name(id="self"), attr=attr), _ if attr == name:
-            yield value
-        case ast.Tuple(elts=targets), ast.Tuple(elts=values) if len(targets) == len(values):
-            for one, other in zip(targets, values):
-                yield from _from_pair(one, other, name)
-
-
-def _has_number_for_default(source: SourceFile, argument: ast.arg) -> bool:
-    arguments = source.parents.get(argument)
-    if not isinstance(arguments, ast.arguments):
-        return False
-    positional = [*arguments.posonlyargs, *arguments.args]
-    defaults = dict(zip(reversed(positional), reversed(arguments.defaults)))
-    default = {**defaults, **dict(zip(arguments.kwonlyargs, arguments.kw_defaults))}.get(argument)
-    return isinstance(default, ast.Constant) and isinstance(default.value, (int, float))
-
-
 def _gives_tensors(source: SourceFile, call: ast.Call) -> bool:
     """Whether the first argument is plainly a tensor: tests call what they test with `torch.randn(3)`."""
-    return bool(call.args) and _is_tensor(source, call.args[0])
-
-
-def _is_tensor(source: SourceFile, node: ast.AST, depth: int = 0) -> bool:
-    match node:
-        case ast.Call(func=ast.Attribute(value=value)):
-            return is_torch(value) or _is_tensor(source, value, depth)
-        case ast.BinOp(left=left, right=right):
-            return _is_tensor(source, left, depth) or _is_tensor(source, right, depth)
-        case ast.Subscript(value=value) | ast.UnaryOp(operand=value):
-            return _is_tensor(source, value, depth)
-        case ast.Name(id=name) if depth < _DEEPEST:
-            values = list(_values_of(source, node, name))
-            return bool(values) and all(_is_tensor(source, value, depth + 1) for value in values)
-        case ast.arg(annotation=ast.expr() as annotation):
-            return "Tensor" in ast.unparse(annotation)
-    return False
-
-
-def _values_of(source: SourceFile, node: ast.Name, name: str) -> Iterator[ast.AST]:
-    """What is put under a name in the function around it: its assignments, and the parameter."""
-    function = next((n for n in source.ancestors(node) if isinstance(n, _FUNCTIONS)), None)
-    for inner in ast.walk(function or source.tree):
-        match inner:
-            case ast.Assign(targets=targets, value=value):
-                if any(isinstance(target, ast.Name) and target.id == name for target in targets):
-                    yield value
-            case ast.AnnAssign(target=ast.Name(id=target), value=ast.expr() as value) if target == name:
-                yield value
-            case ast.arg(arg=argument) if argument == name:
-                yield inner
-            case ast.For(target=target) | ast.comprehension(target=target) if name in _names_in(target):
-                yield inner
-
-
-def _names_in(target: ast.expr) -> set[str]:
-    return {node.id for node in ast.walk(target) if isinstance(node, ast.Name)}
+    return bool(call.args) and is_tensor(source, call.args[0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 
+from ddelint.knowledge.operators import dotted_name, terminal_name
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import called, draws_random, is_pure, names_written, parameters, stores
 from ddelint.sources.sites import is_talk
@@ -24,6 +25,48 @@ def says_without_effect(statement: ast.stmt) -> bool:
         case ast.Assign(value=value):
             return _only_reads(value)
     return isinstance(statement, ast.Pass)
+
+
+def is_heard(source: SourceFile) -> bool:
+    """Whether the file does something about what is said: it records warnings, makes errors of them, says what a logger
+    does, prints to something of its own, or counts in a function of its own what was said."""
+    return any(_hears(node, source) for node in descend(source.tree))
+
+
+def _hears(node: ast.AST, source: SourceFile) -> bool:
+    table = knowledge()
+    match node:
+        case ast.Call(func=ast.Name(id="print"), keywords=keywords):
+            return any(word.arg == "file" and dotted_name(word.value) not in _STREAMS for word in keywords)
+        case ast.Call(func=func, args=[ast.Constant(value="error"), *_]) if terminal_name(func) in _FILTERS:
+            return True
+        case ast.Call(func=func, keywords=keywords):
+            return terminal_name(func) in table.hearing or any(word.arg == "record" for word in keywords)
+        case ast.ClassDef(body=body):
+            return any(getattr(inner, "name", "") in table.heard_methods for inner in body)
+        case ast.Attribute(attr=name, ctx=ast.Store()):
+            return name in table.hearing
+        case ast.FunctionDef(name=name) if is_talk(ast.Expr(ast.Call(ast.Name(name), [], []))):
+            return not _keeps_to_itself(node, source)
+    return False
+
+
+def _keeps_to_itself(function: ast.FunctionDef, source: SourceFile) -> bool:
+    """Whether nothing outside of a function reads what it keeps outside of its own names."""
+    own = names_written(*function.body) | parameters(function)
+    outer = {node.id for node in descend(function) if isinstance(node, ast.Name)} - own
+    outer |= {name for node in descend(function) if isinstance(node, ast.Global) for name in node.names}
+    kept = outer & names_written(*(s for s in source.tree.body if isinstance(s, (ast.Assign, ast.AnnAssign))))
+    inside = set(descend(function))
+    return not any(
+        isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in kept and node not in inside
+        for node in descend(source.tree)
+    )
+
+
+_STREAMS = ("sys.stderr", "sys.stdout", "sys.__stderr__", "sys.__stdout__")
+_FILTERS = ("simplefilter", "filterwarnings")
+"""What makes errors of warnings."""
 
 
 def silenced(branch: ast.If) -> ast.If:

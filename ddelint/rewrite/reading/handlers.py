@@ -8,26 +8,35 @@ from collections.abc import Iterator
 
 from ddelint.knowledge.operators import dotted_name, terminal_name
 from ddelint.rewrite.reading.knowledge import knowledge
+from ddelint.rewrite.reading.managers import caught
 from ddelint.sources.sites import Site
 from ddelint.sources.source import SourceFile, descend
 
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
 def may_be_caught(site: Site, *, cast: bool = False) -> bool:
     """Whether something in the file may catch what the site's statement raises, or a RuntimeError in its place.
 
-    Looked at: what is around the statement in its function, and around each mention of the function in the file; where
-    it may be called by another name (a module is, by its instance), around whatever may be it.
+    Looked at: what Python itself catches for its protocols; what is around the statement in its function, and around
+    each mention of the function in the file; where it may be called by another name (a module is, by its instance),
+    around whatever may be it; and all that catches, where no name need stand (`a + b` runs `__add__`, `next(rows)` a
+    generator).
     `cast`: what raises is `int(t)` or `float(t)`: ValueError, or TypeError, for what is no single number.
     """
-    raised = (ValueError, TypeError, RuntimeError) if cast else (_raised(site.statement), RuntimeError)
-    if _is_guarded(site.source, site.statement, raised):
+    raised = (ValueError, TypeError, RuntimeError) if cast else (_raised(site.statement, site.source), RuntimeError)
+    if _is_guarded(site.source, site.statement, raised) or (not cast and _is_signal(raised[0], site.function)):
         return True
     if site.function is None:
         return False
     names = _names_of(site.function, site.source)
-    unseen = _calls_of_anything(site.source) if _is_called_by_other_names(names, site.source) else set()
+    if _is_waited_for(site.function) or any(map(_is_protocol, names)):
+        return any(_may_catch(kind, one) for kind in _all_caught(site.source) for one in raised)
+    is_handed_on = _is_called_by_other_names(names, site.source)
+    if is_handed_on and any(map(_asks_what_was_raised, descend(site.source.tree))):
+        return True
+    unseen = _calls_of_anything(site.source) if is_handed_on else set()
     return any(
         isinstance(node, (ast.Name, ast.Attribute, ast.Call))
         and (node in unseen or terminal_name(node) in names)
@@ -36,11 +45,11 @@ def may_be_caught(site: Site, *, cast: bool = False) -> bool:
     )
 
 
-def _raised(statement: ast.stmt) -> type[BaseException] | None:
-    """The type that a statement raises, where it is one of Python's own."""
+def _raised(statement: ast.stmt, source: SourceFile) -> type[BaseException] | None:
+    """The type that a statement raises, where it is one of Python's own, or the one that its class is made of."""
     if isinstance(statement, ast.Assert):
         return AssertionError
-    types = {_type_named(n.exc) for n in descend(statement) if isinstance(n, ast.Raise)}
+    types = {_type_named(n.exc) or _base_of(n.exc, source) for n in descend(statement) if isinstance(n, ast.Raise)}
     return types.pop() if len(types) == 1 else None
 
 
@@ -50,7 +59,51 @@ def _type_named(node: ast.expr | None) -> type[BaseException] | None:
     return found if isinstance(found, type) and issubclass(found, BaseException) else None
 
 
-def _names_of(function: ast.FunctionDef | ast.AsyncFunctionDef, source: SourceFile) -> set[str]:
+def _base_of(node: ast.expr | None, source: SourceFile) -> type[BaseException] | None:
+    name = terminal_name(node.func if isinstance(node, ast.Call) else node) if node is not None else ""
+    for found in descend(source.tree):
+        match found:
+            case ast.ClassDef(name=defined, bases=[base]) if defined == name:
+                return _type_named(base)
+    return None
+
+
+def _is_signal(raised: type[BaseException] | None, function: _Function | None) -> bool:
+    """Whether an exception is Python's own sign that there is no more, no such attribute, no such item."""
+    name = raised.__name__ if raised is not None else ""
+    in_protocol = function is not None and _is_protocol(function.name) and name in knowledge().protocol_signals
+    return name in knowledge().signals or in_protocol
+
+
+def _is_protocol(name: str) -> bool:
+    """Whether Python calls a function of this name for an operator or a statement."""
+    return name.startswith("__") and name.endswith("__") and name not in _CALLED_BY_NAME
+
+
+def _is_waited_for(function: _Function) -> bool:
+    """Whether a function's body runs elsewhere than where it is called: a generator's, a coroutine's."""
+    yields = (isinstance(node, (ast.Yield, ast.YieldFrom)) for node in descend(function))
+    return isinstance(function, ast.AsyncFunctionDef) or any(yields)
+
+
+def _all_caught(source: SourceFile) -> Iterator[ast.expr | None]:
+    """The types that anything in the file catches; None: everything."""
+    for node in descend(source.tree):
+        if isinstance(node, (ast.Try, ast.TryStar, ast.With, ast.AsyncWith)):
+            yield from caught(node, node.body[0], source)
+
+
+def _asks_what_was_raised(node: ast.AST) -> bool:
+    """`future.exception()`, `gather(…, return_exceptions=True)`: somebody looks at what was raised elsewhere."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr="exception"), args=[]):
+            return True
+        case ast.keyword(arg="return_exceptions"):
+            return True
+    return False
+
+
+def _names_of(function: _Function, source: SourceFile) -> set[str]:
     """The function's name, those under which it is kept (`fast = compile(slow)`), those of functions that use it."""
     names, found = set[str](), {function.name}
     while names != found:
@@ -96,6 +149,8 @@ def _is_called_by_other_names(names: set[str], source: SourceFile) -> bool:
 
 
 _CALLED_BY_INSTANCE = frozenset(("forward", "__call__"))
+_CALLED_BY_NAME = frozenset(("__init__", "__new__", "__call__", "__post_init__", "__init_subclass__"))
+"""Methods that run where a class or an instance is called."""
 
 
 def _calls_of_anything(source: SourceFile) -> set[ast.AST]:
@@ -126,25 +181,12 @@ def _is_guarded(source: SourceFile, node: ast.AST, raised: tuple[type[BaseExcept
     for parent in source.ancestors(node):
         if isinstance(parent, _SCOPES):
             return False
-        if any(_may_catch(caught, kind) for caught in _caught(parent, child) for kind in raised):
+        if any(_may_catch(kind, one) for kind in caught(parent, child, source) for one in raised):
             return True
         child = parent
     return False
 
 
-def _caught(parent: ast.AST, child: ast.AST) -> Iterator[ast.expr | None]:
-    """What `parent` catches of what `child`, one of its parts, raises; None: everything."""
-    match parent:
-        case ast.Try(body=body, handlers=handlers) | ast.TryStar(body=body, handlers=handlers) if child in body:
-            for handler in handlers:
-                yield from handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-        case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body) if child in body:
-            for item in items:
-                call = item.context_expr
-                if isinstance(call, ast.Call) and terminal_name(call.func) in knowledge().catching:
-                    yield from call.args
-
-
-def _may_catch(caught: ast.expr | None, raised: type[BaseException] | None) -> bool:
-    kind = _type_named(caught) if isinstance(caught, ast.Name) else None
+def _may_catch(named: ast.expr | None, raised: type[BaseException] | None) -> bool:
+    kind = _type_named(named) if isinstance(named, ast.Name) else None
     return kind is None or raised is None or issubclass(raised, kind)

@@ -1,32 +1,92 @@
 """Whether what is a tensor here is a Python number at times: then `.item()` is no word for both.
 
-`def scale(x, by: float | Tensor)`, `by=1.0`, `if isinstance(by, (int, float))`.
+`def scale(x, by: float | Tensor)`, `by=1.0`, `if isinstance(by, (int, float))`, `by or x.max()`, `max(low, x.min())`.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ddelint.knowledge.operators import terminal_name
 from ddelint.knowledge.unions import members
+from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.optional import parameter
+from ddelint.rewrite.reading.plainly import is_number, is_tensor, kept_under, values_of
 from ddelint.rewrite.reading.told_apart import is_told_apart
 from ddelint.sources.source import SourceFile
 
 _NUMBERS = frozenset(("int", "float", "bool", "complex", "Number", "Real", "Integral"))
+_DEEPEST = 4
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def may_be_number(source: SourceFile, node: ast.Name) -> bool:
-    """Whether the text lets a name of a function be a number.
+def may_be_number(source: SourceFile, node: ast.expr) -> bool:
+    """Whether the text lets a name, an attribute, or what is chosen between several values, be a number.
 
     False where a test has told the tensor from it on the way there.
     """
     function = next((scope for scope in source.ancestors(node) if isinstance(scope, _Function)), None)
-    if function is None or not any(_is_of_number(part) for part in _said(function, node.id)):
+    if function is None:
+        return False
+    said = any(_is_of_number(part) for part in _said(function, node.id)) if isinstance(node, ast.Name) else False
+    given = (not _is_tensor(source, choice) for choice in _choices(source, node))
+    if not said and not any(given) and not _begins_as_number(source, node):
         return False
     return not is_told_apart(source, node, _says_tensor)
+
+
+def _choices(source: SourceFile, node: ast.AST, depth: int = 0) -> Iterator[ast.AST]:
+    """The values that an expression is chosen from, where it may be one of several: those of a name, too."""
+    chosen: Sequence[ast.expr] = ()
+    match node:
+        case ast.IfExp(body=body, orelse=other):
+            chosen = (body, other)
+        case ast.BoolOp(values=values):
+            chosen = values
+        case ast.Call(func=ast.Name(id="min" | "max"), args=[_, _, *_] as values):
+            chosen = values
+        case ast.Call(func=ast.Name(id="getattr"), args=[_, _, default]):
+            chosen = (default,)
+        case ast.Call(func=ast.Name(id="next") | ast.Attribute(attr="get" | "pop" | "setdefault"), args=[_, default]):
+            chosen = (default,)
+        case ast.For(iter=ast.Tuple(elts=values) | ast.List(elts=values)):
+            chosen = values
+        case ast.NamedExpr(value=named) if depth < _DEEPEST:
+            yield from _choices(source, named, depth + 1)
+        case ast.Name(id=name, ctx=ast.Load()) if depth < _DEEPEST:
+            for given in values_of(source, node, name):
+                yield from _choices(source, given, depth + 1)
+    for choice in chosen:
+        yield from list(_choices(source, choice, depth + 1)) or [choice]
+
+
+def _is_tensor(source: SourceFile, node: ast.AST, depth: int = 0) -> bool:
+    """Whether a value is plainly a tensor, or what a method gives that numbers don't have."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr=name)) if name in _methods():
+            return True
+        case ast.BinOp(left=left, right=right):
+            return _is_tensor(source, left, depth) or _is_tensor(source, right, depth)
+        case ast.Subscript(value=value) | ast.UnaryOp(operand=value):
+            return _is_tensor(source, value, depth)
+        case ast.Name(id=name) if depth < _DEEPEST:
+            values = list(values_of(source, node, name))
+            return bool(values) and all(_is_tensor(source, value, depth + 1) for value in values)
+    return is_tensor(source, node)
+
+
+def _methods() -> frozenset[str]:
+    table = knowledge()
+    return (table.reductions | table.boolean | table.accumulating | table.same_dtype) - table.numbers
+
+
+def _begins_as_number(source: SourceFile, node: ast.expr) -> bool:
+    """Whether the class gives an attribute a number somewhere: `self.total = 0`, before it is a tensor."""
+    match node:
+        case ast.Attribute(value=ast.Name(id="self"), attr=name):
+            return any(is_number(source, value) for value in kept_under(source, node, name))
+    return False
 
 
 def _said(function: _Function, name: str) -> Iterator[ast.expr]:

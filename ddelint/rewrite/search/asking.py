@@ -19,6 +19,7 @@ from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import qualified_name
 from ddelint.rewrite.reading.neighbours import importers
 from ddelint.rewrite.reading.returned import returned_types
+from ddelint.rewrite.reading.scripting import scripted
 from ddelint.rewrite.search import last_resort
 from ddelint.rewrite.search.history import History
 from ddelint.rewrite.search.offering import offered
@@ -298,10 +299,12 @@ class Asking:
             yield from sorted((candidate for name in in_time for candidate in offer(name, context)), key=_place)
 
     def other_callers(self, history: History, question: Question, candidate: Candidate) -> str:
-        """Who else calls the function that a candidate rewrites, without having been run; empty where nobody does."""
+        """Who else takes the function that a candidate rewrites, without having been run; empty where nobody does."""
         site = locate(history.current(question.span.filename), question.span)
         if site is None:
             return ""
+        if (also := scripted(site)) != "":
+            return also
         if keeps_nothing_for_numbers(candidate):
             is_shortcut = candidate.claim is Claim.GENERAL_PATH
             return "" if is_shortcut else other_callers(site, self._types, self._importers)

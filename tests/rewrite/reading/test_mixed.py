@@ -15,8 +15,8 @@ def asked(text: str) -> bool:
     """What is said of `t` where it is compared in the last `if` of a text."""
     source = SourceFile("m.py", textwrap.dedent(text))
     test = [node for node in ast.walk(source.tree) if isinstance(node, ast.If)][-1].test
-    (name,) = (node for node in ast.walk(test) if isinstance(node, ast.Name))
-    return may_be_number(source, name)
+    assert isinstance(test, ast.Compare)
+    return may_be_number(source, test.left)
 
 
 @pytest.mark.parametrize(
@@ -29,6 +29,14 @@ def asked(text: str) -> bool:
         "def f(t):\n    if isinstance(t, float | int) or (isinstance(t, Tensor) and p(t)):\n        if t > 0: pass",
         "def f(t):\n    t = float(t) if isinstance(t, (int, float)) else t\n    if t > 0: pass",
         "def f(t: int | Tensor):\n    if isinstance(t, Tensor):\n        use(t)\n    if t > 0: pass",
+        "def f(x, low=0.0):\n    t = max(low, x.min())\n    if t > 0: pass",
+        "def f(x, n):\n    t = n if n is not None else x.max()\n    if t > 0: pass",
+        "def f(self, x):\n    t = self.limit or x.max()\n    if t > 0: pass",
+        "def f(x):\n    for t in (x.max(), 3):\n        if t > 0: pass",
+        "def f(x, known):\n    t = known.get('t', 0)\n    if t > 0: pass",
+        "def f(x, o):\n    t = getattr(o, 't', -1)\n    if t > 0: pass",
+        "def f(x, n):\n    first = x.max() if n is None else n\n    t = first\n    if t > 0: pass",
+        "class A:\n    def __init__(self):\n        self.t = 0\n\n    def f(self):\n        if self.t > 0: pass",
     ],
 )
 def test_a_number_at_times(text: str) -> None:
@@ -46,6 +54,11 @@ def test_a_number_at_times(text: str) -> None:
         "def f(t):\n    if isinstance(t, (int, float)):\n        use(t)\n    else:\n        if t > 0: pass",
         "def f(t=1.0):\n    assert isinstance(t, Tensor) and t.numel()\n    if t > 0: pass",
         "t = 1.0\nif t > 0: pass",
+        "def f(x):\n    t = x.max() if x.dim() else x.sum()\n    if t > 0: pass",
+        "def f(x):\n    t = max(x.max(), x[0].abs() + 1)\n    if t > 0: pass",
+        "def f(x):\n    for t in (x.max(), -x.min()):\n        if t > 0: pass",
+        "def f(t):\n    t = t\n    if t > 0: pass",
+        "class A:\n    def f(self, x):\n        self.t = x.sum()\n        if self.t > 0: pass",
     ],
 )
 def test_a_tensor_always(text: str) -> None:

@@ -1,0 +1,98 @@
+"""Context managers, and what they keep to themselves of what is raised inside."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ddelint.knowledge.operators import dotted_name, terminal_name
+from ddelint.rewrite.reading.knowledge import knowledge
+from ddelint.rewrite.reading.names import names_written
+from ddelint.sources.source import SourceFile, descend
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+_INNER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+_LEAVING = (ast.Return, ast.Break, ast.Continue)
+
+
+def caught(parent: ast.AST, child: ast.AST, source: SourceFile) -> Iterator[ast.expr | None]:
+    """The types that `parent` catches of what `child`, one of its parts, raises; None: everything."""
+    match parent:
+        case ast.Try(finalbody=last) | ast.TryStar(finalbody=last) if child not in last and _leaves(last):
+            yield None
+    match parent:
+        case ast.Try(body=body, handlers=handlers) | ast.TryStar(body=body, handlers=handlers) if child in body:
+            for handler in handlers:
+                yield from handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+        case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body) if child in body:
+            for item in items:
+                yield from _caught_by(item.context_expr, source)
+
+
+def _leaves(block: list[ast.stmt]) -> bool:
+    """Whether a `finally` goes elsewhere, and so drops what was raised."""
+    pending: list[ast.AST] = list(block)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, _LEAVING):
+            return True
+        if not isinstance(node, _INNER):
+            pending += ast.iter_child_nodes(node)
+    return False
+
+
+def _caught_by(manager: ast.expr, source: SourceFile) -> Iterator[ast.expr | None]:
+    """What a context manager catches: as its arguments say, or its definition in the file; one of elsewhere
+    everything, but those of libraries that are known to catch nothing."""
+    named = manager.func if isinstance(manager, ast.Call) else manager
+    if isinstance(manager, ast.Call) and terminal_name(named) in knowledge().catching:
+        yield from manager.args
+        if not manager.args:
+            yield None
+        return
+    name = terminal_name(named)
+    defined = [n for n in descend(source.tree) if isinstance(n, (_Function, ast.ClassDef)) and n.name == name]
+    for node in defined:
+        if not isinstance(node, ast.ClassDef):
+            yield from _caught_around_yield(node, source)
+        elif _may_swallow(node):
+            yield None
+    if not defined and library(named, source) not in knowledge().catching_nothing:
+        yield None
+
+
+def _caught_around_yield(function: _Function, source: SourceFile) -> Iterator[ast.expr | None]:
+    """What a generator catches that `contextlib.contextmanager` turns into a context manager."""
+    yields = [node for node in descend(function) if isinstance(node, ast.Yield)]
+    if not yields:
+        yield None  # what it returns is not looked at
+    for node in yields:
+        child: ast.AST = node
+        for parent in source.ancestors(node):
+            yield from caught(parent, child, source)
+            if parent is function:
+                break
+            child = parent
+
+
+def _may_swallow(owner: ast.ClassDef) -> bool:
+    """Whether the `__exit__` of a class may give anything but None or False; true where it is of another class."""
+    exits = [node for node in owner.body if isinstance(node, _Function) and node.name in ("__exit__", "__aexit__")]
+    returned = [node.value for function in exits for node in descend(function) if isinstance(node, ast.Return)]
+    return not exits or any(
+        value is not None and not (isinstance(value, ast.Constant) and not value.value) for value in returned
+    )
+
+
+def library(node: ast.expr, source: SourceFile) -> str:
+    """The package that a name comes from, by the file's imports; of a name of Python, and of no other, that name."""
+    root = dotted_name(node).partition(".")[0]
+    for statement in descend(source.tree):
+        match statement:
+            case ast.Import(names=names):
+                for alias in names:
+                    if root in names_written(alias):
+                        return alias.name.partition(".")[0]
+            case ast.ImportFrom(names=names, module=module) if root in names_written(*names):
+                return (module or "").partition(".")[0] if not statement.level else ""
+    return root
