@@ -324,6 +324,8 @@ class TargetResult:
     graphs: int | None = None
     recompiles: int | None = None
     seconds: float = 0.0
+    as_installed: str = ""
+    """What torch.compile raises where it may break the graph and captures no reads; empty: nothing, or not tried."""
 
 
 @dataclass(frozen=True, slots=True)

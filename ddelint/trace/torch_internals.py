@@ -731,6 +731,12 @@ def tracing_predicates() -> dict[str, Any]:
     return found
 
 
+def holds_control_flow(graph: torch.fx.GraphModule) -> bool:
+    """Whether a graph calls an operator that is given graphs: `torch.cond`, a loop."""
+    operator = private("torch._ops", "HigherOrderOperator")
+    return any(isinstance(node.target, operator) for node in graph.graph.nodes)
+
+
 @contextlib.contextmanager
 def compile_settings(*, recompiles: int, captured: bool = True) -> Iterator[None]:
     """`torch.compile` afresh, with room for so many recompiles of one function.

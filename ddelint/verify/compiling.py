@@ -24,6 +24,10 @@ from ddelint.verify.replaying import Replay
 _RANDOM = "compile: random numbers are drawn as eager draws them; without that, Inductor's code draws others"
 
 
+_AS_INSTALLED = 8
+"""Inputs for torch.compile without settings: a graph that breaks before `torch.cond` is asked for one arm at a time."""
+
+
 class Compiling:
     """torch.compile(fullgraph=True) of a program on one device."""
 
@@ -36,6 +40,8 @@ class Compiling:
         self._notes = notes
         self._device = device
         self._graphs = 0
+        self._hands_over = False
+        """Whether a graph holds control flow that was handed to the compiler as a whole."""
 
     def judge(
         self, references: Sequence[Reference], replays: Sequence[Reference], backward: list[bool]
@@ -45,7 +51,8 @@ class Compiling:
         gradients = bool(replays) and any(reference.first.gradients is not None for reference in replays)
         backend = "aot_eager" if gradients and self._backend == "eager" else self._backend
         if not self._has_numbers(example):
-            return [self._run(example, replays, backend, gradients, backward, cloned=False)]
+            result = self._run(example, replays, backend, gradients, backward, cloned=False)
+            return [self._and_as_installed(result, example, replays)]
         # the plain form is specialized to each number: its graphs hold no question
         plain_backend = backend if backend != "inductor" else "aot_eager"
         plain = self._run(example, replays, plain_backend, gradients, backward, cloned=False)
@@ -54,7 +61,26 @@ class Compiling:
         derived = self._run(example, replays, backend, gradients, backward, cloned=True)
         if not derived.ok:
             return [replace(derived, recompiles=plain.recompiles)]
-        return [replace(derived, graphs=plain.graphs, recompiles=plain.recompiles)]
+        result = replace(derived, graphs=plain.graphs, recompiles=plain.recompiles)
+        return [self._and_as_installed(result, example, replays)]
+
+    def _and_as_installed(self, result: TargetResult, example: Reference, replays: Sequence[Reference]) -> TargetResult:
+        """The result, and whether torch.compile takes control flow that was handed to it where no setting makes it
+        capture what is read: everything else breaks the graph there, and goes on."""
+        if not (result.ok and self._hands_over and replays):
+            return result
+        with torch_internals.compile_settings(recompiles=RECOMPILES, captured=False), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compiled = torch.compile(self._built()[0], backend="eager")
+            for reference in (example, *(r for r in replays if r.sample.declared and r.first.returned))[:_AS_INSTALLED]:
+                args, kwargs = devices.moved(self._program.arguments(reference), self._device)
+                try:
+                    with self._program.entry.surroundings():
+                        compiled(*args, **kwargs)
+                except Exception as error:
+                    if failures.is_front_end(error):
+                        return replace(result, as_installed=failures.summary(error))
+        return result
 
     def _has_numbers(self, example: Reference) -> bool:
         leaves = pytree.tree_leaves(self._program.arguments(example))
@@ -172,12 +198,17 @@ class Compiling:
 
     def compiled(self, backend: Callable[..., Any], cloned: bool = False) -> _Compiled:
         """The program, compiled when it is called; `cloned`: with 0-d arguments cloned inside."""
+        built, module = self._built()
+        target = _with_clones(built) if cloned else built
+        return _Compiled(torch.compile(target, fullgraph=not self._options.graph_breaks, backend=backend), module)
+
+    def _built(self) -> tuple[Any, torch.nn.Module | None]:
+        """The program and its module, on the device."""
         built: Any = self._program.entry.build()
         module = module_of(built)
         if module is not None and self._device != "cpu":
             module.to(self._device)
-        target = _with_clones(built) if cloned else built
-        return _Compiled(torch.compile(target, fullgraph=not self._options.graph_breaks, backend=backend), module)
+        return built, module
 
     def _counting(self, backend: str) -> Callable[..., Any]:
         inner = None if backend == "eager" else torch_internals.backend(backend)
@@ -185,6 +216,7 @@ class Compiling:
         def counting(graph: Any, example_inputs: Any) -> Any:
             made = graph.forward if inner is None else inner(graph, example_inputs)
             self._graphs += 1
+            self._hands_over = self._hands_over or torch_internals.holds_control_flow(graph)
             return made
 
         return counting

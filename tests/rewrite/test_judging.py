@@ -41,6 +41,14 @@ def test_control_flow_is_doubted_where_compiling_fails(move: str) -> None:
     assert reason_of(move, failed) == f"compile fails with it: {FAILED}"
 
 
+def test_control_flow_is_doubted_where_it_needs_a_setting() -> None:
+    needs = TargetResult("compile", "cpu", ok=True, as_installed="UncapturedHigherOrderOpError: x")
+    assert reason_of("torch_cond", needs).endswith(
+        "where it may break the graph, it fails: UncapturedHigherOrderOpError: x"
+    )
+    assert reason_of("where_merge", needs) == ""
+
+
 def test_control_flow_is_doubted_for_what_an_unsafe_fix_hides() -> None:
     failing = Diagnostic("DDE005", "tracing stops here for another reason: AssertionError: b", SPAN, asks=("export",))
     judging: Any = Judging(None)  # type: ignore[arg-type]

@@ -452,3 +452,45 @@ def test_each_input_begins_with_the_state_as_it_was_though_only_a_later_call_in_
     result = by_target(compiled(text, inputs=inputs, targets=(target,)))[target]
     assert result.mismatches == ()
     assert result.ok
+
+
+COND = """
+    class Model(torch.nn.Module):
+        def forward(self, x, mask):
+            def one(x, mask):
+                return {one}
+
+            def other(x, mask):
+                return x * 2
+
+            return torch.cond({test}, one, other, (x, mask))
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "one", "is_taken"),
+    [
+        ("mask.all()", "x * mask.sum()", True),
+        ("mask.sum().item() > 4", "x * mask.sum()", True),
+        ("mask.all()", "x * mask.sum().item()", False),
+        ("mask.nonzero().shape[0] > 3", "x + x[mask].sum()", False),
+        ("mask.sum().item() > 4", "x.narrow(0, 0, mask.sum().item()).sum() + x", False),
+    ],
+)
+def test_control_flow_that_is_captured_only_as_a_whole(
+    compiled: Callable[..., Compilation], test: str, one: str, is_taken: bool
+) -> None:
+    (result,) = compiled(COND.format(test=test, one=one), targets=("compile",)).results
+    assert result.ok
+    assert (result.as_installed == "") is is_taken, result.as_installed
+
+
+def test_a_program_without_control_flow_is_compiled_with_settings_alone(compiled: Callable[..., Compilation]) -> None:
+    text = """
+    class Model(torch.nn.Module):
+        def forward(self, x, mask):
+            return x * mask.sum().item()
+    """
+    (result,) = compiled(text, targets=("compile",)).results
+    assert result.ok
+    assert not result.as_installed

@@ -24,6 +24,7 @@ SLOW_SECONDS, FULL_SECONDS = 3.0, 30.0
 
 _SUSPICION = (Claim.GENERAL_PATH, Claim.RESTRUCTURED, Claim.EQUIVALENT)
 """Whose fix is doubted first where compiled code does not do what eager does."""
+_WITHOUT_FLAGS = "torch.compile needs `fullgraph=True`, or what captures reads, with it; where it may break the graph,"
 _REFUSES = "refuses inputs that eager takes"
 
 
@@ -253,6 +254,8 @@ def _failing_in_compiled(safe: State, everything: State) -> tuple[Step, str] | N
     for result in everything.compilation.results if everything.compilation is not None else ():
         if result.error and not result.error.startswith(UNFINISHED):
             return suspects[-1], f"{result.target} fails with it: {result.error}"
+        if result.as_installed:
+            return suspects[-1], f"{_WITHOUT_FLAGS} it fails: {result.as_installed}"
     return None
 
 
