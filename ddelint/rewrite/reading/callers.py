@@ -44,7 +44,7 @@ def other_callers(site: Site, run: Collection[str] | None = None, importing: Imp
     and of one that its class is asked for by name (`Model.ratio(a, b)`) whatever is not plainly a tensor. A function
     that is handed on (put in a table, given to `map`) is called by whoever holds it. `run` holds the functions that
     were run, whose calls were seen (`FILE::QUALIFIED.NAME`). Without a run, one call in the file is what the finding is
-    about, so that it takes two; other files are not read, and decorators taken to keep nothing.
+    about, so that it takes two, and other files are not read.
     """
     function, source = site.function, site.source
     owner = source.parents.get(function) if function is not None else None
@@ -68,7 +68,6 @@ def other_callers(site: Site, run: Collection[str] | None = None, importing: Imp
             places += _places_elsewhere(source, function.name, owner.name, run, importing)
     elif run is None:
         places = _places(calls if len(calls) > 1 else [])
-        handed = _places(name for name in _handed_on(source, function.name) if not _is_decorator(source, name))
     else:
         places = _places(call for call in calls if not _was_run(source, call, run))
         handed = _places(name for name in _handed_on(source, function.name) if not _is_in_what_ran(source, name, run))
@@ -86,21 +85,21 @@ def other_callers(site: Site, run: Collection[str] | None = None, importing: Imp
 
 
 def undeclared(site: Site, names: Collection[str]) -> str:
-    """Which of some names is a parameter that any other file may give a number; empty where none is.
+    """Which of some names is a parameter that somebody may give a number: another file, or whoever the function is
+    handed to in its own (decorators are taken to keep nothing); empty where none is.
 
     For what is changed without a run: files that import the function are not read then.
     """
     function, source = site.function, site.source
-    is_public = function is not None and not function.name.startswith("_")
-    if function is None or not is_public or not isinstance(source.parents.get(function), ast.Module):
-        return ""
-    if _is_compiled(source, function):
+    if function is None or not isinstance(source.parents.get(function), ast.Module) or _is_compiled(source, function):
         return ""
     arguments = (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
     doubtful = [argument.arg for argument in arguments if argument.annotation is None and argument.arg in names]
-    return (
-        f"nothing says that `{doubtful[0]}` of `{function.name}` is a tensor for callers elsewhere" if doubtful else ""
-    )
+    handed = _places(name for name in _handed_on(source, function.name) if not _is_decorator(source, name))
+    if not doubtful or (function.name.startswith("_") and not handed):
+        return ""
+    callers = f"whoever it is handed to at {_first_of(handed)}" if handed else "callers elsewhere"
+    return f"nothing says that `{doubtful[0]}` of `{function.name}` is a tensor for {callers}"
 
 
 def names_asked_about(site: Site) -> frozenset[str]:

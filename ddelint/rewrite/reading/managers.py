@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from ddelint.knowledge.operators import dotted_name, terminal_name
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import names_written
+from ddelint.rewrite.reading.neighbours import imported
 from ddelint.sources.source import SourceFile, descend
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -41,9 +42,13 @@ def _leaves(block: list[ast.stmt]) -> bool:
     return False
 
 
-def _caught_by(manager: ast.expr, source: SourceFile) -> Iterator[ast.expr | None]:
-    """What a context manager catches: as its arguments say, or its definition in the file; one of elsewhere
-    everything, but those of libraries that are known to catch nothing."""
+def _caught_by(manager: ast.expr | None, source: SourceFile, depth: int = 2) -> Iterator[ast.expr | None]:
+    """What a context manager catches: as its arguments say, or its definition in the file, or in the project's file
+    that it is imported from; any other everything, but those of libraries that are known to catch nothing."""
+    if manager is None or isinstance(manager, ast.IfExp):
+        for choice in (manager.body, manager.orelse) if manager is not None else ():
+            yield from _caught_by(choice, source, depth)
+        return
     named = manager.func if isinstance(manager, ast.Call) else manager
     if isinstance(manager, ast.Call) and terminal_name(named) in knowledge().catching:
         yield from manager.args
@@ -54,18 +59,29 @@ def _caught_by(manager: ast.expr, source: SourceFile) -> Iterator[ast.expr | Non
     defined = [n for n in descend(source.tree) if isinstance(n, (_Function, ast.ClassDef)) and n.name == name]
     for node in defined:
         if not isinstance(node, ast.ClassDef):
-            yield from _caught_around_yield(node, source)
+            yield from _caught_around_yield(node, source, depth)
         elif _may_swallow(node):
             yield None
-    if not defined and library(named, source) not in knowledge().catching_nothing:
+    if defined or library(named, source) in knowledge().catching_nothing:
+        return
+    elsewhere = imported(source, dotted_name(named).partition(".")[0]) if depth else None
+    if elsewhere is None:
         yield None
+    else:
+        file, called = elsewhere
+        yield from _caught_by(ast.Name(called or name), file, depth - 1)
 
 
-def _caught_around_yield(function: _Function, source: SourceFile) -> Iterator[ast.expr | None]:
-    """What a generator catches that `contextlib.contextmanager` turns into a context manager."""
+def _caught_around_yield(function: _Function, source: SourceFile, depth: int) -> Iterator[ast.expr | None]:
+    """What a generator catches that `contextlib.contextmanager` turns into a context manager; or what a function that
+    returns one does."""
     yields = [node for node in descend(function) if isinstance(node, ast.Yield)]
     if not yields:
-        yield None  # what it returns is not looked at
+        returned = [node.value for node in descend(function) if isinstance(node, ast.Return)] if depth else []
+        if not returned:
+            yield None
+        for value in returned:
+            yield from _caught_by(value, source, depth - 1)
     for node in yields:
         child: ast.AST = node
         for parent in source.ancestors(node):
