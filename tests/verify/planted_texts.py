@@ -249,6 +249,11 @@ WRONG += (
                 "def table(n):\n    total = kept(n)\n    total += 1\n    return total.clone()\n\n\n",
             ),
             (
+                "draws, and is given a cast",
+                "@functools.cache\ndef kept(n):\n    return torch.rand(n)\n\n\n"
+                "def table(n):\n    n = int(torch.tensor(n) * 1)\n    return kept(n) - kept(n)\n\n\n",
+            ),
+            (
                 "counts in its own iterator",
                 "@functools.cache\ndef kept(n):\n    return iter(range(9))\n\n\n"
                 "def table(n):\n    return torch.zeros(n) + next(kept(n))\n\n\n",
@@ -281,6 +286,13 @@ WRONG += (
                 "logging.error('high')",
                 "class Count(logging.Handler):\n    seen = 0\n\n    def emit(self, record):\n"
                 "        Count.seen += 1\n\n\nlogging.getLogger().handlers = [Count()]\n\n\n"
+                "def f(x):\n    return g(x) + Count.seen\n",
+            ),
+            (
+                "a filter counts",
+                "logging.error('high')",
+                "class Count(logging.Filter):\n    seen = 0\n\n    def filter(self, record):\n"
+                "        Count.seen += 1\n        return False\n\n\nlogging.getLogger().filters = [Count()]\n\n\n"
                 "def f(x):\n    return g(x) + Count.seen\n",
             ),
             (
@@ -337,7 +349,43 @@ WRONG += (
             ("the larger one", "bound = max(1.0, x.max())\n    if bound > 4:"),
             ("what is given, or the largest", "bound = most if most is not None else x.max()\n    if bound > 4:"),
             ("what is given, or the largest, by `or`", "bound = most or x.max()\n    if bound > 4:"),
+            ("the first of two", "bound, _ = (lambda: (x.max(), 1))()\n    if bound > 4:"),
             ("one after the other", "for bound in (x.max(), 3):\n      if bound > 4:"),
+        )
+    ),
+)
+
+WRONG += (
+    Text(
+        "E",
+        "an exception that is caught around a lambda",
+        "def share(x):\n    if x.sum() > 8:\n        raise ZeroDivisionError('high')\n    return x[0]\n\n\n"
+        "@torch.compile\ndef f(x):\n    try:\n        return max([1.0, 2.0], key=lambda i: share(x) * i)\n"
+        "    except ArithmeticError:\n        return 0.0\n",
+        (LOW, HIGH),
+    ),
+    Text(
+        "E",
+        "a cached method that reads what its object has",
+        "class Model(torch.nn.Module):\n    base = 2.0\n\n    @functools.lru_cache\n    def table(self, n):\n"
+        "        return torch.arange(n) / self.base\n\n    def forward(self, x):\n"
+        "        first = self.table(x.sum().long().item())\n        self.base += 1\n"
+        "        return first - self.table(x.sum().long().item())\n",
+        (LOW, HIGH),
+    ),
+    *(
+        Text(
+            "D",
+            f"what a function gives as a number at times, {how}",
+            f"def bounds(x, clip):\n    if clip:\n        return {number}\n    return {tensor}\n\n\n"
+            f"@torch.compile\ndef f(x, clip=False):\n    {taken} = bounds(x, clip)\n    if low > 4:\n"
+            "        raise ValueError('high')\n    return x - low\n",
+            (LOW, HIGH, f"{LOW}, True"),
+        )
+        for how, number, tensor, taken in (
+            ("alone", "0.0", "x.min()", "low"),
+            ("first", "0.0, x.max()", "x.min(), x.max()", "low, high"),
+            ("last", "x.max(), len(x)", "x.max(), x.min()", "high, low"),
         )
     ),
 )

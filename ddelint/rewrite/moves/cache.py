@@ -6,18 +6,14 @@ import ast
 from collections.abc import Iterator
 from itertools import takewhile
 
-from ddelint.knowledge.operators import terminal_name
 from ddelint.nouns.diagnostics import Claim
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.around import around
-from ddelint.rewrite.reading.effects import keeps_no_state
-from ddelint.rewrite.reading.managers import library
+from ddelint.rewrite.reading.caches import cached, may_be_passed_by
 from ddelint.rewrite.reading.names import asks_compiling, enclosing_block
-from ddelint.rewrite.reading.shared_values import is_as_good_as_new
 from ddelint.rewrite.writing.rewrites import Changes, Rewrite, rewriting
 from ddelint.sources.source import SourceFile
 
-_CACHES = frozenset(("lru_cache", "cache"))
 _MESSAGE = "a symbol cannot be hashed, so the cache is passed by while compiling; the graph computes the value anyway"
 
 _NO_CACHE = (
@@ -33,10 +29,10 @@ def bypass_cache(context: Context) -> Iterator[Rewrite]:
     source, write = context.site.source, context.write
     for node in around(context):
         match node:
-            case ast.Call(func=ast.Name(id=name)) if found := _cached(source, name, method=False):
+            case ast.Call(func=ast.Name(id=name)) if found := cached(source, name, method=False):
                 plain = write.expr("{name}.__wrapped__ if torch.compiler.is_compiling() else {name}", name=name)
                 yield Rewrite(_MESSAGE, {node.func: plain}, _claim(found, source))
-            case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=name)) if found := _cached(
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=name)) if found := cached(
                 source, name, method=True
             ):
                 plain = write.expr("type(self).{}.__wrapped__({})", name, ["self", *node.args, *node.keywords])
@@ -46,30 +42,7 @@ def bypass_cache(context: Context) -> Iterator[Rewrite]:
 
 
 def _claim(function: ast.FunctionDef, source: SourceFile) -> Claim:
-    """A function that draws random numbers, or leaves something behind, does so each time where the cache is passed."""
-    is_pure = keeps_no_state(function, source) and is_as_good_as_new(function, source)
-    return Claim.EQUIVALENT if is_pure else Claim.RESTRUCTURED
-
-
-def _cached(source: SourceFile, name: str, *, method: bool) -> ast.FunctionDef | None:
-    """A function (or method) of this file that is one of functools' caches, with no other decorator around that; None
-    where another class overrides the method."""
-    named = [
-        node
-        for node in ast.walk(source.tree)
-        if isinstance(node, ast.FunctionDef)
-        and node.name == name
-        and isinstance(source.parents.get(node), ast.ClassDef) is method
-    ]
-    match named:
-        case [ast.FunctionDef(decorator_list=[outermost, *_]) as function] if _is_cache_of_python(outermost, source):
-            return function
-    return None
-
-
-def _is_cache_of_python(decorator: ast.expr, source: SourceFile) -> bool:
-    target = decorator.func if isinstance(decorator, ast.Call) else decorator
-    return terminal_name(target) in _CACHES and library(target, source) == "functools"
+    return Claim.EQUIVALENT if may_be_passed_by(function, source) else Claim.RESTRUCTURED
 
 
 def _dictionary(context: Context) -> Iterator[Rewrite]:

@@ -7,6 +7,7 @@ import builtins
 
 from ddelint.knowledge.operators import dotted_name, terminal_name
 from ddelint.rewrite.reading.knowledge import knowledge
+from ddelint.rewrite.reading.managers import library
 from ddelint.rewrite.reading.names import called, draws_random, is_pure, names_written, parameters, stores
 from ddelint.sources.sites import is_talk
 from ddelint.sources.source import SourceFile, descend
@@ -42,8 +43,9 @@ def _hears(node: ast.AST, source: SourceFile) -> bool:
             return True
         case ast.Call(func=func, keywords=keywords):
             return terminal_name(func) in table.hearing or any(word.arg == "record" for word in keywords)
-        case ast.ClassDef(body=body):
-            return any(getattr(inner, "name", "") in table.heard_methods for inner in body)
+        case ast.ClassDef(body=body, bases=bases):
+            of_library = any(library(base, source) in _SAYING for base in bases)
+            return of_library or any(getattr(inner, "name", "") in table.heard_methods for inner in body)
         case ast.Attribute(attr=name, ctx=ast.Store()):
             return name in table.hearing
         case ast.FunctionDef(name=name) if is_talk(ast.Expr(ast.Call(ast.Name(name), [], []))):
@@ -65,6 +67,8 @@ def _keeps_to_itself(function: ast.FunctionDef, source: SourceFile) -> bool:
 
 
 _STREAMS = ("sys.stderr", "sys.stdout", "sys.__stderr__", "sys.__stdout__")
+_SAYING = ("logging", "warnings")
+"""Libraries whose classes do something with what is said."""
 _FILTERS = ("simplefilter", "filterwarnings")
 """What makes errors of warnings."""
 
@@ -116,11 +120,17 @@ def keeps_no_state(function: ast.FunctionDef | ast.AsyncFunctionDef, source: Sou
             case ast.Attribute(ctx=ast.Store() | ast.Del()) | ast.Subscript(ctx=ast.Store() | ast.Del()):
                 if ast.unparse(node.value) not in local:
                     return False
+            case ast.Attribute(value=ast.Name(id="self" | "cls")) if not _is_called(node, source):
+                return False  # what an object has may change meanwhile
             case ast.Call(func=func) if called(node) in impure and ast.unparse(func).split(".")[0] not in local:
                 return False
             case ast.Name(id=name) if name not in bound | parameters(function) and not _stays(name, source, depth):
                 return False
     return not draws_random(function)
+
+
+def _is_called(node: ast.Attribute, source: SourceFile) -> bool:
+    return getattr(source.parents.get(node), "func", None) is node
 
 
 def _stays(name: str, source: SourceFile, depth: int) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from ddelint.rewrite.reading.caches import is_asked_in_earnest
 from ddelint.rewrite.reading.constants import value_of
 from ddelint.rewrite.reading.kinds import Kinds
 from ddelint.rewrite.reading.knowledge import knowledge
@@ -84,8 +85,9 @@ def _is_wanted(kinds: Kinds, node: ast.expr) -> bool:
             return subject is node and any(_is_by_identity(case.pattern) for case in cases)
         case ast.Call(func=ast.Attribute(value=container, attr=method), args=[first, *_]) if first is node:
             return method in table.texts or (method in table.methods and is_hashed(kinds, container))
-        case ast.Call(func=ast.Name()) as call:
-            return called(call) in table.functions
+        case ast.Call() as call:
+            by_name = isinstance(call.func, ast.Name) and called(call) in table.functions
+            return by_name or (call.func is not node and is_asked_in_earnest(call, source))
     return False
 
 

@@ -14,7 +14,7 @@ from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.optional import parameter
 from ddelint.rewrite.reading.plainly import is_number, is_tensor, kept_under, values_of
 from ddelint.rewrite.reading.told_apart import is_told_apart
-from ddelint.sources.source import SourceFile
+from ddelint.sources.source import SourceFile, descend
 
 _NUMBERS = frozenset(("int", "float", "bool", "complex", "Number", "Real", "Integral"))
 _DEEPEST = 4
@@ -31,7 +31,7 @@ def may_be_number(source: SourceFile, node: ast.expr) -> bool:
         return False
     said = any(_is_of_number(part) for part in _said(function, node.id)) if isinstance(node, ast.Name) else False
     given = (not _is_tensor(source, choice) for choice in _choices(source, node))
-    if not said and not any(given) and not _begins_as_number(source, node):
+    if not (said or any(given) or _begins_as_number(source, node) or _is_returned_as_number(source, node)):
         return False
     return not is_told_apart(source, node, _says_tensor)
 
@@ -87,6 +87,43 @@ def _begins_as_number(source: SourceFile, node: ast.expr) -> bool:
         case ast.Attribute(value=ast.Name(id="self"), attr=name):
             return any(is_number(source, value) for value in kept_under(source, node, name))
     return False
+
+
+def _is_returned_as_number(source: SourceFile, node: ast.expr, depth: int = 0) -> bool:
+    """Whether a function of the file gives a number for what is called, or for a name that takes what it gives."""
+    match node:
+        case ast.Call(func=func):
+            return any(is_number(source, value) for value in _returned(source, terminal_name(func)))
+        case ast.Name(id=name) if depth < _DEEPEST:
+            given = [value for value in values_of(source, node, name) if isinstance(value, ast.expr)]
+            taken = (value for call, place in _unpacked(source, node) for value in _returned(source, call, place))
+            return any(_is_returned_as_number(source, value, depth + 1) for value in given if value is not node) or any(
+                is_number(source, value) for value in taken
+            )
+    return False
+
+
+def _returned(source: SourceFile, function: str, place: int | None = None) -> Iterator[ast.expr]:
+    """What functions of this name return, or at this place of the tuples that they return."""
+    for node in descend(source.tree):
+        if isinstance(node, _Function) and node.name == function:
+            for inner in descend(node):
+                match inner:
+                    case ast.Return(value=ast.Tuple(elts=values)) if place is not None and place < len(values):
+                        yield values[place]
+                    case ast.Return(value=ast.expr() as value) if place is None:
+                        yield value
+
+
+def _unpacked(source: SourceFile, node: ast.Name) -> Iterator[tuple[str, int]]:
+    """The functions whose results are unpacked into a name, each with the name's place among the targets."""
+    function = next((scope for scope in source.ancestors(node) if isinstance(scope, _Function)), source.tree)
+    for inner in ast.walk(function):
+        match inner:
+            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Call(func=func)):
+                for place, target in enumerate(targets):
+                    if isinstance(target, ast.Name) and target.id == node.id:
+                        yield terminal_name(func), place
 
 
 def _said(function: _Function, name: str) -> Iterator[ast.expr]:
