@@ -24,9 +24,11 @@ from ddelint.verify.reach import Rewinding
 from ddelint.verify.references import Reference, witnessed
 from ddelint.verify.replaying import the_row_early
 from ddelint.verify.running import Patience, run_sample
-from ddelint.verify.samples import CALLS_IN_A_ROW, IN_A_ROW, REQUIRING_GRAD
+from ddelint.verify.samples import IN_A_ROW, REQUIRING_GRAD
 
 _MOST_MISMATCHES = 6
+_ONE_WAY = 8
+"""Calls in a row, before as many on the same inputs in reverse."""
 _ORIGINAL_SECONDS = 30.0
 _SHARE = 0.9
 """Of the request's time: what is left is for saying how it went."""
@@ -152,14 +154,16 @@ def eager_references(original: Entry, options: SessionOptions, samples: int, cou
 
 
 def _in_a_row(original: Entry, references: Sequence[Reference]) -> Iterator[Reference]:
-    """Where a call changes state: one instance, called on one declared input after the other.
+    """Where a call changes state: one instance, called on one declared input after the other, and back again.
 
-    What is traced sees the first call: a count that Python keeps stands still in what is exported.
+    What is traced sees the first call: a count that Python keeps stands still in what is exported. An input on whose
+    side alone the count is read may come first, where it shows nothing, so that each comes twice.
     """
     samples = [r.sample for r in references if r.sample.declared and r.first.returned]
     if not samples or not any(reference.first.state_changed for reference in references):
         return
-    first, *others = itertools.islice(itertools.cycle(samples), CALLS_IN_A_ROW)
+    there = list(itertools.islice(itertools.cycle(samples), _ONE_WAY))
+    first, *others = [*there, *reversed(there)]
     sample = replace(first, declared=False, mode=IN_A_ROW)
     calls = run_sample(original, sample, twice=False, patience=None, sequel=others)
     if calls is not None and all(call.returned for call in calls):

@@ -454,6 +454,23 @@ def test_each_input_begins_with_the_state_as_it_was_though_only_a_later_call_in_
     assert result.ok
 
 
+def test_a_count_that_only_the_first_input_reads_shows_where_it_comes_again(
+    compiled: Callable[..., Compilation],
+) -> None:
+    text = """
+        def counted(x, empty, *, seen=[0]):
+            seen[0] += 1
+            return torch.where(empty, x + seen[0], x)
+
+        class Model(torch.nn.Module):
+            def forward(self, x):
+                return counted(x, (x == 0).all())
+    """
+    inputs = "\n\ndef make_inputs(seed):\n    return (torch.full((3,), float(seed)),)\n"
+    (export,) = compiled(text, targets=("export",), inputs=inputs).results
+    assert any(mismatch.in_a_row for mismatch in export.mismatches)
+
+
 COND = """
     class Model(torch.nn.Module):
         def forward(self, x, mask):
