@@ -240,7 +240,10 @@ def test_what_python_runs_or_catches_by_itself(method: str, use: str, raised: st
     ("rest", "is_fixed"),
     [
         ("def main(pool, x):\n    return pool.submit(small, x).exception()\n", False),
-        ("def main(pool, x):\n    return pool.submit(small, x).result()\n", True),
+        ("def main(pool, x):\n    return pool.submit(small, x).result()\n", False),
+        ("from mine import attempt\n\n\ndef main(x):\n    return attempt(check=small)\n", False),
+        ("def main(x):\n    return torch.utils.checkpoint.checkpoint(small, x)\n", True),
+        ("def attempt(f, x):\n    return f(x)\n\n\ndef main(x):\n    return attempt(small, x)\n", True),
         ("async def main(x):\n    return await gather(run(small, x), return_exceptions=True)\n", False),
         ("def main(x):\n    LOG.exception('small: %s', small(x))\n", True),
         ("scripted = torch.jit.script(small)\n", False),

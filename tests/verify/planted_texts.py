@@ -254,6 +254,11 @@ WRONG += (
                 "def table(n):\n    n = int(torch.tensor(n) * 1)\n    return kept(n) - kept(n)\n\n\n",
             ),
             (
+                "draws, is cached where it stands, and is given a cast",
+                "def draw(n):\n    return torch.rand(n)\n\n\nkept = functools.cache(draw)\n\n\n"
+                "def table(n):\n    n = int(torch.tensor(n) * 1)\n    return kept(n) - kept(n)\n\n\n",
+            ),
+            (
                 "counts in its own iterator",
                 "@functools.cache\ndef kept(n):\n    return iter(range(9))\n\n\n"
                 "def table(n):\n    return torch.zeros(n) + next(kept(n))\n\n\n",
@@ -350,6 +355,7 @@ WRONG += (
             ("what is given, or the largest", "bound = most if most is not None else x.max()\n    if bound > 4:"),
             ("what is given, or the largest, by `or`", "bound = most or x.max()\n    if bound > 4:"),
             ("the first of two", "bound, _ = (lambda: (x.max(), 1))()\n    if bound > 4:"),
+            ("one of a list", "bounds = [x.max(), 3]\n    for bound in bounds:\n      if bound > 4:"),
             ("one after the other", "for bound in (x.max(), 3):\n      if bound > 4:"),
         )
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from ddelint.knowledge.operators import terminal_name
 from ddelint.rewrite.reading.effects import keeps_no_state
@@ -37,14 +38,18 @@ def may_be_passed_by(function: ast.FunctionDef, source: SourceFile) -> bool:
 
 def is_asked_in_earnest(call: ast.Call, source: SourceFile) -> bool:
     """Whether a call is of a function that something caches and that may not be computed anew."""
-    name = terminal_name(call.func)
-    return any(
-        isinstance(node, ast.FunctionDef)
-        and node.name == name
-        and any(_is_cache(decorator, source) for decorator in node.decorator_list)
-        and not may_be_passed_by(node, source)
-        for node in descend(source.tree)
-    )
+    names = {terminal_name(call.func)}
+    for node in descend(source.tree):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=cache, args=[function])):
+                if name in names and _is_cache(cache, source):
+                    return not any(may_be_passed_by(n, source) for n in _named(source, {terminal_name(function)}))
+    cached_ones = (n for n in _named(source, names) if any(_is_cache(d, source) for d in n.decorator_list))
+    return any(not may_be_passed_by(node, source) for node in cached_ones)
+
+
+def _named(source: SourceFile, names: set[str]) -> Iterator[ast.FunctionDef]:
+    return (n for n in descend(source.tree) if isinstance(n, ast.FunctionDef) and n.name in names)
 
 
 def _is_cache(decorator: ast.expr, source: SourceFile) -> bool:

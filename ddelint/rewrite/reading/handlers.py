@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from ddelint.knowledge.operators import dotted_name, terminal_name
 from ddelint.rewrite.reading.knowledge import knowledge
-from ddelint.rewrite.reading.managers import caught
+from ddelint.rewrite.reading.managers import caught, library
 from ddelint.sources.sites import Site
 from ddelint.sources.source import SourceFile, descend
 
@@ -35,7 +35,7 @@ def may_be_caught(site: Site, *, cast: bool = False) -> bool:
     if _is_waited_for(site.function) or any(map(_is_protocol, names)):
         return any(_may_catch(kind, one) for kind in _all_caught(site.source) for one in raised)
     is_handed_on = _is_called_by_other_names(names, site.source)
-    if is_handed_on and any(map(_asks_what_was_raised, descend(site.source.tree))):
+    if is_handed_on and _is_given_away(names, site.source):
         return True
     unseen = _calls_of_anything(site.source) if is_handed_on else set()
     return any(
@@ -94,13 +94,18 @@ def _all_caught(source: SourceFile) -> Iterator[ast.expr | None]:
             yield from caught(node, node.body[0], source)
 
 
-def _asks_what_was_raised(node: ast.AST) -> bool:
-    """`future.exception()`, `gather(…, return_exceptions=True)`: somebody looks at what was raised elsewhere."""
-    match node:
-        case ast.Call(func=ast.Attribute(attr="exception"), args=[]):
-            return True
-        case ast.keyword(arg="return_exceptions"):
-            return True
+def _is_given_away(names: set[str], source: SourceFile) -> bool:
+    """Whether a function is an argument of what the file doesn't define, and that may catch what it raises, or keep it
+    (`pool.submit(f, x).exception()`)."""
+    defined = {node.name for node in descend(source.tree) if isinstance(node, (_Function, ast.ClassDef))}
+    harmless = knowledge().stateless | vars(builtins).keys() | {_OURS}
+    for node in descend(source.tree):
+        if isinstance(node, (ast.Name, ast.Attribute)) and terminal_name(node) in names:
+            parent = source.parents.get(node)
+            match source.parents.get(parent) if isinstance(parent, ast.keyword) else parent:
+                case ast.Call(func=taker) if taker is not node and terminal_name(taker) not in defined:
+                    if library(taker, source) not in harmless:
+                        return True
     return False
 
 
@@ -149,6 +154,8 @@ def _is_called_by_other_names(names: set[str], source: SourceFile) -> bool:
     return False
 
 
+_OURS = "ddelint"
+"""Whose entries name what is run."""
 _CALLED_BY_INSTANCE = frozenset(("forward", "__call__"))
 _CALLED_BY_NAME = frozenset(("__init__", "__new__", "__call__", "__post_init__", "__init_subclass__"))
 """Methods that run where a class or an instance is called."""

@@ -50,8 +50,8 @@ def _choices(source: SourceFile, node: ast.AST, depth: int = 0) -> Iterator[ast.
             chosen = (default,)
         case ast.Call(func=ast.Name(id="next") | ast.Attribute(attr="get" | "pop" | "setdefault"), args=[_, default]):
             chosen = (default,)
-        case ast.For(iter=ast.Tuple(elts=values) | ast.List(elts=values)):
-            chosen = values
+        case ast.For(iter=iterated) | ast.comprehension(iter=iterated):
+            chosen = list(_elements(source, iterated))
         case ast.NamedExpr(value=named) if depth < _DEEPEST:
             yield from _choices(source, named, depth + 1)
         case ast.Name(id=name, ctx=ast.Load()) if depth < _DEEPEST:
@@ -59,6 +59,19 @@ def _choices(source: SourceFile, node: ast.AST, depth: int = 0) -> Iterator[ast.
                 yield from _choices(source, given, depth + 1)
     for choice in chosen:
         yield from list(_choices(source, choice, depth + 1)) or [choice]
+
+
+def _elements(source: SourceFile, node: ast.AST, depth: int = 0) -> Iterator[ast.expr]:
+    """What stands in a list or tuple that is gone through, but for texts: by a name, in a `zip` with others."""
+    match node:
+        case ast.Tuple(elts=values) | ast.List(elts=values):
+            yield from (v for v in values if not (isinstance(v, ast.Constant) and isinstance(v.value, str)))
+        case ast.Call(func=ast.Name(id="enumerate" | "list" | "reversed" | "sorted" | "tuple" | "zip"), args=args):
+            for argument in args:
+                yield from _elements(source, argument, depth)
+        case ast.Name(id=name) if depth < _DEEPEST:
+            for value in values_of(source, node, name):
+                yield from _elements(source, value, depth + 1)
 
 
 def _is_tensor(source: SourceFile, node: ast.AST, depth: int = 0) -> bool:

@@ -33,6 +33,8 @@ def asked(text: str) -> bool:
         "def f(x, n):\n    t = n if n is not None else x.max()\n    if t > 0: pass",
         "def f(self, x):\n    t = self.limit or x.max()\n    if t > 0: pass",
         "def f(x):\n    for t in (x.max(), 3):\n        if t > 0: pass",
+        "def f(x):\n    bounds = [x.max(), 3]\n    for t in bounds:\n        if t > 0: pass",
+        "def f(x):\n    for i, t in enumerate((x.max(), 3)):\n        if t > 0: pass",
         "def f(x, known):\n    t = known.get('t', 0)\n    if t > 0: pass",
         "def f(x, o):\n    t = getattr(o, 't', -1)\n    if t > 0: pass",
         "def f(x, n):\n    first = x.max() if n is None else n\n    t = first\n    if t > 0: pass",
@@ -58,6 +60,7 @@ def test_a_number_at_times(text: str) -> None:
         "def f(x):\n    t = max(x.max(), x[0].abs() + 1)\n    if t > 0: pass",
         "def f(x):\n    for t in (x.max(), -x.min()):\n        if t > 0: pass",
         "def f(t):\n    t = t\n    if t > 0: pass",
+        "def f(x):\n    for name, t in zip(('a', 'b'), (x.max(), x.min())):\n        if t > 0: pass",
         "class A:\n    def f(self, x):\n        self.t = x.sum()\n        if self.t > 0: pass",
     ],
 )
