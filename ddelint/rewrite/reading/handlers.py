@@ -35,7 +35,7 @@ def may_be_caught(site: Site, *, cast: bool = False) -> bool:
     if _is_waited_for(site.function) or any(map(_is_protocol, names)):
         return any(_may_catch(kind, one) for kind in _all_caught(site.source) for one in raised)
     is_handed_on = _is_called_by_other_names(names, site.source)
-    if is_handed_on and _is_given_away(names, site.source):
+    if is_handed_on and not cast and _is_given_away(names, site.source):
         return True
     unseen = _calls_of_anything(site.source) if is_handed_on else set()
     return any(
