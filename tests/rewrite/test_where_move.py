@@ -71,6 +71,22 @@ def test_an_early_return_of_what_changes_later_is_kept() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "test",
+    ["not torch.compiler.is_compiling() and t.max() > 3", "t.max() > 3 and not torch.compiler.is_compiling()"],
+)
+def test_an_early_return_of_eager_alone_may_stand_in_between(test: str) -> None:
+    between = f"    y = x + 1\n    if {test}:\n        return y\n    y = y * 2\n"
+    assert merged(f"    if t.sum() > 4:\n        return x\n{between}    return y * 2\n", "t.sum() > 4") == [
+        f"    if not torch.compiler.is_compiling() and t.sum() > 4:\n        return x\n{between}"
+        "    if torch.compiler.is_compiling():\n        return torch.where(t.sum() > 4, x, y * 2)\n    return y * 2\n"
+    ]
+    assert (
+        merged(f"    if t.sum() > 4:\n        return x\n{between}    return y * 2\n".replace("not ", ""), "t.sum() > 4")
+        == []
+    )
+
+
 def test_an_early_return_from_a_with() -> None:
     body = (
         "    with torch.no_grad():\n        if t.sum() == 0:\n"

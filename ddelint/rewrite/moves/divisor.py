@@ -9,8 +9,8 @@ from ddelint.nouns.diagnostics import Claim
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.around import function_statements, headers, is_tensor, number_kind
 from ddelint.rewrite.reading.kinds import Kinds
-from ddelint.rewrite.reading.names import asks_compiling, called, enclosing_block, is_pure, names_read, names_written
-from ddelint.rewrite.reading.polarity import general_side
+from ddelint.rewrite.reading.names import asks_compiling, called, is_pure, names_read, names_written
+from ddelint.rewrite.reading.polarity import general_path, general_side
 from ddelint.rewrite.writing.rewrites import Expr, Rewrite, rewriting
 from ddelint.sources.sites import Block, Role
 
@@ -29,7 +29,7 @@ def clamp_divisor(context: Context) -> Iterator[Rewrite]:
     side = general_side(test)
     if side is None or isinstance(site.source.parents.get(test), ast.BoolOp):
         return
-    clamped = _clamped(context, _general_path(context, test, side), _related(context, test))
+    clamped = _clamped(context, general_path(context, test, side), _related(context, test))
     if clamped:
         in_eager = "torch.compiler.is_compiling() or {}" if side else "not torch.compiler.is_compiling() and {}"
         yield Rewrite(
@@ -38,19 +38,6 @@ def clamp_divisor(context: Context) -> Iterator[Rewrite]:
             Claim.GENERAL_PATH,
             decisions=(test,),
         )
-
-
-def _general_path(context: Context, test: ast.expr, side: bool) -> list[ast.AST]:
-    """What runs on the general side: that arm, and the statements that follow."""
-    site = context.site
-    if isinstance(site.statement, ast.If) and site.role is Role.IF_TEST:
-        arm: Sequence[ast.stmt] = site.statement.body if side else site.statement.orelse
-        block = enclosing_block(site.source, site.statement)
-        return [*arm, *block[block.index(site.statement) + 1 :]]
-    parent = site.source.parents.get(test)
-    if isinstance(parent, ast.IfExp):
-        return [parent.body if side else parent.orelse]
-    return []
 
 
 def _related(context: Context, test: ast.expr) -> set[str]:

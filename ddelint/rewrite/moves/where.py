@@ -21,6 +21,7 @@ from ddelint.rewrite.reading.effects import SILENT
 from ddelint.rewrite.reading.kinds import Kind, Kinds
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import (
+    answer_while_compiling,
     asks_compiling,
     called,
     changes_in_place,
@@ -251,14 +252,21 @@ def _early(merge: Merge) -> Iterator[Rewrite]:
             kept += write.assigned(name, value.built)
             value = Value(write.expression(name))
         values.append(value)
-    folded, final = _folded(merge, between, merge.reader().read([last], "final"))
+    compiled = [each for each in between if not _stands_in_eager_alone(each)]
+    folded, final = _folded(merge, compiled, merge.reader().read([last], "final"))
     lines = merge.returned(test, Arm([], {}, values, then.structure), final)
-    plain = _rewrite(statement.test, {statement: kept, **dict.fromkeys(folded, ()), last: lines})
-    yield from _unless_silent(merge, plain)
+    if len(compiled) == len(between):
+        plain = _rewrite(statement.test, {statement: kept, **dict.fromkeys(folded, ()), last: lines})
+        yield from _unless_silent(merge, plain)
     if not between:
         yield _return_beside(merge, [*kept, *lines])
     elif not folded:
         yield _early_in_eager(merge, kept, last, lines)
+
+
+def _stands_in_eager_alone(statement: ast.stmt) -> bool:
+    """Whether an `if` never runs while compiling."""
+    return isinstance(statement, ast.If) and not statement.orelse and answer_while_compiling(statement.test) is False
 
 
 def _early_in_eager(merge: Merge, kept: Statements, last: ast.Return, lines: Statements) -> Rewrite:

@@ -9,14 +9,11 @@ import ast
 from dataclasses import dataclass, field
 
 from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.parts.nothing import EXTREMES
 from ddelint.rewrite.reading.kinds import Kind, Kinds, is_torch
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import called
 from ddelint.rewrite.writing.rewrites import Expr
-
-_LEAST, _MOST = "-torch.inf", "torch.inf"
-_EXTREMES = {"max": _LEAST, "amax": _LEAST, "argmax": _LEAST, "min": _MOST, "amin": _MOST, "argmin": _MOST}
-"""Reductions that raise where there is nothing, and the number that they never choose."""
 
 
 def harmless(context: Context, node: ast.expr, test: Expr, taken: bool) -> Expr | None:
@@ -49,10 +46,10 @@ class _Arm:
                 if place in ("0", "-1"):
                     self.changes[rows] = self._padded(rows, first=place == "0")
                     return
-            case ast.Call(func=ast.Attribute(attr=name), args=arguments, keywords=[]) if name in _EXTREMES:
+            case ast.Call(func=ast.Attribute(attr=name), args=arguments, keywords=[]) if name in EXTREMES:
                 reduced = self._whole(node, arguments)
                 if reduced is not None:
-                    self.changes[reduced] = self._extended(reduced, _EXTREMES[name])
+                    self.changes[reduced] = self._extended(reduced, EXTREMES[name])
                     return
             case ast.BinOp(op=ast.Div(), left=left, right=right) if not isinstance(right, ast.Constant):
                 divisor = self._divisor(right)

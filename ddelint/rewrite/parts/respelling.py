@@ -1,4 +1,5 @@
-"""Statements said in words that more moves know: a `match` on a number as `if`s, `:=` on a line of its own.
+"""Statements said in words that more moves know: a `match` on a number as `if`s, `:=` on a line of its own, reductions
+behind an emptiness test that take nothing, too.
 
 The moves read the new text; what they make of it is offered as one change of the text that there is.
 """
@@ -12,11 +13,13 @@ from typing import Any
 
 from ddelint.nouns.diagnostics import Claim
 from ddelint.rewrite.candidate import Candidate, Context
+from ddelint.rewrite.parts.nothing import of_nothing_too
 from ddelint.rewrite.reading.bindings import moved_row
-from ddelint.rewrite.reading.names import is_pure, position
+from ddelint.rewrite.reading.names import asks_compiling, is_pure, position
+from ddelint.rewrite.reading.polarity import general_path, general_side
 from ddelint.rewrite.writing.edits import minimal_edits
 from ddelint.rewrite.writing.rewrites import Rewrite, Statements, Writer
-from ddelint.sources.sites import site_of
+from ddelint.sources.sites import Block, site_of
 from ddelint.sources.source import SourceFile
 
 _MOVE = "respelled"
@@ -30,6 +33,8 @@ class Respelling:
     before: Context
     context: Context
     decided: bool
+    likelier: bool = False
+    """Whether what moves make of the words that there are will hardly do."""
 
     def said(self, candidate: Candidate) -> Candidate | None:
         """What a move offers for the new text, as a change of the text that there is; None where it changes others."""
@@ -53,6 +58,10 @@ def respelled(context: Context) -> Iterator[Respelling]:
         new = _context(context, rewrite, asked)
         if new is not None:
             yield Respelling(context, new, not isinstance(statement, ast.Match))
+    for rewrite, asked in _taking_nothing(context):
+        new = _context(context, rewrite, asked)
+        if new is not None:
+            yield Respelling(context, new, decided=True, likelier=True)
 
 
 def _context(context: Context, rewrite: Rewrite, asked: str) -> Context | None:
@@ -140,6 +149,20 @@ def _test_of(subject: ast.expr, pattern: ast.pattern) -> ast.expr | None:
             known = [test for test in tests if test is not None and not isinstance(test, ast.Constant)]
             return ast.BoolOp(ast.Or(), known) if len(known) == len(tests) else None
     return None
+
+
+# ---------------------------------------------------------------------- nothing
+
+
+def _taking_nothing(context: Context) -> Iterator[tuple[Rewrite, str]]:
+    """`if n == 0: …`, `x.max(0)` → the same, `x` with a row more: the general path runs where there is nothing, too."""
+    test = context.site.decision
+    side = general_side(test) if test is not None else None
+    if test is None or side is None or asks_compiling(test) or context.site.block in (Block.RAISES, Block.WARNS):
+        return
+    changes = of_nothing_too(context, general_path(context, test, side))
+    if changes:
+        yield Rewrite("", changes), ast.unparse(test)
 
 
 # ---------------------------------------------------------------------- names

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.kinds import Kind, Kinds
 from ddelint.rewrite.reading.knowledge import knowledge
-from ddelint.rewrite.reading.names import called
+from ddelint.rewrite.reading.names import called, enclosing_block
+from ddelint.sources.sites import Role
 
 _FLIPPED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.Gt,
@@ -75,3 +77,16 @@ def _compared(left: ast.expr, operator: ast.cmpop, right: ast.expr) -> bool | No
             return True
     # an equality between two numbers is the special case
     return {ast.Eq: False, ast.NotEq: True}.get(kind)
+
+
+def general_path(context: Context, test: ast.expr, side: bool) -> list[ast.AST]:
+    """What runs on the general side: that arm, and the statements that follow."""
+    site = context.site
+    if isinstance(site.statement, ast.If) and site.role is Role.IF_TEST:
+        arm: Sequence[ast.stmt] = site.statement.body if side else site.statement.orelse
+        block = enclosing_block(site.source, site.statement)
+        return [*arm, *block[block.index(site.statement) + 1 :]]
+    parent = site.source.parents.get(test)
+    if isinstance(parent, ast.IfExp):
+        return [parent.body if side else parent.orelse]
+    return []

@@ -12,7 +12,7 @@ from ddelint.nouns.diagnostics import STILL_ASKS, Claim, Diagnostic, Question, R
 from ddelint.nouns.protocol import LOWERING, Comparison, Compilation, Decision, TraceResult
 from ddelint.rewrite.candidate import Candidate, Context
 from ddelint.rewrite.moves import load_moves
-from ddelint.rewrite.parts.respelling import respelled
+from ddelint.rewrite.parts.respelling import Respelling, respelled
 from ddelint.rewrite.reading.bindings import moved_row
 from ddelint.rewrite.reading.callers import compiled_callers, keeps_nothing_for_numbers, other_callers
 from ddelint.rewrite.reading.knowledge import knowledge
@@ -293,10 +293,28 @@ class Asking:
                 yield from self._in_order(knowledge().beyond.moves, context)
 
     def _in_order(self, names: Sequence[str], context: Context) -> Iterator[Candidate]:
-        """What the moves offer: by claim, then in the order of `names`; then what they do in other words."""
-        for offer in (offered, _in_other_words):
-            in_time = takewhile(lambda _: not self.is_over(), names)
-            yield from sorted((candidate for name in in_time for candidate in offer(name, context)), key=_place)
+        """What the moves offer: by claim, then in the order of `names`.
+
+        What they offer once the statement is said in words that more of them know comes before that or after.
+        """
+        respellings = list(respelled(context))
+        for respelling in respellings:
+            if respelling.likelier:
+                yield from self._in_other_words(names, respelling)
+        yield from self._by_claim(names, context)
+        for respelling in respellings:
+            if not respelling.likelier:
+                yield from self._in_other_words(names, respelling)
+
+    def _in_other_words(self, names: Sequence[str], respelling: Respelling) -> Iterator[Candidate]:
+        for candidate in self._by_claim(names, respelling.context):
+            said = respelling.said(candidate)
+            if said is not None:
+                yield said
+
+    def _by_claim(self, names: Sequence[str], context: Context) -> list[Candidate]:
+        in_time = takewhile(lambda _: not self.is_over(), names)
+        return sorted((candidate for name in in_time for candidate in offered(name, context)), key=_place)
 
     def other_callers(self, history: History, question: Question, candidate: Candidate) -> str:
         """Who else takes the function that a candidate rewrites, without having been run; empty where nobody does."""
@@ -402,12 +420,3 @@ def _place(candidate: Candidate) -> tuple[int, bool, bool]:
     """When a candidate is tried: by its claim; the unlikely after all that keeps both sides."""
     claim = Claim.RESTRUCTURED if candidate.unlikely else candidate.claim
     return CLAIM_RANK[claim], candidate.unlikely, not candidate.preferred
-
-
-def _in_other_words(name: str, context: Context) -> Iterator[Candidate]:
-    """What a move offers once the statement is said in words that more moves know."""
-    for respelling in respelled(context):
-        for candidate in offered(name, respelling.context):
-            said = respelling.said(candidate)
-            if said is not None:
-                yield said

@@ -1,0 +1,77 @@
+"""Reductions behind an emptiness test, said so that they take nothing, too."""
+
+from __future__ import annotations
+
+import pytest
+from control_flow import INTEGERS, TENSOR, candidates, context_of, failures
+
+from ddelint.nouns.diagnostics import TypeFact
+from ddelint.rewrite.parts.respelling import respelled
+from ddelint.rewrite.search.asking import _in_order
+
+ROWS = TypeFact("tensor", "float32", ("n", "3"))
+TYPES = {"x": ROWS, "y": TypeFact("tensor", "float32", ("n",)), "z": TENSOR, "ids": INTEGERS}
+
+
+def said(body: str, asking: str) -> list[str]:
+    """The line of each respelling that is not a line of the original."""
+    text = "import torch\n\n\ndef fn(x, y, z, ids):\n" + "".join(f"    {line}\n" for line in body.splitlines())
+    found = [each.context.site.source.text for each in respelled(context_of(text, asking, TYPES))]
+    return [line.strip() for one in found for line in one.splitlines() if line not in text.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("reduced", "expected"),
+    [
+        ("x.max(dim=0).values", "torch.nn.functional.pad(x, (0, 0, 0, 1), value=-torch.inf).max(dim=0).values"),
+        ("torch.min(y, -1)[0]", "torch.min(torch.nn.functional.pad(y, (0, 1), value=torch.inf), -1)[0]"),
+        ("y.argmax()", "torch.nn.functional.pad(y, (0, 1), value=-torch.inf).argmax()"),
+        ("x.amin()", "torch.nn.functional.pad(x.flatten(), (0, 1), value=torch.inf).amin()"),
+        ("x.max(dim=1).values", ""),
+        ("z.max()", ""),
+        ("ids.max()", ""),
+        ("torch.max(x, x + 1)", ""),
+        ("x.sum(0)", ""),
+    ],
+)
+def test_one_element_more_where_there_may_be_nothing_to_choose_from(reduced: str, expected: str) -> None:
+    lines = said(f"if len(y) == 0:\n    return y\nreturn y * {reduced}", "len(y) == 0")
+    assert lines == ([f"return y * {expected}"] if expected else [])
+
+
+@pytest.mark.parametrize(
+    ("body", "asking", "count"),
+    [
+        ("if y.numel() > 0:\n    z = z + y.max()\nreturn z", "y.numel() > 0", 1),
+        ("for p in (y, z):\n    if p.sum() == 0:\n        continue\n    z = z + y.max()\nreturn z", "p.sum() == 0", 1),
+        ("return z + y.max() if y.shape[0] else z", "y.shape[0]", 1),
+        ("if x.sum() > 2:\n    return y\nreturn z + y.max()", "x.sum() > 2", 0),
+        ("if len(y) == 0:\n    raise ValueError\nreturn z + y.max()", "len(y) == 0", 0),
+    ],
+)
+def test_only_what_stands_on_the_general_side_of_an_emptiness_test(body: str, asking: str, count: int) -> None:
+    assert len(said(body, asking)) == count
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "body",
+    [
+        "    if y.shape[0] == 0:\n        return z.sum() * 0\n    return (y * 2 + y.max()).sum() + z.sum()\n",
+        "    if y.shape[0] < 1:\n        return z.sum()\n    top, at = x.max(dim=0)\n    return top.sum() + z.sum()\n",
+        "    total = z.sum()\n    if y.numel() > 0:\n        total = total + (y - y.amin(0)).sum()\n    return total\n",
+    ],
+)
+def test_what_moves_make_of_it_runs_of_nothing(body: str) -> None:
+    import torch
+
+    text = f"import torch\n\n\ndef fn(mask, rows, z):\n    x, y = rows[mask], rows[mask][:, 0]\n{body}"
+    asking = next(line for line in body.splitlines() if " if " in line).strip().removeprefix("if ").removesuffix(":")
+    context = context_of(text, asking, {name: fact for name, fact in TYPES.items() if name != "ids"})
+    assert candidates("shortcut_in_eager", context)
+    first = _in_order(["shortcut_in_eager", "where_merge"], context)
+    masks = [torch.tensor(mask) for mask in ([True, False, True], [False] * 3, [True] * 3)]
+    samples = [(mask, torch.randn(3, 3), torch.randn(4)) for mask in masks]
+    texts = [context.site.source.apply(candidate.edits) for candidate in first]
+    assert any(not failures(text, new, samples, ("export", "compile")) for new in texts if "torch.inf" in new)
+    assert all(failures(text, new, samples, ("export",)) for new in texts if "torch.inf" not in new)
