@@ -32,6 +32,12 @@ def test_a_number_becomes_a_tensor_first() -> None:
     assert found[0] == f"    n_exceeds_4 = {FULL}\n    x = torch.where(n_exceeds_4, x * 2, x)\n    return x\n"
 
 
+def test_what_starts_as_a_number_has_no_device() -> None:
+    text = "def fn(x, n):\n    x = s = 0\n    for y in (x, n):\n        if n > 4:\n            x = x + y\n    return x\n"
+    found = rewritten("where_merge", context_of(text, "n > 4", {"x": TENSOR, "y": TENSOR, "n": COUNT}))[0]
+    assert "dtype=torch.bool, device=y.device)" in found
+
+
 def test_a_chain_about_an_integer_tensor_compares_the_tensor() -> None:
     text = "def fn(x, mask):\n    if 0 < mask.sum().item() <= 3:\n        x = x + 1\n    return x\n"
     found = rewritten("where_merge", context_of(text, "0 < mask.sum().item() <= 3", TYPES))[0]

@@ -13,6 +13,7 @@ from ddelint.rewrite.parts.harmless import harmless
 from ddelint.rewrite.parts.truths import Truths
 from ddelint.rewrite.reading.around import number_kind, read_elsewhere
 from ddelint.rewrite.reading.kinds import Kind, Kinds
+from ddelint.rewrite.reading.mixed import starts_as_number
 from ddelint.rewrite.reading.names import bound_before, fresh_name, names_read, names_written, parameters
 from ddelint.rewrite.reading.naming import condition_name
 from ddelint.rewrite.reading.regions import live_behind
@@ -27,11 +28,13 @@ _TAKING = {"copy_": "{target}.copy_({value})", "append": "{target}.append({value
 
 
 def device_of(context: Context, *nodes: ast.AST) -> Expr | None:
-    """The device of the first tensor that `nodes` read by name, as far as a run saw it."""
+    """The device of the first tensor that `nodes` read by name, as far as a run saw it, and that is none at times."""
     for node in nodes:
         for inner in ast.walk(node):
             if isinstance(inner, (ast.Name, ast.Attribute)) and isinstance(inner.ctx, ast.Load):
                 fact = context.type_of(ast.unparse(inner))
+                if isinstance(inner, ast.Name) and starts_as_number(context.site.function, inner.id):
+                    continue
                 if fact is not None and fact.kind == "tensor":
                     return context.write.expr("{}.device", inner)
     return None

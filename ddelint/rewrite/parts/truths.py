@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -14,6 +15,8 @@ from ddelint.rewrite.writing.rewrites import Expr, Part
 
 MEMBER = "({} == {}).any()"
 """What `element in tensor` asks (torch/_tensor.py, Tensor.__contains__), of the tensor and the element."""
+_LEAST_PRECISION, _LEAST_EXPONENT = 256, 13
+"""What the mantissa of bfloat16 and the exponent of float16 hold."""
 
 
 class NotAPredicate(Exception):
@@ -126,14 +129,15 @@ class Truths:
         return self.write.expr("torch.full((), {}, dtype=torch.bool, device={})", built, self.device)
 
     def _link(self, left: ast.expr, operator: ast.cmpop, right: ast.expr, whole: ast.expr | None = None) -> Expr:
-        """One comparison; `t.sum().item() > 4` as `t.sum() > 4`, where the tensor holds integers."""
+        """One comparison; `t.sum().item() > 4` as `t.sum() > 4`, where that is the same for every number."""
         node = whole or ast.Compare(left=left, ops=[operator], comparators=[right])
         kind = self.kinds.of(node)
         if kind is Kind.TENSOR or (whole is not None and kind is Kind.UNKNOWN and self.assume_tensor):
             return self._flat(node, self._leaf(node) if whole else self._compared(left, operator, right))
         read = [self._read(side) for side in (left, right)]
         items = [side for side in read if side is not None]
-        if items and all(self.kinds.dtype(item).startswith(("int", "uint")) for item in items):
+        whole_numbers = all(self.kinds.dtype(item).startswith(("int", "uint")) for item in items)
+        if items and (whole_numbers or self._is_exact(left, right)):
             return self._compared(read[0] or left, operator, read[1] or right)
         return self.number(self._leaf(node) if whole else self._compared(left, operator, right))
 
@@ -144,9 +148,25 @@ class Truths:
         match node:
             case ast.Call(func=ast.Attribute(attr="item", value=value), args=[]):
                 return value
-            case ast.Call(func=ast.Name(id="int"), args=[value], keywords=[]) if self.kinds.of(value) is Kind.TENSOR:
+            case ast.Call(func=ast.Name(id="int" | "float"), args=[value], keywords=[]) if (
+                self.kinds.of(value) is Kind.TENSOR
+            ):
                 return value
         return None
+
+    def _is_exact(self, *sides: ast.expr) -> bool:
+        """Whether a float that is read is compared with a literal that every float type holds as it is."""
+        match sides:
+            case (ast.Call() as read, ast.Constant(value=int() | float() as bound)) | (
+                ast.Constant(value=int() | float() as bound),
+                ast.Call() as read,
+            ):
+                item = self._read(read)
+                of_floats = item is not None and self.kinds.dtype(item).startswith(("float", "bfloat"))
+                mantissa, exponent = math.frexp(bound)
+                small = (mantissa * _LEAST_PRECISION).is_integer() and abs(exponent) <= _LEAST_EXPONENT
+                return of_floats and called(read) != "int" and small
+        return False
 
     def _whole(self, node: ast.Call) -> Expr:
         """`torch.equal(a, b)` of equal shapes, element by element."""

@@ -139,6 +139,16 @@ def _unpacked(source: SourceFile, node: ast.Name) -> Iterator[tuple[str, int]]:
                         yield terminal_name(func), place
 
 
+def starts_as_number(function: ast.AST | None, name: str) -> bool:
+    """Whether a function gives a name a number somewhere: `total = 0.0`, `loss = count = 0`."""
+    return function is not None and any(
+        isinstance(node, ast.Assign)
+        and _is_of_number(node.value)
+        and any(isinstance(target, ast.Name) and target.id == name for target in node.targets)
+        for node in ast.walk(function)
+    )
+
+
 def _said(function: _Function, name: str) -> Iterator[ast.expr]:
     """A parameter's annotation and default, and the types that tests compare with."""
     yield from parameter(function, name)

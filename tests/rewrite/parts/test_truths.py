@@ -31,6 +31,7 @@ TESTS = [
     "any(p > 1 for p in (s, t))", "not all([s > 1, t < 2, n > 0])", "all(p < n for p in (s, t)) or mask.any()",
     "any(len(mask[: p + 1]) > n for p in range(3))", "torch.allclose(s, s + 1e-9) or t > n",
     "s + t > 2 and n", "mask.any().item()", "t.item() < 2 < n",
+    "s.item() > 1", "float(s) <= 0.5 or n", "0 < s.sum().item()", "s.item() > 1.1", "int(s) >= 2",
 ]  # fmt: skip
 
 
@@ -50,6 +51,21 @@ def test_a_predicate_answers_as_its_test(test: str) -> None:
         assert found.shape == ()
         assert found.dtype is torch.bool
         assert bool(found) is bool(eval(test, values)), (predicate, values)
+
+
+@pytest.mark.parametrize(
+    ("test", "expected"),
+    [
+        ("s.item() > 1", "s > 1"),
+        ("float(s) <= 0.5", "s <= 0.5"),
+        ("0 != s.sum().item()", "0 != s.sum()"),
+        ("s.item() > 0.1", "torch.full((), s.item() > 0.1, dtype=torch.bool)"),
+        ("s.item() < 1e6", "torch.full((), s.item() < 1e6, dtype=torch.bool)"),
+        ("int(s) > 1", "torch.full((), int(s) > 1, dtype=torch.bool)"),
+    ],
+)
+def test_a_float_that_is_read_is_compared_as_a_tensor_with_what_every_float_holds(test: str, expected: str) -> None:
+    assert built(test) == expected
 
 
 def test_what_is_negated_twice_stays_as_it_is() -> None:
