@@ -33,7 +33,8 @@ def test_a_number_becomes_a_tensor_first() -> None:
 
 
 def test_what_starts_as_a_number_has_no_device() -> None:
-    text = "def fn(x, n):\n    x = s = 0\n    for y in (x, n):\n        if n > 4:\n            x = x + y\n    return x\n"
+    body = "    x = s = 0.0\n    for y in (x, n):\n        if n > 4:\n            x = x + y\n    return x\n"
+    text = f"def fn(x, n):\n{body}"
     found = rewritten("where_merge", context_of(text, "n > 4", {"x": TENSOR, "y": TENSOR, "n": COUNT}))[0]
     assert "dtype=torch.bool, device=y.device)" in found
 
