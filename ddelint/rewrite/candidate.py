@@ -73,6 +73,8 @@ class Context:
     """The question's kind: truth, integer, operator, failure; `static` where only the static pass found it."""
     types: Mapping[str, TypeFact] = field(default_factory=dict)
     """Names and attribute chains of the function the site stands in, as a run saw them (may be empty)."""
+    types_in: Callable[[ast.FunctionDef], Mapping[str, TypeFact]] = lambda function: {}
+    """The same of another function of the site's file."""
     read: Callable[[str], SourceFile] | None = None
     """Other files of the overlay, by absolute name (None: only this file is at hand)."""
     detail: str = ""

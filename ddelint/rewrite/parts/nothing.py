@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.applied import applied, integer, is_plain
+from ddelint.rewrite.reading.changes_of_calls import run_by_calls
 from ddelint.rewrite.reading.kinds import Kind, Kinds
 from ddelint.rewrite.reading.names import called
+from ddelint.rewrite.reading.polarity import general_side
 from ddelint.rewrite.writing.rewrites import Expr, Part
+from ddelint.sources.sites import site_of
 
 LEAST, MOST = "-torch.inf", "torch.inf"
 EXTREMES = {"max": LEAST, "amax": LEAST, "argmax": LEAST, "min": MOST, "amin": MOST, "argmin": MOST}
@@ -20,13 +24,26 @@ EXTREMES = {"max": LEAST, "amax": LEAST, "argmax": LEAST, "min": MOST, "amin": M
 
 
 def of_nothing_too(context: Context, path: Sequence[ast.AST]) -> dict[ast.AST, Expr]:
-    """The operands of the reductions on a path that may be of nothing, each with what takes its place."""
-    changes: dict[ast.AST, Expr] = {}
-    for root in path:
-        for node in ast.walk(root):
-            if isinstance(node, ast.Call) and called(node) in EXTREMES:
-                changes |= dict(_extended(context, node))
+    """The operands of the reductions on a path that may be of nothing, each with what takes its place.
+
+    Functions of the same file that are called there are on the path, but for those that ask for themselves.
+    """
+    source = context.site.source
+    changes = _extended_on(context, path)
+    for function in run_by_calls(context, path):
+        if not any(map(_leaves_where_nothing_is, function.body)):
+            inside = replace(context, site=site_of(source, function.body[0]), types=context.types_in(function))
+            changes |= _extended_on(inside, function.body)
     return changes
+
+
+def _leaves_where_nothing_is(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.If) and general_side(statement.test) is False
+
+
+def _extended_on(context: Context, path: Sequence[ast.AST]) -> dict[ast.AST, Expr]:
+    calls = (node for root in path for node in ast.walk(root) if isinstance(node, ast.Call))
+    return dict(pair for node in calls if called(node) in EXTREMES for pair in _extended(context, node))
 
 
 def _extended(context: Context, node: ast.Call) -> Iterator[tuple[ast.AST, Expr]]:

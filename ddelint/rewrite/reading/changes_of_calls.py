@@ -1,4 +1,7 @@
-"""What calls change in place of what they are given: functions, methods and modules are followed, across files too."""
+"""What calls run, and what they change in place of what they are given: functions, methods and modules are followed.
+
+Across files, too.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +22,25 @@ _MOST_BASES = 4
 
 def changed_by_calls(context: Context, body: Sequence[ast.stmt]) -> set[str]:
     """Tensors that `body` hands to code of the same project which changes what it is given, in place."""
+    here, owner = _around(context)
+    found = here.changed(body, owner, _DEEPEST_CALL)
+    facts = {text: context.type_of(text) for text in found}
+    return {text for text, fact in facts.items() if fact is not None and fact.kind == "tensor"}
+
+
+def run_by_calls(context: Context, nodes: Sequence[ast.AST]) -> list[ast.FunctionDef]:
+    """The functions of the site's own file that calls in `nodes` run, those that these call in turn among them."""
+    here, owner = _around(context)
+    found = dict.fromkeys(here.run(nodes, owner, _DEEPEST_CALL))
+    return [function for function in found if function is not context.site.function]
+
+
+def _around(context: Context) -> tuple[_File, _Class | None]:
+    """The site's file, and the class that it stands in."""
     source, function = context.site.source, context.site.function
     owner = next((n for n in source.ancestors(function) if isinstance(n, ast.ClassDef)), None) if function else None
     here = _File(source, context.read)
-    found = here.changed(body, None if owner is None else _Class(here, owner), _DEEPEST_CALL)
-    facts = {text: context.type_of(text) for text in found}
-    return {text for text, fact in facts.items() if fact is not None and fact.kind == "tensor"}
+    return here, None if owner is None else _Class(here, owner)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +77,14 @@ class _File:
                 if root in given:
                     found.add(".".join(filter(None, (ast.unparse(given[root]), rest))))
         return found
+
+    def run(self, nodes: Sequence[ast.AST], owner: _Class | None, depth: int) -> Iterator[ast.FunctionDef]:
+        """The functions of this file that calls in `nodes` run; `owner` is the class that `self` is of."""
+        for call in (inner for node in nodes for inner in ast.walk(node) if isinstance(inner, ast.Call)):
+            callee = self._callee(call.func, owner) if depth else None
+            if callee is not None and callee.file is self:
+                yield callee.function
+                yield from self.run(callee.function.body, callee.owner, depth - 1)
 
     def _callee(self, called: ast.expr, owner: _Class | None) -> _Callee | None:
         match called:

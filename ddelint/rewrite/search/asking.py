@@ -25,7 +25,7 @@ from ddelint.rewrite.search.history import History
 from ddelint.rewrite.search.offering import offered
 from ddelint.rewrite.search.prover import Ahead, Prover, joined, passes
 from ddelint.rewrite.search.steps import VALIDATION, Key, State, key_of
-from ddelint.sources.sites import Site, locate
+from ddelint.sources.sites import Site, locate, site_of
 from ddelint.sources.source import SourceFile
 
 QUICK_SAMPLES = 16
@@ -362,6 +362,7 @@ class Asking:
             diagnostic=diagnostic,
             kind=question.kind,
             types={**self._eager_types(history, site), **question.types},
+            types_in=lambda function: self._eager_types(history, site_of(source, function.body[0])),
             read=history.current,
             detail=question.detail,
             operator=question.operator,

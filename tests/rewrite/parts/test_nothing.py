@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from control_flow import INTEGERS, TENSOR, candidates, context_of, failures
 
@@ -51,6 +53,55 @@ def test_one_element_more_where_there_may_be_nothing_to_choose_from(reduced: str
 )
 def test_only_what_stands_on_the_general_side_of_an_emptiness_test(body: str, asking: str, count: int) -> None:
     assert len(said(body, asking)) == count
+
+
+HELPERS = """
+def spread(x, y):
+    low = x.amin(dim=0)
+    return y - low.sum()
+
+
+def guarded(x, y):
+    if x.shape[0] == 0:
+        return y
+    return y - x.amin(dim=0).sum()
+
+
+class Grid(torch.nn.Module):
+    def forward(self, x, y):
+        return spread(x, y)
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.grid = Grid()
+
+    def scale(self, x, y):
+        return y / x.amax(dim=0).sum()
+
+    def forward(self, x, y):
+        if y.numel() == 0:
+            return y
+        return {called}
+"""
+
+
+@pytest.mark.parametrize(
+    ("called", "expected"),
+    [
+        ("spread(x, y)", "pad(x, (0, 0, 0, 1), value=torch.inf).amin(dim=0)"),
+        ("self.grid(x, y)", "pad(x, (0, 0, 0, 1), value=torch.inf).amin(dim=0)"),
+        ("self.scale(x, y)", "pad(x, (0, 0, 0, 1), value=-torch.inf).amax(dim=0)"),
+        ("guarded(x, y)", ""),
+        ("torch.relu(y)", ""),
+    ],
+)
+def test_functions_that_are_called_there_are_on_the_path_but_for_those_that_ask(called: str, expected: str) -> None:
+    text = f"import torch\n\n{HELPERS.replace('{called}', called)}"
+    context = replace(context_of(text, "y.numel() == 0", TYPES), types_in=lambda function: TYPES)
+    found = [each.context.site.source.text for each in respelled(context)]
+    assert [expected in one and one.count("pad(") == 1 for one in found] == ([True] if expected else [])
 
 
 @pytest.mark.slow
