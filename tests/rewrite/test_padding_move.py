@@ -50,6 +50,71 @@ def test_padding_is_left_on(text: str, expected: str) -> None:
     assert failures(HEAD + text, found, samples, ("export", "compile")) == []
 
 
+CUT = """def fn(x, mask):
+    longest = int(mask.sum(1).max())
+    x, mask = x[:, :longest], mask[:, :longest]
+    for t in range(1, x.shape[1]):
+        x = x + (x[:, t] * mask[:, t])[:, None]
+    y = x * mask
+    if longest < 0:
+        return y, y
+    return y * 2, y.sum(1)
+"""
+TRIMMED_BY_HELPER = """def trim(values, lengths):
+    counts = lengths.clamp(min=1)
+    n = torch.max(counts).item()
+    return values[:, :n], counts
+
+
+def fn(x, mask):
+    y, counts = trim(x * mask, mask.sum(dim=1))
+    return {"y": y.cumsum(1), "counts": counts}
+"""
+IN_A_METHOD = """class Model(torch.nn.Module):
+    def trim(self, x, mask):
+        n = int(mask.sum(1).max())
+        return x[:, :n], mask[:, :n]
+
+    def forward(self, x, mask):
+        x, mask = self.trim(x, mask)
+        return x * mask + mask.any(1, keepdim=True)
+
+
+fn = Model()
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "asking", "expected"),
+    [
+        (CUT, "int(mask.sum(1).max())", "return (y * 2)[:, :longest_2], y.sum(1)"),
+        (
+            CUT.replace("longest < 0", "not x.dim()"),
+            "int(mask.sum(1).max())",
+            "return y[:, :longest_2], y[:, :longest_2]",
+        ),
+        (TRIMMED_BY_HELPER, "torch.max(counts).item()", "longest = torch.max(mask.sum(dim=1).clamp(min=1)).item()"),
+        (IN_A_METHOD, "int(mask.sum(1).max())", "longest = mask.sum(1).max().item()"),
+    ],
+)
+def test_what_is_returned_is_cut_where_it_is_as_long_as_the_longest(text: str, asking: str, expected: str) -> None:
+    import torch
+
+    cut = TypeFact("tensor", "float32", ("2", "?"))
+    facts = {**TYPES, "y": cut, "y * 2": cut, "y.cumsum(1)": cut, "x * mask + mask.any(1, keepdim=True)": cut}
+    context = replace(context_of(HEAD + text, asking, facts, "DDE201"), types_in=lambda function: facts)
+    found = rewritten(MOVE, context)[-1]
+    assert expected in found
+    samples = [
+        (torch.arange(8.0).reshape(2, 4), torch.arange(4) < torch.tensor(lengths)[:, None])
+        for lengths in ([2, 3], [4, 1], [1, 1])
+    ]
+    if text is not IN_A_METHOD:
+        samples.append((torch.zeros(2, 4), torch.zeros(2, 4, dtype=torch.bool)))
+    if "longest < 0" not in text:
+        assert failures(HEAD + text, found, samples, ("export", "compile")) == []
+
+
 def test_a_length_is_found_where_it_was_made() -> None:
     text = HEAD + TRIMMED
     context = context_of(text, "range(x.shape[1])", TYPES, "DDE203")

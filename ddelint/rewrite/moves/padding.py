@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
 
 from ddelint.nouns.diagnostics import Claim
 from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.parts.structures import structure_of
+from ddelint.rewrite.reading.kinds import Kinds
 from ddelint.rewrite.reading.knowledge import knowledge
-from ddelint.rewrite.reading.names import asks_compiling, bound_before, called, names_read, position
-from ddelint.rewrite.writing.rewrites import Rewrite, rewriting
+from ddelint.rewrite.reading.names import asks_compiling, bound_before, called, fresh_name, names_read, position
+from ddelint.rewrite.writing.rewrites import Expr, Rewrite, Writer, rewriting
 from ddelint.sources.sites import site_of
 from ddelint.sources.source import SourceFile
 
 _MESSAGE = "while compiling, leave the padding on: what is masked changes no result, and no length depends on data"
+_MESSAGE_CUT = (
+    "while compiling, leave the padding on, and cut it off what is returned: no length on the way depends on data"
+)
 _COST = "compiled code computes the padding, too"
 
 
@@ -34,6 +41,9 @@ def padding_stays(context: Context) -> Iterator[Rewrite]:
         size = write.expr("{}.shape[{}]", whole, dimension)
         new = write.expr("{} if torch.compiler.is_compiling() else {}", size, value)
         yield Rewrite(_MESSAGE, {value: new}, Claim.GENERAL_PATH, (_COST,), preferred=True)
+        cut_results = _results_cut(context, statement, value, dimension)
+        if cut_results:
+            yield Rewrite(_MESSAGE_CUT, {value: new, **cut_results}, Claim.GENERAL_PATH, (_COST,), preferred=True)
 
 
 def _statements(context: Context) -> Iterator[ast.stmt]:
@@ -82,3 +92,96 @@ def _cut(source: SourceFile, statement: ast.Assign, name: str) -> Iterator[tuple
                 plain = all(isinstance(index, ast.Slice) for index in indices[: indices.index(end)])
                 if plain and names_read(whole) <= before:
                     yield whole, indices.index(end)
+
+
+# ---------------------------------------------------------------------- results
+
+
+def _results_cut(context: Context, statement: ast.stmt, value: ast.expr, dimension: int) -> dict[ast.AST, Any]:
+    """Returns of what is as long as the longest, cut to that while compiling: here, or where a helper is called."""
+    source, write = context.site.source, context.write
+    function = next((n for n in source.ancestors(statement) if isinstance(n, ast.FunctionDef)), None)
+    if function is None:
+        return {}
+    callers, given, place = list(_calls(source, function)), dict[str, ast.expr](), value
+    if len(callers) == 1 and _returns_slices(function):
+        caller, place = callers[0]
+        given = dict(zip([a.arg for a in function.args.args if a.arg != "self"], place.args))
+        length, function = _said_by_caller(write, function, _number(value), given), caller
+    else:
+        length = write.expression(_number(value))
+    types = context.types if function is context.site.function else context.types_in(function)
+    kinds = Kinds(replace(context, site=site_of(source, function.body[0]), types=types))
+    name = fresh_name(source, "longest")
+    changes: dict[ast.AST, Any] = {}
+    for node in ast.walk(function):
+        if isinstance(node, ast.Return) and node.value is not None and position(node) > position(place):
+            structure = structure_of(node.value)
+            cut = [_cut_to(write, kinds, part, dimension, name) for part in structure.parts]
+            if any(cut) and _has_all(context, length, function, node):
+                parts = [new or write.expression(part) for new, part in zip(cut, structure.parts)]
+                lines = [
+                    *write.assigned(name, write.expr("{}.item()", length)),
+                    *write.lines("return {value}", value=structure.of(write, parts)),
+                ]
+                changes[node] = [*write.while_compiling(lines), node]
+    return changes
+
+
+def _calls(source: SourceFile, function: ast.FunctionDef) -> Iterator[tuple[ast.FunctionDef, ast.Call]]:
+    """The calls of a function in its file, each with the function that it stands in."""
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Call) and called(node) == function.name:
+            caller = next((n for n in source.ancestors(node) if isinstance(n, ast.FunctionDef)), None)
+            if caller is not None:
+                yield caller, node
+
+
+def _returns_slices(function: ast.FunctionDef) -> bool:
+    """Whether all that a function does is to cut: it returns nothing else than slices and names."""
+    returned = [node.value for node in ast.walk(function) if isinstance(node, ast.Return) and node.value is not None]
+    parts = [part for value in returned for part in structure_of(value).parts]
+    return bool(parts) and all(isinstance(part, (ast.Name, ast.Subscript)) for part in parts)
+
+
+def _said_by_caller(write: Writer, function: ast.FunctionDef, node: ast.expr, given: Mapping[str, ast.expr]) -> Expr:
+    """An expression of a function in its caller's words: arguments for parameters, values for other names."""
+    changes: dict[ast.AST, Expr] = {}
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Name) and inner.id in given:
+            changes[inner] = write.expression(given[inner.id])
+        elif isinstance(inner, ast.Name) and (value := _value(function, inner.id)) is not None and value is not node:
+            changes[inner] = _said_by_caller(write, function, value, given)
+    return write.replaced(node, changes) if changes else write.expression(node)
+
+
+def _value(function: ast.FunctionDef, name: str) -> ast.expr | None:
+    """The one value that a function gives a name."""
+    assigned = [one for one in ast.walk(function) if isinstance(one, ast.Assign)]
+    found = [a.value for a in assigned if any(isinstance(t, ast.Name) and t.id == name for t in a.targets)]
+    return found[0] if len(found) == 1 else None
+
+
+def _has_all(context: Context, length: Expr, function: ast.FunctionDef, place: ast.stmt) -> bool:
+    """Whether the names that a length is made of have their values at a place."""
+    bound = bound_before(function, place)
+    local = {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    return all(name in bound or name not in local for name in context.write.reads(length))
+
+
+def _number(value: ast.expr) -> ast.expr:
+    """The tensor that a number is read from: `t` of `int(t)` and `t.item()`."""
+    match value:
+        case ast.Call(func=ast.Name(id="int"), args=[inner], keywords=[]):
+            return _number(inner)
+        case ast.Call(func=ast.Attribute(value=inner, attr="item"), args=[], keywords=[]):
+            return inner
+    return value
+
+
+def _cut_to(write: Writer, kinds: Kinds, part: ast.expr, dimension: int, name: str) -> Expr | None:
+    """A part of a result cut to a length, where it is of another size in that dimension from run to run."""
+    shape = kinds.shape(part)
+    if shape is None or len(shape) <= dimension or shape[dimension].isdecimal():
+        return None
+    return write.expr("{}[" + ":, " * dimension + ":{}]", part, name)
