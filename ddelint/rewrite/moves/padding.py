@@ -21,6 +21,7 @@ _MESSAGE = "while compiling, leave the padding on: what is masked changes no res
 _MESSAGE_CUT = (
     "while compiling, leave the padding on, and cut it off what is returned: no length on the way depends on data"
 )
+_CUTS = ("{}[:{}]", "{}[:, :{}]", "{}[:, :, :{}]", "{}[:, :, :, :{}]")
 _COST = "compiled code computes the padding, too"
 
 
@@ -182,6 +183,6 @@ def _number(value: ast.expr) -> ast.expr:
 def _cut_to(write: Writer, kinds: Kinds, part: ast.expr, dimension: int, name: str) -> Expr | None:
     """A part of a result cut to a length, where it is of another size in that dimension from run to run."""
     shape = kinds.shape(part)
-    if shape is None or len(shape) <= dimension or shape[dimension].isdecimal():
+    if shape is None or not dimension < min(len(shape), len(_CUTS)) or shape[dimension].isdecimal():
         return None
-    return write.expr("{}[" + ":, " * dimension + ":{}]", part, name)
+    return write.expr(_CUTS[dimension], part, name)
