@@ -23,17 +23,18 @@ EXTREMES = {"max": LEAST, "amax": LEAST, "argmax": LEAST, "min": MOST, "amin": M
 """Reductions that raise where there is nothing, and the number that they never choose."""
 
 
-def of_nothing_too(context: Context, path: Sequence[ast.AST]) -> dict[ast.AST, Expr]:
+def of_nothing_too(context: Context, path: Sequence[ast.AST], *, known: bool) -> dict[ast.AST, Expr]:
     """The operands of the reductions on a path that may be of nothing, each with what takes its place.
 
-    Functions of the same file that are called there are on the path, but for those that ask for themselves.
+    Functions of the same file that are called there are on the path, but for those that ask for themselves. `known`:
+    only where the size in question is known to change from run to run.
     """
     source = context.site.source
-    changes = _extended_on(context, path)
+    changes = _extended_on(context, path, known)
     for function in run_by_calls(context, path):
         if not any(map(_leaves_where_nothing_is, function.body)):
             inside = replace(context, site=site_of(source, function.body[0]), types=context.types_in(function))
-            changes |= _extended_on(inside, function.body)
+            changes |= _extended_on(inside, function.body, known)
     return changes
 
 
@@ -41,12 +42,12 @@ def _leaves_where_nothing_is(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.If) and general_side(statement.test) is False
 
 
-def _extended_on(context: Context, path: Sequence[ast.AST]) -> dict[ast.AST, Expr]:
+def _extended_on(context: Context, path: Sequence[ast.AST], known: bool) -> dict[ast.AST, Expr]:
     calls = (node for root in path for node in ast.walk(root) if isinstance(node, ast.Call))
-    return dict(pair for node in calls if called(node) in EXTREMES for pair in _extended(context, node))
+    return dict(pair for node in calls if called(node) in EXTREMES for pair in _extended(context, node, known))
 
 
-def _extended(context: Context, node: ast.Call) -> Iterator[tuple[ast.AST, Expr]]:
+def _extended(context: Context, node: ast.Call, known: bool) -> Iterator[tuple[ast.AST, Expr]]:
     """What a call reduces, with one element more; nothing where it surely reduces something, or integers."""
     call, kinds = applied(node), Kinds(context)
     if call is None or kinds.of(call.tensor) is not Kind.TENSOR or len(call.arguments) > 2:
@@ -54,7 +55,7 @@ def _extended(context: Context, node: ast.Call) -> Iterator[tuple[ast.AST, Expr]
     given = call.argument(0, "dim")
     dimension, shape = integer(given), kinds.shape(call.tensor)
     is_float = kinds.dtype(call.tensor).startswith(("float", "bfloat"))
-    if not is_float or (given is not None and dimension is None) or shape == ():
+    if not is_float or (known and shape is None) or (given is not None and dimension is None) or shape == ():
         return
     if dimension is None:
         reduced = shape or ()

@@ -58,10 +58,10 @@ def respelled(context: Context) -> Iterator[Respelling]:
         new = _context(context, rewrite, asked)
         if new is not None:
             yield Respelling(context, new, not isinstance(statement, ast.Match))
-    for rewrite, asked in _taking_nothing(context):
+    for rewrite, asked, known in _taking_nothing(context):
         new = _context(context, rewrite, asked)
         if new is not None:
-            yield Respelling(context, new, decided=True, likelier=True)
+            yield Respelling(context, new, decided=True, likelier=known)
 
 
 def _context(context: Context, rewrite: Rewrite, asked: str) -> Context | None:
@@ -154,15 +154,21 @@ def _test_of(subject: ast.expr, pattern: ast.pattern) -> ast.expr | None:
 # ---------------------------------------------------------------------- nothing
 
 
-def _taking_nothing(context: Context) -> Iterator[tuple[Rewrite, str]]:
-    """`if n == 0: …`, `x.max(0)` → the same, `x` with a row more: the general path runs where there is nothing, too."""
+def _taking_nothing(context: Context) -> Iterator[tuple[Rewrite, str, bool]]:
+    """`if n == 0: …`, `x.max(0)` → the same, `x` with a row more: the general path runs where there is nothing, too.
+
+    With each whether it is known that something there may be of nothing.
+    """
     test = context.site.decision
     side = general_side(test) if test is not None else None
     if test is None or side is None or asks_compiling(test) or context.site.block in (Block.RAISES, Block.WARNS):
         return
-    changes = of_nothing_too(context, general_path(context, test, side))
-    if changes:
-        yield Rewrite("", changes), ast.unparse(test)
+    path = general_path(context, test, side)
+    sure, all_of_them = (of_nothing_too(context, path, known=known) for known in (True, False))
+    if sure:
+        yield Rewrite("", sure), ast.unparse(test), True
+    if len(all_of_them) > len(sure):
+        yield Rewrite("", all_of_them), ast.unparse(test), False
 
 
 # ---------------------------------------------------------------------- names

@@ -41,6 +41,14 @@ def test_one_element_more_where_there_may_be_nothing_to_choose_from(reduced: str
     assert lines == ([f"return y * {expected}"] if expected else [])
 
 
+@pytest.mark.parametrize(("shape", "first"), [(("n", "3"), True), (None, False)])
+def test_where_no_size_is_known_it_is_tried_last(shape: tuple[str, ...] | None, first: bool) -> None:
+    text = "def fn(x, y):\n    if len(y) == 0:\n        return y\n    return y + x.amin(-2)[0]\n"
+    facts = {"y": TYPES["y"], "x": TypeFact("tensor", "float32", shape)}
+    (found,) = respelled(context_of(text, "len(y) == 0", facts))
+    assert found.likelier is first
+
+
 @pytest.mark.parametrize(
     ("body", "asking", "count"),
     [
