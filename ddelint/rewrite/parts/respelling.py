@@ -14,6 +14,7 @@ from typing import Any
 from ddelint.nouns.diagnostics import Claim
 from ddelint.rewrite.candidate import Candidate, Context
 from ddelint.rewrite.parts.nothing import of_nothing_too
+from ddelint.rewrite.parts.one_row import rows_for_nothing
 from ddelint.rewrite.reading.bindings import moved_row
 from ddelint.rewrite.reading.names import asks_compiling, is_pure, position
 from ddelint.rewrite.reading.polarity import general_path, general_side
@@ -169,6 +170,9 @@ def _taking_nothing(context: Context) -> Iterator[tuple[Rewrite, str, bool]]:
         yield Rewrite("", sure), ast.unparse(test), True
     if len(all_of_them) > len(sure):
         yield Rewrite("", all_of_them), ast.unparse(test), False
+    filled = rows_for_nothing(context, test, path)
+    if filled:
+        yield Rewrite("", filled), ast.unparse(test), False
 
 
 # ---------------------------------------------------------------------- names

@@ -1,0 +1,89 @@
+"""Rows where there is nothing: what the moves are shown, and that what they make of it runs of nothing."""
+
+from __future__ import annotations
+
+import pytest
+from control_flow import context_of, failures
+
+from ddelint.nouns.diagnostics import TypeFact
+from ddelint.rewrite.moves import load_moves
+from ddelint.rewrite.parts.respelling import respelled
+from ddelint.rewrite.search.asking import _in_order
+
+SELECTED = TypeFact("tensor", "float32", ("?",))
+TYPES = {"x": TypeFact("tensor", "float32", ("6",)), "kept": SELECTED, "weights": SELECTED}
+FILLED = "torch.cat([{0}, {0}.new_zeros({1})])[: torch.sym_max({0}.shape[0], {1})]"
+HEAD = "import torch\n\n\ndef fn(x):\n"
+PROGRAMS = {
+    "quantile": (
+        "    kept = x[x.abs() > 0.5]\n    if kept.numel() < 2:\n        return x * 1\n"
+        "    return x - torch.quantile(kept, 0.9)\n",
+        "kept.numel() < 2",
+        2,
+    ),
+    "body": (
+        "    kept = x[x > 0]\n    shift = x.new_ones(())\n    if kept.shape[0] > 0:\n"
+        "        shift = torch.logsumexp(kept, 0) + kept[0]\n    return x - shift\n",
+        "kept.shape[0] > 0",
+        1,
+    ),
+    "otherwise": (
+        "    kept = x[x > 0]\n    if not kept.size(0):\n        shift = x.mean()\n    else:\n"
+        "        shift = kept.mode().values\n    return x - shift\n",
+        "not kept.size(0)",
+        1,
+    ),
+    "reassigned": (
+        "    kept, weights = x[x > 0], (x + 1)[x > 0]\n    if kept.shape[0] == 0:\n        return x.sum() * 0\n"
+        "    order = weights.argsort()\n    kept, weights = kept[order], weights[order]\n"
+        "    return kept.kthvalue(1).values * weights[-1]\n",
+        "kept.shape[0] == 0",
+        1,
+    ),
+}
+
+
+def filled(body: str, asking: str) -> list[str]:
+    found = [each.context.site.source.text for each in respelled(context_of(HEAD + body, asking, TYPES))]
+    return [text for text in found if "new_zeros(" in text]
+
+
+@pytest.mark.parametrize(("body", "asking", "rows"), PROGRAMS.values(), ids=PROGRAMS)
+def test_what_is_counted_gets_as_many_rows_as_the_test_wants(body: str, asking: str, rows: int) -> None:
+    (text,) = filled(body, asking)
+    packed = "".join(text.split())
+    for name in ("kept", "weights"):
+        expected = FILLED.format(name, rows).replace(" ", "") + f"iftorch.compiler.is_compiling()else{name}"
+        assert (expected in packed) is (name in body)
+
+
+@pytest.mark.parametrize(
+    ("body", "asking"),
+    [
+        ("    if x.sum() > 2:\n        return x\n    return x - x.median()\n", "x.sum() > 2"),
+        (
+            "    kept = x[x > 0]\n    if kept.shape[0] == 4:\n        return x\n    return x - x[0]\n",
+            "kept.shape[0] == 4",
+        ),
+        ("    kept = x[x > 0]\n    if len(kept) > 99:\n        x = x + kept.sum()\n    return x\n", "len(kept) > 99"),
+        (
+            "    kept = x[x > 0]\n    if len(kept) == 0:\n        raise ValueError\n    return kept[0]\n",
+            "len(kept) == 0",
+        ),
+    ],
+)
+def test_what_asks_otherwise_stays(body: str, asking: str) -> None:
+    assert filled(body, asking) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("body", "asking", "rows"), PROGRAMS.values(), ids=PROGRAMS)
+def test_what_moves_make_of_it_runs_of_nothing(body: str, asking: str, rows: int) -> None:
+    import torch
+
+    load_moves()
+    context = context_of(HEAD + body, asking, TYPES)
+    texts = [context.site.source.apply(each.edits) for each in _in_order(["where_merge"], context)]
+    samples = [(torch.tensor(values),) for values in ([1.0, -2, 3, 4, -5, 6], [0.0] * 6, [-0.5, 3, 0, 0, 0, 0])]
+    clean = [text for text in texts if not failures(HEAD + body, text, samples, ("export", "compile"))]
+    assert any(f"new_zeros({rows})" in text for text in clean)
