@@ -16,6 +16,7 @@ from ddelint.rewrite.candidate import Candidate, Context
 from ddelint.rewrite.parts.nothing import of_nothing_too
 from ddelint.rewrite.parts.one_row import rows_for_nothing
 from ddelint.rewrite.reading.bindings import moved_row
+from ddelint.rewrite.reading.kinds import Kind, Kinds
 from ddelint.rewrite.reading.names import asks_compiling, is_pure, position
 from ddelint.rewrite.reading.polarity import general_path, general_side
 from ddelint.rewrite.writing.edits import minimal_edits
@@ -59,6 +60,10 @@ def respelled(context: Context) -> Iterator[Respelling]:
         new = _context(context, rewrite, asked)
         if new is not None:
             yield Respelling(context, new, not isinstance(statement, ast.Match))
+    for rewrite, asked in _sizes_for_lengths(context):
+        new = _context(context, rewrite, asked)
+        if new is not None:
+            yield Respelling(context, new, decided=True, likelier=True)
     for rewrite, asked, known in _taking_nothing(context):
         new = _context(context, rewrite, asked)
         if new is not None:
@@ -150,6 +155,23 @@ def _test_of(subject: ast.expr, pattern: ast.pattern) -> ast.expr | None:
             known = [test for test in tests if test is not None and not isinstance(test, ast.Constant)]
             return ast.BoolOp(ast.Or(), known) if len(known) == len(tests) else None
     return None
+
+
+# ---------------------------------------------------------------------- lengths
+
+
+def _sizes_for_lengths(context: Context) -> Iterator[tuple[Rewrite, str]]:
+    """`if len(x):`, `if not len(x):` → `if x.shape[0] > 0:`, `if x.shape[0] == 0:`."""
+    match context.site.decision:
+        case ast.Call(func=ast.Name(id="len"), args=[rows]) as test:
+            template = "{}.shape[0] > 0"
+        case ast.UnaryOp(op=ast.Not(), operand=ast.Call(func=ast.Name(id="len"), args=[rows])) as test:
+            template = "{}.shape[0] == 0"
+        case _:
+            return
+    if Kinds(context).of(rows) is Kind.TENSOR:
+        built = context.write.expr(template, rows)
+        yield Rewrite("", {test: built}), context.write.code(built)
 
 
 # ---------------------------------------------------------------------- nothing

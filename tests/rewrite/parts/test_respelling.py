@@ -62,6 +62,17 @@ def said(body: str, asking: str) -> str:
             "top = x.max()\nif top > 3 and y.any():\n    y = y * top\nreturn y\n? top > 3 and y.any()",
         ),
         (
+            "if len(x):\n    y = x + y\nreturn y",
+            "len(x)",
+            "if x.shape[0] > 0:\n    y = x + y\nreturn y\n? x.shape[0] > 0",
+        ),
+        (
+            "y = y if not len(x * 2) else x * 2\nreturn y",
+            "len(x * 2)",
+            "y = y if (x * 2).shape[0] == 0 else x * 2\nreturn y\n? (x * 2).shape[0] == 0",
+        ),
+        ("if len([x, y]):\n    y = x + y\nreturn y", "len([x, y])", ""),
+        (
             "y = x / n if (n := mode.sum().item()) else y\nreturn y",
             "n := mode.sum().item()",
             "n = mode.sum().item()\ny = x / n if n else y\nreturn y\n? n",
