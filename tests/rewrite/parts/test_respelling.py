@@ -62,9 +62,9 @@ def said(body: str, asking: str) -> str:
             "top = x.max()\nif top > 3 and y.any():\n    y = y * top\nreturn y\n? top > 3 and y.any()",
         ),
         (
-            "if len(x):\n    y = x + y\nreturn y",
+            "if len(x):\n    y = y + y\nreturn y",
             "len(x)",
-            "if x.shape[0] > 0:\n    y = x + y\nreturn y\n? x.shape[0] > 0",
+            "if x.shape[0] > 0:\n    y = y + y\nreturn y\n? x.shape[0] > 0",
         ),
         (
             "y = y if not len(x * 2) else x * 2\nreturn y",
