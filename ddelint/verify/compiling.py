@@ -17,6 +17,7 @@ from ddelint.trace.entry import Arguments
 from ddelint.verify import cpp_kernels, failures
 from ddelint.verify import device as devices
 from ddelint.verify.calls import module_of, run
+from ddelint.verify.mismatches import tolerance_for
 from ddelint.verify.program import RECOMPILES, Program, example_of
 from ddelint.verify.references import Reference
 from ddelint.verify.replaying import Replay
@@ -107,7 +108,7 @@ class Compiling:
         ):
             self._graphs = 0
             counting = self._counting(backend)
-            replay = Replay("compile", devices.tolerance(self._device), self._device)
+            replay = Replay("compile", tolerance_for(replays, devices.tolerance(self._device)), self._device)
             try:
                 first = self.compiled(counting, cloned)
                 self._first_call(first, example)

@@ -22,6 +22,7 @@ from ddelint.trace.provenance import Paths
 from ddelint.verify import failures
 from ddelint.verify.assumptions import Assumptions
 from ddelint.verify.calls import Outcome, run
+from ddelint.verify.mismatches import tolerance_for
 from ddelint.verify.program import RECOMPILES, Program, Wrapped, example_of, signature
 from ddelint.verify.references import Reference
 from ddelint.verify.replaying import Replay
@@ -51,7 +52,7 @@ def judge_export(
             seconds=perf_counter() - started,
         )
     wanted = signature(program, program.arguments(example), constants=True)
-    replay = Replay(target, COMPILED)
+    replay = Replay(target, tolerance_for(replays, COMPILED))
     questions: dict[Span, Question] = {}
     module: torch.nn.Module | None = None
     for reference in replays:

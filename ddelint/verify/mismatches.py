@@ -13,7 +13,16 @@ from ddelint.verify.calls import Outcome, Raised
 from ddelint.verify.frozen import Container, Frozen, FrozenTensor, is_finite
 from ddelint.verify.noise import Noise
 from ddelint.verify.references import Reference
-from ddelint.verify.sameness import EXACT, OWN_MEMORY, SHARED, SIGN_OF_ZERO, Difference, Tolerance, differences
+from ddelint.verify.sameness import (
+    AS_TENSOR,
+    EXACT,
+    OWN_MEMORY,
+    SHARED,
+    SIGN_OF_ZERO,
+    Difference,
+    Tolerance,
+    differences,
+)
 from ddelint.verify.samples import AUTOCAST, BEHIND, UNREAD
 
 TRACED_PATH = "traced path"
@@ -35,7 +44,10 @@ DRAWS = "generators' state"
 """The aspect in which the path that tracing picks, or the backward pass, draws another number of random numbers."""
 POISONED = "gradient of NaN"
 """The aspect in which, on an input with a NaN or infinity, a gradient is not finite where there was none."""
-TOLD = (SIGN_OF_ZERO, SIDE_EFFECT, WARNING, MEETING, ZEROS, SHARED, COPIED, PROMOTED, WIDENED, DRAWS, POISONED)
+TOLD = (
+    *(SIGN_OF_ZERO, SIDE_EFFECT, WARNING, MEETING, ZEROS, SHARED, COPIED, PROMOTED, WIDENED, DRAWS, POISONED),
+    AS_TENSOR,
+)
 """Aspects in which no result differs."""
 RANDOM = "random state"
 _NUMERIC = ("value", "mutation", "gradient")
@@ -223,7 +235,8 @@ def with_what_varies_noted(found: Sequence[Mismatch], references: Sequence[Refer
     """Nobody can rely on what is one thing on some inputs and another on others, in the original itself.
 
     Who writes to a result, for an argument to change, finds it a copy at times; and where one side multiplies matrices
-    and the other adds, autocast gives now one dtype, now another. So does a side that divides, of integers.
+    and the other adds, autocast gives now one dtype, now another. So does a side that divides, of integers. What starts
+    as `total = 0.0` is a number where nothing is added to it; what is compiled has one type.
     """
     declared = [r.first.result for r in references if r.sample.declared and r.first.result is not None]
     copies = not all(any(tensor.aliases for tensor in _tensors(result)) for result in declared)
@@ -233,6 +246,10 @@ def with_what_varies_noted(found: Sequence[Mismatch], references: Sequence[Refer
         differs = mismatch.aspect == "dtype"
         return next((aspect for mode, aspect in casts.items() if differs and f", {mode}" in mismatch.sample), None)
 
+    varies = _is_a_number_at_times(references)
+    found = [
+        replace(m, aspect="type") if m.aspect == AS_TENSOR and (m.where == "eager" or not varies) else m for m in found
+    ]
     return [
         replace(m, aspect=COPIED)
         if copies and m.aspect == SHARED and m.got == OWN_MEMORY
@@ -247,6 +264,27 @@ _CASTS = {AUTOCAST: PROMOTED, INTEGERS: WIDENED}
 def _gives_several_dtypes(references: Sequence[Reference], mode: str) -> bool:
     cast = [r.first.result for r in references if r.sample.mode == mode and r.first.result is not None]
     return len({tuple(tensor.dtype for tensor in _tensors(result)) for result in cast}) > 1
+
+
+def tolerance_for(references: Sequence[Reference], tolerance: Tolerance) -> Tolerance:
+    """What is a number on some inputs and a tensor on others is a tensor on all of them once compiled."""
+    return replace(tolerance, types=not _is_a_number_at_times(references))
+
+
+def _is_a_number_at_times(references: Sequence[Reference]) -> bool:
+    """Whether a part of the result is a Python number on some inputs, and a tensor on others."""
+    results = (reference.first.result for reference in references)
+    kinds = {tuple(type(leaf) for leaf in _leaves(result)) for result in results if result is not None}
+    return any(len(set(parts)) > 1 for one in kinds for other in kinds for parts in zip(one, other))
+
+
+def _leaves(value: Frozen) -> Iterator[Frozen]:
+    match value:
+        case Container(parts=parts):
+            for part in parts:
+                yield from _leaves(part)
+        case _:
+            yield value
 
 
 def _tensors(value: Frozen) -> Iterator[FrozenTensor]:

@@ -19,6 +19,8 @@ SHARED = "shared memory"
 OWN_MEMORY = "memory of its own"
 SIGN_OF_ZERO = "sign of zero"
 """The aspect in which 0.0 and -0.0 differ."""
+AS_TENSOR = "type of a number"
+"""The aspect in which a tensor without dimensions holds what was a Python number."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +32,9 @@ class Tolerance:
     element: where large terms cancel, or many are summed, other orders of summation lose as much. Nothing else widens
     it: neither a large number elsewhere in the tensor nor one among the arguments. `identity`: what isn't a value
     counts, too (the device, the kind of sequence, whether a result is a view, whether it carries gradients). `signs`:
-    0.0 is not -0.0. `memory`: whose memory a result shares counts, too. `rough`: no dtype is taken for more precise
-    than bfloat16, and the largest number of a tensor is the scale of all: what autocast computes.
+    0.0 is not -0.0. `types`: a tensor is not the number that it holds. `memory`: whose memory a result shares counts,
+    too. `rough`: no dtype is taken for more precise than bfloat16, and the largest number of a tensor is the scale of
+    all: what autocast computes.
     """
 
     ulps: float = 8.0
@@ -39,6 +42,7 @@ class Tolerance:
     identity: bool = True
     signs: bool = True
     memory: bool = True
+    types: bool = True
     rough: bool = False
 
 
@@ -67,6 +71,9 @@ def differences(
     """How `got` differs from `expected`, outermost first. `noise`: what `expected` became on inputs moved a little."""
     if isinstance(expected, FrozenTensor) and isinstance(got, FrozenTensor):
         yield from _tensor_differences(expected, got, tolerance, place, noise)
+    elif isinstance(expected, Constant) and isinstance(got, FrozenTensor) and _holds(got, expected, tolerance, noise):
+        if tolerance.types:
+            yield Difference(AS_TENSOR, place, _describe(expected), _describe(got))
     elif isinstance(expected, FrozenTensor) or isinstance(got, FrozenTensor) or type(expected) is not type(got):
         yield Difference("type", place, _describe(expected), _describe(got))
     elif isinstance(expected, Container) and isinstance(got, Container):
@@ -83,6 +90,16 @@ def differences(
         one, other = expected.value, got.value
         if isinstance(one, float) and one == 0 and math.copysign(1, one) != math.copysign(1, other):
             yield Difference(SIGN_OF_ZERO, place, str(one), str(other))
+
+
+def _holds(tensor: FrozenTensor, number: Constant, tolerance: Tolerance, noise: Noise) -> bool:
+    """Whether a tensor without dimensions holds a Python number."""
+    kind, values = type(number.value), tensor.values
+    if kind not in (int, float) or values is None or values.shape != ():
+        return False
+    if (kind is float) is not values.is_floating_point():
+        return False
+    return bool(close(torch.tensor(number.value, dtype=values.dtype), values, tolerance, noise))
 
 
 def _container_differences(

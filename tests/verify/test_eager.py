@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ddelint.nouns.diagnostics import Span
+from ddelint.nouns.diagnostics import Claim, Span
 from ddelint.nouns.protocol import Comparison, Decision, SessionOptions
 from ddelint.rewrite.search import verdict
 from ddelint.trace.entry import Entry
@@ -514,6 +514,38 @@ def test_the_right_general_path_is_equal(program: Program, options: SessionOptio
     """
 
     assert judged(program, options, ORIGINAL, rewritten).equal
+
+
+SUMMED = """
+def fn(x, keep):
+    total = 0.0
+    for row, kept in zip(x, keep):
+        if kept:
+            total = total + row.sum()
+    return {"total": total, "rows": x}
+"""
+ALWAYS_A_NUMBER = "def fn(x, keep):\n    return x.sum().item(), x\n"
+WHILE_COMPILING = "import torch\n\n\ndef fn(x, keep):\n    if torch.compiler.is_compiling():\n        return {}\n{}"
+
+
+@pytest.mark.parametrize(
+    ("original", "compiled", "aspect"),
+    [
+        (SUMMED, '{"total": torch.where(keep, x.sum(1), 0).sum() + 0.0, "rows": x}', "type of a number"),
+        (SUMMED, '{"total": torch.where(keep, x.sum(1), 0).sum() + 1, "rows": x}', "value"),
+        (ALWAYS_A_NUMBER, "x.sum().detach(), x", "type"),
+    ],
+)
+def test_what_is_a_number_on_some_inputs_alone_may_be_a_tensor_once_compiled(
+    original: str, compiled: str, aspect: str, program: Program, options: SessionOptions
+) -> None:
+    body = original.split("\n", 2)[2] if original.startswith("\n") else original.split("\n", 1)[1]
+    found = judged(program, options, original, WHILE_COMPILING.format(compiled, body))
+
+    assert aspect in {m.aspect for m in found.mismatches}
+    is_doubtful = aspect == "type of a number"
+    assert (verdict.refutation(found, Claim.RESTRUCTURED) == "") is is_doubtful
+    assert bool(verdict.doubt(found)) or not is_doubtful
 
 
 def test_guard_or_false_is_false_on_the_traced_path(program: Program, options: SessionOptions) -> None:

@@ -24,6 +24,7 @@ _VARIES = {
 """Aspects in which the original gives now one thing, now another, and what is said of them."""
 _TOLD = (
     *("sign of zero", "side effect", "warning", "meeting", _ZEROS, "shared memory", "generators' state", _POISONED),
+    "type of a number",
     *_VARIES,
 )
 """What refutes no rewrite, and keeps each from being safe."""
