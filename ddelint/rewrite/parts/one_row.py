@@ -6,13 +6,15 @@ Unlike one element more, which only a reduction can be given, this is right for 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.applied import integer
-from ddelint.rewrite.reading.kinds import Kinds
-from ddelint.rewrite.reading.names import fresh_name, names_written, position
+from ddelint.rewrite.reading.kinds import Kinds, reduces_all, tensor_argument
+from ddelint.rewrite.reading.knowledge import knowledge
+from ddelint.rewrite.reading.names import called, fresh_name, names_written, position
 from ddelint.rewrite.writing.rewrites import Expr, Statements
 
 _MOST_ROWS = 8
@@ -23,12 +25,15 @@ _LEAST: dict[type[ast.cmpop], int] = {ast.Eq: 1, ast.NotEq: 1, ast.Lt: 0, ast.Gt
 def rows_for_nothing(context: Context, test: ast.expr, path: Sequence[ast.AST]) -> dict[ast.AST, Any]:
     """On a path behind a test, the tensors whose rows it counts, and those of the same rows, with as many as it wants.
 
-    Empty where the test counts no rows of a name, or the path is no run of statements.
+    Where it counts the places of a mask, what the path selects by it. Empty where it counts nothing of the kind, or the
+    path is no run of statements.
     """
-    counted = _counted(test)
+    counted = _counted(test, _rows_of)
     statements = [node for node in path if isinstance(node, ast.stmt)]
-    if counted is None or not statements or len(statements) < len(path):
+    if not statements or len(statements) < len(path):
         return {}
+    if counted is None:
+        return _selected_behind(context, test, statements)
     name, rows = counted
     names = [one for one in _of_the_same_rows(context, name) if _is_read(statements, one)]
     if name not in names:
@@ -50,17 +55,32 @@ def rows_for_nothing(context: Context, test: ast.expr, path: Sequence[ast.AST]) 
     return {statement: [statement, *lines], **changes}
 
 
-def _counted(test: ast.expr) -> tuple[str, int] | None:
-    """The name whose rows a test counts, and how many it lets pass at least."""
+def _selected_behind(context: Context, test: ast.expr, statements: Sequence[ast.stmt]) -> dict[ast.AST, Any]:
+    """Behind each selection by the mask whose places a test counts, the rows that the test wants."""
+    counted = _counted(test, _mask_of)
+    if counted is None:
+        return {}
+    mask, rows = counted
+    changes: dict[ast.AST, Any] = {}
+    for statement in statements:
+        names = [name for name, by in _selected(statement) if by == mask]
+        if names:
+            lines = [context.write.assigned(name, _with_rows(context, name, rows)) for name in names]
+            changes[statement] = [statement, *itertools.chain.from_iterable(lines)]
+    return changes
+
+
+def _counted(test: ast.expr, counted_of: Callable[[ast.expr], str]) -> tuple[str, int] | None:
+    """What a test counts, as `counted_of` reads it, and how many it lets pass at least."""
     match test:
         case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return _counted(operand)
+            return _counted(operand, counted_of)
         case ast.Compare(left=left, ops=[operator], comparators=[right]):
-            name, bound = _rows_of(left), integer(right)
+            name, bound = counted_of(left), integer(right)
             if name and bound is not None and type(operator) in _LEAST:
                 rows = bound + _LEAST[type(operator)]
                 return (name, rows) if 0 < rows <= _MOST_ROWS else None
-        case ast.expr() if name := _rows_of(test):
+        case ast.expr() if name := counted_of(test):
             return name, 1
     return None
 
@@ -78,6 +98,20 @@ def _rows_of(node: ast.expr) -> str:
     return ""
 
 
+def _mask_of(node: ast.expr) -> str:
+    """The text of `m` in `m.any()`, `torch.sum(m)`, `m.sum().item()`; empty where it is none of these."""
+    match node:
+        case (
+            ast.Call(func=ast.Attribute(value=ast.Call() as inner, attr="item"), args=[])
+            | ast.Call(func=ast.Name(id="bool" | "int"), args=[ast.Call() as inner])
+        ):
+            return _mask_of(inner)
+        case ast.Call() if called(node) in knowledge().present & knowledge().reductions and reduces_all(node):
+            mask = tensor_argument(node)
+            return "" if mask is None else ast.unparse(mask)
+    return ""
+
+
 def _of_the_same_rows(context: Context, name: str) -> Iterator[str]:
     """A name, and others that what it is selected by (`x[mask]`) selects before the site."""
     yield name
@@ -91,16 +125,21 @@ def _selections(context: Context, function: ast.AST) -> Iterator[tuple[str, str]
     """Names that are given `x[mask]` before the site, and the text of the mask."""
     for node in ast.walk(function):
         if isinstance(node, ast.Assign) and position(node) < position(context.site.statement):
-            match node.targets, node.value:
-                case [ast.Name(id=name)], value:
-                    pairs = [(name, value)]
-                case [ast.Tuple(elts=targets)], ast.Tuple(elts=values):
-                    pairs = [(t.id, value) for t, value in zip(targets, values) if isinstance(t, ast.Name)]
-                case _:
-                    continue
-            for name, value in pairs:
-                if isinstance(value, ast.Subscript) and not isinstance(value.slice, (ast.Slice, ast.Constant)):
-                    yield name, ast.unparse(value.slice)
+            yield from _selected(node)
+
+
+def _selected(statement: ast.stmt) -> Iterator[tuple[str, str]]:
+    """Names that a statement gives `x[mask]`, each with the text of the mask."""
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=name)], value=value):
+            pairs = [(name, value)]
+        case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
+            pairs = [(target.id, value) for target, value in zip(targets, values) if isinstance(target, ast.Name)]
+        case _:
+            return
+    for name, value in pairs:
+        if isinstance(value, ast.Subscript) and not isinstance(value.slice, (ast.Slice, ast.Constant)):
+            yield name, ast.unparse(value.slice)
 
 
 def _with_rows(context: Context, name: str, rows: int) -> Expr:

@@ -33,6 +33,18 @@ PROGRAMS = {
         "not kept.size(0)",
         1,
     ),
+    "mask": (
+        "    keep = x > 0\n    if not keep.any():\n        return x * 1\n    kept = x[keep]\n"
+        "    return x - torch.quantile(kept, 0.5) * kept[-1]\n",
+        "not keep.any()",
+        1,
+    ),
+    "counted mask": (
+        "    shift = x.sum()\n    if int((x > 0).sum()) > 1:\n        kept, weights = x[x > 0], (x * 2)[x > 0]\n"
+        "        shift = kept.kthvalue(2).values + weights.median()\n    return x - shift\n",
+        "int((x > 0).sum()) > 1",
+        2,
+    ),
     "reassigned": (
         "    kept, weights = x[x > 0], (x + 1)[x > 0]\n    if kept.shape[0] == 0:\n        return x.sum() * 0\n"
         "    order = weights.argsort()\n    kept, weights = kept[order], weights[order]\n"
