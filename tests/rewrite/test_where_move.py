@@ -589,6 +589,24 @@ def test_an_early_return_before_what_changes_only_its_own() -> None:
         assert failures(text, program, samples, ("export", "compile")) == []
 
 
+LATE_LOOPS = {
+    "while": "    while x.abs().max() > 1:\n        x = x * 0.5\n        n = n + 1\n",
+    "functions": "    def half(x):\n        return x * 0.5\n\n    x = half(x)\n",
+    "while_loop": (
+        "    if torch.compiler.is_compiling():\n\n        def goes_on(n, x):\n            return x.max() > 1\n\n"
+        "        def turn(n, x):\n            return n + 1, x * 0.5\n\n        n, x = while_loop(goes_on, turn, (n, x))\n"
+        "    else:\n        while x.max() > 1:\n            x = x * 0.5\n            n += 1\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("between", LATE_LOOPS.values(), ids=LATE_LOOPS)
+def test_an_early_return_before_a_loop_over_tensors(between: str) -> None:
+    found = merged(f"    if t.sum() > 4:\n        return x\n{between}    return x * 2\n", "t.sum() > 4")
+    assert len(found) == 2
+    assert all("return torch.where(t.sum() > 4, early_result, x * 2)" in new for new in found)
+
+
 def test_a_number_among_early_results_stays_a_number() -> None:
     import torch
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.arms import Arm, NotMergeable, Value, chosen_returns
-from ddelint.rewrite.parts.branch_functions import MOST_BEHIND, has_return
+from ddelint.rewrite.parts.branch_functions import MOST_BEHIND, has_return, own_statements
 from ddelint.rewrite.parts.checks import Checks, Inexpressible
 from ddelint.rewrite.parts.harmless import harmless
 from ddelint.rewrite.parts.merge import FLOATS, Merge, device_of
@@ -394,7 +394,7 @@ def _folded(merge: Merge, between: Sequence[ast.stmt], final: Arm) -> tuple[list
 
 def _only_compute(statements: Sequence[ast.stmt]) -> bool:
     """Whether statements may also run where the program returned before: they change nothing but what they make."""
-    inner = [node for statement in statements for node in ast.walk(statement) if isinstance(node, ast.stmt)]
+    inner = [node for statement in statements for node in own_statements(statement)]
     counted = {
         node.target.id for node in inner if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name)
     }
@@ -414,7 +414,9 @@ def _computes(statement: ast.stmt) -> bool:
             return value is None or is_pure(value)
         case ast.AugAssign(target=ast.Name() | ast.Subscript(), value=value):
             return is_pure(value)
-        case ast.Pass() | ast.If() | ast.For() | ast.With() | ast.Break() | ast.Continue():
+        case ast.While(test=test):
+            return is_pure(test)
+        case ast.Pass() | ast.If() | ast.For() | ast.With() | ast.Break() | ast.Continue() | ast.FunctionDef():
             return True
         case ast.Expr(value=ast.Constant()):
             return True

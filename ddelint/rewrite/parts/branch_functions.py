@@ -7,7 +7,7 @@ more result. Its results share no memory with what it is given.
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
@@ -247,9 +247,18 @@ def _values(body: Sequence[ast.stmt]) -> dict[str, ast.expr]:
     return found
 
 
+def own_statements(node: ast.AST) -> Iterator[ast.stmt]:
+    """A statement and those inside it, but for those of functions that it defines."""
+    if isinstance(node, ast.stmt):
+        yield node
+    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        for child in ast.iter_child_nodes(node):
+            yield from own_statements(child)
+
+
 def has_return(statement: ast.stmt) -> bool:
-    """Whether a statement may leave its function."""
-    return any(isinstance(node, ast.Return) for node in ast.walk(statement))
+    """Whether a statement may leave its function; what functions that it defines return leaves those."""
+    return any(isinstance(node, ast.Return) for node in own_statements(statement))
 
 
 def arms_of_return(statement: ast.If, rest: Sequence[ast.stmt]) -> Arms:
