@@ -594,7 +594,7 @@ LATE_LOOPS = {
     "functions": "    def half(x):\n        return x * 0.5\n\n    x = half(x)\n",
     "while_loop": (
         "    if torch.compiler.is_compiling():\n\n        def goes_on(n, x):\n            return x.max() > 1\n\n"
-        "        def turn(n, x):\n            return n + 1, x * 0.5\n\n        n, x = while_loop(goes_on, turn, (n, x))\n"
+        "        def turn(n, x):\n            return n + 1, x / 2\n\n        n, x = while_loop(goes_on, turn, (n, x))\n"
         "    else:\n        while x.max() > 1:\n            x = x * 0.5\n            n += 1\n"
     ),
 }
