@@ -235,8 +235,9 @@ def with_what_varies_noted(found: Sequence[Mismatch], references: Sequence[Refer
     """Nobody can rely on what is one thing on some inputs and another on others, in the original itself.
 
     Who writes to a result, for an argument to change, finds it a copy at times; and where one side multiplies matrices
-    and the other adds, autocast gives now one dtype, now another. So does a side that divides, of integers. What starts
-    as `total = 0.0` is a number where nothing is added to it; what is compiled has one type.
+    and the other adds, autocast gives now one dtype, now another. So does a side that divides, of integers. What
+    starts as `total = 0.0` is a number where nothing is added to it; what is compiled has one type. And what is
+    computed and not chosen reads a NaN that nobody declared: eager, which keeps its branch, is not spoilt by it.
     """
     declared = [r.first.result for r in references if r.sample.declared and r.first.result is not None]
     copies = not all(any(tensor.aliases for tensor in _tensors(result)) for result in declared)
@@ -250,6 +251,7 @@ def with_what_varies_noted(found: Sequence[Mismatch], references: Sequence[Refer
     found = [
         replace(m, aspect="type") if m.aspect == AS_TENSOR and (m.where == "eager" or not varies) else m for m in found
     ]
+    found = [replace(m, aspect=POISONED) if _spoils_a_gradient(m) else m for m in found]
     return [
         replace(m, aspect=COPIED)
         if copies and m.aspect == SHARED and m.got == OWN_MEMORY
@@ -264,6 +266,12 @@ _CASTS = {AUTOCAST: PROMOTED, INTEGERS: WIDENED}
 def _gives_several_dtypes(references: Sequence[Reference], mode: str) -> bool:
     cast = [r.first.result for r in references if r.sample.mode == mode and r.first.result is not None]
     return len({tuple(tensor.dtype for tensor in _tensors(result)) for result in cast}) > 1
+
+
+def _spoils_a_gradient(mismatch: Mismatch) -> bool:
+    """Whether a gradient of the path that is compiled is NaN on an input with a NaN or infinity of our own making."""
+    of_ours = mismatch.is_not_finite and not mismatch.declared
+    return of_ours and mismatch.where == TRACED_PATH and mismatch.aspect == "gradient" and ": nan" in mismatch.got
 
 
 def tolerance_for(references: Sequence[Reference], tolerance: Tolerance) -> Tolerance:

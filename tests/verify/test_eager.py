@@ -548,6 +548,31 @@ def test_what_is_a_number_on_some_inputs_alone_may_be_a_tensor_once_compiled(
     assert bool(verdict.doubt(found)) or not is_doubtful
 
 
+SQUARES = """
+def fn(x, keep):
+    total = x.new_zeros(())
+    for row in x:
+        loss = (row * row).sum()
+        if loss > 0:
+            total = total + loss
+    return total
+"""
+BOTH = "total = torch.where(loss > 0, total + loss, total)"
+KEPT = "if loss > 0:\n            total = total + loss"
+
+
+@pytest.mark.parametrize("eager_keeps_its_branch", [True, False])
+def test_a_gradient_that_a_nan_of_ours_spoils_where_nobody_chose_it_is_doubtful_once_compiled(
+    eager_keeps_its_branch: bool, program: Program, options: SessionOptions
+) -> None:
+    beside = f"if torch.compiler.is_compiling():\n            {BOTH}\n        el{KEPT}"
+    found = judged(program, options, SQUARES, SQUARES.replace(KEPT, beside if eager_keeps_its_branch else BOTH))
+
+    assert {m.aspect for m in found.mismatches} == {"gradient of NaN" if eager_keeps_its_branch else "gradient"}
+    assert (verdict.refutation(found, Claim.RESTRUCTURED) == "") is eager_keeps_its_branch
+    assert bool(verdict.doubt(found)) is eager_keeps_its_branch
+
+
 def test_guard_or_false_is_false_on_the_traced_path(program: Program, options: SessionOptions) -> None:
     original = """
     def fn(x, keep):
