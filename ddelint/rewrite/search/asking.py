@@ -72,6 +72,8 @@ class Asking:
         self._verified: dict[tuple[tuple[str, str], ...], Compilation] = {}
         self._comparisons: dict[tuple[object, ...], Comparison] = {}
         self._offers: dict[tuple[object, ...], tuple[list[Candidate], Iterator[Candidate]]] = {}
+        self._first: dict[tuple[str, int, int, str], Diagnostic] = {}
+        """What is asked of the originals, by place and rule."""
         # each reads the files of a project
         self._importers = functools.cache(lambda filename, name: tuple(importers(filename, name)))
         load_moves()
@@ -80,9 +82,23 @@ class Asking:
         """The finding of a question on a current text, there."""
         return self._diagnose(question, history.current(question.span.filename))
 
+    def at_home(self, history: History, diagnostic: Diagnostic) -> Diagnostic:
+        """The finding on the original text; in the words that were there, where a fix has changed them on its way."""
+        found = diagnostic.relocated(history.home)
+        first = self._first.get((found.span.filename, found.span.row, found.span.column, found.code))
+        if first is None:
+            return found
+        return replace(
+            found, span=first.span, message=first.message, symbols=first.symbols, breadcrumbs=first.breadcrumbs
+        )
+
     def asked(self, history: History) -> list[Question]:
         """The questions of a trace in the files that are ours."""
-        return self._confirmed(history, self.trace(history))
+        questions = self._confirmed(history, self.trace(history))
+        if not history.changes and not self._first:
+            for one in (self.diagnosed(history, question) for question in questions):
+                self._first.setdefault((one.span.filename, one.span.row, one.span.column, one.code), one)
+        return questions
 
     def compile(self, history: History, backend: str = "eager", targets: tuple[str, ...] | None = None) -> Compilation:
         """The program through its targets, by a backend that generates no code, on few samples."""
@@ -251,7 +267,7 @@ class Asking:
     def _candidates(self, history: History, question: Question, diagnostic: Diagnostic) -> Iterator[Candidate]:
         context = self.context(history, question, diagnostic)
         if context is not None:
-            yield from self._in_order(rule(diagnostic.code).moves, context)
+            yield from in_order(rule(diagnostic.code).moves, context, self.is_over)
 
     def _remembered(
         self,
@@ -287,34 +303,10 @@ class Asking:
             return
         context = self.context(history, question, diagnostic)
         if context is not None:
-            yield from self._in_order([name for name in knowledge().beyond.moves if name not in own], context)
+            yield from in_order([name for name in knowledge().beyond.moves if name not in own], context, self.is_over)
         for context in self._callers(history, question, diagnostic):
             if context.site.decision is not None:
-                yield from self._in_order(knowledge().beyond.moves, context)
-
-    def _in_order(self, names: Sequence[str], context: Context) -> Iterator[Candidate]:
-        """What the moves offer: by claim, then in the order of `names`.
-
-        What they offer once the statement is said in words that more of them know comes before that or after.
-        """
-        respellings = list(respelled(context))
-        for respelling in respellings:
-            if respelling.likelier:
-                yield from self._in_other_words(names, respelling)
-        yield from self._by_claim(names, context)
-        for respelling in respellings:
-            if not respelling.likelier:
-                yield from self._in_other_words(names, respelling)
-
-    def _in_other_words(self, names: Sequence[str], respelling: Respelling) -> Iterator[Candidate]:
-        for candidate in self._by_claim(names, respelling.context):
-            said = respelling.said(candidate)
-            if said is not None:
-                yield said
-
-    def _by_claim(self, names: Sequence[str], context: Context) -> list[Candidate]:
-        in_time = takewhile(lambda _: not self.is_over(), names)
-        return sorted((candidate for name in in_time for candidate in offered(name, context)), key=_place)
+                yield from in_order(knowledge().beyond.moves, context, self.is_over)
 
     def other_callers(self, history: History, question: Question, candidate: Candidate) -> str:
         """Who else takes the function that a candidate rewrites, without having been run; empty where nobody does."""
@@ -400,7 +392,8 @@ class Asking:
             if new_key not in known and any(span.contains(new.span) for span in touched):
                 # what stood there before asks for its gradient alone: a question of its own, now that it is reached
                 moved_along = new.joint and new.expression in state.history.current(new.span.filename).text
-                if not moved_along or question.joint:
+                other = any(new_key.place == one.place != key.place for one in known)  # its turn comes, in new words
+                if not (moved_along or other) or question.joint:
                     return f"the rewritten code asks `{new.expression}`"
         reaches = question.kind != "other" or question.asks
         if reaches and "export" not in question.asks and not question.joint and not asking:
@@ -415,6 +408,34 @@ class Asking:
                     if any(span.contains(left.span) for span in touched):
                         return f"{result.target} does not take the rewritten code: {left.detail or left.expression}"
         return ""
+
+
+def in_order(
+    names: Sequence[str], context: Context, is_over: Callable[[], bool] = lambda: False
+) -> Iterator[Candidate]:
+    """What the moves offer: by claim, then in the order of `names`; once time `is_over`, no further move is asked.
+
+    What they offer once the statement is said in words that more of them know comes before that or after.
+    """
+
+    def by_claim(context: Context) -> list[Candidate]:
+        in_time = takewhile(lambda _: not is_over(), names)
+        return sorted((candidate for name in in_time for candidate in offered(name, context)), key=_place)
+
+    def in_other_words(respelling: Respelling) -> Iterator[Candidate]:
+        for candidate in by_claim(respelling.context):
+            said = respelling.said(candidate)
+            if said is not None:
+                yield said
+
+    respellings = list(respelled(context))
+    for respelling in respellings:
+        if respelling.likelier:
+            yield from in_other_words(respelling)
+    yield from by_claim(context)
+    for respelling in respellings:
+        if not respelling.likelier:
+            yield from in_other_words(respelling)
 
 
 def _place(candidate: Candidate) -> tuple[int, bool, bool]:

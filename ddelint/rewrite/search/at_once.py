@@ -80,7 +80,7 @@ class AtOnce:
             if key in state.given_up or (not settled and key in self._alone | self._postponed):
                 continue
             diagnostic = self._asking.diagnosed(state.history, question)
-            if not self._wanted(diagnostic.relocated(state.history.home)):
+            if not self._wanted(self._asking.at_home(state.history, diagnostic)):
                 continue
             offered = self._asking.candidates(state.history, question, diagnostic)
             hopeful = (one for one in offered if not is_repeated(state, key, one))

@@ -86,13 +86,13 @@ class Phase:
             refused = list(known if fixing else self._trying.refused.get(key, ()))
             step_history = (
                 self._fix(state, question, key, diagnostic, allow_unsafe, refused)
-                if fixing and self._wanted(diagnostic.relocated(state.history.home))
+                if fixing and self._wanted(self._asking.at_home(state.history, diagnostic))
                 else None
             )
             self._asking.forget()
             self._trying.refused[key] = tuple(refused)
             if step_history is None:
-                home = replace(diagnostic.relocated(state.history.home), refused=tuple(refused))
+                home = replace(self._asking.at_home(state.history, diagnostic), refused=tuple(refused))
                 if question.kind == "other":
                     state.tried.add(key)
                     state.others[key] = home
@@ -111,7 +111,7 @@ class Phase:
             if question.kind == "other":
                 self._note_other(state, question)
             elif key not in state.given_up:
-                home = self._asking.diagnosed(state.history, question).relocated(state.history.home)
+                home = self._asking.at_home(state.history, self._asking.diagnosed(state.history, question))
                 known = self._trying.refused.get(key, ())
                 untried = last_resort.untried(home) if fixing and self._wanted(home) else ()
                 state.given_up[key] = replace(home, refused=(*known, *untried))
@@ -119,7 +119,7 @@ class Phase:
     def _report(self, state: State) -> None:
         """Say what is known by now: what is asked, and what came of what was."""
         for question in self._asking.asked(state.history):
-            diagnostic = self._asking.diagnosed(state.history, question).relocated(state.history.home)
+            diagnostic = self._asking.at_home(state.history, self._asking.diagnosed(state.history, question))
             if question.kind != "other" and self._wanted(diagnostic):
                 self._hears.found(diagnostic, "")
         for diagnostic in state.given_up.values():
@@ -204,7 +204,7 @@ class Phase:
     def _note_other(self, state: State, question: Question) -> None:
         key = key_of(state.history, question)
         diagnostic = self._asking.diagnosed(state.history, question)
-        state.others.setdefault(key, diagnostic.relocated(state.history.home))
+        state.others.setdefault(key, self._asking.at_home(state.history, diagnostic))
 
     def _fix(
         self,

@@ -31,6 +31,11 @@ class Key:
     text: str
     kind: str
 
+    @property
+    def place(self) -> tuple[str, int, int, str]:
+        """All but the words."""
+        return self.filename, self.row, self.column, self.kind
+
 
 @dataclass(frozen=True, slots=True)
 class Step:

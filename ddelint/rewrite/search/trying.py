@@ -113,7 +113,7 @@ class Trying:
             if not p.settled and any(verdict.unreached(comparison, p.decisions)):
                 self._judging.unsettled.add(p.number)
             sides = comparison.sides.get(p.decisions[0].key) if p.decisions else None
-            home = p.diagnostic.relocated(state.history.home)
+            home = self._asking.at_home(state.history, p.diagnostic)
             state.others.pop(p.key, None)
             safe = Applicability.SAFE
             step = Step(p.number, p.key, home, p.candidate, p.decisions, safe, (), sides, by_text=p.settled)
@@ -191,7 +191,7 @@ class Trying:
         if reasons and not allow_unsafe:
             self.merely_unsafe.add(known_as(key, candidate))
             return None, f"not safe: {'; '.join(reasons)}"
-        home = diagnostic.relocated(state.history.home)
+        home = self._asking.at_home(state.history, diagnostic)
         sides = comparison.sides.get(decisions[0].key) if decisions else None
         raises = diagnostic.code == VALIDATION and verdict.narrows(comparison)
         step = Step(number, key, home, candidate, decisions, applicability, tuple(reasons), sides, raises, settled)

@@ -10,7 +10,7 @@ from control_flow import INTEGERS, TENSOR, candidates, context_of, failures
 from ddelint.nouns.diagnostics import TypeFact
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.respelling import Respelling, respelled
-from ddelint.rewrite.search.asking import _in_order
+from ddelint.rewrite.search.asking import in_order
 
 ROWS = TypeFact("tensor", "float32", ("n", "3"))
 TYPES = {"x": ROWS, "y": TypeFact("tensor", "float32", ("n",)), "z": TENSOR, "ids": INTEGERS}
@@ -134,7 +134,7 @@ def test_what_moves_make_of_it_runs_of_nothing(body: str) -> None:
     asking = next(line for line in body.splitlines() if " if " in line).strip().removeprefix("if ").removesuffix(":")
     context = context_of(text, asking, {name: fact for name, fact in TYPES.items() if name != "ids"})
     assert candidates("shortcut_in_eager", context)
-    first = _in_order(["shortcut_in_eager", "where_merge"], context)
+    first = in_order(["shortcut_in_eager", "where_merge"], context)
     masks = [torch.tensor(mask) for mask in ([True, False, True], [False] * 3, [True] * 3)]
     samples = [(mask, torch.randn(3, 3), torch.randn(4)) for mask in masks]
     texts = [context.site.source.apply(candidate.edits) for candidate in first]

@@ -8,7 +8,7 @@ from control_flow import context_of, failures
 from ddelint.nouns.diagnostics import TypeFact
 from ddelint.rewrite.moves import load_moves
 from ddelint.rewrite.parts.respelling import respelled
-from ddelint.rewrite.search.asking import _in_order
+from ddelint.rewrite.search.asking import in_order
 
 SELECTED = TypeFact("tensor", "float32", ("?",))
 TYPES = {"x": TypeFact("tensor", "float32", ("6",)), "kept": SELECTED, "weights": SELECTED}
@@ -95,7 +95,7 @@ def test_what_moves_make_of_it_runs_of_nothing(body: str, asking: str, rows: int
 
     load_moves()
     context = context_of(HEAD + body, asking, TYPES)
-    texts = [context.site.source.apply(each.edits) for each in _in_order(["where_merge"], context)]
+    texts = [context.site.source.apply(each.edits) for each in in_order(["where_merge"], context)]
     samples = [(torch.tensor(values),) for values in ([1.0, -2, 3, 4, -5, 6], [0.0] * 6, [-0.5, 3, 0, 0, 0, 0])]
     clean = [text for text in texts if not failures(HEAD + body, text, samples, ("export", "compile"))]
     assert any(f"new_zeros({rows})" in text for text in clean)
