@@ -38,6 +38,10 @@ _MOST_ELEMENTS = 2**20
 """Of the tensors of a call whose values are kept for trying others."""
 _DIMENSIONS = 3
 """Along which arguments are made shorter."""
+_LONGER = 32
+"""How many times as long arguments are made."""
+_LARGEST = 1000
+"""An integer that is tried for being larger than each size: a kernel may make a tensor of it, or of its square."""
 _SECONDS = 10.0
 """For each try."""
 
@@ -233,6 +237,25 @@ def _shorter(arguments: tuple[Any, Any], dimension: int) -> tuple[Any, Any]:
     return torch_internals.map_tensors(one, arguments)  # type: ignore[no-any-return]
 
 
+def _longer(arguments: tuple[Any, Any], dimension: int) -> tuple[Any, Any]:
+    """All tensors that are as long along a dimension as the first, many times over: where a kernel cuts at a length, it
+    shows. Raises IndexError where the first tensor has no such dimension, or all would be too large."""
+    length = next(tensor.shape for tensor in _all_tensors(arguments) if tensor.dim())[dimension]
+    if not length or _elements(*arguments) * _LONGER > _MOST_ELEMENTS:
+        raise IndexError(dimension)
+
+    def one(tensor: torch.Tensor) -> torch.Tensor:
+        is_one = tensor.dim() > dimension and tensor.shape[dimension] == length
+        return torch.cat([tensor] * _LONGER, dimension) if is_one else tensor.clone()
+
+    return torch_internals.map_tensors(one, arguments)  # type: ignore[no-any-return]
+
+
+def with_longer(arguments: tuple[Any, Any]) -> list[Callable[[], tuple[Any, Any]]]:
+    """The arguments made longer along one dimension, for each of the first ones."""
+    return [partial(_longer, arguments, dimension) for dimension in range(_DIMENSIONS)]
+
+
 def with_fewer(arguments: tuple[Any, Any]) -> tuple[Any, Any]:
     """One tensor less in each list that is as long as the first one. Raises IndexError where none has two."""
     args, kwargs = torch_internals.map_tensors(torch.clone, arguments)
@@ -248,17 +271,27 @@ def with_fewer(arguments: tuple[Any, Any]) -> tuple[Any, Any]:
 
 
 def with_other_numbers(arguments: tuple[Any, Any]) -> list[Callable[[], tuple[Any, Any]]]:
-    """One integer more, and one less, for each integer among the arguments, those in lists included."""
-    leaves, spec = pytree.tree_flatten(arguments)
+    """For each integer among the arguments, those in lists included: one more, one less, 1, and more than all sizes.
 
-    def changed(place: int, by: int) -> tuple[Any, Any]:
+    The last two are for what a size is compared with (`x[:most]`).
+    """
+    leaves, spec = pytree.tree_flatten(arguments)
+    sizes = [size for tensor in _all_tensors(arguments) for size in tensor.shape if size < _LARGEST]
+    ends = (1, max(sizes, default=0) + 1)
+
+    def changed(place: int, value: int) -> tuple[Any, Any]:
         other = [leaf.clone() if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
-        other[place] += by
+        other[place] = value
         made: tuple[Any, Any] = pytree.tree_unflatten(other, spec)
         return made
 
     integers = [place for place, leaf in enumerate(leaves) if type(leaf) is int]
-    return [partial(changed, place, by) for place in integers[:_MOST_NUMBERS] for by in (1, -1)]
+    return [
+        partial(changed, place, value)
+        for place in integers[:_MOST_NUMBERS]
+        for value in dict.fromkeys((leaves[place] + 1, leaves[place] - 1, *ends))
+        if value != leaves[place]
+    ]
 
 
 def invented(args: Any, kwargs: Any, size: Callable[[torch.SymInt, int], int]) -> list[Callable[[], tuple[Any, Any]]]:

@@ -126,6 +126,7 @@ class StandIns:
             seen.calls += kernel_calls.tried(missing.operator, kernel_calls.variations(seen.arguments))
             others: list[Callable[[], tuple[Any, Any]]] = [
                 partial(kernel_calls.with_fewer, seen.arguments),
+                *kernel_calls.with_longer(seen.arguments),
                 *kernel_calls.with_other_numbers(seen.arguments),
             ]
             # one result for each tensor of a list is no structure that hangs on data: the list is as long as it is

@@ -288,6 +288,30 @@ def turned(x: torch.Tensor, over: bool = False) -> torch.Tensor:
             ("return x.new_empty((x.shape[0], lengths[0]))",),
         ),
         (
+            "at_most(Tensor x, int most) -> Tensor",  # which the only input is shorter than
+            lambda x, most: x[:most].clone(),
+            lambda operator, x: operator(x, 10),
+            ("size = torch.library.get_ctx().new_dynamic_size()", "return x.new_empty((size, x.shape[1]))"),
+        ),
+        (
+            "at_most_four(Tensor x) -> Tensor",
+            lambda x: x[:4].clone(),
+            lambda operator, x: operator(x),
+            ("size = torch.library.get_ctx().new_dynamic_size()", "return x.new_empty((size, x.shape[1]))"),
+        ),
+        (
+            "at_least(Tensor x, int least) -> Tensor",  # which the only input is longer than
+            lambda x, least: torch.cat([x, x.new_zeros(max(0, least - len(x)), x.shape[1])]),
+            lambda operator, x: operator(x, 1),
+            ("size = torch.library.get_ctx().new_dynamic_size()", "return x.new_empty((size, x.shape[1]))"),
+        ),
+        (
+            "picked(Tensor x, Tensor rows, SymInt most) -> Tensor",  # positions stay positions, however many
+            lambda x, rows, most: rows[x[rows, 0].topk(most).indices] if len(rows) > most else rows.clone(),
+            lambda operator, x: operator(x, torch.tensor([0, 2]), 3),
+            ("size = torch.library.get_ctx().new_dynamic_size()", "return rows.new_empty(size)"),
+        ),
+        (
             "scaled(Tensor x, int by) -> Tensor",  # a number that no size hangs on
             lambda x, by: x * by,
             lambda operator, x: operator(x, 3),
