@@ -18,8 +18,11 @@ def main() -> None:
     streams.settle()
     warnings.simplefilter("ignore", SyntaxWarning)  # what Python thinks of the files that are checked is not asked
     if not _answered(sys.argv[1:]):
-        from ddelint import cli
-
+        try:
+            from ddelint import cli
+        except KeyboardInterrupt:  # what comes later, the command line itself answers
+            sys.stderr.write("ddelint: error: interrupted\n")
+            sys.exit(2)
         cli.main(prog_name="ddelint")
 
 

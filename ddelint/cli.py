@@ -26,6 +26,7 @@ from ddelint.commands.options import (
     fix_options,
     format_options,
     output_options,
+    process_options,
     run_options,
     selection_options,
 )
@@ -132,7 +133,7 @@ def main() -> None:
 
 
 @main.command()
-@click.argument("paths", nargs=-1, metavar="PATH…", type=click.Path())
+@click.argument("paths", nargs=-1, metavar="PATH…", type=click.Path(readable=False))
 @fix_options
 @click.option("--static", "static", is_flag=True, help="Execute nothing: the static pass only.")
 @click.option("--trace", "trace", is_flag=True, help="Require an entry to trace.")
@@ -140,8 +141,7 @@ def main() -> None:
 @selection_options
 @config_options
 @format_options
-@click.option("--no-cache", is_flag=True, help="Neither read nor write the cache.")
-@click.option("-j", "--jobs", type=click.IntRange(min=0), metavar="N", help="Processes at a time; 0: one a core.")
+@process_options
 @click.option("--stdin-filename", metavar="FILE", help="The name of what is read from standard input (PATH `-`).")
 @output_options
 def check(paths: tuple[str, ...], **given: Any) -> int:
@@ -194,7 +194,7 @@ def check(paths: tuple[str, ...], **given: Any) -> int:
 @selection_options
 @config_options
 @format_options
-@click.option("--no-cache", is_flag=True, help="Neither read nor write the cache.")
+@process_options
 @output_options
 def run(
     script: str,

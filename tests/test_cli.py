@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from ddelint.cli import main
+from ddelint.commands.mistakes import no_such_path
 from ddelint.nouns.diagnostics import Applicability, Claim, Diagnostic, Edit, Fix, Span
 from ddelint.report.model import Progress, Report
 from ddelint.report.verified import VerifyReport
@@ -259,6 +260,16 @@ def test_the_configuration_of_the_checked_folder_holds(
 )
 def test_a_mistake_is_one_line_and_exit_code_2(run: Run, arguments: list[str], message: str) -> None:
     assert message in one_line_error(run(*arguments))
+
+
+def test_what_lies_in_a_folder_that_cannot_be_entered_is_not_called_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: str) -> None:
+        raise PermissionError(13, "Permission denied", path)
+
+    with monkeypatch.context() as patch:  # whoever runs the tests as root may enter every folder
+        patch.setattr("ddelint.commands.mistakes.os.stat", refuse)
+        said = no_such_path("closed/model.py")
+    assert said == "cannot read closed/model.py: Permission denied"
 
 
 def test_our_own_mistakes_are_one_line_too(run: Run, stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,6 +49,12 @@ def no_such_path(path: str, what: str = "file or folder") -> str:
         return f"no such {what}: {path} (did you mean the command `{near[0]}`?)"
     folder, name = os.path.split(path.rstrip(os.sep))
     try:
+        os.stat(path)
+    except PermissionError as error:
+        return f"cannot read {path}: {error.strerror}"
+    except OSError:
+        pass  # it is not there
+    try:
         names = sorted(os.listdir(folder or "."))[:NEAR_PATHS]
     except OSError:
         return f"no such {what}: {path}"

@@ -132,6 +132,10 @@ fix_options = options_of(
     click.option("--patch", type=click.Path(dir_okay=False), metavar="FILE",
                  help="Write there what --fix changes (without it: would change), for `git apply`."),
 )  # fmt: skip
+process_options = options_of(
+    click.option("--no-cache", is_flag=True, help="Neither read nor write the cache."),
+    click.option("-j", "--jobs", type=click.IntRange(min=0), metavar="N", help="Processes at a time; 0: one a core."),
+)  # fmt: skip
 output_options = options_of(
     click.option("-o", "--output-file", type=click.Path(dir_okay=False), metavar="FILE",
                  help="Write the report there."),

@@ -89,7 +89,11 @@ _REFUSED = (
     "have no fix: each rewrite that was tried was refused (-v says why)",
 )
 _NOT_RUN = ("is in code that no entry ran", "are in code that no entry ran")
-_ONLY_READ = ("was read, not run: an entry would try rewrites", "were read, not run: an entry would try rewrites")
+_ONLY_READ = (
+    "was read, not run: with an entry, rewrites are tried",
+    "were read, not run: with an entry, rewrites are tried",
+)
+_UNPARSED = ("is in a file that does not parse", "are in files that do not parse")
 _UNKNOWN = ("has no known rewrite", "have no known rewrite")
 
 
@@ -102,6 +106,8 @@ def _why_left(finding: Diagnostic, report: Report, unsafe_fixes: bool) -> tuple[
         return _UNSAFE if fix.applicability is Applicability.UNSAFE and not unsafe_fixes else _NOT_WRITTEN
     if finding.refused:
         return _REFUSED
+    if finding.code == "DDE001":
+        return _UNPARSED
     if "trace" in finding.origin:
         return _UNKNOWN
     return _NOT_RUN if report.entries else _ONLY_READ

@@ -171,7 +171,8 @@ def _sections(
     if style.verbose:
         for refusal in diagnostic.refused:
             yield "refused", words(f"{refusal.move}: {refusal.message}: {refusal.reason}", room)
-    if diagnostic.detail and (style.verbose or not diagnostic.expression):  # else torch's words for the same question
+    said = not diagnostic.expression and diagnostic.detail in diagnostic.message
+    if diagnostic.detail and not said and (style.verbose or not diagnostic.expression):  # else torch's words for it
         yield "detail", _detail(diagnostic.detail, room, style.verbose)
 
 

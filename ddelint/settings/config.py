@@ -330,7 +330,7 @@ def _codes(value: Any, where: str, root: Path) -> tuple[str, ...]:
 
 
 def _targets(value: Any, where: str, root: Path) -> tuple[str, ...]:
-    return targets([value] if isinstance(value, str) else _strings(value, where, root), where)
+    return targets(value.split(",") if isinstance(value, str) else _strings(value, where, root), where)
 
 
 def _unbacked(value: Any, where: str, root: Path) -> str:

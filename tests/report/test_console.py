@@ -276,8 +276,10 @@ def test_what_is_left_is_left_for_a_reason_and_no_call_is_named_that_would_leave
     assert (
         after(crumbs, unsafe=True).splitlines()[-1] == after(emptiness).splitlines()[-1] == "  1 could not be written"
     )
-    assert after(read).splitlines()[-1] == "  1 was read, not run: an entry would try rewrites"
+    assert after(read).splitlines()[-1] == "  1 was read, not run: with an entry, rewrites are tried"
     assert after(read, entries=("model.py:Model",)).splitlines()[-1] == "  1 is in code that no entry ran"
+    unparsed = replace(read, code="DDE001", expression="")
+    assert after(unparsed).splitlines()[-1] == "  1 is in a file that does not parse"
     assert "--fix`" not in after(emptiness, refused, crumbs, read)
 
 

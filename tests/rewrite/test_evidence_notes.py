@@ -72,6 +72,20 @@ def test_a_safe_fix_says_which_unsafe_ones_it_was_compiled_with() -> None:
     assert "export and compile were run with what is unsafe in it, too (line 2)" in first.evidence.notes
     assert second.evidence is not None
     assert not any("what is unsafe" in note for note in second.evidence.notes)
+    state = state_of(Applicability.SAFE, Applicability.UNSAFE, Applicability.UNSAFE)
+    state.compilation = Compilation((TargetResult("export", "cpu", ok=True),))
+    first, *_ = diagnostics(state, State(state.history, state.steps[:1]), Comparison(8, 8, True, {}, ()))
+    assert first.evidence is not None
+    assert any(note.endswith("(lines 2, 3)") for note in first.evidence.notes)
+
+
+def test_what_is_given_up_is_named_by_its_question_since_its_rule_may_become_another_one() -> None:
+    state = state_of(Applicability.UNSAFE)
+    step = state.steps[0]
+    state.given_up = {step.key: Diagnostic("DDE105", "asks", Span("m.py", 7, 1, 7, 2), expression="norm > limit")}
+    found = diagnostics(state, State(state.history, state.steps[:1]), Comparison(8, 8, True, {}, ()))
+    (evidence,) = (diagnostic.evidence for diagnostic in found if diagnostic.evidence is not None)
+    assert any("`norm > limit` at line 7 is still open" in note for note in evidence.notes)
 
 
 @pytest.mark.parametrize(("passes", "codes"), [(True, ["DDE105"]), (False, ["DDE005", "DDE105"])])

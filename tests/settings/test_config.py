@@ -118,6 +118,7 @@ def test_the_nearest_file_holds(tmp_path: Path) -> None:
         ('select = "DDE1"', "`select` must be a list of strings"),
         ('select = ["DDE999"]', "no rule matches `DDE999`"),
         ('select = ["branch-on-valu"]', "no rule matches `branch-on-valu` (did you mean `branch-on-value`?)"),
+        ('target = "export,compil"', "unknown target `compil` (did you mean `compile`?)"),
         ('target = ["exprot"]', "unknown target `exprot` (did you mean `export`?)"),
         ("target = []", "no target given"),
         ("unbacked = \"batch['a'\"", "`batch['a'` is neither `none`, `all` nor NAME.DIM,…"),

@@ -151,6 +151,11 @@ _ASKS_HOW = "is_compiling()"
 """In a fix that leaves eager as it was."""
 
 
+def _asked(finding: Diagnostic) -> str:
+    """What is open at a finding: its question, which stays the same whatever rule it is reported under in the end."""
+    return f"`{finding.expression}`" if finding.expression else finding.code
+
+
 def _passed(result: TargetResult, refuting: Sequence[Mismatch], compilation: Compilation) -> bool:
     """Whether a target takes the program, and gives what eager gives."""
     if result.target == "compile" and GENERATED_CODE_DIFFERS in compilation.notes:
@@ -193,8 +198,8 @@ def _evidence(
             elif result.mismatches:
                 notes.append(_difference((refuting or result.mismatches)[0], result.target, notes))
         if beside:
-            lines = ", ".join(map(str, beside))
-            notes.append(f"export and compile were run with what is unsafe in it, too (line {lines})")
+            lines = ("line " if len(beside) == 1 else "lines ") + ", ".join(map(str, beside))
+            notes.append(f"export and compile were run with what is unsafe in it, too ({lines})")
         notes += compilation.notes
         if any(kept.candidate.move == last_resort.GRAPH_BREAK for kept in state.steps):
             whole = outcome.pop("compile", None)
@@ -202,7 +207,7 @@ def _evidence(
     elif state.given_up:
         left = min(state.given_up.values(), key=lambda diagnostic: diagnostic.span)
         notes.append(
-            f"export and compile not run: {left.code} at line {left.span.row} is still open; "
+            f"export and compile not run: {_asked(left)} at line {left.span.row} is still open; "
             "traced behind each answer to it, nothing else is asked here"
         )
     return Evidence(
