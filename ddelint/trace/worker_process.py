@@ -241,6 +241,8 @@ class Worker:
             self._channel.close()
             self._channel = None
         if process is not None:
+            if self._hello is None:
+                process.kill()  # it still loads torch, has forked nothing, and notices nothing before that is done
             try:
                 process.wait(_CLOSING_SECONDS)
             except subprocess.TimeoutExpired:

@@ -463,6 +463,28 @@ def test_an_interpreter_with_an_old_torch(tmp_path: Path) -> None:
     assert "2.11" in failure.message
 
 
+def test_an_interpreter_that_still_loads_torch_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launcher = tmp_path / "python"
+    launcher.write_text("#!/bin/sh\nexec sleep 600\n")
+    launcher.chmod(0o755)
+    ended: list[str] = []
+
+    class Process(subprocess.Popen[bytes]):
+        def kill(self) -> None:
+            ended.append("killed")
+            super().kill()
+
+        def wait(self, timeout: float | None = None) -> int:
+            ended.append("waited for")
+            return super().wait(timeout)
+
+    monkeypatch.setattr("ddelint.trace.worker_process.subprocess.Popen", Process)
+    Worker(str(launcher)).close()
+    assert ended[:2] == ["killed", "waited for"]
+
+
 def _options(folder: Path) -> SessionOptions:
     return SessionOptions(EntrySpec(str(folder / "model.py")), (str(folder),), timeout=60.0)
 
