@@ -138,7 +138,7 @@ class Child:
                 return line
             remaining = deadline - monotonic()
             if remaining <= 0:
-                return self._killed("timeout", f"did not finish within {limits.timeout:g} seconds")
+                return self._killed("timeout", f"did not finish within {round(limits.timeout, 1):g} seconds")
             ready, _, _ = select.select([self.channel], [], [], min(POLL_SECONDS, remaining))
             if ready:
                 with contextlib.suppress(OSError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ddelint.nouns.protocol import EntryFailure, EntrySpec, SessionOptions
+from ddelint.nouns.protocol import TIME_IS_OVER, EntryFailure, EntrySpec, SessionOptions
 from ddelint.trace.session import Session
 from ddelint.trace.worker_process import Worker
 
@@ -125,8 +126,8 @@ def test_a_crash_shows_where_it_happened(write: Write, refused: Fail) -> None:
 )
 def test_a_hang_is_ended_and_shown(write: Write, refused: Fail, body: str) -> None:
     failure = refused(write(FAILS_WHEN_CALLED.format(body=body)), timeout=1.0)
-    assert failure.kind == "timeout"
-    assert "1 seconds" in failure.message
+    assert failure.kind == "timeout"  # what loading the file has left of the second, perhaps nothing
+    assert failure.message == TIME_IS_OVER or re.fullmatch(r"did not finish within (1|0\.\d) seconds", failure.message)
 
 
 @pytest.mark.slow
