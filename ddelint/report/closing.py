@@ -93,6 +93,8 @@ _ONLY_READ = (
     "was read, not run: with an entry, rewrites are tried",
     "were read, not run: with an entry, rewrites are tried",
 )
+_READ_AS_IT_FAILED = ("was read, not run: the entry failed", "were read, not run: the entry failed")
+_FAILED = ("is an entry that failed", "are entries that failed")
 _UNPARSED = ("is in a file that does not parse", "are in files that do not parse")
 _UNKNOWN = ("has no known rewrite", "have no known rewrite")
 
@@ -108,9 +110,13 @@ def _why_left(finding: Diagnostic, report: Report, unsafe_fixes: bool) -> tuple[
         return _REFUSED
     if finding.code == "DDE001":
         return _UNPARSED
+    if finding.code == "DDE002":
+        return _FAILED
     if "trace" in finding.origin:
         return _UNKNOWN
-    return _NOT_RUN if report.entries else _ONLY_READ
+    if report.entries:
+        return _NOT_RUN
+    return _READ_AS_IT_FAILED if any(other.code == "DDE002" for other in report.remaining) else _ONLY_READ
 
 
 def _call(command: str, flags: str, arguments: str) -> str:

@@ -278,6 +278,11 @@ def test_what_is_left_is_left_for_a_reason_and_no_call_is_named_that_would_leave
     )
     assert after(read).splitlines()[-1] == "  1 was read, not run: with an entry, rewrites are tried"
     assert after(read, entries=("model.py:Model",)).splitlines()[-1] == "  1 is in code that no entry ran"
+    failed = replace(read, code="DDE002", origin=("trace",))
+    assert after(read, failed).splitlines()[-2:] == [
+        "  1 is an entry that failed",
+        "  1 was read, not run: the entry failed",
+    ]
     unparsed = replace(read, code="DDE001", expression="")
     assert after(unparsed).splitlines()[-1] == "  1 is in a file that does not parse"
     assert "--fix`" not in after(emptiness, refused, crumbs, read)

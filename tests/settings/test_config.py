@@ -52,6 +52,10 @@ def load(folder: Path, text: str, name: str = "ddelint.toml") -> config.Config:
     return config.load(folder / name)
 
 
+def test_targets_may_be_joined_as_on_the_command_line(tmp_path: Path) -> None:
+    assert config.resolve(load(tmp_path, 'target = "compile, export"'), {}).targets == ("export", "compile")
+
+
 def test_every_key_is_read(tmp_path: Path) -> None:
     options = config.resolve(load(tmp_path, EVERYTHING), {})
     assert options.select == ("DDE1", "DDE201")
