@@ -130,6 +130,42 @@ def by_row(outcome: Outcome) -> dict[int, Diagnostic]:
     return {diagnostic.span.row: diagnostic for diagnostic in outcome.diagnostics}
 
 
+class AskingInOtherWords(Prover):
+    """Asks wherever an `if` begins with `n` or `m`, whatever else it says."""
+
+    def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
+        questions = []
+        for row, line in enumerate(overlay.get(NAME, TEXT).splitlines(), start=1):
+            if line.strip().startswith(("if n ", "if m ")):
+                test = line.strip()[3:-1]
+                span = Span(NAME, row, 8, row, 8 + len(test))
+                questions.append(Question(span, "truth", test, "u0 > 4", asks=("export",)))
+        return TraceResult(tuple(questions), runs=1)
+
+
+def with_the_other(context: Context) -> Iterator[Candidate]:
+    """Where `n` is tested, `m` is tested in other words behind it."""
+    span = context.site.span
+    test = context.site.source.segment(span)
+    edits = [Edit(span, f"not compiling and {test}")]
+    if test.startswith("n"):
+        edits.append(Edit(Span(NAME, 7, 8, 7, 13), "m + 0 > 5"))
+    yield Candidate(SHORTCUT, Claim.GENERAL_PATH, f"of {test}", tuple(edits), decisions=(span,))
+
+
+def test_a_question_that_anothers_fix_puts_in_other_words_keeps_its_turn_and_its_words(
+    moves: pytest.MonkeyPatch,
+) -> None:
+    moves.setitem(MOVES, SHORTCUT, with_the_other)
+    outcome = search(AskingInOtherWords())
+    assert "if not compiling and n > 4:" in outcome.safe.current(NAME).text
+    assert "if not compiling and m + 0 > 5:" in outcome.safe.current(NAME).text
+    found = by_row(outcome)
+    assert sorted(found) == [5, 7]
+    assert "`m > 5`" in found[7].message
+    assert (found[7].span.column, found[7].span.end_column) == (8, 13)
+
+
 def test_every_site_is_fixed_and_told_on_the_original_text(moves: pytest.MonkeyPatch) -> None:
     moves.setitem(MOVES, SHORTCUT, replacing(SHORTCUT, Claim.GENERAL_PATH, "not compiling and {test}"))
     outcome = search(Prover())
