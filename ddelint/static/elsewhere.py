@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from dataclasses import replace as changed
 from functools import reduce
 
@@ -35,6 +34,7 @@ from ddelint.static.domain.values import (
     Value,
     replace,
 )
+from ddelint.static.program.imports import Consulted, forget
 from ddelint.static.program.outline import outlined
 from ddelint.static.program.project import Context, Project
 from ddelint.static.program.regions import FileIndex
@@ -56,22 +56,17 @@ _ANYTHING = (Unbacked("number", ast.Constant(None)),)
 """What stands for a result of which nothing is known."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    values: Sequence[Value]
-    rests_on: Mapping[str, str | None]
-
-
 class Elsewhere:
-    """Answers for the files of one project."""
+    """Answers for the files of one project, each with the files that it rests on."""
 
     def __init__(self, project: Project) -> None:
         self._project = project
-        self._version = project.version
-        self._indexes: dict[str, FileIndex | None] = {}
-        self._idle: dict[tuple[FileIndex, int], Interpreter] = {}
+        self._settled = len(project.changes)
+        """How many of the changes of files have been taken into account."""
+        self._indexes: dict[str, tuple[FileIndex | None, Consulted]] = {}
+        self._idle: dict[tuple[FileIndex, int], tuple[Interpreter, Consulted]] = {}
         """By file and depth: what has read functions of it, and knows what they came to, while it reads none."""
-        self._answers: dict[object, _Answer] = {}
+        self._answers: dict[object, tuple[Sequence[Value], Consulted]] = {}
         self._active: list[tuple[str, str]] = []
         self._recursions = 0
         """How many calls were refused because what they call is being interpreted."""
@@ -85,12 +80,8 @@ class Elsewhere:
         node: ast.Call,
     ) -> Value:
         """What a call in the file `importer` gives; UNKNOWN where it is of nothing here, or leads too far."""
+        self._settle()
         project = self._project
-        if self._version != project.version:
-            self._version = project.version
-            self._indexes.clear()
-            self._idle.clear()
-            self._answers.clear()
         place = project.resolve(importer, name)
         if not isinstance(place, tuple) or place[0] == importer:
             return UNKNOWN
@@ -122,9 +113,16 @@ class Elsewhere:
 
     def kinds(self, importer: str, name: str) -> tuple[bool, bool]:
         """Whether a call of `name(…)` in the file `importer` may give what depends on data; and at least a tensor."""
+        self._settle()
         place = self._project.resolve(importer, name)
         usual = self._usual(place) if isinstance(place, tuple) else _ANYTHING
         return any(map(gives_data, usual)), any(map(gives_tensors, usual))
+
+    def _settle(self) -> None:
+        """Forget what rests on files that have changed."""
+        for path in self._project.changes[self._settled :]:
+            forget(path, self._indexes, self._idle, self._answers)
+        self._settled = len(self._project.changes)
 
     def _usual(self, place: tuple[str, str]) -> Sequence[Value]:
         """What a function gives, by each of its returns, where only its declaration says what it is given.
@@ -171,30 +169,40 @@ class Elsewhere:
             before, project.consulted = project.consulted, {}
             self._active.append(place)
             try:
-                _ = project.outline(place[0])
-                interpreter = self._idle.pop((index, depth), None) or Interpreter(index)
+                _ = self._index(place[0])  # what it rests on
+                idle = self._idle.pop((index, depth), None)
+                interpreter, known_from = idle if idle is not None else (Interpreter(index), {})
+                project.consulted.update(known_from)  # what it knows of functions is not looked up again
                 values = interpret(interpreter)
                 if recursions == self._recursions:
-                    self._idle[index, depth] = interpreter
+                    self._idle[index, depth] = interpreter, dict(project.consulted)
             except (BudgetError, RecursionError, SourceError, *TOO_DEEP):
                 values = failing
             finally:
                 self._active.pop()
-                rests_on, project.consulted = project.consulted, before
-            known = _Answer(values, rests_on)
+                known_from, project.consulted = project.consulted, before
+            known = values, known_from
             if key is not None and recursions == self._recursions:  # what a recursion has cut short is not for keeps
                 self._answers[depth, key] = known
-        project.consulted.update(known.rests_on)
-        return known.values
+        values, rests_on = known
+        project.consulted.update(rests_on)
+        return values
 
     def _index(self, path: str) -> FileIndex | None:
         if path not in self._indexes:
             while len(self._indexes) >= REMEMBERED:
-                forgotten = self._indexes.pop(next(iter(self._indexes)))
+                forgotten, _ = self._indexes.pop(next(iter(self._indexes)))
                 for known in [known for known in self._idle if known[0] is forgotten]:
                     del self._idle[known]
-            self._indexes[path] = self._read(path)
-        return self._indexes[path]
+            project = self._project
+            before, project.consulted = project.consulted, {}
+            try:
+                self._indexes[path] = self._read(path), project.consulted
+            finally:
+                project.consulted = before
+        index, rests_on = self._indexes[path]
+        self._project.consulted.update(rests_on)
+        return index
 
     def _read(self, path: str) -> FileIndex | None:
         outline = self._project.outline(path)

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from across import Tree
+
+from ddelint.static.domain.values import Function
+from ddelint.static.program.project import Project
+from ddelint.static.reading import read
+from ddelint.static.walk.interpreter import Interpreter
 
 HELPERS = """
 import torch
@@ -128,3 +135,101 @@ def test_what_is_returned_is_as_it_is_in_one_file(tree: Tree) -> None:
         f"net.py:{int(place.split()[0].split(':')[1]) - shift} {place.split()[1]}" for place in tree.check("alone.py")
     ]
     assert apart == together
+
+
+class Package:
+    """Files that are read again and again with other texts, as fixes are tried; `asked`: what was interpreted."""
+
+    def __init__(self, root: Path, texts: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+        self._root = root
+        self.asked: list[str] = []
+        for name, text in texts.items():
+            (root / name).write_text(text)
+        self.project = Project([str(root / name) for name in texts])
+        for way in ("returned", "usually_returned"):
+            monkeypatch.setattr(Interpreter, way, self._noting(getattr(Interpreter, way)))
+
+    def _noting(self, way: Callable[..., Any]) -> Callable[..., Any]:
+        def noting(interpreter: Interpreter, function: Function, *rest: Any) -> Any:
+            self.asked.append(getattr(function.node, "name", ""))
+            return way(interpreter, function, *rest)
+
+        return noting
+
+    def found(self, name: str, text: str = "") -> tuple[list[str], list[str]]:
+        """Row and code of each finding in a file, as it is or as it is now to be; and what was interpreted for them."""
+        self.asked.clear()
+        data = text.encode() or (self._root / name).read_bytes()
+        found = read(str(self._root / name), data, project=self.project).findings
+        return [f"{finding.span.row} {finding.code}" for finding in found], sorted(self.asked)
+
+
+DEEPER = "import torch\n\n\ndef find(mask):\n    return mask.nonzero()\n"
+MIDDLE = """
+import torch
+from deeper import find
+
+
+def through(mask):
+    return find(mask), mask.sum().item()
+
+
+def twice(mask):
+    return through(mask)[0]
+
+
+def count(x):
+    return (x > 0).sum().item()
+"""
+USER = """
+import torch
+from torch import nn
+from middle import count, through, twice
+from beside import limit
+
+
+class Net(nn.Module):
+    def forward(self, x: torch.Tensor, mask: torch.Tensor):
+        {body}
+        return x
+"""
+BESIDE = "import torch\n\n\ndef limit(x):\n    return x.max().item()\n"
+TEXTS = {
+    "deeper.py": DEEPER,
+    "middle.py": MIDDLE,
+    "beside.py": BESIDE,
+    "net.py": USER.format(body="if through(mask)[0].shape[0] > count(x): x = -x\n        if limit(x) > 3: x = -x"),
+    "second.py": USER.format(body="if twice(mask).shape[0] > 2: x = -x"),
+}
+
+
+def test_a_change_has_only_what_rests_on_it_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = Package(tmp_path, TEXTS, monkeypatch)
+    as_it_is, first = package.found("net.py")
+    assert as_it_is == ["10 DDE101", "11 DDE101"]
+    assert {"count", "find", "limit", "through"} <= set(first)
+    assert package.found("net.py", TEXTS["net.py"] + "\n# changed\n") == (as_it_is, [])
+    assert package.found("beside.py", BESIDE + "# changed\n")[1] == []
+    again, asked = package.found("net.py")
+    assert again == as_it_is
+    assert set(asked) == {"limit"}
+    package.found("deeper.py", DEEPER.replace("nonzero", "unique"))
+    again, asked = package.found("net.py")
+    assert again == as_it_is
+    assert {"find", "through"} <= set(asked)
+    assert "limit" not in asked
+
+
+def test_what_is_known_from_an_earlier_call_rests_on_what_that_did(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`twice` calls `through`, which was read before, and is not looked into again."""
+    package = Package(tmp_path, TEXTS, monkeypatch)
+    package.found("net.py")
+    consulted = read(str(tmp_path / "second.py"), TEXTS["second.py"].encode(), project=package.project).consulted
+    assert str(tmp_path / "deeper.py") in consulted
+    assert package.found("second.py") == (["10 DDE101"], [])
+    package.found("deeper.py", DEEPER.replace(".nonzero()", " * 2"))
+    assert package.found("second.py")[0] == []
+    package.found("deeper.py", DEEPER)
+    assert package.found("second.py")[0] == ["10 DDE101"]

@@ -6,8 +6,9 @@ Nothing is parsed for this: imports, classes and functions are read off the line
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, MutableMapping
 from functools import cached_property
+from typing import Any
 
 from ddelint.knowledge.operators import operators
 from ddelint.static.program.declared import Imported, Outline, digest_of
@@ -24,6 +25,16 @@ DEEPEST = 8
 Reached = tuple[str, str]
 """A file, and a function (`fn`, `Class.method`) in it."""
 
+Consulted = Mapping[str, str | None]
+"""The files that an answer rests on: see `Imports.consulted`."""
+
+
+def forget(path: str, *answers: MutableMapping[Any, tuple[Any, Consulted]]) -> None:
+    """Drop the answers that rest on a file, which has changed; each comes with what it rests on."""
+    for known in answers:
+        for question in [question for question, (_, consulted) in known.items() if path in consulted]:
+            del known[question]
+
 
 class Imports:
     """The files of a call. `consulted` grows while questions are answered: what the answers rest on."""
@@ -31,12 +42,12 @@ class Imports:
     def __init__(self, files: Iterable[str]) -> None:
         self._files = frozenset(files)
         self._outlines: dict[str, Outline | None] = {}
-        self._modules: dict[tuple[str, int, str, str], tuple[str | None, dict[str, str | None]]] = {}
-        self._places: dict[Reached, tuple[Reached | str | None, dict[str, str | None]]] = {}
-        self._verdicts: dict[Reached, tuple[bool | None, dict[str, str | None]]] = {}
+        self._modules: dict[tuple[str, int, str, str], tuple[str | None, Consulted]] = {}
+        self._places: dict[Reached, tuple[Reached | str | None, Consulted]] = {}
+        self._verdicts: dict[Reached, tuple[bool | None, Consulted]] = {}
         self._handed: tuple[str, bytes] = "", b""
-        self.version = 0
-        """Changes when a file was found to be another than before."""
+        self.changes: list[str] = []
+        """Files that were found to be others than before, in this order."""
         self._seen: dict[str, str] = {}
         """File → the digest of what answers may rest on."""
         self.consulted: dict[str, str | None] = {}
@@ -92,9 +103,8 @@ class Imports:
         if path in self._seen and self._seen[path] != digest_of(data):
             del self._seen[path]
             self._outlines.pop(path, None)
-            self.version += 1
-            self._places.clear()  # answers that may rest on the old content
-            self._verdicts.clear()
+            self.changes.append(path)
+            forget(path, self._places, self._verdicts)
 
     def _read(self, path: str) -> Outline | None:
         handed, data = self._handed
