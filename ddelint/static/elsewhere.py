@@ -52,7 +52,9 @@ REMEMBERED = 128
 """Files whose trees are kept."""
 
 
-_ANYTHING = (Unbacked("number", ast.Constant(None)),)
+_GIVEN = ast.Constant(None, lineno=0, col_offset=0)
+"""Where a number comes from that the call brings along: from no line over there."""
+_ANYTHING = (Unbacked("number", _GIVEN),)
 """What stands for a result of which nothing is known."""
 
 
@@ -106,9 +108,8 @@ class Elsewhere:
             # where little is known of them together, what it is given may say which one it returns
             if not any(map(gives_data, usual)) and (joined != UNKNOWN or all(value == UNKNOWN for value in usual)):
                 return home.of(joined)
-        given = _Abroad(node)
-        positional = [given.of(value) for value in arguments]
-        named = {keyword: given.of(value) for keyword, value in keywords.items()}
+        positional = [_abroad(value) for value in arguments]
+        named = {keyword: _abroad(value) for keyword, value in keywords.items()}
         return home.of(self._answer(place, positional, named, node, spread))
 
     def kinds(self, importer: str, name: str) -> tuple[bool, bool]:
@@ -151,7 +152,7 @@ class Elsewhere:
         def interpret(interpreter: Interpreter) -> Sequence[Value]:
             return [interpreter.returned(Function(definition), positional, named, node, STEPS)]
 
-        return self._kept(place, index, Signature(definition, names, spread).key, interpret, (UNKNOWN,))[0]
+        return self._kept(place, index, Signature(definition, names, spread, apart=True).key, interpret, (UNKNOWN,))[0]
 
     def _kept(
         self,
@@ -215,31 +216,26 @@ class Elsewhere:
             return None
 
 
-class _Abroad:
-    """What of a value another file's function gets to know."""
-
-    def __init__(self, node: ast.Call) -> None:
-        self._node = node
-
-    def of(self, value: Value) -> Value:
-        match value:
-            case Tensor():
-                dims, tail = (tuple(map(self.of, part)) for part in (value.dims, value.tail))
-                return Tensor(dims, value.complete, value.boolean, value.literal, value.offsets, tail=tail)
-            case Constant():
-                return value
-            case Known(form=form):
-                return KNOWN if form is None else Known(Linear.of(fresh_symbol()))
-            case Unbacked():
-                return Unbacked(value.topic, self._node, Linear.of(fresh_symbol()), offsets=value.offsets)
-            case Series():
-                items = None if value.items is None else tuple(map(self.of, value.items))
-                head, tail = (tuple(map(self.of, part)) for part in (value.head, value.tail))
-                return Series(value.kind, items, self.of(value.element), self.of(value.length), head=head, tail=tail)
-            case Optional(inner=inner):
-                known = self.of(inner)
-                return known if known is UNKNOWN else Optional(known)
-        return UNKNOWN
+def _abroad(value: Value) -> Value:
+    """What of a value another file's function gets to know: the same for all values of a kind."""
+    match value:
+        case Tensor():
+            dims, tail = (tuple(map(_abroad, part)) for part in (value.dims, value.tail))
+            return Tensor(dims, value.complete, value.boolean, value.literal, value.offsets, tail=tail)
+        case Constant():
+            return value
+        case Known(form=form):
+            return KNOWN if form is None else Known(Linear.of(fresh_symbol()))
+        case Unbacked():
+            return Unbacked(value.topic, _GIVEN, Linear.of(fresh_symbol()), offsets=value.offsets)
+        case Series():
+            items = None if value.items is None else tuple(map(_abroad, value.items))
+            head, tail = (tuple(map(_abroad, part)) for part in (value.head, value.tail))
+            return Series(value.kind, items, _abroad(value.element), _abroad(value.length), head=head, tail=tail)
+        case Optional(inner=inner):
+            known = _abroad(inner)
+            return known if known is UNKNOWN else Optional(known)
+    return UNKNOWN
 
 
 class _Home:
@@ -263,7 +259,7 @@ class _Home:
         while trail is not None and trail.before is not None:
             trail = trail.before
         file, name = self._place
-        row = getattr(birth, "lineno", 0) if birth is not self._node else 0
+        row = getattr(birth, "lineno", 0)
         where = f"{os.path.basename(file)}, line {row}" if row else os.path.basename(file)
         says = operators().says["elsewhere"].format(name=name, where=where)
         return Step(self._node, f"{says}: {trail.sentence}" if trail is not None and row else says)

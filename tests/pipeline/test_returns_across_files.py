@@ -233,3 +233,20 @@ def test_what_is_known_from_an_earlier_call_rests_on_what_that_did(
     assert package.found("second.py")[0] == []
     package.found("deeper.py", DEEPER)
     assert package.found("second.py")[0] == ["10 DDE101"]
+
+
+def test_what_is_given_a_number_that_was_read_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls with numbers or sizes that depend on data, of which over there nothing else is known, are of one kind."""
+    calls = "\n        ".join(f"n{i} = x.sum().item() + {i}\n        if limit(n{i}) > 3: x = -x" for i in range(5))
+    rows = "\n        ".join(f"if rows(x[x > {i}].nonzero()) > 3: x = -x" for i in range(5))
+    other = "if limit(x[x > 1].shape[0]) > 3: x = -x"
+    body = f"{calls}\n        {rows}\n        {other}"
+    user = USER.replace("import limit", "import limit, rows").format(body=body)
+    beside = "def limit(n):\n    return n * 2\n\n\ndef rows(x):\n    return x.shape[0] + 1\n"
+    package = Package(
+        tmp_path, {"deeper.py": DEEPER, "middle.py": MIDDLE, "beside.py": beside, "net.py": user}, monkeypatch
+    )
+    found, asked = package.found("net.py")
+    assert found == [f"{row} DDE101" for row in (*range(11, 20, 2), *range(20, 26))]
+    assert asked.count("limit") == 2  # once for numbers, once for sizes
+    assert asked.count("rows") == 1

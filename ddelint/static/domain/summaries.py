@@ -42,11 +42,15 @@ class _OpenError(Exception):
 
 
 class Signature:
-    """The kind of a call's arguments, as something to compare; `key` is None where that is not possible."""
+    """The kind of a call's arguments, as something to compare; `key` is None where that is not possible.
 
-    __slots__ = ("key", "numbers")
+    `apart`: nothing is known of the numbers that were read, nor of how one of them stands to another.
+    """
 
-    def __init__(self, definition: ast.AST, names: Mapping[str, Value], quiet: bool) -> None:
+    __slots__ = ("_apart", "key", "numbers")
+
+    def __init__(self, definition: ast.AST, names: Mapping[str, Value], quiet: bool, *, apart: bool = False) -> None:
+        self._apart = apart
         self.numbers: dict[int, int] = {}
         """Serials and outlines of the arguments' tensors, in the order in which they are met."""
         self.key: Key | None
@@ -73,6 +77,8 @@ class Signature:
                 return "constant", type(content), content
             case Known(form=form):
                 return "known", form is None
+            case Unbacked(topic=topic, offsets=offsets) if self._apart:
+                return "read", topic, offsets
             case Series(kind=kind, items=items, element=element, length=length, modules=modules):
                 each = None if items is None else tuple(map(self._of, items))
                 known = tuple(tuple(map(self._of, part)) for part in (value.head, value.tail))
