@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from types import NoneType
 
 from ddelint.rewrite.reading.kinds import is_torch
@@ -47,22 +48,32 @@ def is_number(source: SourceFile, node: ast.AST, depth: int = 0) -> bool:
 def kept_under(source: SourceFile, node: ast.AST, name: str) -> Iterator[ast.AST]:
     """What the class around `node` puts under an attribute of `self`."""
     owner = next((parent for parent in source.ancestors(node) if isinstance(parent, ast.ClassDef)), None)
-    for inner in ast.walk(owner) if owner is not None else ():
+    return iter(_attributes(owner).get(name, ()) if owner is not None else ())
+
+
+@lru_cache(maxsize=64)
+def _attributes(owner: ast.ClassDef) -> Mapping[str, Sequence[ast.AST]]:
+    """Attribute → what is put under it in a class. Whoever asks about an expression asks about each name in it."""
+    found: dict[str, list[ast.AST]] = {}
+    for inner in ast.walk(owner):
         match inner:
             case ast.Assign(targets=targets, value=value):
                 for target in targets:
-                    yield from _from_pair(target, value, name)
-            case ast.AnnAssign(target=ast.Attribute(attr=attr), value=ast.expr() as value) if attr == name:
-                yield value
+                    for name, part in _pairs(target, value):
+                        found.setdefault(name, []).append(part)
+            case ast.AnnAssign(target=ast.Attribute(attr=name), value=ast.expr() as value):
+                found.setdefault(name, []).append(value)
+    return found
 
 
-def _from_pair(target: ast.expr, value: ast.expr, name: str) -> Iterator[ast.AST]:
+def _pairs(target: ast.expr, value: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+    """The attributes of `self` in a target, each with what is put there."""
     match target, value:
-        case ast.Attribute(value=ast.Name(id="self"), attr=attr), _ if attr == name:
-            yield value
+        case ast.Attribute(value=ast.Name(id="self"), attr=name), _:
+            yield name, value
         case ast.Tuple(elts=targets), ast.Tuple(elts=values) if len(targets) == len(values):
             for one, other in zip(targets, values):
-                yield from _from_pair(one, other, name)
+                yield from _pairs(one, other)
 
 
 def _has_number_for_default(source: SourceFile, argument: ast.arg) -> bool:
@@ -94,17 +105,28 @@ def is_tensor(source: SourceFile, node: ast.AST, depth: int = 0) -> bool:
 def values_of(source: SourceFile, node: ast.Name, name: str) -> Iterator[ast.AST]:
     """What is put under a name in the function around it: its assignments, and the parameter."""
     function = next((n for n in source.ancestors(node) if isinstance(n, _FUNCTIONS)), None)
-    for inner in ast.walk(function or source.tree):
+    return iter(_values(function or source.tree).get(name, ()))
+
+
+@lru_cache(maxsize=64)
+def _values(scope: ast.AST) -> Mapping[str, Sequence[ast.AST]]:
+    """Name → what is put under it in a function, or a file."""
+    found: dict[str, list[ast.AST]] = {}
+    for inner in ast.walk(scope):
+        names: Iterable[str] = ()
+        given: ast.AST = inner
         match inner:
-            case ast.Assign(targets=targets, value=value):
-                if any(isinstance(target, ast.Name) and target.id == name for target in targets):
-                    yield value
-            case ast.AnnAssign(target=ast.Name(id=target), value=ast.expr() as value) if target == name:
-                yield value
-            case ast.arg(arg=argument) if argument == name:
-                yield inner
-            case ast.For(target=target) | ast.comprehension(target=target) if name in _names_in(target):
-                yield inner
+            case ast.Assign(targets=targets, value=given):
+                names = {target.id for target in targets if isinstance(target, ast.Name)}
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as given):
+                names = (name,)
+            case ast.arg(arg=name):
+                names = (name,)
+            case ast.For(target=target) | ast.comprehension(target=target):
+                names = _names_in(target)
+        for name in names:
+            found.setdefault(name, []).append(given)
+    return found
 
 
 def _names_in(target: ast.expr) -> set[str]:
