@@ -197,13 +197,16 @@ def static_findings_of_stdin(path: Path, run: Run) -> Sequence[Diagnostic]:
     return static_reading(str(path), run.options.stdin or b"", run).findings
 
 
-def static_reading(filename: str, data: bytes, run: Run) -> Reading:
-    """What the static pass reads in bytes that need not be on disk, among the other files of the call."""
+def static_reading(filename: str, data: bytes, run: Run, *, parse: bool = True) -> Reading:
+    """What the static pass reads in bytes that need not be on disk, among the other files of the call.
+
+    Without `parse`, they are known to be Python.
+    """
     from ddelint.static.reading import read
 
     project = run.project if run.project is not None and run.project.holds(filename) else None
     roots = run.compiled.get(filename, ())
-    return read(filename, data, asked(filename, run), parse=True, project=project, roots=roots)
+    return read(filename, data, asked(filename, run), parse=parse, project=project, roots=roots)
 
 
 def asked(path: str, run: Run) -> Asked:

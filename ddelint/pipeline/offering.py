@@ -41,10 +41,11 @@ def _clears(fix: Fix, source: SourceFile, run: Run, consulted: dict[str, str | N
 
     name = source.filename
     history = History({name: source}).add(fix.edits, 1)
-    if not parses(history.current(name)):
+    fixed = history.current(name)
+    if not parses(fixed):
         return False
     try:
-        reading = static_reading(name, history.current(name).encode(), run)
+        reading = static_reading(name, fixed.encode(), run, parse=False)
     except SourceError:
         return False
     consulted.update(reading.consulted)
