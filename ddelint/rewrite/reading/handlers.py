@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Iterator
+from functools import lru_cache
 
 from ddelint.knowledge.operators import dotted_name, terminal_name
 from ddelint.rewrite.reading.knowledge import knowledge
@@ -37,7 +38,7 @@ def may_be_caught(site: Site, *, cast: bool = False) -> bool:
     is_handed_on = _is_called_by_other_names(names, site.source)
     if is_handed_on and not cast and _is_given_away(names, site.source):
         return True
-    unseen = _calls_of_anything(site.source) if is_handed_on else set()
+    unseen = _calls_of_anything(site.source) if is_handed_on else frozenset()
     return any(
         isinstance(node, (ast.Name, ast.Attribute, ast.Call))
         and (node in unseen or terminal_name(node) in names)
@@ -161,7 +162,8 @@ _CALLED_BY_NAME = frozenset(("__init__", "__new__", "__call__", "__post_init__",
 """Methods that run where a class or an instance is called."""
 
 
-def _calls_of_anything(source: SourceFile) -> set[ast.AST]:
+@lru_cache(maxsize=16)
+def _calls_of_anything(source: SourceFile) -> frozenset[ast.AST]:
     """Calls of what the text does not say: a parameter, a local name, an attribute that is assigned, an element."""
     bound, assigned = set[str](), set[str]()
     for node in descend(source.tree):
@@ -170,9 +172,9 @@ def _calls_of_anything(source: SourceFile) -> set[ast.AST]:
                 bound.add(name)
             case ast.Attribute(attr=name, ctx=ast.Store()):
                 assigned.add(name)
-    return {
+    return frozenset(
         node for node in descend(source.tree) if isinstance(node, ast.Call) and _is_one_of(node.func, bound, assigned)
-    }
+    )
 
 
 def _is_one_of(called: ast.expr, bound: set[str], assigned: set[str]) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from ddelint.knowledge.operators import dotted_name, terminal_name
 from ddelint.rewrite.reading.knowledge import knowledge
@@ -56,7 +57,7 @@ def _caught_by(manager: ast.expr | None, source: SourceFile, depth: int = 2) -> 
             yield None
         return
     name = terminal_name(named)
-    defined = [n for n in descend(source.tree) if isinstance(n, (_Function, ast.ClassDef)) and n.name == name]
+    defined = _definitions(source).get(name, ())
     for node in defined:
         if not isinstance(node, ast.ClassDef):
             yield from _caught_around_yield(node, source, depth)
@@ -103,12 +104,30 @@ def _may_swallow(owner: ast.ClassDef) -> bool:
 def library(node: ast.expr, source: SourceFile) -> str:
     """The package that a name comes from, by the file's imports; of a name of Python, and of no other, that name."""
     root = dotted_name(node).partition(".")[0]
+    return _packages(source).get(root, root)
+
+
+@lru_cache(maxsize=16)
+def _packages(source: SourceFile) -> Mapping[str, str]:
+    """Name → the package that the file's imports take it from, "" for one around the file."""
+    found: dict[str, str] = {}
     for statement in descend(source.tree):
         match statement:
             case ast.Import(names=names):
                 for alias in names:
-                    if root in names_written(alias):
-                        return alias.name.partition(".")[0]
-            case ast.ImportFrom(names=names, module=module) if root in names_written(*names):
-                return (module or "").partition(".")[0] if not statement.level else ""
-    return root
+                    for name in names_written(alias):
+                        found.setdefault(name, alias.name.partition(".")[0])
+            case ast.ImportFrom(names=names, module=module, level=level):
+                for name in names_written(*names):
+                    found.setdefault(name, "" if level else (module or "").partition(".")[0])
+    return found
+
+
+@lru_cache(maxsize=16)
+def _definitions(source: SourceFile) -> Mapping[str, Sequence[_Function | ast.ClassDef]]:
+    """Name → the functions and classes of that name, wherever in the file."""
+    found: dict[str, list[_Function | ast.ClassDef]] = {}
+    for node in descend(source.tree):
+        if isinstance(node, (_Function, ast.ClassDef)):
+            found.setdefault(node.name, []).append(node)
+    return found
