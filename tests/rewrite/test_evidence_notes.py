@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ddelint.nouns.diagnostics import Applicability, Claim, Diagnostic, Edit, Span
@@ -86,6 +88,15 @@ def test_what_is_given_up_is_named_by_its_question_since_its_rule_may_become_ano
     found = diagnostics(state, State(state.history, state.steps[:1]), Comparison(8, 8, True, {}, ()))
     (evidence,) = (diagnostic.evidence for diagnostic in found if diagnostic.evidence is not None)
     assert any("`norm > limit` at line 7 is still open" in note for note in evidence.notes)
+
+
+def test_an_unsafe_fix_where_a_safe_one_went_half_of_the_way_is_a_finding_of_its_own() -> None:
+    state = state_of(Applicability.SAFE)
+    first = state.steps[0]
+    state.steps.append(replace(first, number=2, applicability=Applicability.UNSAFE, reasons=("doubted",)))
+    found = diagnostics(state, State(state.history, [first]), Comparison(8, 8, True, {}, ()))
+    labels = [one.fix.applicability for one in found if one.fix is not None and one.span == first.diagnostic.span]
+    assert labels == [Applicability.SAFE, Applicability.UNSAFE]
 
 
 @pytest.mark.parametrize(("passes", "codes"), [(True, ["DDE105"]), (False, ["DDE005", "DDE105"])])

@@ -228,6 +228,28 @@ def test_a_rewrite_that_still_asks_is_refused(moves: pytest.MonkeyPatch) -> None
     assert "still asks" in diagnostic.refused[0].reason
 
 
+def test_a_comparison_that_is_put_in_other_words_is_no_safe_fix(moves: pytest.MonkeyPatch) -> None:
+    """The edit stands within the comparison, of which both texts are asked."""
+
+    class Asked(Prover):
+        def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
+            result = super().trace(overlay)
+            lines = overlay.get(NAME, TEXT).splitlines()
+            wide = [replace(q, span=replace(q.span, end_column=len(lines[q.span.row - 1]))) for q in result.questions]
+            return replace(result, questions=tuple(wide))
+
+    def other_words(context: Context) -> Iterator[Candidate]:
+        span = replace(context.site.span, column=context.site.span.column + 4)
+        edit = Edit(span, f"int({context.site.source.segment(span)})")
+        yield Candidate(SHORTCUT, Claim.RESTRUCTURED, "other words", (edit,))
+
+    moves.setitem(MOVES, SHORTCUT, other_words)
+    outcome = search(Asked())
+    assert outcome.safe.overlay == {}
+    assert [(found.span.row, found.fix) for found in outcome.diagnostics] == [(5, None), (7, None)]
+    assert "asked all the same" in outcome.diagnostics[0].refused[0].reason
+
+
 def test_a_fake_kernel_that_is_wrong_is_refused_wherever_it_stands(moves: pytest.MonkeyPatch) -> None:
     class Disagreeing(Prover):
         def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import textwrap
+from dataclasses import replace
 
 import pytest
 
@@ -11,7 +12,7 @@ from ddelint.nouns.diagnostics import Applicability, Claim, Diagnostic, Edit, Qu
 from ddelint.nouns.protocol import Decision
 from ddelint.rewrite.candidate import Candidate
 from ddelint.rewrite.search.history import History
-from ddelint.rewrite.search.steps import Key, Step, decisions_of
+from ddelint.rewrite.search.steps import Key, State, Step, decisions_of, reworded
 from ddelint.sources.source import SourceFile
 
 NAME = "model.py"
@@ -83,3 +84,21 @@ def test_what_is_asked_behind_the_branch_does_not_count() -> None:
 def test_a_rewrite_that_says_the_same_counts_its_own_test_alone() -> None:
     body = "if a.any():\n    if b.any():\n        x = x + 1"
     assert decided_by(body, ("a.any()", "b.any()"), Claim.EQUIVALENT) == {"a.any()"}
+
+
+@pytest.mark.parametrize(
+    ("test", "kind", "found"),
+    [
+        ("a + 1 > 2", "truth", True),
+        ("1 < a + 1 < 2", "truth", False),
+        ("int(a)", "truth", False),
+        ("a + 1 > 2", "integer", False),
+    ],
+)
+def test_a_comparison_that_is_still_asked_was_only_put_in_other_words(test: str, kind: str, found: bool) -> None:
+    """Of a chain another link may be asked now; what was a demand may be a question now."""
+    source = SourceFile(NAME, f"{test}\n")
+    step = replace(made_before(Span(NAME, 1, 1, 1, len(test) + 1)), key=Key(NAME, 1, 1, test, kind))
+    still = Key(NAME, 1, 1, "other words", "truth")
+    state = State(History({NAME: source}), [step], {still: step.diagnostic})
+    assert reworded(state) == ([step] if found else [])

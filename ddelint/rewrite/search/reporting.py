@@ -17,7 +17,7 @@ def diagnostics(state: State, safe: State, comparison: Comparison | None) -> tup
     """One diagnostic a site, on the original text, with the fix and what was run to trust it."""
     safe_numbers = {step.number for step in safe.steps}
     refusals = {key: diagnostic.refused for key, diagnostic in safe.given_up.items()}
-    found: dict[tuple[Span, str], Diagnostic] = {}
+    found: dict[tuple[Span, str, bool], Diagnostic] = {}
     for step in state.steps:
         is_safe = step.number in safe_numbers and step.applicability is Applicability.SAFE
         step = step if is_safe else with_a_reason(step)
@@ -28,11 +28,13 @@ def diagnostics(state: State, safe: State, comparison: Comparison | None) -> tup
             evidence=_evidence(step, comparison, state.compilation if not state.given_up else None, state, beside),
             refused=step.diagnostic.refused or refusals.get(step.key, ()),
         )
-        found.setdefault((diagnostic.span, diagnostic.code), diagnostic)
+        # an unsafe fix on top of a safe one is a finding of its own: what is written without it still asks there
+        found.setdefault((diagnostic.span, diagnostic.code, is_safe), diagnostic)
+    fixed = {(span, code) for span, code, _ in found}
     # what is still asked at a place where something was fixed is another finding: the fix went only half of the way
     left = {(d.span, d.code): d for d in map(last_resort.told, state.given_up.values())}
     for diagnostic in _still_standing(state):
-        if (diagnostic.span, diagnostic.code) not in found:
+        if (diagnostic.span, diagnostic.code) not in fixed:
             left.setdefault((diagnostic.span, diagnostic.code), diagnostic)
     return tuple(sorted((*found.values(), *left.values()), key=lambda d: (d.span, d.code)))
 

@@ -22,7 +22,7 @@ from ddelint.rewrite.search.last_resort import with_refused_regions
 from ddelint.rewrite.search.needed import Needed
 from ddelint.rewrite.search.phases import NOBODY, Listener, Phase
 from ddelint.rewrite.search.reporting import GENERATED_CODE_DIFFERS, diagnostics, fix_of
-from ddelint.rewrite.search.steps import State, Step, dropped, going_on, known_as, ordinary, without
+from ddelint.rewrite.search.steps import State, Step, dropped, going_on, known_as, ordinary, reworded, without
 from ddelint.rewrite.search.trying import Trying
 from ddelint.rewrite.writing.edits import minimal_edits
 from ddelint.rewrite.writing.tidying import tidied
@@ -34,6 +34,7 @@ _ALSO_UNSAFE = 0.2
 """Share of the time that is kept for candidates which the first phase, where only safe ones count, did not come to."""
 _LEAST_VERIFIED = 0.25
 """Share of what verifying takes, by a guess, that is reserved for it in any case."""
+_IN_OTHER_WORDS = "what it writes is asked all the same"
 ENDLESS = 1e9
 """Seconds that no search needs."""
 
@@ -193,6 +194,10 @@ class Search:
         left = max(0.0, self._seconds_left()) if fixing else 0.0
         self._kept_back = (_LAST_RESORT + _ALSO_UNSAFE) * left
         safe = self._phase.run(kept, allow_unsafe=False, fixing=fixing)
+        if fixing and (vain := reworded(safe)):
+            for step in vain:
+                self._trying.ban(step, _IN_OTHER_WORDS)
+            safe = self._phase.run(without(safe, vain), allow_unsafe=False)
         self._kept_back = _LAST_RESORT * left
         if not fixing or not (safe.given_up or safe.tried or last_resort.unsupported(safe.others)):
             self._kept_back = 0.0

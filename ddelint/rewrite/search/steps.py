@@ -120,6 +120,19 @@ def going_on(state: State) -> State:
     return State(state.history, list(state.steps), {}, dict(state.others))
 
 
+def reworded(state: State) -> list[Step]:
+    """The fixes of a single comparison that only put it in other words: the state asks it all the same."""
+    asked = {(key.filename, key.row, key.column, key.kind) for key in state.given_up}
+    found = []
+    for step in state.steps:
+        key = step.key
+        if key.kind == "truth" and (key.filename, key.row, key.column, key.kind) in asked:
+            site = locate(state.history.original(key.filename), step.diagnostic.span)
+            if site is not None and isinstance(site.node, ast.Compare) and len(site.node.ops) == 1:
+                found.append(step)
+    return found
+
+
 def is_settled(history: History, candidate: Candidate, diagnostic: Diagnostic) -> bool:
     """Whether a candidate is safe by the text alone, as without a trace: then no input need show both sides."""
     entry = knowledge().without_trace.get(diagnostic.code)
