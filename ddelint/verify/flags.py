@@ -9,12 +9,14 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from enum import Enum
 from functools import partial
 from typing import Any
 
 import torch
 
 from ddelint.trace.entry import Arguments
+from ddelint.verify.enumerations import annotated_members, as_there, other_members, said
 from ddelint.verify.samples import Sample
 
 FLAG = "with another argument"
@@ -30,7 +32,8 @@ def other_flags(
 
     Bools are inverted; what has a default is left to it, where something else was given; a number that a test of the
     program names becomes zero, or one; a text becomes each other one that the program compares it with (`texts`, by
-    name; where none is compared under the argument's own name, those that other names are compared with).
+    name; where none is compared under the argument's own name, those that other names are compared with); a member of
+    an enumeration becomes each other one, and None one of the enumeration that the argument is annotated with.
     """
     called = program.forward if isinstance(program, torch.nn.Module) else program
     try:
@@ -39,20 +42,21 @@ def other_flags(
         given = signature.bind(*args, **kwargs)
     except (TypeError, ValueError):
         return
-    tested = _tested(called)
+    tested, members = _tested(called), annotated_members(called)
     found = 0
     for name, parameter in signature.parameters.items():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD) or found >= _MOST:
             continue
         value = given.arguments.get(name, parameter.default)
         others = [*_others(value, parameter.default, is_tested=name in tested), *_other_texts(value, name, texts)]
+        others += members.get(name, ()) if value is None else ()
         for other in others:
             found += 1
             yield partial(_with_argument, signature, name, other)
 
 
 def _other_texts(value: object, name: str, texts: Mapping[str, Sequence[str]]) -> Sequence[str]:
-    if isinstance(value, str):
+    if isinstance(value, str) and not isinstance(value, Enum):
         known: Iterable[str] = texts.get(name) or itertools.chain(*texts.values())
     else:
         known = texts.get(name, ()) if value is None else ()
@@ -64,6 +68,9 @@ def _others(value: object, default: object, *, is_tested: bool) -> Iterator[obje
         yield not value
     elif default is None and value is not None:
         yield None
+        yield from other_members(value)
+    elif isinstance(value, Enum):
+        yield from other_members(value)
     elif isinstance(value, (int, float)) and is_tested:
         yield type(value)(value == 0)
 
@@ -81,7 +88,7 @@ def _with_argument(signature: inspect.Signature, name: str, value: object, sampl
     def make() -> Arguments:
         args, kwargs = sample.make()
         bound = signature.bind(*args, **kwargs)
-        bound.arguments[name] = value
+        bound.arguments[name] = as_there(value, bound.arguments.get(name, signature.parameters[name].default))
         return bound.args, dict(bound.kwargs)
 
-    return replace(sample, label=f"{sample.label}, {name}={value!r}", declared=False, make=make, mode=FLAG)
+    return replace(sample, label=f"{sample.label}, {name}={said(value)}", declared=False, make=make, mode=FLAG)

@@ -9,6 +9,7 @@ import inspect
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from enum import Enum
 from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
@@ -16,11 +17,20 @@ from typing import Any
 import torch
 
 from ddelint.verify.calls import module_of
+from ddelint.verify.enumerations import as_there, other_members, said
 from ddelint.verify.flags import FLAG
 from ddelint.verify.reach import Reached
 from ddelint.verify.samples import Sample, is_ordinary
 
-_MOST_SETTINGS, _MOST_INTEGERS, _MOST_BUFFERS, _MOST_GLOBALS, _MOST_TEXTS, _MOST_PAIRS = 4, 2, 2, 3, 3, 8
+_MOST_SETTINGS, _MOST_INTEGERS, _MOST_BUFFERS, _MOST_GLOBALS, _MOST_TEXTS, _MOST_MEMBERS, _MOST_PAIRS = (
+    4,
+    2,
+    2,
+    3,
+    3,
+    4,
+    8,
+)
 _LARGEST = 1 << 20
 """Elements of a buffer up to which it is turned round."""
 
@@ -34,9 +44,10 @@ def other_settings(program: Any, names: Mapping[str, bool]) -> Iterator[partial[
     decision's test rests on it. Bools are inverted, floats halved, and zero becomes one half: a fill or factor that
     begins as zero or one hides what it is for. Integers become two more than twice as much where a test rests on them,
     or where they are zero, and are else left alone, for sizes and counts of layers go together. The rows of a buffer
-    that is saved stand in reverse: an order that begins as 0, 1, 2, … changes nothing.
+    that is saved stand in reverse: an order that begins as 0, 1, 2, … changes nothing. A member of an enumeration
+    becomes each other one.
     """
-    left = {bool: _MOST_SETTINGS, int: _MOST_INTEGERS, torch.Tensor: _MOST_BUFFERS}
+    left = {bool: _MOST_SETTINGS, int: _MOST_INTEGERS, torch.Tensor: _MOST_BUFFERS, Enum: _MOST_MEMBERS}
     known: set[tuple[str, str]] = set()
     owner = module_of(program)
     for (pattern, is_tested), place in itertools.product(
@@ -46,14 +57,14 @@ def other_settings(program: Any, names: Mapping[str, bool]) -> Iterator[partial[
         if type(module).__module__.partition(".")[0] == "torch":
             continue
         for name in _names_in(module, pattern):
-            value = _value_of(module, name)
-            other = _other_value(value, is_tested=is_tested) if name != "training" else None
-            kind = type(other) if isinstance(other, torch.Tensor) or type(other) is int else bool
-            if other is None or not left[kind] or (path, name) in known:
+            if name == "training" or (path, name) in known:
                 continue
-            known.add((path, name))
-            left[kind] -= 1
-            yield partial(_with_setting, path, name, other)
+            for other in _other_values(_value_of(module, name), is_tested=is_tested):
+                known.add((path, name))
+                kind = _kind(other)
+                if left[kind]:
+                    left[kind] -= 1
+                    yield partial(_with_setting, path, name, other)
 
 
 def other_texts(program: Any, texts: Mapping[str, Sequence[str]]) -> Iterator[partial[Sample]]:
@@ -62,21 +73,21 @@ def other_texts(program: Any, texts: Mapping[str, Sequence[str]]) -> Iterator[pa
     for (name, known), place in itertools.product(texts.items(), owner.named_modules() if owner is not None else ()):
         path, module = place
         value = _value_of(module, name)
-        for other in dict.fromkeys(known) if isinstance(value, str) else ():
+        for other in dict.fromkeys(known) if isinstance(value, str) and not isinstance(value, Enum) else ():
             if other != value and left:
                 left -= 1
                 yield partial(_with_setting, path, name, other)
 
 
 def other_globals(program: Any, names: Mapping[str, bool]) -> Iterator[partial[Sample]]:
-    """Changes of an input set: a number of these names among the globals of the modules that a program's functions
-    stand in, one at a time, as `other_settings` changes them."""
+    """Changes of an input set: a number, or a member of an enumeration, of these names among the globals of the
+    modules that a program's functions stand in, one at a time, as `other_settings` changes them."""
     found = 0
     for name, holder in _globals(program):
-        other = _other_value(holder[name], is_tested=names[name]) if name in names else None
-        if other is not None and not isinstance(other, torch.Tensor) and found < _MOST_GLOBALS:
-            found += 1
-            yield partial(_with_global, name, other)
+        for other in _other_values(holder[name], is_tested=names[name]) if name in names else ():
+            if not isinstance(other, torch.Tensor) and found < _MOST_GLOBALS:
+                found += 1
+                yield partial(_with_global, name, other)
 
 
 def pairs(changes: Sequence[partial[Sample]]) -> Iterator[Change]:
@@ -97,15 +108,31 @@ def _with_both(one: Change, other: Change, sample: Sample) -> Sample:
 
 
 def _names_in(module: torch.nn.Module, pattern: str) -> Sequence[str]:
-    """The attributes of a module, or of an object that it holds, that fit a pattern."""
+    """The attributes of a module, or of an object that it holds, that fit a pattern; of what is read of a member of an
+    enumeration (`mode.value`) the attribute that holds this."""
     if "*" not in pattern:
-        return (pattern,)
+        names = list(itertools.accumulate(pattern.split("."), "{}.{}".format))
+        return (next((name for name in names if isinstance(_value_of(module, name), Enum)), pattern),)
     *chain, last = pattern.split(".")
     owner: object = module
     for part in chain:
         owner = getattr(owner, "__dict__", {}).get(part)
     prefix = "".join(f"{part}." for part in chain)
     return [f"{prefix}{name}" for name in getattr(owner, "__dict__", {}) if fnmatchcase(name, last) and name[0] != "_"]
+
+
+def _other_values(value: object, *, is_tested: bool) -> Sequence[object]:
+    if isinstance(value, Enum):
+        return other_members(value)
+    other = _other_value(value, is_tested=is_tested)
+    return () if other is None else (other,)
+
+
+def _kind(value: object) -> type:
+    """What it counts as, where there are no more than a few of each."""
+    if isinstance(value, (Enum, torch.Tensor)):
+        return Enum if isinstance(value, Enum) else torch.Tensor
+    return int if type(value) is int else bool
 
 
 def _other_value(value: object, *, is_tested: bool) -> bool | float | int | torch.Tensor | None:
@@ -153,11 +180,11 @@ def _with_setting(path: str, name: str, value: object, sample: Sample) -> Sample
             with torch.no_grad():
                 getattr(owner, last).copy_(value)
         else:
-            object.__setattr__(owner, last, value)
+            object.__setattr__(owner, last, as_there(value, getattr(owner, last)))
         return program
 
     where = ".".join(part for part in ("self", path, name) if part)
-    text = f"{where} in reverse" if isinstance(value, torch.Tensor) else f"{where}={value!r}"
+    text = f"{where} in reverse" if isinstance(value, torch.Tensor) else f"{where}={said(value)}"
     return _changed(sample, text, prepare)
 
 
@@ -166,10 +193,10 @@ def _with_global(name: str, value: object, sample: Sample) -> Sample:
         program = sample.prepare(program)
         for found, holder in _globals(program):
             if found == name:
-                holder[name] = value
+                holder[name] = as_there(value, holder[name])
         return program
 
-    return _changed(sample, f"global {name}={value!r}", prepare)
+    return _changed(sample, f"global {name}={said(value)}", prepare)
 
 
 def _globals(program: Any) -> Iterator[tuple[str, dict[Any, Any]]]:

@@ -7,6 +7,8 @@ import math
 import operator
 import textwrap
 import unittest.mock
+from collections.abc import Callable
+from enum import Enum, IntEnum, StrEnum
 from pathlib import Path
 
 import pytest
@@ -27,7 +29,20 @@ class Config:
         self.least, self.width = 2, 8
 
 
+class Kind(Enum):
+    SUM, MEAN, MAX = "sum", "mean", "max"
+
+
+class Level(IntEnum):
+    LOW, HIGH = 0, 7
+
+
+class Word(StrEnum):
+    SHORT, LONG = "short", "long"
+
+
 SLACK = 0.0
+LEVEL = Level.LOW
 
 
 class Head(torch.nn.Module):
@@ -37,6 +52,7 @@ class Head(torch.nn.Module):
         super().__init__()
         self.fill, self.scale, self.far, self.sharp, self.steps, self.none = 0.0, 3.0, math.inf, True, 4, 0
         self.config = Config()
+        self.kind, self.level, self.config.word = Kind.SUM, Level.HIGH, Word.LONG
         self.drop = torch.nn.Dropout(0.25)
         self.register_buffer("prior", torch.zeros(2))
         self.register_buffer("ramp", torch.arange(3.0))
@@ -50,6 +66,11 @@ class Model(torch.nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return x + SLACK
+
+
+class Levelled(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x + LEVEL.value
 
 
 def changed(*names: str, tested: bool = False) -> dict[str, object]:
@@ -90,6 +111,65 @@ def test_integers_grow_where_a_test_rests_on_them_or_they_are_zero() -> None:
 def test_what_is_read_by_a_name_made_at_run_time_is_changed_by_its_pattern() -> None:
     assert changed("s*p", "config.le*", tested=True) == {"sharp": False, "config.least": 6}
     assert changed("least_rows") == {"least_rows": 2}
+
+
+def members_of(*names: str) -> dict[str, list[object]]:
+    """Setting → the members that it becomes."""
+    found: dict[str, list[object]] = {}
+    for change in other_settings(Model(), dict.fromkeys(names, False)):
+        name = change.args[1]
+        found.setdefault(name, []).append(operator.attrgetter(name)(change(SAMPLE).prepare(Model()).head))
+    return found
+
+
+def test_a_member_of_an_enumeration_becomes_each_other_one() -> None:
+    assert members_of("kind") == {"kind": [Kind.MEAN, Kind.MAX]}
+    assert members_of("kind.value", "kind.name.lower") == {"kind": [Kind.MEAN, Kind.MAX]}
+    assert members_of("level", "config.word") == {"level": [Level.LOW], "config.word": [Word.SHORT]}
+    assert members_of("config.word.value") == {"config.word": [Word.SHORT]}
+    change = next(iter(other_settings(Model(), {"kind": False})))
+    assert change(SAMPLE).label == "seed 0, self.head.kind=Kind.MEAN"
+    assert list(other_texts(Model(), {"config.word": ["short", "else"]})) == []
+
+
+def test_a_member_is_one_of_the_class_that_the_program_has() -> None:
+    """A rewritten program may have been imported anew, its enumerations with it."""
+    again = Enum("Kind", {"SUM": 1, "MEAN": 2})
+    program = Model()
+    program.head.kind = again.SUM  # type: ignore[assignment]
+    change = next(iter(other_settings(Model(), {"kind": False})))
+    assert change(SAMPLE).prepare(program).head.kind is again.MEAN  # type: ignore[attr-defined]
+
+
+def test_a_member_among_the_globals_is_changed_for_the_run_that_follows() -> None:
+    (change,) = other_globals(Levelled(), {"LEVEL": False})
+    with unittest.mock.patch.dict(globals(), LEVEL=Level.LOW):
+        assert change(SAMPLE).prepare(Levelled())(torch.zeros(())) == 7
+
+
+@pytest.mark.parametrize(
+    ("program", "given", "expected"),
+    [
+        (lambda x, kind=Kind.MEAN: x, (), [Kind.SUM, Kind.MAX]),
+        (lambda x, kind=None: x, (Kind.MAX,), [None, Kind.SUM, Kind.MEAN]),
+        (lambda x, kind=Level.LOW: x if kind else -x, (), [Level.HIGH]),
+        (lambda x, kind=Word.LONG: x, (), [Word.SHORT]),
+    ],
+)
+def test_an_argument_that_is_a_member_becomes_each_other_one(
+    program: Callable[..., object], given: tuple[object, ...], expected: list[object]
+) -> None:
+    sample = Sample("seed 0", True, lambda: ((0, *given), {}))
+    changed = [change(sample).make() for change in other_flags(program, sample, {"kind": ["short"]})]
+    assert [args[1] for args, _ in changed] == expected
+
+
+def test_none_becomes_a_member_of_the_enumeration_that_is_annotated() -> None:
+    def program(x: int, kind: Kind | None = None, words: tuple[str, ...] = ()) -> int:
+        return x if kind is None else -x
+
+    sample = Sample("seed 0", True, lambda: ((0,), {}))
+    assert [change(sample).make()[0][1] for change in other_flags(program, sample)] == list(Kind)
 
 
 def test_rows_of_saved_buffers_stand_in_reverse() -> None:
