@@ -11,6 +11,7 @@ from ddelint.nouns.protocol import Comparison, Decision, EntryFailure, Mismatch,
 from ddelint.trace.entry import Entry
 from ddelint.verify import traced_path, work
 from ddelint.verify.calls import Outcome
+from ddelint.verify.flags import FLAG
 from ddelint.verify.inputs import variations
 from ddelint.verify.mismatches import (
     DRAWS,
@@ -188,6 +189,10 @@ def _eager_mismatches(
         return (m for m in _of(reference, found) if not is_refusal(reference, m, known_refusals))
 
     known: dict[str, Sample] = {}
+    raising: dict[str, list[Mismatch]] = {}
+    """Of another argument or setting: what was raised under it on the traced path..."""
+    returning: set[str] = set()
+    """... and under which of them another input did not raise there."""
     patience = patience_of(references, options)
     done = 0
     with traced_path.watched() as consultation:
@@ -220,9 +225,17 @@ def _eager_mismatches(
                         yield _overdone(sample, TRACED_PATH)
                         continue
                     differing = list(counted(reference, _traced_path_mismatches(reference, traced)))
+                    if reference.sample.mode == FLAG:
+                        change = reference.sample.label.removeprefix(reference.base)
+                        loud = [mismatch for mismatch in differing if mismatch.aspect == "exception"]
+                        differing = [mismatch for mismatch in differing if mismatch.aspect != "exception"]
+                        raising.setdefault(change, []).extend(loud)
+                        returning |= {change} if traced[0].returned else set()
                     yield from differing
                     if any(map(_settles, differing)):
                         return
+    # what raises on some inputs alone is no refusal to compile: it comes when the program runs
+    yield from itertools.chain.from_iterable(found for change, found in raising.items() if change in returning)
     for reference in itertools.chain.from_iterable(wanted.values()):
         yield Mismatch(reference.sample.label, reference.sample.declared, "eager", "type", "this input", "another one")
 

@@ -17,15 +17,15 @@ from torch.utils import _pytree as pytree
 from ddelint.nouns.protocol import INTEGERS, NOT_FINITE
 from ddelint.trace.entry import Arguments
 from ddelint.verify.calls import letting_gradients_flow
-from ddelint.verify.flags import FLAG
 from ddelint.verify.inputs import is_integer, leaf_name
 from ddelint.verify.samples import AUTOCAST, UNREAD, Sample, is_ordinary
 
 OTHER_SIZES = ("with one row", "without rows")
 """Modes in which sizes are others than those that are compiled for."""
 SHARED_ARGUMENT = "with one tensor for two arguments"
-TRACED_ANEW = (*OTHER_SIZES, AUTOCAST, FLAG, SHARED_ARGUMENT, INTEGERS)
-"""Modes for which what is compiled is traced anew: what cannot be says so then."""
+TRACED_ANEW = (*OTHER_SIZES, AUTOCAST, SHARED_ARGUMENT, INTEGERS)
+"""Modes for which what is compiled is traced anew: what cannot be says so then. So does what cannot with another
+argument or setting, whatever the input."""
 _LARGEST = 2**20
 """Integers that stand for floating-point numbers are no larger: what is computed with them is to fit, too."""
 _OTHER_DRAWS = 1000

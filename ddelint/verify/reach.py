@@ -14,6 +14,7 @@ import itertools
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from enum import Enum
 from functools import partial
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -441,7 +442,7 @@ def _is_state(value: Any) -> bool:
     """Whether a value is data that a program may change, or a name for data."""
     return (
         value is None
-        or isinstance(value, (bool, int, float, str, torch.Tensor, torch.nn.Module, tuple, *_CONTAINERS))
+        or isinstance(value, (bool, int, float, str, Enum, torch.Tensor, torch.nn.Module, tuple, *_CONTAINERS))
         or is_of_users_class(value)
         or is_moving(value)
         or is_generator(value)

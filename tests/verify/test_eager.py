@@ -590,6 +590,33 @@ def test_guard_or_false_is_false_on_the_traced_path(program: Program, options: S
     assert found.mismatches[0].got.startswith("IndexError")
 
 
+@pytest.mark.parametrize(("raising", "found"), [("rows.amax(0)", True), ("rows.amax(9)", False)])
+def test_what_raises_on_some_inputs_with_another_argument_is_no_refusal_to_compile(
+    program: Program, options: SessionOptions, raising: str, found: bool
+) -> None:
+    """The largest of no rows raises when the program runs; a dimension that isn't there does so when it is traced."""
+    original = """
+    import torch
+
+
+    def fn(x, keep, largest=False):
+        if keep.any():
+            rows = x[keep]
+            return rows.amax(0) if largest else rows.sum(0)
+        return x.new_zeros(3)
+    """
+    rewritten = original.replace("keep.any()", "torch.compiler.is_compiling() or keep.any()")
+    rewritten = rewritten.replace(
+        "rows.amax(0) if", f"({raising} if torch.compiler.is_compiling() else rows.amax(0)) if"
+    )
+
+    first, second = (program(textwrap.dedent(text) + textwrap.dedent(INPUTS)) for text in (original, rewritten))
+    result = compare(first, lambda: second, (decision(first, "keep.any()"),), options, 16, False)
+
+    raised = {m.sample for m in result.mismatches if m.aspect == "exception" and "largest=True" in m.sample}
+    assert bool(raised) is found
+
+
 def test_what_the_original_does_on_the_traced_path_is_not_held_against_the_rewrite(
     program: Program, options: SessionOptions
 ) -> None:

@@ -43,6 +43,7 @@ class Word(StrEnum):
 
 SLACK = 0.0
 LEVEL = Level.LOW
+KIND = Kind.SUM
 
 
 class Head(torch.nn.Module):
@@ -70,7 +71,7 @@ class Model(torch.nn.Module):
 
 class Levelled(torch.nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return x + LEVEL.value
+        return x + LEVEL.value if KIND is Kind.SUM else x
 
 
 def changed(*names: str, tested: bool = False) -> dict[str, object]:
@@ -142,6 +143,10 @@ def test_a_member_is_one_of_the_class_that_the_program_has() -> None:
 
 
 def test_a_member_among_the_globals_is_changed_for_the_run_that_follows() -> None:
+    assert [change.args for change in other_globals(Levelled(), {"KIND": False})] == [
+        ("KIND", Kind.MEAN),
+        ("KIND", Kind.MAX),
+    ]
     (change,) = other_globals(Levelled(), {"LEVEL": False})
     with unittest.mock.patch.dict(globals(), LEVEL=Level.LOW):
         assert change(SAMPLE).prepare(Levelled())(torch.zeros(())) == 7
