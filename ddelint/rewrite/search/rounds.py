@@ -194,10 +194,10 @@ class Search:
         left = max(0.0, self._seconds_left()) if fixing else 0.0
         self._kept_back = (_LAST_RESORT + _ALSO_UNSAFE) * left
         safe = self._phase.run(kept, allow_unsafe=False, fixing=fixing)
-        if fixing and (vain := reworded(safe)):
-            for step in vain:
+        if fixing and (no_better := reworded(safe)):
+            for step in no_better:
                 self._trying.ban(step, _IN_OTHER_WORDS)
-            safe = self._phase.run(without(safe, vain), allow_unsafe=False)
+            safe = self._phase.run(without(safe, no_better), allow_unsafe=False)
         self._kept_back = _LAST_RESORT * left
         if not fixing or not (safe.given_up or safe.tried or last_resort.unsupported(safe.others)):
             self._kept_back = 0.0
