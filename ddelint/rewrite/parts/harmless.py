@@ -9,7 +9,6 @@ import ast
 from dataclasses import dataclass, field
 
 from ddelint.rewrite.candidate import Context
-from ddelint.rewrite.parts.nothing import EXTREMES
 from ddelint.rewrite.reading.kinds import Kind, Kinds, is_torch
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import called
@@ -46,10 +45,10 @@ class _Arm:
                 if place in ("0", "-1"):
                     self.changes[rows] = self._padded(rows, first=place == "0")
                     return
-            case ast.Call(func=ast.Attribute(attr=name), args=arguments, keywords=[]) if name in EXTREMES:
+            case ast.Call(func=ast.Attribute(attr=name), args=arguments, keywords=[]) if name in knowledge().extremes:
                 reduced = self._whole(node, arguments)
                 if reduced is not None:
-                    self.changes[reduced] = self._extended(reduced, EXTREMES[name])
+                    self.changes[reduced] = self._extended(reduced, knowledge().extremes[name])
                     return
             case ast.BinOp(op=ast.Div(), left=left, right=right) if not isinstance(right, ast.Constant):
                 divisor = self._divisor(right)

@@ -13,14 +13,11 @@ from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.applied import applied, integer, is_plain
 from ddelint.rewrite.reading.changes_of_calls import run_by_calls
 from ddelint.rewrite.reading.kinds import Kind, Kinds
+from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import called
 from ddelint.rewrite.reading.polarity import general_side
 from ddelint.rewrite.writing.rewrites import Expr, Part
 from ddelint.sources.sites import site_of
-
-LEAST, MOST = "-torch.inf", "torch.inf"
-EXTREMES = {"max": LEAST, "amax": LEAST, "argmax": LEAST, "min": MOST, "amin": MOST, "argmin": MOST}
-"""Reductions that raise where there is nothing, and the number that they never choose."""
 
 
 def of_nothing_too(context: Context, path: Sequence[ast.AST], *, known: bool) -> dict[ast.AST, Expr]:
@@ -44,7 +41,9 @@ def _leaves_where_nothing_is(statement: ast.stmt) -> bool:
 
 def _extended_on(context: Context, path: Sequence[ast.AST], known: bool) -> dict[ast.AST, Expr]:
     calls = (node for root in path for node in ast.walk(root) if isinstance(node, ast.Call))
-    return dict(pair for node in calls if called(node) in EXTREMES for pair in _extended(context, node, known))
+    return dict(
+        pair for node in calls if called(node) in knowledge().extremes for pair in _extended(context, node, known)
+    )
 
 
 def _extended(context: Context, node: ast.Call, known: bool) -> Iterator[tuple[ast.AST, Expr]]:
@@ -63,7 +62,7 @@ def _extended(context: Context, node: ast.Call, known: bool) -> Iterator[tuple[a
         reduced = shape[dimension : dimension + 1 or None] if shape is not None else ()
     if shape is not None and all(size.isdecimal() and size != "0" for size in reduced):
         return
-    value = context.write.expr(EXTREMES[called(node)])
+    value = context.write.expr(knowledge().extremes[called(node)])
     built = _with_one_more(context, call.tensor, dimension, None if shape is None else len(shape), value)
     if built is not None:
         yield call.tensor, built

@@ -98,6 +98,7 @@ class Knowledge:
     orders: frozenset[str]
     dtypes: Mapping[str, str]
     numbers: frozenset[str]
+    extremes: Mapping[str, str]
     sized: frozenset[str]
     shaped: frozenset[str]
     distinct: frozenset[str]
