@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import faulthandler
+import math
 import os
 import re
 import secrets
@@ -138,7 +139,7 @@ class Child:
                 return line
             remaining = deadline - monotonic()
             if remaining <= 0:
-                return self._killed("timeout", f"did not finish within {round(limits.timeout, 1):g} seconds")
+                return self._killed("timeout", f"did not finish within {_in_words(limits.timeout)}")
             ready, _, _ = select.select([self.channel], [], [], min(POLL_SECONDS, remaining))
             if ready:
                 with contextlib.suppress(OSError):
@@ -444,3 +445,9 @@ def _bytes(count: int) -> str:
         if count >= size:
             return f"{count / size:g} {unit}"
     return f"{count} bytes"
+
+
+def _in_words(seconds: float) -> str:
+    """A limit as it was given, or nearly: what loading has left of 5 seconds is 5 seconds to a reader."""
+    whole = math.ceil(seconds)
+    return "1 second" if whole == 1 else f"{whole} seconds"

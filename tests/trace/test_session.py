@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -127,7 +126,7 @@ def test_a_crash_shows_where_it_happened(write: Write, refused: Fail) -> None:
 def test_a_hang_is_ended_and_shown(write: Write, refused: Fail, body: str) -> None:
     failure = refused(write(FAILS_WHEN_CALLED.format(body=body)), timeout=1.0)
     assert failure.kind == "timeout"  # what loading the file has left of the second, perhaps nothing
-    assert failure.message == TIME_IS_OVER or re.fullmatch(r"did not finish within (1|0\.\d) seconds", failure.message)
+    assert failure.message in (TIME_IS_OVER, "did not finish within 1 second")
 
 
 @pytest.mark.slow
