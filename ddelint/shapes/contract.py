@@ -29,10 +29,10 @@ from ddelint.nouns.contracts import (
 )
 from ddelint.nouns.diagnostics import Span
 from ddelint.nouns.protocol import SessionOptions
-from ddelint.shapes.deriving import Derived, derive, without_repetitions
-from ddelint.shapes.facts import Sizes, dimension_of, negated, read, size_name
+from ddelint.shapes.deriving import Derived, derive, possible, without_repetitions
+from ddelint.shapes.facts import Sizes, dimension_of, read, size_name
 from ddelint.shapes.following import with_followers
-from ddelint.shapes.linear_forms import follows, number_said
+from ddelint.shapes.linear_forms import number_said
 from ddelint.shapes.paths import MOST_RUNS, Explored, explore
 from ddelint.shapes.probing import Probed, probe
 from ddelint.shapes.requirements import requirement_text
@@ -55,20 +55,29 @@ def contract_of(entry: Entry, options: SessionOptions, most_runs: int = MOST_RUN
         for name, dimensions in entry.unbacked.items()
         for dimension in dimensions
     }
-    seconds = options.timeout * _SHARE_OF_TIME
-    explored = explore(entry, options.paths, options.seed, sizes, seconds, most_runs)
+    ends_at = started + options.timeout * _SHARE_OF_TIME
+    static: set[str] = set()
+
+    def explored_without() -> Explored:
+        """The ways, the `static` sizes as they are in the example."""
+        kept = {name: size for name, size in sizes.items() if name not in static}
+        narrowed = _unbacked(entry, kept) if static else entry
+        return explore(narrowed, options.paths, options.seed, kept, ends_at - monotonic(), most_runs)
+
+    explored = explored_without()
+    took = monotonic() - started
     ones: list[Requirement] = []
     while found := _broadcast(explored):
         ones += found
-        static = {name for one in ones for name in read(one.text).names}
-        kept = {name: size for name, size in sizes.items() if name not in static}
-        explored = explore(_unbacked(entry, kept), options.paths, options.seed, kept, seconds, most_runs)
+        static |= {name for one in ones for name in read(one.text).names}
+        explored = explored_without()
     derived = derive(explored)
-    if fixed := _only_numbers(derived, sizes):
-        kept = {name: size for name, size in explored.sizes.items() if name not in fixed}
-        again = explore(_unbacked(entry, kept), options.paths, options.seed, kept, seconds, most_runs)
+    fixed = _only_numbers(derived, sizes)
+    if fixed and ends_at - monotonic() > took:
         ones += fixed.values()
-        explored, derived = again, derive(again)
+        static |= fixed.keys()
+        explored = explored_without()
+        derived = derive(explored)
     derived = replace(derived, requirements=(*derived.requirements, *ones))
     probed, eager = None, Eager(entry, options.seed)
     if any(path.completed for path in explored.paths):
@@ -78,7 +87,8 @@ def contract_of(entry: Entry, options: SessionOptions, most_runs: int = MOST_RUN
         probed = probe([requirement_text(one) for one in derived.requirements], sizes, eager, options.seed)
         seen = [_seen(fact, *found, eager) for fact, found in probed.facts.items()]
         derived = replace(derived, requirements=tuple(without_repetitions([*derived.requirements, *seen])))
-    derived = replace(derived, undecided=tuple(_possible(derived)))
+    always = [one.text for one in derived.requirements if not one.when]
+    derived = replace(derived, undecided=tuple(possible(derived.undecided, always)))
     completed = sum(path.completed for path in explored.paths)
     return Contract(
         label=entry.label,
@@ -135,12 +145,6 @@ def _only_numbers(derived: Derived, example: Sizes) -> dict[str, Requirement]:
     }
     texts = [*derived.undecided, *(one.text for one in derived.branches)]
     return numbers if any(read(text).names & numbers.keys() for text in texts) or derived.undecided else {}
-
-
-def _possible(derived: Derived) -> Iterator[str]:
-    """What was not decided, but for what the requirements exclude."""
-    always = [one.text for one in derived.requirements if not one.when]
-    yield from (text for text in derived.undecided if not follows(negated(text), always))
 
 
 def _unbacked(entry: Entry, sizes: Sizes) -> Entry:

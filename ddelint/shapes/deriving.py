@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -64,8 +64,13 @@ def derive(explored: Explored) -> Derived:
     branches = [branch_renamed(_branch(one), names) for one in deciding]
     always = [one.text for one in kept if not one.when]
     branches = [one for one in branches if not follows(one.text, always) and not follows(negated(one.text), always)]
-    undecided = [renamed(plain(text), names) for text in explored.undecided if not follows(negated(text), always)]
-    return Derived(tuple(kept), tuple(_one_of_each(branches)), tuple(dict.fromkeys(undecided)))
+    undecided = dict.fromkeys(renamed(plain(text), names) for text in explored.undecided)
+    return Derived(tuple(kept), tuple(_one_of_each(branches)), tuple(possible(undecided, always)))
+
+
+def possible(undecided: Iterable[str], always: Sequence[str]) -> list[str]:
+    """What was not decided, but for what cannot hold where `always` does."""
+    return [text for text in undecided if not follows(negated(text), always)]
 
 
 def _conditions(paths: Sequence[Path]) -> list[_Condition]:

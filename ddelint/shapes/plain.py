@@ -118,12 +118,14 @@ def _each_factor(node: ast.expr) -> str | None:
     """`8 * a * b != 0` as `a >= 1 and b >= 1`, `8 * a * b < 1` as `a <= 0 or b <= 0`: no factor is negative."""
     match node:
         case ast.Compare(left=ast.BinOp(op=ast.Mult()) as left, ops=[op], comparators=[ast.Constant(value=int(limit))]):
-            factors = list(_factors(left))
-            number = math.prod(_whole(one) for one in factors if isinstance(one, ast.Constant))
-            others = list(dict.fromkeys(ast.unparse(one) for one in factors if not isinstance(one, ast.Constant)))
-            if number <= 0 or not others or not all(_is_never_negative(_node(one)) for one in others):
-                return None
-            return _of_all(others, op, limit, number)
+            number, others = 1, dict[str, ast.expr]()
+            for factor in _factors(left):
+                if isinstance(factor, ast.Constant) and isinstance(factor.value, int):
+                    number *= factor.value
+                else:
+                    others[ast.unparse(factor)] = factor
+            if number > 0 and others and all(map(_is_never_negative, others.values())):
+                return _of_all(list(others), op, limit, number)
     return None
 
 
@@ -151,14 +153,6 @@ def _is_never_negative(node: ast.expr) -> bool:
         case ast.BinOp(left=left, op=ast.Add() | ast.Mult() | ast.FloorDiv() | ast.Mod(), right=right):
             return _is_never_negative(left) and _is_never_negative(right)
     return size_name(node) is not None
-
-
-def _whole(node: ast.Constant) -> int:
-    return node.value if isinstance(node.value, int) else 0
-
-
-def _node(text: str) -> ast.expr:
-    return ast.parse(text, mode="eval").body
 
 
 def _factors(node: ast.expr) -> Iterator[ast.expr]:

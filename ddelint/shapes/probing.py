@@ -43,26 +43,41 @@ class Probed:
     """Whether time, or the number of rounds, ended it."""
 
 
+class _TimeIsOver(Exception):
+    pass
+
+
 def probe(conditions: Sequence[str], example: Sizes, runs: Runs, seed: int = 0) -> Probed:
     """Draw sizes that satisfy all conditions, run each, and look for the condition behind what is raised."""
     probed = Probed()
-    known = list(conditions)
     deadline = monotonic() + _SECONDS
+
+    def runs_in_time(sizes: Sizes) -> str:
+        if monotonic() > deadline:
+            raise _TimeIsOver
+        return runs(sizes)
+
+    try:
+        probed.cut = not _is_explained(probed, list(conditions), example, runs_in_time, seed)
+    except _TimeIsOver:
+        probed.cut = True
+    return probed
+
+
+def _is_explained(probed: Probed, known: list[str], example: Sizes, runs: Runs, seed: int) -> bool:
+    """Whether nothing is raised any more that is not noted; each condition found is one of the `known` from then on."""
     for attempt in range(_ROUNDS):
         failed = None
         for sizes in chain(_edges(known, example), draws(known, example, DRAWN, seed + attempt)):
-            if monotonic() > deadline:
-                probed.cut = True
-                return probed
-            probed.drawn += 1
             error = runs(sizes)
+            probed.drawn += 1
             if is_about_values(error):
                 probed.about_values.setdefault(error, sizes)
             elif error and not any(same_error(error, one) for one in probed.unexplained):
                 failed = (sizes, error)
                 break
         if failed is None:
-            return probed
+            return True
         sizes, error = failed
         fact = _explaining(sizes, known, example, runs)
         if fact is None:
@@ -70,8 +85,7 @@ def probe(conditions: Sequence[str], example: Sizes, runs: Runs, seed: int = 0) 
         else:
             probed.facts[fact] = (error, sizes)
             known.append(fact)
-    probed.cut = True
-    return probed
+    return False
 
 
 def _edges(conditions: Sequence[str], example: Sizes) -> Iterator[Sizes]:

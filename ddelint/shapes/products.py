@@ -179,7 +179,7 @@ def cancelled(text: str, multiples: Collection[tuple[str, int]] = (), positive: 
     node = read(text).node
     if isinstance(node, ast.BoolOp):
         parts = [cancelled(ast.unparse(part), multiples, positive) for part in node.values]
-        short = ast.unparse(ast.BoolOp(node.op, [_node(part) for part in parts]))
+        short = ast.unparse(ast.BoolOp(node.op, [read(part).node for part in parts]))
         return short if len(short) < len(text) else text
     readers = [_Reader(whole=multiples), *([_Reader(whole=multiples, by_quotients=True)] if multiples else [])]
     found = [one for one in (_cancelled_comparison(node, reader, positive) for reader in readers) if one is not None]
@@ -205,11 +205,7 @@ def _sides(difference: Polynomial, sign: int) -> tuple[ast.expr, ast.expr]:
     """What is added and what is taken away, as two sums without negative terms."""
     added = {names: factor * sign for names, factor in difference.items() if factor * sign > 0}
     taken = {names: -factor * sign for names, factor in difference.items() if factor * sign < 0}
-    return _node(written(added)), _node(written(taken))
-
-
-def _node(text: str) -> ast.expr:
-    return ast.parse(text, mode="eval").body
+    return read(written(added)).node, read(written(taken)).node
 
 
 @dataclass(frozen=True, slots=True)

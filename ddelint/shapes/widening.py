@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import islice
 
 from ddelint.nouns.contracts import Requirement
 from ddelint.shapes.facts import Sizes, negated
@@ -30,6 +29,6 @@ def widened(
         if one.when and one.text not in everywhere:
             rest = [requirement_text(other) for other in requirements if other.text != one.text]
             side = " and ".join(f"({text})" for text in one.when)
-            others = list(islice(draws([*rest, negated(one.text), negated(side)], example, _RUN, seed=1), _RUN))
+            others = list(draws([*rest, negated(one.text), negated(side)], example, _RUN, seed=1))
             everywhere[one.text] = bool(others) and all(map(eager, others))
     return tuple(replace(one, when=()) if everywhere.get(one.text) else one for one in requirements)

@@ -158,8 +158,9 @@ def _exported(contract: Contract, spec: SizeSpec) -> Iterator[str]:
     """The same for export, as far as it can be said there: bounds, equalities, multiples, sums."""
     derived = _derived(spec)
     variables, multiples = _with_what_is_derived(spec, derived)
-    unsaid = [text for text in spec.assumptions if not _is_multiple(text) and not _says(text, derived)]
-    static = set[str]().union(*map(_equated, unsaid))
+    unsaid = [text for text in spec.assumptions if not _says_multiple(text, derived) and not _says(text, derived)]
+    tied = {text: _resting_on(_equated(text), derived, spec) for text in unsaid}
+    static = {name for names in tied.values() for name in names}
     words: dict[str, str] = {}
     for name, (low, high) in variables.items():
         if name not in derived and name not in static:
@@ -170,11 +171,11 @@ def _exported(contract: Contract, spec: SizeSpec) -> Iterator[str]:
             words[name] = dim if factor == 1 else f"{factor} * {dim}"
     for name in derived:
         root, factor, constant = _root_of(name, derived)
-        if root in words and not {name, *_chain(name, derived)} & static:
+        if root in words:
             words[name] = _affine_text(words[root], factor, constant)
     yield ""
     for text in unsaid:
-        kept = ", ".join(name for name in spec.variables if name in _equated(text))
+        kept = ", ".join(tied[text])
         yield f"# no Dim says this{f', so the example sets {kept}' if kept else ''}: {text}"
     yield "# torch.export.export(model, args, dynamic_shapes=DYNAMIC_SHAPES); it keeps 0 and 1 apart, also among sizes"
     yield "# that it computes, so that it may ask for a larger `min`, and says for which"
@@ -202,16 +203,17 @@ def _multiples(spec: SizeSpec) -> dict[str, int]:
     """Variable → what divides it, wherever there are any elements: export takes no size of 0 or 1 for another."""
     found: dict[str, int] = {}
     for text in spec.assumptions:
-        if _is_multiple(text):
-            left, _, right = _without_zeros(text).partition(" == ")[0].partition(" % ")
-            found[left] = math.lcm(found.get(left, 1), int(right))
+        if (said := _multiple(text)) is not None:
+            name, divisor = said
+            found[name] = math.lcm(found.get(name, 1), divisor)
     return found
 
 
-def _is_multiple(text: str) -> bool:
+def _multiple(text: str) -> tuple[str, int] | None:
+    """`n % 8 == 0` as its parts."""
     left, _, right = _without_zeros(text).partition(" % ")
     divisor, _, rest = right.partition(" == ")
-    return left.isidentifier() and divisor.isdigit() and rest == "0"
+    return (left, int(divisor)) if left.isidentifier() and divisor.isdigit() and rest == "0" else None
 
 
 def _without_zeros(text: str) -> str:
@@ -289,6 +291,18 @@ def _with_what_is_derived(spec: SizeSpec, derived: _Derived) -> tuple[dict[str, 
         if constant % divisor == 0:
             multiples[root] = math.lcm(multiples.get(root, 1), divisor // math.gcd(divisor, factor))
     return variables, multiples
+
+
+def _says_multiple(text: str, derived: _Derived) -> bool:
+    """Whether a multiple is said by that of the variable that it rests on: of `2 * n + 1` a multiple of 3 is not."""
+    said = _multiple(text)
+    return said is not None and _root_of(said[0], derived)[2] % said[1] == 0
+
+
+def _resting_on(names: set[str], derived: _Derived, spec: SizeSpec) -> list[str]:
+    """The variables that rest on the same ones as these do: where one has only one size, all have."""
+    roots = {_root_of(name, derived)[0] for name in names}
+    return [name for name in spec.variables if _root_of(name, derived)[0] in roots]
 
 
 def _affine_text(word: str, factor: int, constant: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -179,3 +180,29 @@ def test_levels_of_a_pyramid_are_one_dim(derive: Derive) -> None:
     assert '"fine": {0: fine_0_dim, 1: 4 * coarse_1_dim},' in text
     assert '"middle": {0: fine_0_dim, 1: 2 * coarse_1_dim},' in text
     assert "so the example sets" not in text
+
+
+@pytest.mark.parametrize(
+    ("assumptions", "dims", "static"),
+    [
+        (("fine == 4 * coarse", "fine % 12 == 0"), ("4 * (3 * coarse_dim)", "middle_dim", "3 * coarse_dim"), ""),
+        (("middle == 2 * coarse", "fine == 2 * middle"), ("4 * coarse_dim", "2 * coarse_dim", "coarse_dim"), ""),
+        (("fine == 4 * coarse", "fine * middle == 32"), ("", "", ""), "fine, middle, coarse"),
+        (("fine == 2 * coarse + 1", "fine % 3 == 0"), ("", "middle_dim", ""), "fine, coarse"),
+    ],
+)
+def test_what_rests_on_one_size_is_said_by_its_dim_or_stays_with_it(
+    derive: Derive, assumptions: tuple[str, ...], dims: tuple[str, ...], static: str
+) -> None:
+    contract = derive("""
+        def fn(fine, middle, coarse):
+            return fine.sum(), middle.sum(), coarse.sum()
+
+        def make_inputs(seed):
+            return torch.rand(12), torch.rand(6), torch.rand(3)
+    """)
+    spec = spec_of(contract, {f"{name}.shape[0]": name for name in ("fine", "middle", "coarse")})
+    text = written(contract, replace(spec, assumptions=assumptions))
+    for name, dim in zip(("fine", "middle", "coarse"), dims):
+        assert f'"{name}": {{{f"0: {dim}" if dim else ""}}},' in text
+    assert (f"so the example sets {static}: " in text) is bool(static)
