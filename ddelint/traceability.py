@@ -18,7 +18,6 @@ from ddelint.pipeline.gathering import Run, Sources, roots
 from ddelint.pipeline.opening import Call, Opened, files_of, opened, parameters_of
 from ddelint.pipeline.reporting import report
 from ddelint.pipeline.searching import entry_failure, search
-from ddelint.pipeline.sessions import limited
 from ddelint.pipeline.spec_holding import held
 from ddelint.report import verification
 from ddelint.report.contracts import checked_text
@@ -80,7 +79,7 @@ def _require_compiled(found: Opened, run: Run, backend: str, fixes: bool) -> Non
     session = _session(found, run)
     findings, compilation = _asked(session, run, backend)
     if fixes and findings:
-        with limited(session, run.options.timeout):
+        with session.limited(run.options.timeout):
             search(session, run)
         shown = report(run, files=0)
     else:

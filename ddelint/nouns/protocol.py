@@ -24,6 +24,8 @@ RETURNED = "return"
 """The name under which the type of what a function gives stands among the types of its names."""
 SLACK_SECONDS = 30.0
 """What is granted beyond a request's own time, for killing and reporting."""
+LEAST_SECONDS = 0.5
+"""What a request has in any case, however late it is: whoever answers must be able to say so."""
 
 Overlay = Mapping[str, str]
 """Absolute filename → new text, loaded instead of what is on disk."""

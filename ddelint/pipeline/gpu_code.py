@@ -46,6 +46,11 @@ def gpu_code(
     return GpuEvidence(gpu.target, gpu.name, notes=(f"{_NOT_ASSEMBLED}{why}",))
 
 
+def is_compiled(one: Diagnostic) -> bool:
+    """Whether a finding has a fix with which the program compiles."""
+    return one.fix is not None and one.evidence is not None and bool(one.evidence.compile)
+
+
 def with_gpu_code(found: Sequence[Diagnostic], evidence: GpuEvidence | None) -> list[Diagnostic]:
     """The findings whose fix compiles, with that in their evidence, and whether it was run on a GPU, too."""
     if evidence is None:
@@ -53,7 +58,7 @@ def with_gpu_code(found: Sequence[Diagnostic], evidence: GpuEvidence | None) -> 
     reported = []
     for diagnostic in found:
         known = diagnostic.evidence
-        if known is not None and known.compile and diagnostic.fix is not None:
+        if known is not None and is_compiled(diagnostic):
             on_device = known.compile if "cuda" in (known.devices or ()) else None
             known = _noted(replace(known, gpu=replace(evidence, run=on_device)), evidence.notes, evidence.target)
         reported.append(replace(diagnostic, evidence=known))
@@ -73,11 +78,7 @@ def held_against_safe_fixes(
 
 def doubted(found: Sequence[Diagnostic], reason: str) -> list[Diagnostic]:
     """The findings, the fixes that are in what is compiled no longer safe."""
-    return [replace(one, fix=_doubted(one.fix, reason)) if _is_compiled(one) else one for one in found]
-
-
-def _is_compiled(one: Diagnostic) -> bool:
-    return one.evidence is not None and bool(one.evidence.compile)
+    return [replace(one, fix=_doubted(one.fix, reason)) if is_compiled(one) else one for one in found]
 
 
 def _doubted(fix: Fix | None, reason: str) -> Fix | None:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from ddelint.nouns.diagnostics import Diagnostic
 from ddelint.nouns.protocol import EntryFailure, EntrySpec, ScriptRun, ScriptSpec
 from ddelint.pipeline.entries import session_options
 from ddelint.pipeline.gathering import PipelineError, Run, Sources, discover, read_files, static_findings
-from ddelint.pipeline.parity import is_wanted, parity_findings
 from ddelint.pipeline.reporting import report
-from ddelint.pipeline.searching import entry_failure, guards_of, note_timings, searched_in_time
+from ddelint.pipeline.searching import beside, entry_failure, note_timings, searched_in_time
 from ddelint.pipeline.sessions import start_worker
 from ddelint.report.model import Progress, Report
 from ddelint.settings.options import CheckOptions
@@ -86,20 +84,9 @@ def check_programs(captured: Captured, entry: EntrySpec, run: Run) -> set[str]:
             spec = replace(entry, filename=captured.run.captures[number].filename)
             run.traced.append(entry_failure(opened, spec, run))
         else:
-            reached |= searched_in_time(opened, run, _beside(opened, partial(captured.open, number, backed=True), run))
+            backed = partial(captured.open, number, backed=True)
+            reached |= searched_in_time(opened, run, beside(opened, backed, run))
     return reached
-
-
-def _beside(
-    session: Session, backed: Callable[[], Session | EntryFailure], run: Run
-) -> list[Callable[[], list[Diagnostic]]]:
-    """What is asked of a program once its fixes are known."""
-    asked: list[Callable[[], list[Diagnostic]]] = []
-    if is_wanted(run.options):
-        asked.append(lambda: parity_findings(session, run))
-    if run.options.guards:
-        asked.append(lambda: guards_of(session, backed, run))
-    return asked
 
 
 _OWN_WORDS = ("missing", "no-torch", "internal")

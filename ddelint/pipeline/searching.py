@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,11 +23,12 @@ from ddelint.pipeline.gpu_code import (
     doubted,
     gpu_code,
     held_against_safe_fixes,
+    is_compiled,
     wanted,
     with_gpu_code,
     without_gpu_code,
 )
-from ddelint.pipeline.sessions import limited, open_entry
+from ddelint.pipeline.sessions import open_entry
 from ddelint.settings import suppressions
 from ddelint.settings.options import Mode
 from ddelint.sources.source import SourceError, SourceFile
@@ -67,7 +69,7 @@ def trace_entries(worker: Worker, specs: Sequence[EntrySpec], paths: Sequence[st
         opened = open_entry(worker, opening, run.progress, known=options)
         if not isinstance(opened, EntryFailure):
             with closing(opened) as session:
-                searched_in_time(session, run, _beside(session, worker, run))
+                searched_in_time(session, run, beside(session, partial(_backed, session, worker), run))
                 waiting.extendleft(reversed(others(spec, session.info.names)))
         elif opened.kind == "no-torch":
             if required:
@@ -87,43 +89,46 @@ def _load_the_search() -> None:
     import_module("ddelint.rewrite.moves").load_moves()
 
 
-def _beside(session: Session, worker: Worker, run: Run) -> list[Callable[[], list[Diagnostic]]]:
-    """What is asked of an entry once its fixes are known."""
+def beside(
+    session: Session, backed: Callable[[], Session | EntryFailure], run: Run
+) -> list[Callable[[], list[Diagnostic]]]:
+    """What is asked of an entry once its fixes are known; `backed` gives the entry with backed sizes."""
     asked: list[Callable[[], list[Diagnostic]]] = []
     if parity.is_wanted(run.options):
         asked.append(lambda: parity.parity_findings(session, run))
     if host_reads.is_wanted(run.options):
         asked.append(lambda: host_reads.host_read_findings(session, run))
     if run.options.guards:
-        backed = replace(session.options, backed=True)
-        asked.append(
-            lambda: guards_of(session, lambda: worker.open(replace(backed, timeout=session.seconds_left)), run)
-        )
+        asked.append(lambda: guards_of(session, backed, run))
     return asked
 
 
-def guards_of(session: Session, opened: Callable[[], Session | EntryFailure], run: Run) -> list[Diagnostic]:
-    """What the program would be guarded on; `opened` gives the entry with backed sizes."""
+def _backed(session: Session, worker: Worker) -> Session | EntryFailure:
+    return worker.open(replace(session.options, backed=True, timeout=session.seconds_left))
+
+
+def guards_of(session: Session, backed: Callable[[], Session | EntryFailure], run: Run) -> list[Diagnostic]:
+    """What the program would be guarded on; `backed` gives the entry with backed sizes."""
     from ddelint.trace.guards import guards
 
     if session.is_over:
         return []
     run.progress.stage("looking for guards")
-    again = opened()
-    if not isinstance(again, EntryFailure):
-        again.ends_at = session.ends_at
-    return guards(again, run.sources)
+    opened = backed()
+    if not isinstance(opened, EntryFailure):
+        opened.ends_at = session.ends_at
+    return guards(opened, run.sources)
 
 
-def searched_in_time(session: Session, run: Run, beside: Sequence[Callable[[], list[Diagnostic]]]) -> set[str]:
-    """What `search` gives, and the findings of what is asked `beside` it, within the entry's time."""
+def searched_in_time(session: Session, run: Run, further: Sequence[Callable[[], list[Diagnostic]]]) -> set[str]:
+    """What `search` gives, and the findings of what is asked `further`, within the entry's time."""
     options = run.options
-    with limited(session, options.timeout * (_SEARCHED if beside else 1.0)):
+    with session.limited(options.timeout * (_SEARCHED if further else 1.0)):
         reached = search(session, run)
-    with limited(session, options.timeout):
-        for findings in beside:
+    with session.limited(options.timeout):
+        for findings in further:
             run.traced += findings()
-        if beside and session.is_over:
+        if further and session.is_over:
             run.warnings.append(
                 f"{session.info.label}: not all that was asked for was looked at, the time was over "
                 f"(--timeout is {options.timeout:g} s)"
@@ -213,7 +218,7 @@ def _with_gpu_code(
     """The findings, those that are fixed with what can be said of their code for a GPU; no fix is safe with which that
     does on a declared input what eager does not."""
     found = without_gpu_code(found, run.options, session.info)
-    if not any(one.fix is not None and one.evidence is not None and one.evidence.compile for one in found):
+    if not any(map(is_compiled, found)):
         return outcome, found
     if wanted(run.options, session.info):
         run.progress.stage("looking at the code for a GPU")

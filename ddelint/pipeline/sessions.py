@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -73,16 +72,6 @@ def open_entry(
     session.close()
     narrowed = replace(opening, unbacked=",".join(left) or NONE)
     return worker.open(narrowed, verdicts_of(narrowed, known) if known is not None else None)
-
-
-@contextmanager
-def limited(session: Session, seconds: float) -> Iterator[None]:
-    """Inside, what is asked of the session fails once so many seconds have passed since it began to load its entry."""
-    session.ends_at = session.began + seconds
-    try:
-        yield
-    finally:
-        session.ends_at = None
 
 
 def fixed_sizes(contract: Contract) -> dict[str, str]:

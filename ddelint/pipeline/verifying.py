@@ -16,7 +16,7 @@ from ddelint.pipeline.entries import entry_specs, label, others, session_options
 from ddelint.pipeline.gathering import PipelineError, Run, Sources, discover, read_files
 from ddelint.pipeline.gpu_code import gpu_code, wanted
 from ddelint.pipeline.searching import search
-from ddelint.pipeline.sessions import limited, open_entry, start_worker
+from ddelint.pipeline.sessions import open_entry, start_worker
 from ddelint.pipeline.versions import other_version
 from ddelint.report.model import Progress
 from ddelint.report.verified import Verification, VerifyReport
@@ -88,7 +88,7 @@ def _verified(session: Session, versions: _Versions, run: Run) -> Verification:
     if not versions.bench or versions.against:
         progress.note(f"running {session.info.label}")
     if not versions.bench:
-        with limited(session, options.timeout):
+        with session.limited(options.timeout):
             return _compared(session, fixed, versions, run)
     found = _compared(session, fixed, versions, run)
     measured = []
@@ -127,7 +127,7 @@ def _fixed(session: Session, run: Run) -> tuple[dict[str, str], str]:
     """What `--fix` would make of the files, and how to call it."""
     run.traced.clear()
     run.history = None
-    with limited(session, run.options.timeout):
+    with session.limited(run.options.timeout):
         search(session, run)
     overlay = _overlay(run.history)
     fixes = sum(found.fix is not None and bool(found.fix.edits) for found in run.traced)

@@ -9,6 +9,7 @@ from time import monotonic
 from typing import Any
 
 from ddelint.nouns.protocol import (
+    LEAST_SECONDS,
     SLACK_SECONDS,
     SessionOptions,
     needs_inductor,
@@ -35,8 +36,6 @@ from ddelint.trace.replies import (
 )
 from ddelint.trace.requests import CAPTURE, handle, import_entry
 from ddelint.trace.zygote import Zygote
-
-_LEAST_SECONDS = 0.5
 
 
 class Keeper:
@@ -94,7 +93,7 @@ class Keeper:
     @property
     def _left(self) -> float:
         """Seconds that the present request may still take; always a little, for whoever answers to say so."""
-        return max(_LEAST_SECONDS, self._ends_at - monotonic())
+        return max(LEAST_SECONDS, self._ends_at - monotonic())
 
     def _open(self) -> dict[str, Any]:
         """Start a zygote and wait until it has the entry. The reply carries `result` (EntryInfo) or `failure`."""

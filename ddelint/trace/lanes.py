@@ -18,9 +18,10 @@ from json import loads
 from time import monotonic
 from typing import Any
 
+from ddelint.nouns.protocol import LEAST_SECONDS
+
 MOST_LANES = 8
 """Clones of one session, however many cores there are: what waits for an answer of the search keeps no more busy."""
-LEAST_SECONDS = 0.5
 GRACE_SECONDS = 2.0
 """For whoever answers to say that time is over, and where it was; then nobody waits any more."""
 CANCEL = b'{"method": "cancel"}\n'

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from time import monotonic
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
@@ -78,6 +79,15 @@ class Session:
     def seconds_left(self) -> float:
         """How much of the entry's time there is."""
         return math.inf if self.ends_at is None else self.ends_at - monotonic()
+
+    @contextmanager
+    def limited(self, seconds: float) -> Iterator[None]:
+        """Inside, what is asked fails once so many seconds have passed since the session began to load its entry."""
+        self.ends_at = self.began + seconds
+        try:
+            yield
+        finally:
+            self.ends_at = None
 
     @property
     def info(self) -> EntryInfo:

@@ -208,9 +208,8 @@ class Worker:
         if isinstance(session, EntryFailure):
             return session
         self._sessions.append(session)  # whoever interrupts the next line closes it, too
-        session.ends_at = session.began + options.request_seconds
-        opened = session.start()
-        session.ends_at = None
+        with session.limited(options.request_seconds):
+            opened = session.start()
         if opened is not None:
             session.close()
             return opened

@@ -10,6 +10,7 @@ from time import monotonic
 from typing import Any, NoReturn
 
 from ddelint.nouns.protocol import (
+    LEAST_SECONDS,
     EntryFailure,
     SessionOptions,
     needs_inductor,
@@ -29,7 +30,6 @@ from ddelint.trace.preloading import load_inductor
 from ddelint.trace.replies import Incoming, give_answer, supervised
 from ddelint.trace.requests import handle, import_entry
 
-_LEAST_SECONDS = 0.5
 _LEAST_SHARE = 0.1
 _UNHURRIED = {"trace": 0.5, "compile": 0.5, "compare": 0.18, "open": math.inf, "captures": math.inf}
 """What a request may take of the time that is left before it stops by itself with less than it could say."""
@@ -64,7 +64,7 @@ class Zygote:
                 return
         give_answer(self._keeper, {"imported": True})
         method = "open" if self._options.entry.script is None else "captures"
-        found = self._fork({"method": method, "seconds": max(_LEAST_SECONDS, ends_at - monotonic())})
+        found = self._fork({"method": method, "seconds": max(LEAST_SECONDS, ends_at - monotonic())})
         for number in range(len(clones) if "failure" not in found else 0):
             if os.fork() == 0:
                 self._be_clone(clones[number], [*clones[:number], *clones[number + 1 :]])

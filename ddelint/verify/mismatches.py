@@ -44,9 +44,8 @@ DRAWS = "generators' state"
 """The aspect in which the path that tracing picks, or the backward pass, draws another number of random numbers."""
 POISONED = "gradient of NaN"
 """The aspect in which, on an input with a NaN or infinity, a gradient is not finite where there was none."""
-TOLD = (
-    *(SIGN_OF_ZERO, SIDE_EFFECT, WARNING, MEETING, ZEROS, SHARED, COPIED, PROMOTED, WIDENED, DRAWS, POISONED),
-    AS_TENSOR,
+TOLD = frozenset(
+    (SIGN_OF_ZERO, SIDE_EFFECT, WARNING, MEETING, ZEROS, SHARED, COPIED, PROMOTED, WIDENED, DRAWS, POISONED, AS_TENSOR)
 )
 """Aspects in which no result differs."""
 RANDOM = "random state"

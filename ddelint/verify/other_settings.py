@@ -22,15 +22,8 @@ from ddelint.verify.flags import FLAG
 from ddelint.verify.reach import Reached
 from ddelint.verify.samples import Sample, is_ordinary
 
-_MOST_SETTINGS, _MOST_INTEGERS, _MOST_BUFFERS, _MOST_GLOBALS, _MOST_TEXTS, _MOST_MEMBERS, _MOST_PAIRS = (
-    4,
-    2,
-    2,
-    3,
-    3,
-    4,
-    8,
-)
+_MOST_SETTINGS, _MOST_INTEGERS, _MOST_BUFFERS, _MOST_MEMBERS = 4, 2, 2, 4
+_MOST_GLOBALS, _MOST_TEXTS, _MOST_PAIRS = 3, 3, 8
 _LARGEST = 1 << 20
 """Elements of a buffer up to which it is turned round."""
 

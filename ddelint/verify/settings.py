@@ -70,9 +70,10 @@ def _tables(source: SourceFile) -> dict[str, list[ast.expr | None]]:
     found: dict[str, list[ast.expr | None]] = {}
     for node in descend(source.tree):
         match node:
-            case ast.Assign(targets=[target], value=ast.Dict(keys=keys)):
-                found.setdefault(terminal_name(target), []).extend(keys)
-            case ast.AnnAssign(target=target, value=ast.Dict(keys=keys)):
+            case (
+                ast.Assign(targets=[target], value=ast.Dict(keys=keys))
+                | ast.AnnAssign(target=target, value=ast.Dict(keys=keys))
+            ):
                 found.setdefault(terminal_name(target), []).extend(keys)
     found.pop("", None)
     return found

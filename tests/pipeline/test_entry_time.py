@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+from types import MethodType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,6 +12,7 @@ from ddelint.pipeline import searching
 from ddelint.pipeline.gathering import Run, Sources
 from ddelint.report.model import Silence
 from ddelint.settings.options import CheckOptions
+from ddelint.trace.session import Session
 
 
 @pytest.mark.parametrize(("beside", "late"), [(0, False), (2, False), (2, True)])
@@ -19,6 +20,7 @@ def test_what_is_asked_beside_the_search_has_a_share_and_says_when_time_was_over
     beside: int, late: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session: Any = SimpleNamespace(began=1000.0, ends_at=None, is_over=late, info=SimpleNamespace(label="model.py:fn"))
+    session.limited = MethodType(Session.limited, session)
     limits: list[float] = []
 
     def notes(*asked: object) -> list[Diagnostic]:

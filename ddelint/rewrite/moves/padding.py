@@ -10,9 +10,11 @@ from typing import Any
 from ddelint.nouns.diagnostics import Claim
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.structures import structure_of
+from ddelint.rewrite.reading.callers import calls_of
 from ddelint.rewrite.reading.kinds import Kinds
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import asks_compiling, bound_before, called, fresh_name, names_read, position
+from ddelint.rewrite.reading.plainly import values_of
 from ddelint.rewrite.writing.rewrites import Expr, Rewrite, Writer, rewriting
 from ddelint.sources.sites import site_of
 from ddelint.sources.source import SourceFile
@@ -104,13 +106,14 @@ def _results_cut(context: Context, statement: ast.stmt, value: ast.expr, dimensi
     function = next((n for n in source.ancestors(statement) if isinstance(n, ast.FunctionDef)), None)
     if function is None:
         return {}
-    callers, given, place = list(_calls(source, function)), dict[str, ast.expr](), value
-    if len(callers) == 1 and _returns_slices(function):
-        caller, place = callers[0]
-        given = dict(zip([a.arg for a in function.args.args if a.arg != "self"], place.args))
-        length, function = _said_by_caller(write, function, _number(value), given), caller
-    else:
-        length = write.expression(_number(value))
+    place, length = value, write.expression(_number(value))
+    calls = list(calls_of(source, function.name))
+    if len(calls) == 1 and _returns_slices(function):
+        caller = next((n for n in source.ancestors(calls[0]) if isinstance(n, ast.FunctionDef)), None)
+        if caller is not None:
+            given = dict(zip([a.arg for a in function.args.args if a.arg != "self"], calls[0].args))
+            length, place = _said_by_caller(context, _number(value), given), calls[0]
+            function = caller
     types = context.types if function is context.site.function else context.types_in(function)
     kinds = Kinds(replace(context, site=site_of(source, function.body[0]), types=types))
     name = fresh_name(source, "longest")
@@ -129,15 +132,6 @@ def _results_cut(context: Context, statement: ast.stmt, value: ast.expr, dimensi
     return changes
 
 
-def _calls(source: SourceFile, function: ast.FunctionDef) -> Iterator[tuple[ast.FunctionDef, ast.Call]]:
-    """The calls of a function in its file, each with the function that it stands in."""
-    for node in ast.walk(source.tree):
-        if isinstance(node, ast.Call) and called(node) == function.name:
-            caller = next((n for n in source.ancestors(node) if isinstance(n, ast.FunctionDef)), None)
-            if caller is not None:
-                yield caller, node
-
-
 def _returns_slices(function: ast.FunctionDef) -> bool:
     """Whether all that a function does is to cut: it returns nothing else than slices and names."""
     returned = [node.value for node in ast.walk(function) if isinstance(node, ast.Return) and node.value is not None]
@@ -145,22 +139,18 @@ def _returns_slices(function: ast.FunctionDef) -> bool:
     return bool(parts) and all(isinstance(part, (ast.Name, ast.Subscript)) for part in parts)
 
 
-def _said_by_caller(write: Writer, function: ast.FunctionDef, node: ast.expr, given: Mapping[str, ast.expr]) -> Expr:
+def _said_by_caller(context: Context, node: ast.expr, given: Mapping[str, ast.expr]) -> Expr:
     """An expression of a function in its caller's words: arguments for parameters, values for other names."""
+    write = context.write
     changes: dict[ast.AST, Expr] = {}
     for inner in ast.walk(node):
         if isinstance(inner, ast.Name) and inner.id in given:
             changes[inner] = write.expression(given[inner.id])
-        elif isinstance(inner, ast.Name) and (value := _value(function, inner.id)) is not None and value is not node:
-            changes[inner] = _said_by_caller(write, function, value, given)
+        elif isinstance(inner, ast.Name):
+            match list(values_of(context.site.source, inner, inner.id)):
+                case [ast.expr() as value] if value is not node:
+                    changes[inner] = _said_by_caller(context, value, given)
     return write.replaced(node, changes) if changes else write.expression(node)
-
-
-def _value(function: ast.FunctionDef, name: str) -> ast.expr | None:
-    """The one value that a function gives a name."""
-    assigned = [one for one in ast.walk(function) if isinstance(one, ast.Assign)]
-    found = [a.value for a in assigned if any(isinstance(t, ast.Name) and t.id == name for t in a.targets)]
-    return found[0] if len(found) == 1 else None
 
 
 def _has_all(context: Context, length: Expr, function: ast.FunctionDef, place: ast.stmt) -> bool:

@@ -53,14 +53,14 @@ def other_callers(site: Site, run: Collection[str] | None = None, importing: Imp
     arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
     if all(argument.annotation is not None for argument in arguments):
         return ""
-    calls = [call for call in _calls(source, function.name) if function not in source.ancestors(call)]
+    calls = [call for call in calls_of(source, function.name) if function not in source.ancestors(call)]
     handed: list[str] = []
     if isinstance(owner, ast.ClassDef):
         asked = names_asked_about(site)
         numbers = (call for call in calls if _gives_numbers(source, call, function, asked))
         places = _places(call for call in numbers if not _was_run(source, call, run or ()))
         for file, name in importing(source.filename, owner.name) if run is not None else ():
-            inherited = (call for call in _calls(file, function.name) if _is_in_subclass(file, call, name))
+            inherited = (call for call in calls_of(file, function.name) if _is_in_subclass(file, call, name))
             numbers = (call for call in inherited if _gives_numbers(file, call, function, asked))
             asking = _places(call for call in numbers if not _was_run(file, call, run or ()))
             places += [f"{place} of {os.path.basename(file.filename)}" for place in asking]
@@ -72,7 +72,7 @@ def other_callers(site: Site, run: Collection[str] | None = None, importing: Imp
         places = _places(call for call in calls if not _was_run(source, call, run))
         handed = _places(name for name in _handed_on(source, function.name) if not _is_in_what_ran(source, name, run))
         for other, name in importing(source.filename, function.name):
-            doubtful = [call for call in _calls(other, name) if not _was_run(other, call, run)]
+            doubtful = [call for call in calls_of(other, name) if not _was_run(other, call, run)]
             reported = _places(call for call in doubtful if not _gives_tensors(other, call))
             places += [f"{place} of {os.path.basename(other.filename)}" for place in reported]
             given = _places(given for given in _handed_on(other, name) if not _is_in_what_ran(other, given, run))
@@ -173,7 +173,7 @@ def _places_elsewhere(
     for file, name in ((source, owner), *importing(source.filename, owner)):
         doubtful = [
             call
-            for call in _calls(file, method)
+            for call in calls_of(file, method)
             if isinstance(call.func, ast.Attribute)
             and terminal_name(call.func.value) == name
             and not _was_run(file, call, run)
@@ -252,7 +252,7 @@ def compiled_callers(site: Site, run: Collection[str], importing: Importers = im
         compiled = _compiled_functions(file)
         calls = [
             call
-            for call in _calls(file, name)
+            for call in calls_of(file, name)
             if any(around in compiled for around in file.ancestors(call))
             and not _was_run(file, call, run)
             and any(is_number(file, value) for value in _given(function, call, asked))
@@ -301,7 +301,8 @@ def _given(
     yield from (keyword.value for keyword in call.keywords if keyword.arg in names)
 
 
-def _calls(source: SourceFile, name: str) -> Iterator[ast.Call]:
+def calls_of(source: SourceFile, name: str) -> Iterator[ast.Call]:
+    """The calls of what goes by a name in a file: `name(…)`, `x.name(…)`."""
     for node in descend(source.tree):
         if isinstance(node, ast.Call) and terminal_name(node.func) == name:
             yield node

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+from functools import lru_cache
 
 from ddelint.knowledge.operators import dotted_name, terminal_name
 from ddelint.rewrite.reading.knowledge import knowledge
@@ -28,6 +29,7 @@ def says_without_effect(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Pass)
 
 
+@lru_cache(maxsize=16)
 def is_heard(source: SourceFile) -> bool:
     """Whether the file does something about what is said: it records warnings, makes errors of them, says what a logger
     does, prints to something of its own, or counts in a function of its own what was said."""

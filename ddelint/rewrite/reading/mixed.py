@@ -30,7 +30,7 @@ def may_be_number(source: SourceFile, node: ast.expr) -> bool:
     if function is None:
         return False
     said = any(_is_of_number(part) for part in _said(function, node.id)) if isinstance(node, ast.Name) else False
-    given = (not _is_tensor(source, choice) for choice in _choices(source, node))
+    given = (not is_tensor(source, choice, _methods()) for choice in _choices(source, node))
     if not (said or any(given) or _begins_as_number(source, node) or _is_returned_as_number(source, node)):
         return False
     return not is_told_apart(source, node, _says_tensor)
@@ -74,22 +74,8 @@ def _elements(source: SourceFile, node: ast.AST, depth: int = 0) -> Iterator[ast
                 yield from _elements(source, value, depth + 1)
 
 
-def _is_tensor(source: SourceFile, node: ast.AST, depth: int = 0) -> bool:
-    """Whether a value is plainly a tensor, or what a method gives that numbers don't have."""
-    match node:
-        case ast.Call(func=ast.Attribute(attr=name)) if name in _methods():
-            return True
-        case ast.BinOp(left=left, right=right):
-            return _is_tensor(source, left, depth) or _is_tensor(source, right, depth)
-        case ast.Subscript(value=value) | ast.UnaryOp(operand=value):
-            return _is_tensor(source, value, depth)
-        case ast.Name(id=name) if depth < _DEEPEST:
-            values = list(values_of(source, node, name))
-            return bool(values) and all(_is_tensor(source, value, depth + 1) for value in values)
-    return is_tensor(source, node)
-
-
 def _methods() -> frozenset[str]:
+    """What numbers don't have."""
     table = knowledge()
     return (table.reductions | table.boolean | table.accumulating | table.same_dtype) - table.numbers
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from types import NoneType
 
@@ -86,17 +86,23 @@ def _has_number_for_default(source: SourceFile, argument: ast.arg) -> bool:
     return isinstance(default, ast.Constant) and isinstance(default.value, (int, float))
 
 
-def is_tensor(source: SourceFile, node: ast.AST, depth: int = 0) -> bool:
+def is_tensor(source: SourceFile, node: ast.AST, methods: Collection[str] = (), depth: int = 0) -> bool:
+    """Whether an expression is plainly a tensor: what torch's functions give, and what is computed of that.
+
+    `methods`: those that nothing but a tensor has, whatever they are called on.
+    """
     match node:
+        case ast.Call(func=ast.Attribute(attr=name)) if name in methods:
+            return True
         case ast.Call(func=ast.Attribute(value=value)):
-            return is_torch(value) or is_tensor(source, value, depth)
+            return is_torch(value) or is_tensor(source, value, depth=depth)  # `.item()` is a method of tensors, too
         case ast.BinOp(left=left, right=right):
-            return is_tensor(source, left, depth) or is_tensor(source, right, depth)
+            return any(is_tensor(source, side, methods, depth) for side in (left, right))
         case ast.Subscript(value=value) | ast.UnaryOp(operand=value):
-            return is_tensor(source, value, depth)
+            return is_tensor(source, value, methods, depth)
         case ast.Name(id=name) if depth < _DEEPEST:
             values = list(values_of(source, node, name))
-            return bool(values) and all(is_tensor(source, value, depth + 1) for value in values)
+            return bool(values) and all(is_tensor(source, value, methods, depth + 1) for value in values)
         case ast.arg(annotation=ast.expr() as annotation):
             return "Tensor" in ast.unparse(annotation)
     return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 
 from ddelint.knowledge.operators import dotted_name, operators, terminal_name
 from ddelint.sources.sites import Site
@@ -25,6 +26,7 @@ def scripted(site: Site) -> str:
     return f"TorchScript compiles `{function.name}`, too (line {row}), which was not run" if row else ""
 
 
+@lru_cache(maxsize=16)
 def _taken(source: SourceFile) -> dict[str, int]:
     """The functions and classes of a file that TorchScript compiles, by name, each with the line that says so."""
     found: dict[str, int] = {}

@@ -92,6 +92,10 @@ class Asking:
             found, span=first.span, message=first.message, symbols=first.symbols, breadcrumbs=first.breadcrumbs
         )
 
+    def found(self, history: History, question: Question) -> Diagnostic:
+        """The finding of a question on a current text, on the original one."""
+        return self.at_home(history, self.diagnosed(history, question))
+
     def asked(self, history: History) -> list[Question]:
         """The questions of a trace in the files that are ours."""
         questions = self._confirmed(history, self.trace(history))

@@ -40,9 +40,9 @@ class Needed:
         if len(state.steps) < 2 or state.given_up:
             return state
         key = tuple(sorted(state.history.overlay.items())), tuple(step.number for step in state.steps)
-        if key not in self._known and self._seconds_left() <= 0:
-            return state
         if key not in self._known:
+            if self._seconds_left() <= 0:
+                return state
             left = {step.number for step in self._needed(state).steps}
             self._known[key] = frozenset(step.number for step in state.steps if step.number not in left)
         for step in [step for step in state.steps if step.number in self._known[key]]:

@@ -111,7 +111,7 @@ class Phase:
             if question.kind == "other":
                 self._note_other(state, question)
             elif key not in state.given_up:
-                home = self._asking.at_home(state.history, self._asking.diagnosed(state.history, question))
+                home = self._asking.found(state.history, question)
                 known = self._trying.refused.get(key, ())
                 untried = last_resort.untried(home) if fixing and self._wanted(home) else ()
                 state.given_up[key] = replace(home, refused=(*known, *untried))
@@ -119,7 +119,7 @@ class Phase:
     def _report(self, state: State) -> None:
         """Say what is known by now: what is asked, and what came of what was."""
         for question in self._asking.asked(state.history):
-            diagnostic = self._asking.at_home(state.history, self._asking.diagnosed(state.history, question))
+            diagnostic = self._asking.found(state.history, question)
             if question.kind != "other" and self._wanted(diagnostic):
                 self._hears.found(diagnostic, "")
         for diagnostic in state.given_up.values():
@@ -203,8 +203,7 @@ class Phase:
 
     def _note_other(self, state: State, question: Question) -> None:
         key = key_of(state.history, question)
-        diagnostic = self._asking.diagnosed(state.history, question)
-        state.others.setdefault(key, self._asking.at_home(state.history, diagnostic))
+        state.others.setdefault(key, self._asking.found(state.history, question))
 
     def _fix(
         self,

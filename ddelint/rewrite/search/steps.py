@@ -122,11 +122,11 @@ def going_on(state: State) -> State:
 
 def reworded(state: State) -> list[Step]:
     """The fixes of a single comparison that only put it in other words: the state asks it all the same."""
-    asked = {(key.filename, key.row, key.column, key.kind) for key in state.given_up}
+    asked = {key.place for key in state.given_up}
     found = []
     for step in state.steps:
         key = step.key
-        if key.kind == "truth" and (key.filename, key.row, key.column, key.kind) in asked:
+        if key.kind == "truth" and key.place in asked:
             site = locate(state.history.original(key.filename), step.diagnostic.span)
             if site is not None and isinstance(site.node, ast.Compare) and len(site.node.ops) == 1:
                 found.append(step)
