@@ -34,3 +34,29 @@ def test_what_is_asked_beside_the_search_has_a_share_and_says_when_time_was_over
     assert limits[0] < 100.0 or not beside
     assert session.ends_at is None
     assert any("the time was over" in text for text in run.warnings) is late
+
+
+@pytest.mark.parametrize(
+    ("settings", "asked"),
+    [
+        ({}, []),
+        ({"extend_select": ("DDE503",)}, ["host reads"]),
+        ({"select": ("DDE5",), "guards": True}, ["parity", "host reads", "guards"]),
+    ],
+)
+def test_what_is_asked_beside_the_search_is_what_was_selected(
+    settings: dict[str, Any], asked: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+
+    def saying(what: str) -> Any:
+        return lambda *asked: said.append(what) or []
+
+    monkeypatch.setattr(searching.parity, "parity_findings", saying("parity"))
+    monkeypatch.setattr(searching.host_reads, "host_read_findings", saying("host reads"))
+    monkeypatch.setattr(searching, "guards_of", saying("guards"))
+    session: Any = SimpleNamespace()
+    run = Run(CheckOptions(**settings), Silence(), Sources((), {}))
+    for findings in searching.beside(session, lambda: session, run):
+        findings()
+    assert said == asked
