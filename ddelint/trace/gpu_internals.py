@@ -20,6 +20,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from ddelint.knowledge.gpus import Gpu
+from ddelint.trace.closed_devices import forget_devices
 from ddelint.trace.torch_internals import TorchInternalsMissing, private
 
 WARP = 32
@@ -166,7 +167,7 @@ def pretended(gpu: Gpu) -> Iterator[None]:
             stack.enter_context(mock.patch.object(torch.version, "cuda", "13.0"))
         before = getattr(driver, "_active", None)
         driver.set_active(_Driver(gpu))
-        _forget_devices()
+        forget_devices()
         try:
             yield
         finally:
@@ -174,7 +175,7 @@ def pretended(gpu: Gpu) -> Iterator[None]:
                 driver._active = before
             else:
                 driver.reset_active()
-            _forget_devices()
+            forget_devices()
 
 
 _GUARDED = ("__getitem__", "__setitem__", "__invert__", "contiguous", "copy_", "nonzero", "item")
@@ -220,28 +221,6 @@ def _layout_of_cudnn(image: Any, weight: Any, backend: Any) -> torch.memory_form
     suggest = private("torch._prims_common", "suggest_memory_format")
     suggested = (suggest(operand) for operand in (image, weight))
     return next((found for found in suggested if found != plain), plain)
-
-
-def _forget_devices() -> None:
-    """Take back what functions remember of this machine's devices."""
-    for module in (
-        "torch._inductor.utils",
-        "torch._inductor.runtime.hints",
-        "torch.utils._triton",
-        "torch._inductor.codegen.cuda.cuda_env",
-        "torch._inductor.runtime.runtime_utils",
-    ):
-        try:
-            names = vars(import_module(module))
-        except ImportError:
-            continue
-        for name, value in list(names.items()):
-            knows = any(word in name for word in ("gpu", "triton", "device", "cuda", "num_sms", "arch"))
-            if knows and hasattr(value, "cache_clear"):
-                value.cache_clear()
-    create: Any = getattr(import_module("torch._inductor.runtime.hints").DeviceProperties, "create", None)
-    if hasattr(create, "cache_clear"):
-        create.cache_clear()
 
 
 def _settings_without_device() -> Any:

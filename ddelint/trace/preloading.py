@@ -62,12 +62,16 @@ def _load_torch() -> EntryFailure | None:
             f"{sys.executable} has torch {torch.__version__}; tracing needs {wanted} or newer: "
             f"`{sys.executable} -m pip install 'ddelint[trace]'`, or name another interpreter by --python PATH",
         )
+    from ddelint.trace import closed_devices, forkable
+
+    closed_devices.keep_closed()  # first: Dynamo knows functions by what they are when it is loaded
     torch.set_num_threads(1)
     _load(PRELOADED)
     from ddelint.trace import torch_internals, warm_up
 
     torch_internals.seed_without_stacks()
     warm_up.front_ends()
+    forkable.note_open_files()
     return None
 
 

@@ -50,10 +50,14 @@ def compile_targets(
     started = perf_counter()
     count = max(samples, 8)
     rewinding = Rewinding(original)
-    references = list(eager_references(rewinding.entry, options, samples, count))
-    references += _in_a_row(rewinding.entry, references) if samples else ()
-    rewinding.back()
-    with witnessed(rewinding.entry, references) if samples else contextlib.nullcontext():
+
+    def make() -> list[Reference]:
+        references = list(eager_references(rewinding.entry, options, samples, count))
+        references += _in_a_row(rewinding.entry, references) if samples else ()
+        rewinding.back()
+        return references
+
+    with witnessed(rewinding.entry, make, list) if samples else contextlib.nullcontext(make()) as references:
         program = Program(Rewinding(rewritten()).entry, options, count)
         return _through_targets(program, targets, options, references, backend, replayed=bool(samples), since=started)
 

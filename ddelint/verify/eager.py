@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from time import perf_counter, process_time
 
 from ddelint.nouns.protocol import Comparison, Decision, EntryFailure, Mismatch, SessionOptions
@@ -60,35 +60,24 @@ def compare(
     returned. A difference in exceptions on inputs of our own making is only listed. What the programs raise is caught;
     what `rewritten` raises goes through.
     """
-    started, busy = perf_counter(), process_time()
+    busy = process_time()
     rewinding = Rewinding(original)
     original = rewinding.entry
     count = max(1, min(samples, QUICK) if quick else samples)
-    limit = min(_QUICK_SECONDS if quick else _FULL_SECONDS, options.timeout / 5)
     extra = 0 if quick or not decisions else _EXTRA
-    with recording(decisions) as recorder, traced_path.watched() as consultation:
-        until = started + limit
-        latest = until + limit * (0.0 if quick else _OWED)
-        runs = Runs(original, decisions, options, recorder, consultation, until, latest)
-        runs.vary(count, extra, until if quick else started + limit * _VARIED, only)
-        if not quick:
-            runs.guide()
-            runs.redraw()
-            runs.thicken()
-        runs.differentiate()
-        if not quick:
-            runs.hold()
-            runs.change_modes()
-            runs.call_in_a_row()
-        skipped = [] if quick else list(runs.meet())
-        if not quick:
-            runs.change_pairs()
-    references = runs.references
-    stable, seeded = _is_stable(original, references)
-    looked_at = [] if quick or only else work.looked_at(references)
-    before = [work.work(original, reference.sample) for reference in looked_at]
-    rewinding.back()
-    with witnessed(original, references):
+
+    def make() -> _Originals:
+        found = _run_original(original, decisions, options, count, extra, quick=quick, only=only)
+        rewinding.back()
+        return found
+
+    with witnessed(original, make, lambda made: made.runs.references) as made:
+        runs, skipped = made.runs, made.skipped
+        references = runs.references
+        stable, seeded = _is_stable(original, references)
+        looked_at = [] if quick or only else work.looked_at(references)
+        before = [work.work(original, reference.sample) for reference in looked_at]
+        rewinding.back()
         program = Rewinding(rewritten()).entry
         samples_again = variations(program, count, options.seed, extra=extra)
         partings = [found for found in skipped if isinstance(found, Parting)]
@@ -115,6 +104,46 @@ def compare(
         left_out=() if quick or only else tuple(runs.left_out),
         left_unpaired=() if only else tuple(runs.left_unpaired),
     )
+
+
+@dataclass
+class _Originals:
+    """The original's runs; and where its sides meet, what a rewrite may part there."""
+
+    runs: Runs
+    skipped: list[Parting | Mismatch]
+
+
+def _run_original(
+    original: Entry,
+    decisions: tuple[Decision, ...],
+    options: SessionOptions,
+    count: int,
+    extra: int,
+    *,
+    quick: bool,
+    only: frozenset[str],
+) -> _Originals:
+    started = perf_counter()
+    limit = min(_QUICK_SECONDS if quick else _FULL_SECONDS, options.timeout / 5)
+    with recording(decisions) as recorder, traced_path.watched() as consultation:
+        until = started + limit
+        latest = until + limit * (0.0 if quick else _OWED)
+        runs = Runs(original, decisions, options, recorder, consultation, until, latest)
+        runs.vary(count, extra, until if quick else started + limit * _VARIED, only)
+        if not quick:
+            runs.guide()
+            runs.redraw()
+            runs.thicken()
+        runs.differentiate()
+        if not quick:
+            runs.hold()
+            runs.change_modes()
+            runs.call_in_a_row()
+        skipped = [] if quick else list(runs.meet())
+        if not quick:
+            runs.change_pairs()
+    return _Originals(runs, skipped)
 
 
 def _again(program: Entry, references: Sequence[Reference], count: int, seed: int) -> list[Sample | None]:

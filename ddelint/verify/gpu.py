@@ -121,16 +121,17 @@ class _Look:
         count = min(samples, MOST_INPUTS) if self._interpreted else 1
         tried = max(2 * count, 8)
         rewinding = Rewinding(entries.original)
-        references = [
-            reference
-            for reference in eager_references(rewinding.entry, self._options, tried, tried)
-            if reference.first.returned
-        ]
-        rewinding.back()
-        if not references:
-            self.notes.append(f"{_NOT_ASSEMBLED}eager returns on no input")
-            return
-        with witnessed(rewinding.entry, references):
+
+        def make() -> list[Reference]:
+            found = eager_references(rewinding.entry, self._options, tried, tried)
+            references = [reference for reference in found if reference.first.returned]
+            rewinding.back()
+            return references
+
+        with witnessed(rewinding.entry, make, list) as references:
+            if not references:
+                self.notes.append(f"{_NOT_ASSEMBLED}eager returns on no input")
+                return
             self.after(Program(Rewinding(entries.rewritten()).entry, self._options, tried), references[:count])
         if self._interpreted and self.evidence.launches is not None:
             with imports_of(entries.modules):

@@ -74,7 +74,7 @@ def mismatches(
             boundless = replace(tolerance, ulps=math.inf)
             hopeless = _is_numeric(list(_call_mismatches(expected, got, where, boundless, label, sample.declared)))
             fused = where not in ("eager", TRACED_PATH)
-            for answers in () if hopeless else reference.witness.moved(reference.number, fused=fused):
+            for answers in () if hopeless else reference.witness.moved(reference.key, fused=fused):
                 moved = tuple((amount, calls[number]) for amount, calls in answers if number < len(calls))
                 found = list(_call_mismatches(expected, got, where, tolerance, label, sample.declared, moved))
                 if not _is_numeric(found):

@@ -6,13 +6,18 @@ import contextlib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from time import perf_counter
+from typing import TypeVar
 
 from ddelint.nouns.protocol import Mismatch, SessionOptions
 from ddelint.trace.entry import Entry
+from ddelint.trace.forkable import forks_before_gradients
 from ddelint.verify.calls import Outcome
 from ddelint.verify.running import Patience
 from ddelint.verify.samples import Sample
-from ddelint.verify.witness import Witness
+from ddelint.verify.witness import Key, Witness
+
+Made = TypeVar("Made")
 
 
 @dataclass
@@ -35,8 +40,7 @@ class Reference:
     twin: bool = False
     """Whether it is another one with gradients, and no input of its own."""
     witness: Witness | None = None
-    """Reports how far rounding may move it, by its `number` among the references."""
-    number: int = 0
+    """Reports how far rounding may move it, by its `key`."""
     rerun: Callable[[Entry, Sample], list[Outcome] | None] = lambda entry, sample: None
     """Runs an entry as the original was run."""
 
@@ -52,6 +56,11 @@ class Reference:
     def seed_of(self, call: int) -> int:
         """What the random generators are seeded with before a call."""
         return self.sample.seed + call
+
+    @property
+    def key(self) -> Key:
+        """What tells it apart from the others."""
+        return self.label_of(0), self.sample.mode, self.sample.seed, self.twin
 
     @property
     def first(self) -> Outcome:
@@ -93,13 +102,35 @@ def _without_numbers(text: str) -> str:
 
 
 @contextlib.contextmanager
-def witnessed(original: Entry, references: Sequence[Reference]) -> Iterator[None]:
-    """Within, the references know how far rounding may move them, whatever is loaded in the original's place."""
-    witness = Witness(lambda number, change: references[number].rerun(*change(original, references[number].sample)))
-    with witness.ready():
-        for number, reference in enumerate(references):
-            reference.witness, reference.number = witness, number
-        yield
+def witnessed(original: Entry, make: Callable[[], Made], of: Callable[[Made], Sequence[Reference]]) -> Iterator[Made]:
+    """Make the references `of(make())`; within, they know how far rounding may move them, whatever is loaded in the
+    original's place.
+
+    What makes them may run backward passes. Where forks can compute no gradients after the first of these, the witness
+    is forked before; it makes them again, should it be asked.
+    """
+    known: list[Reference] = []
+
+    def rerun(key: Key, change: Callable[[Entry, Sample], tuple[Entry, Sample]]) -> list[Outcome] | None:
+        references = known or of(make())
+        known[:] = references
+        found = next((reference for reference in references if reference.key == key), None)
+        return None if found is None else found.rerun(*change(original, found.sample))
+
+    witness = Witness(rerun)
+    started = perf_counter()
+    with contextlib.ExitStack() as stack:
+        early = forks_before_gradients()
+        if early:
+            stack.enter_context(witness.ready())
+        made = make()
+        known[:] = of(made)
+        witness.allow(perf_counter() - started if early else 0.0)
+        if not early:
+            stack.enter_context(witness.ready())
+        for reference in known:
+            reference.witness = witness
+        yield made
 
 
 def patience_of(references: Sequence[Reference], options: SessionOptions) -> Patience:

@@ -34,8 +34,10 @@ from ddelint.verify.samples import Sample, is_ordinary
 
 Moved = Sequence[tuple[float, Sequence[Outcome]]]
 """(relative amount, the calls on inputs moved by it); see sameness.Noise for their order."""
-Rerun = Callable[[int, Callable[[Entry, Sample], tuple[Entry, Sample]]], "list[Outcome] | None"]
-"""Runs the original again on reference number N, with the entry and the sample changed by a function."""
+Key = tuple[str, str, int, bool]
+"""Tells a reference apart from the others of a request: its label, mode, seed, and whether it is a twin."""
+Rerun = Callable[[Key, Callable[[Entry, Sample], tuple[Entry, Sample]]], "list[Outcome] | None"]
+"""Runs the original again on the reference of that key, with the entry and the sample changed by a function."""
 
 INPUTS, OPERATORS, HALF_PRECISION = "inputs", "operators", "half precision"
 """What is moved."""
@@ -52,7 +54,7 @@ _WITHIN = 4
 _IN_VAIN = 6
 """Answers that did not help, after which none is asked for: the program is another one."""
 _SECONDS = 10.0
-"""What an answer may take."""
+"""What an answer may take, where the references are made."""
 
 
 class Witness:
@@ -60,7 +62,8 @@ class Witness:
 
     def __init__(self, rerun: Rerun) -> None:
         self._rerun = rerun
-        self._answers: dict[tuple[int, str], Moved] = {}
+        self._seconds = _SECONDS
+        self._answers: dict[tuple[Key, str], Moved] = {}
         self._in_vain = 0
         self._child = 0
         self._connection: Connection | None = None
@@ -80,14 +83,18 @@ class Witness:
         finally:
             self._end()
 
-    def moved(self, number: int, *, fused: bool = False) -> Iterator[Moved]:
-        """The original on reference `number`, its inputs moved; and at more expense, what its operators give, too.
+    def allow(self, seconds: float) -> None:
+        """So much more, for an answer before which the references are made again."""
+        self._seconds = _SECONDS + 2 * seconds
+
+    def moved(self, reference: Key, *, fused: bool = False) -> Iterator[Moved]:
+        """The original on a reference, its inputs moved; and at more expense, what its operators give, too.
 
         `fused`: what they give in half precision is moved by what such numbers round, too. A fused kernel keeps more of
         it from one operator to the next; nothing else may.
         """
         for what in (INPUTS, OPERATORS, HALF_PRECISION) if fused else (INPUTS, OPERATORS):
-            key = number, what
+            key = reference, what
             if key not in self._answers:
                 self._answers[key] = self._asked(*key) if self._in_vain < _IN_VAIN else ()
             if self._answers[key]:
@@ -97,12 +104,12 @@ class Witness:
         """Whether two results are different for all that it said."""
         self._in_vain += wrong
 
-    def _asked(self, number: int, what: str) -> Moved:
+    def _asked(self, reference: Key, what: str) -> Moved:
         if self._connection is None:
             return ()
         try:
-            self._connection.send((number, what))
-            if self._connection.poll(_SECONDS):
+            self._connection.send((reference, what))
+            if self._connection.poll(self._seconds):
                 answer: Moved = pickle.loads(self._connection.recv_bytes())
                 return answer
         except (OSError, EOFError, pickle.PickleError, AttributeError, ImportError):
@@ -128,13 +135,13 @@ class Witness:
         except BaseException:  # whatever it is, the parent goes on without an answer
             os._exit(1)
 
-    def _moved_runs(self, number: int, what: str) -> Moved:
+    def _moved_runs(self, reference: Key, what: str) -> Moved:
         runs = []
         operators = what != INPUTS
         for pattern, part in _PATTERNS:
             move = _Move(pattern, part, half_precision=what == HALF_PRECISION)
             with weighing(move.tensor), move.operators() if operators else contextlib.nullcontext():
-                calls = self._rerun(number, move.both)
+                calls = self._rerun(reference, move.both)
             if calls is None or not all(call.returned for call in calls):
                 return ()
             runs.append((move.amount if operators else move.amount / _WITHIN, calls))

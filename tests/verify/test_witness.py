@@ -1,0 +1,52 @@
+"""The witness answers, whether it was forked after the references were made or before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from ddelint.nouns.protocol import SessionOptions
+from ddelint.verify import references as module
+from ddelint.verify.compiled import eager_references
+from ddelint.verify.references import Reference, witnessed
+
+TRAINED = """
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = torch.nn.Linear(3, 1)
+
+        def forward(self, x):
+            return self.linear(x).sum()
+
+    def make_inputs(seed):
+        return (torch.randn(4, 3, generator=torch.Generator().manual_seed(seed)),)
+"""
+
+
+@pytest.mark.parametrize("early", [False, True])
+def test_it_answers_with_gradients(
+    program: Callable[..., Any], options: SessionOptions, monkeypatch: pytest.MonkeyPatch, early: bool
+) -> None:
+    entry = program(TRAINED)
+    monkeypatch.setattr(module, "forks_before_gradients", lambda: early)
+    made: list[int] = []
+
+    def make() -> list[Reference]:
+        made.append(1)
+        return list(eager_references(entry, options, 4, 4))
+
+    with witnessed(entry, make, list) as references:
+        keys = [reference.key for reference in references]
+        third = references[2]
+        assert third.witness is not None
+        (first, *_), *_ = (runs for runs in third.witness.moved(third.key))
+
+    assert made == [1]
+    assert len(set(keys)) == len(keys)
+    amount, (call,) = first[0], first[1][:1]
+    assert 0 < amount < 1e-3
+    assert call.result != third.first.result
+    assert call.gradients is not None
