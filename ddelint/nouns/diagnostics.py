@@ -181,6 +181,8 @@ class Fix:
 
 DOES_NOT_APPLY, STILL_ASKS, NEEDS_A_PROMISE = "does not apply here", "the compiler still asks", "needs a promise"
 """How reasons begin that say nothing of the rewrite itself."""
+TIME_IS_OVER, IS_ASKED_FIRST = "the entry's time is over (--timeout)", "is asked first, and is still open"
+"""How reasons end that a rewrite was not run for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +194,11 @@ class Refusal:
     reason: str
     code: str = ""
     """How the user's own lines would read, where nothing but `reason` speaks against that; empty elsewhere."""
+
+    @property
+    def was_run(self) -> bool:
+        """Whether it was tried at all."""
+        return not self.reason.endswith((TIME_IS_OVER, IS_ASKED_FIRST))
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +244,12 @@ class Diagnostic:
     @property
     def tried(self) -> tuple[Refusal, ...]:
         """The rewrites that were tried and refused, without the moves that do not apply."""
-        return tuple(refusal for refusal in self.refused if refusal.reason != DOES_NOT_APPLY)
+        return tuple(refusal for refusal in self.refused if refusal.reason != DOES_NOT_APPLY and refusal.was_run)
+
+    @property
+    def untried(self) -> tuple[Refusal, ...]:
+        """The rewrites that were not run, each with its reason."""
+        return tuple(refusal for refusal in self.refused if not refusal.was_run)
 
     @property
     def codes(self) -> tuple[str, ...]:

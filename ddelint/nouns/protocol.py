@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ddelint.nouns.diagnostics import TIME_IS_OVER as TIME_IS_OVER
 from ddelint.nouns.diagnostics import GpuEvidence, Question, Span, TypeFact
 
 LOWERING = "lowering"
@@ -19,7 +20,6 @@ MEASURING = ("measure", "parity", "gpu", "graph_costs")
 """Requests that always need Inductor."""
 UNFINISHED = "did not finish"
 """How the error of a target begins that took more time than there was."""
-TIME_IS_OVER = "the entry's time is over (--timeout)"
 RETURNED = "return"
 """The name under which the type of what a function gives stands among the types of its names."""
 SLACK_SECONDS = 30.0

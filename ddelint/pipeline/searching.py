@@ -245,6 +245,7 @@ def _with_front_ends(
     session: Session, begun: Sequence[Following[Asked]], outcome: Outcome, run: Run
 ) -> list[Diagnostic]:
     """The findings with the front ends that ask there, too; and what only those ask, where nothing fixes it."""
+    from ddelint.rewrite.search.last_resort import behind
     from ddelint.trace.diagnose import diagnose
     from ddelint.trace.front_ends import front_ends_of
 
@@ -270,8 +271,9 @@ def _with_front_ends(
     ]
     takes = _taken(session, outcome, {one.target for one, _ in alone} - verified)
     left = [one for one in asked if one.target not in cleared | takes]
+    unfixed = [found for found in reported if found.fix is None and found.asks] if run.options.suggest else []
     for question in (question for one, question in alone if one in left):
-        found = diagnose(question, run.sources[question.span.filename])
+        found = behind(diagnose(question, run.sources[question.span.filename]), unfixed)
         reported.append(replace(found, asks=front_ends_of(question.span, left)))
     return reported
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ddelint.knowledge import catalog
-from ddelint.nouns.diagnostics import NEEDS_A_PROMISE, STILL_ASKS
+from ddelint.nouns.diagnostics import IS_ASKED_FIRST, NEEDS_A_PROMISE, STILL_ASKS
 from ddelint.nouns.protocol import TIME_IS_OVER
 
 if TYPE_CHECKING:
@@ -64,13 +64,22 @@ def help_for(diagnostic: Diagnostic) -> Help | None:
     lines = [] if rule is None else [x for x in rule.documentation.good.splitlines() if not x.startswith("```")]
     if diagnostic.refused:
         told = most_telling(diagnostic.refused)
-        hindrance = f"{told.message}: {told.reason}"
+        hindrance = f"{told.message}: {told.reason}" if not told.reason.endswith(IS_ASKED_FIRST) else told.reason
         if told.code:
             intro = next(said for begun, said in _OWN.items() if told.reason.startswith(begun))
             return Help(hindrance, told.code, intro)
         return Help(hindrance, "\n".join(lines))
     read_only = diagnostic.origin == ("static",) and rule is not None and rule.moves
     return Help("", "\n".join(lines)) if read_only and lines else None
+
+
+def tries(diagnostic: Diagnostic) -> str:
+    """What became of the rewrites of a finding without a fix: `none: 3 rewrites were tried and refused`."""
+    count, reasons = len(diagnostic.tried), "; ".join(dict.fromkeys(one.reason for one in diagnostic.untried))
+    if not count:
+        return f"not tried: {reasons}" if reasons else "none"
+    said = "none: 1 rewrite was tried and refused" if count == 1 else f"none: {count} rewrites were tried and refused"
+    return f"{said}, others were not tried: {reasons}" if reasons else said
 
 
 def most_telling(refused: Sequence[Refusal]) -> Refusal:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ddelint.knowledge import catalog
 from ddelint.nouns.levels import Applicability
 from ddelint.nouns.spans import Span
-from ddelint.report.by_hand import Help, help_for
+from ddelint.report.by_hand import Help, help_for, tries
 from ddelint.report.diff import shown_path
 from ddelint.report.frame import Mark, render
 from ddelint.report.gpu_words import counts, is_reported, level
@@ -156,13 +156,12 @@ def _sections(
     if diagnostic.fix is not None:
         yield "fix", _fix(diagnostic.fix, diagnostic.span.filename, sources, style, room)
     elif diagnostic.refused:
-        count = len(diagnostic.tried)
-        tried = "1 rewrite was" if count == 1 else f"{count} rewrites were"
-        more = "" if style.verbose else " (-v says why)"
-        yield "fix", words(f"none: {tried} tried and refused{more}", room)
+        more = " (-v says why)" if diagnostic.tried and not style.verbose else ""
+        yield "fix", words(f"{tries(diagnostic)}{more}", room)
     by_hand = help_for(diagnostic)
     if by_hand is not None and (by_hand.hindrance or example or not by_hand.is_example):
-        hindrance = words(f"in the way: {by_hand.hindrance}", room) if by_hand.hindrance else []
+        is_news = by_hand.hindrance and diagnostic.tried  # else the line above says it
+        hindrance = words(f"in the way: {by_hand.hindrance}", room) if is_news else []
         yield "help", [*hindrance, *_code(by_hand, style)]
     if diagnostic.hints:
         yield "torch", [line for hint in diagnostic.hints for line in words(hint, room)]

@@ -13,7 +13,7 @@ from markupsafe import Markup, escape
 
 from ddelint.knowledge.catalog import rule
 from ddelint.nouns.diagnostics import Diagnostic, Severity, Span
-from ddelint.report.by_hand import Help, help_for
+from ddelint.report.by_hand import Help, help_for, tries
 from ddelint.report.console import FRONT_ENDS, changed_lines, evidence_said_once, note_down, rule_name
 from ddelint.report.diff import shown_path
 from ddelint.report.evidence import trusted_line, unfixed
@@ -117,6 +117,7 @@ def render_report(report: Report, command: str, unsafe_fixes: bool, arguments: s
     )
     environment.filters["ticks"] = _ticks
     environment.filters["mark"] = mark
+    environment.filters["tries"] = tries
     pages = _pages(report)
     cards = [card for page in pages for card in page.cards]
     flags = ["--unsafe-fixes"] if unsafe_fixes else []

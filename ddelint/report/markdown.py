@@ -196,9 +196,9 @@ def _left(diagnostic: Diagnostic, report: Report) -> tuple[str, str, str, str]:
         why = f"by hand: {fix.message.splitlines()[0]}"
     elif diagnostic.refused:
         told = most_telling(diagnostic.refused)
-        more = len(diagnostic.tried) - 1
+        more = len(diagnostic.tried) - told.was_run
         tail = f" ({_plural(more, 'more rewrite')} tried and refused)" if more else ""
-        why = f"{told.message}: refused, {told.reason}{tail}"
+        why = f"{told.message}: {'refused' if told.was_run else 'not tried'}, {told.reason}{tail}"
     else:
         why = diagnostic.detail.splitlines()[0] if diagnostic.detail else unfixed(diagnostic, report)
     return _where(diagnostic), _rule(diagnostic), _question(diagnostic), why

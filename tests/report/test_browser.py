@@ -85,7 +85,7 @@ def test_a_reader_clicks_through_the_report(page: Any) -> None:
     assert drawing["height"] > 80
 
     # the others open by a click on their heading, or on the code that they are about
-    last = page.locator(".card", has_text="rewrites tried and refused")
+    last = page.locator(".card", has_text="rewrites were tried and refused")
     assert last.get_attribute("open") is None
     last.locator("summary").first.click()
     last.get_by_text("refused rewrites (2)").click()

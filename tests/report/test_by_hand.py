@@ -7,12 +7,13 @@ from dataclasses import replace
 import pytest
 from handmade import MODEL
 
-from ddelint.nouns.diagnostics import Diagnostic, Refusal, Span
+from ddelint.nouns.diagnostics import DOES_NOT_APPLY, Diagnostic, Refusal, Span
 from ddelint.nouns.protocol import TIME_IS_OVER
-from ddelint.report.by_hand import help_for
+from ddelint.report.by_hand import help_for, tries
 from ddelint.report.formats import Rendering, render
 from ddelint.report.model import Report
 from ddelint.report.style import Style
+from ddelint.rewrite.search.last_resort import behind
 
 
 @pytest.mark.parametrize("output_format", ["full", "json", "json-lines", "junit", "github", "gitlab", "sarif"])
@@ -82,3 +83,22 @@ def test_what_stands_in_the_way_is_the_refusal_that_says_most() -> None:
         given = help_for(replace(found, refused=refused))
         assert given is not None
         assert given.hindrance.startswith(told)
+
+
+def test_what_was_not_run_is_not_counted_as_refused() -> None:
+    found = Diagnostic("DDE101", "", Span("program.py", 1, 1, 1, 2), origin=("trace",), expression="a == b")
+    differs = Refusal("where_merge", "compute both", "seed 1: value differs (expected 1, got 2)")
+    late = Refusal("torch_cond", "let the compiler choose", TIME_IS_OVER)
+    moot = Refusal("item", "read it", DOES_NOT_APPLY)
+    first = replace(found, span=replace(found.span, row=7, end_row=7), expression="n > 0")
+    waits = behind(found, [first])
+
+    assert tries(replace(found, refused=(differs, moot))) == "none: 1 rewrite was tried and refused"
+    assert tries(replace(found, refused=(differs, differs, late, late))) == (
+        f"none: 2 rewrites were tried and refused, others were not tried: {TIME_IS_OVER}"
+    )
+    assert tries(waits) == "not tried: `n > 0` at line 7 is asked first, and is still open"
+    helps = help_for(waits)
+    assert helps is not None
+    assert helps.hindrance == "`n > 0` at line 7 is asked first, and is still open"
+    assert helps.code

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from ddelint.knowledge.catalog import rule
-from ddelint.nouns.diagnostics import DOES_NOT_APPLY, Diagnostic, Question, Refusal
+from ddelint.nouns.diagnostics import DOES_NOT_APPLY, IS_ASKED_FIRST, Diagnostic, Question, Refusal
 from ddelint.nouns.protocol import TIME_IS_OVER
 from ddelint.rewrite.candidate import MOVES, Candidate, Context, NotOffered
 from ddelint.rewrite.reading.knowledge import knowledge
@@ -97,6 +97,20 @@ def untried(diagnostic: Diagnostic) -> Iterator[Refusal]:
     """What is said of a finding that nothing was worked out for any more: its rule's first move was not tried."""
     for name in rule(diagnostic.code).moves[:1]:
         yield Refusal(name, first_line(name) if name in MOVES else name, TIME_IS_OVER)
+
+
+def behind(diagnostic: Diagnostic, left: Collection[Diagnostic]) -> Diagnostic:
+    """A finding for which nothing was tried, with the reason where it is that one of `left` was not cleared."""
+    if diagnostic.refused or not left:
+        return diagnostic
+    reason = f"{asked_at(min(left, key=lambda finding: finding.span))} {IS_ASKED_FIRST}"
+    return replace(diagnostic, refused=tuple(replace(refusal, reason=reason) for refusal in untried(diagnostic)))
+
+
+def asked_at(finding: Diagnostic) -> str:
+    """What is open at a finding: its question, which stays the same whatever rule it is reported under in the end."""
+    asked = f"`{finding.expression}`" if finding.expression else finding.code
+    return f"{asked} at line {finding.span.row}"
 
 
 def ran_out_of_time(diagnostic: Diagnostic) -> bool:

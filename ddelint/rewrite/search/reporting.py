@@ -35,7 +35,8 @@ def diagnostics(state: State, safe: State, comparison: Comparison | None) -> tup
     left = {(d.span, d.code): d for d in map(last_resort.told, state.given_up.values())}
     for diagnostic in _still_standing(state):
         if (diagnostic.span, diagnostic.code) not in fixed:
-            left.setdefault((diagnostic.span, diagnostic.code), diagnostic)
+            told = last_resort.behind(diagnostic, state.given_up.values())
+            left.setdefault((diagnostic.span, diagnostic.code), told)
     return tuple(sorted((*found.values(), *left.values()), key=lambda d: (d.span, d.code)))
 
 
@@ -153,11 +154,6 @@ _ASKS_HOW = "is_compiling()"
 """In a fix that leaves eager as it was."""
 
 
-def _asked(finding: Diagnostic) -> str:
-    """What is open at a finding: its question, which stays the same whatever rule it is reported under in the end."""
-    return f"`{finding.expression}`" if finding.expression else finding.code
-
-
 def _passed(result: TargetResult, refuting: Sequence[Mismatch], compilation: Compilation) -> bool:
     """Whether a target takes the program, and gives what eager gives."""
     if result.target == "compile" and GENERATED_CODE_DIFFERS in compilation.notes:
@@ -209,7 +205,7 @@ def _evidence(
     elif state.given_up:
         left = min(state.given_up.values(), key=lambda diagnostic: diagnostic.span)
         notes.append(
-            f"export and compile not run: {_asked(left)} at line {left.span.row} is still open; "
+            f"export and compile not run: {last_resort.asked_at(left)} is still open; "
             "traced behind each answer to it, nothing else is asked here"
         )
     return Evidence(
