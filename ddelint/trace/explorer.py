@@ -94,6 +94,8 @@ class _Site:
     """The answers of the run that first met it..."""
     way_length: int
     """... of which this many came before."""
+    joint: bool
+    """Whether the joint graph asks."""
     ends: bool = False
     """Whether an answer may end the run: then it is only given to see that end."""
     covered: set[Answer] = field(default_factory=set)
@@ -111,12 +113,14 @@ class _Run:
     on_plan: bool = True
 
 
-def trace_entry(entry: Entry, paths: tuple[str, ...], options: SessionOptions, *, first: bool = False) -> TraceResult:
+def trace_entry(
+    entry: Entry, paths: tuple[str, ...], options: SessionOptions, *, first: bool = False, forward_first: bool = False
+) -> TraceResult:
     """Trace every side of every data-dependent question of `entry`; blame code under `paths` (absolute).
 
     Returns one question for each asking expression, in the order of first meeting; `open_pairs` counts what the budget
     left. Exceptions of the program are findings or nothing, never raised; TorchInternalsMissing becomes a failure.
-    With `first`, the first question ends it.
+    With `first`, the first question ends it; `forward_first`: the joint graph counts once the forward asks nothing.
     """
     started, held = monotonic(), _peak_memory()
     longest = _MOST_OF_A_REQUEST * options.timeout
@@ -124,6 +128,7 @@ def trace_entry(entry: Entry, paths: tuple[str, ...], options: SessionOptions, *
     try:
         gradients = "compile" in options.targets
         explorer = Explorer(entry, paths, budget, options.seed, backed=options.backed, gradients=gradients)
+        explorer.forward_first = forward_first
         explorer.exports, explorer.describer.cpp = "export" in options.targets, options.cpp
         explorer.first_only = first
         explorer.explore()
@@ -160,6 +165,8 @@ class Explorer:
         self.backed = backed
         self._gradients = gradients
         """Whether the joint graph counts, too."""
+        self.forward_first = False
+        """Whether the joint graph counts only where the forward asks nothing: it takes as long as the forward."""
         self._differentiating = False
         self.remembers_calls = False
         """Whether each call of the forward is noted on what it makes, for the sake of its gradient."""
@@ -365,7 +372,7 @@ class Explorer:
 
     def differentiate(self, results: Any) -> None:
         """The forward has returned `results`: what does its gradient ask?"""
-        if not self._gradients:
+        if not self._gradients or (self.forward_first and any(not site.joint for site in self._sites.values())):
             return
         self._differentiating = True
         try:
@@ -396,7 +403,7 @@ class Explorer:
             limit = self._budget.asks_in_while if in_while else self._budget.asks_of_a_site
             asked = self._run.asked
             ends = inquiry.kind != "integer" and (who.torch_frame is not None or asking_context.may_end(last))
-            site = _Site(key, inquiry.kind, answers, question, limit, asked, len(asked), ends)
+            site = _Site(key, inquiry.kind, answers, question, limit, asked, len(asked), self._differentiating, ends)
             self._sites[key] = site
         return site
 

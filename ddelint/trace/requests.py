@@ -174,7 +174,8 @@ def _trace(options: SessionOptions, request: Mapping[str, Any]) -> object:
     with _engine():
         from ddelint.trace.explorer import trace_entry
 
-        return trace_entry(entry, options.paths, options, first=request.get("first", False))
+        first, forward_first = request.get("first", False), request.get("forward_first", False)
+        return trace_entry(entry, options.paths, options, first=first, forward_first=forward_first)
 
 
 def _original(options: SessionOptions, request: Mapping[str, Any]) -> Any:

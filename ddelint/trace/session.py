@@ -110,9 +110,12 @@ class Session:
         self._info = found
         return None
 
-    def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
-        """All questions of the program, with `overlay` in effect; `first`: only whether there are any, and one."""
-        reply = self.ask("trace", {"overlay": dict(overlay), "first": first})
+    def trace(self, overlay: Overlay, *, first: bool = False, forward_first: bool = False) -> TraceResult:
+        """All questions of the program, with `overlay` in effect; `first`: only whether there are any, and one.
+
+        With `forward_first` those of the joint graph come once the forward asks nothing.
+        """
+        reply = self.ask("trace", {"overlay": dict(overlay), "first": first, "forward_first": forward_first})
         return result_of(TraceResult, reply, TraceResult(questions=(), runs=0))
 
     def compare(

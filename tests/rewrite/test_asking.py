@@ -124,7 +124,7 @@ GUESSED = Question(Span(NAME, 1, 1, 1, 2), "assumed", "u0 != 0", "")
 def test_a_program_that_refuses_inputs_of_ours_goes_through(result: TargetResult, passes: bool) -> None:
     sources = {NAME: SourceFile(NAME, TEXT)}
     asking = Asking(Compiles(result), sources, ("export",), samples=8, diagnose=diagnose, types=TYPES)
-    assert asking.goes_through(History(sources)) is passes
+    assert asking.goes_through(State(History(sources))) is passes
 
 
 class AsksJointly(Silent):

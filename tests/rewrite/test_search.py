@@ -553,6 +553,41 @@ def test_what_comes_to_the_same_while_compiling_is_run_once(moves: pytest.Monkey
     assert refused[0].reason == refused[1].reason
 
 
+def test_of_many_that_do_not_hold_together_the_wrong_ones_are_found_by_the_input_that_shows_it(
+    moves: pytest.MonkeyPatch,
+) -> None:
+    """All others are kept at once, without any trace of them alone or in halves."""
+    text = "def forward(x, n):\n" + "".join(f"    if n > {number}:\n        x = x + 1\n" for number in range(4, 9))
+
+    class Many(Prover):
+        def __init__(self) -> None:
+            super().__init__()
+            self.texts: list[str] = []
+
+        def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
+            changed = overlay.get(NAME, text)
+            self.texts.append(changed)
+            return super().trace({NAME: changed})
+
+        def compare(self, *asked: Any, **options: Any) -> Comparison:
+            found = super().compare(*asked, **options)
+            return replace(found, mismatches=tuple(replace(one, base="seed 0") for one in found.mismatches))
+
+    def propose(context: Context) -> Iterator[Candidate]:
+        test = context.site.source.segment(context.site.span)
+        new = f"WRONG({test})" if test == "n > 6" else f"right({test})"
+        edit = Edit(context.site.span, new)
+        yield Candidate(SHORTCUT, Claim.GENERAL_PATH, test, (edit,), decisions=(context.site.span,))
+
+    moves.setitem(MOVES, SHORTCUT, propose)
+    prover = Many()
+    outcome = Search(asking(prover, text)).run()
+    kept = outcome.safe.current(NAME).text
+    assert [f"right(n > {number})" in kept for number in range(4, 9)] == [True, True, False, True, True]
+    assert "WRONG" not in kept
+    assert [(one.count("right("), one.count("WRONG(")) for one in prover.texts[:3]] == [(0, 0), (4, 1), (4, 0)]
+
+
 def test_what_does_not_hold_together_is_tried_alone(moves: pytest.MonkeyPatch) -> None:
     def propose(context: Context) -> Iterator[Candidate]:
         span = context.site.span

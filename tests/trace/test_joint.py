@@ -102,3 +102,17 @@ def test_a_gradient_that_cannot_be_taken_is_no_question() -> None:
     result = trace(program, torch.randn(6, 4, requires_grad=True))
     assert result.questions == ()
     assert result.runs == 1
+
+
+class _Chosen(Scan):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        rows = self.project(x)[x[:, 0] > 0]
+        return rows.sigmoid().cumsum(0) if x.sum() > 0 else rows
+
+
+@pytest.mark.parametrize(("program", "expected"), [(Scan, [True]), (_Chosen, [False])])
+def test_what_the_forward_asks_may_come_first(program: Any, expected: list[bool]) -> None:
+    explorer = Explorer(entry_of(program, torch.randn(6, 4)), (__file__,), gradients=True)
+    explorer.forward_first = True
+    explorer.explore()
+    assert [question.joint for question in explorer.result().questions] == expected

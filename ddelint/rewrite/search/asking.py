@@ -31,7 +31,10 @@ from ddelint.sources.source import SourceFile
 QUICK_SAMPLES = 16
 """Inputs for deciding on a candidate; the final program is run on all samples."""
 MARGIN, VERIFIED_SECONDS, VERIFIED_BY_TRACED, COMPARED_BY_LOOKED = 1.5, 5.0, 12.0, 6.0
-"""What verifying may take: more than it took before, or several times what a trace and a first comparison took."""
+"""What verifying may take: more than it took before, or several times what a run of a trace, and a first comparison,
+took: what is verified asks nothing, so that it has one way."""
+SLOW_SECONDS = 3.0
+"""What a comparison or a trace may take before its program counts as one that takes long."""
 CLAIM_RANK = {claim: rank for rank, claim in enumerate(Claim)}
 
 
@@ -58,6 +61,8 @@ class Asking:
     ) -> None:
         self.prover = prover
         self.is_over = is_over
+        self.forward_first = False
+        """Whether what the joint graph asks is left for when the forward asks nothing: it takes as long to trace."""
         self.width = width
         self._ahead = ahead if width > 1 else None
         self.originals = originals
@@ -66,6 +71,8 @@ class Asking:
         self._diagnose = diagnose
         self._types = types
         self._traces: dict[tuple[tuple[str, str], ...], TraceResult] = {}
+        self._without_gradients: set[tuple[tuple[str, str], ...]] = set()
+        """Programs of which it is not known what their joint graphs ask."""
         self._asks_anything: dict[tuple[tuple[str, str], ...], bool] = {}
         self._lowered: dict[tuple[tuple[str, str], ...], Compilation] = {}
         self._differentiated: dict[tuple[tuple[str, str], ...], bool] = {}
@@ -109,20 +116,36 @@ class Asking:
         wanted = self.targets if targets is None else targets
         return self.prover.compile(history.overlay, wanted, QUICK_SAMPLES, backend)
 
-    def goes_through(self, history: History) -> bool:
+    def goes_through(self, state: State) -> bool:
         """Whether a program can be exported or compiled: by one target, at least.
 
         That a fix that is unsafe refuses inputs of ours, and what is guessed wrongly on those, is no fault of a region.
         """
-        compilation = self.compile(history)
+        if state.compilation is not None and any(map(passes, state.compilation.results)):
+            return True
+        compilation = self.compile(state.history)
         return compilation.failure is None and any(map(passes, compilation.results))
 
     def trace(self, history: History) -> TraceResult:
         """Every path of a program, and what it asks."""
         key = tuple(sorted(history.overlay.items()))
-        if key not in self._traces:
+        if key not in self._traces and self.forward_first:
+            self._traces[key] = self.prover.trace(history.overlay, forward_first=True)
+            if any(q.kind != "other" for q in self._traces[key].questions):
+                self._without_gradients.add(key)
+        elif key not in self._traces or (key in self._without_gradients and not self.forward_first):
+            self._without_gradients.discard(key)
             self._traces[key] = self.prover.trace(history.overlay)
         return self._traces[key]
+
+    def may_ask_jointly(self) -> bool:
+        """Whether a joint graph of any of these programs has asked something."""
+        return any(question.joint for traced in self._traces.values() for question in traced.questions)
+
+    def is_slow_to_trace(self, history: History) -> bool:
+        """Whether a program like this one is sooner compared on a few inputs than traced."""
+        compared = [found.seconds for (*_, quick, _), found in self._comparisons.items() if quick]
+        return self.trace(history).seconds > max((SLOW_SECONDS, *compared))
 
     def asks_anything(self, history: History) -> bool:
         """Whether a program asks, or cannot be traced; its first question is enough to know."""
@@ -179,6 +202,8 @@ class Asking:
         if self._ahead is not None and tuple(sorted(history.overlay.items())) not in self._traces:
             if first:
                 self._ahead.trace(history.overlay, first=True)
+            elif self.forward_first:
+                self._ahead.trace(history.overlay, forward_first=True)
             else:
                 self._ahead.trace(history.overlay)
 
@@ -226,7 +251,7 @@ class Asking:
         compared *= MARGIN if known or whole else COMPARED_BY_LOOKED
         if known:
             return MARGIN * verified * max(known) + compared
-        traced = max((found.seconds for found in self._traces.values()), default=0.0)
+        traced = max((found.seconds / max(1, found.runs) for found in self._traces.values()), default=0.0)
         return verified * (VERIFIED_SECONDS + VERIFIED_BY_TRACED * traced) + compared
 
     def _parts(self) -> list[tuple[str, ...]]:

@@ -10,7 +10,7 @@ from ddelint.nouns.protocol import UNFINISHED, Comparison, Compilation, Decision
 from ddelint.rewrite.candidate import Candidate
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.search import verdict
-from ddelint.rewrite.search.asking import CLAIM_RANK, QUICK_SAMPLES, Asking
+from ddelint.rewrite.search.asking import CLAIM_RANK, QUICK_SAMPLES, SLOW_SECONDS, Asking
 from ddelint.rewrite.search.history import History
 from ddelint.rewrite.search.last_resort import unsupported
 from ddelint.rewrite.search.reporting import unseen
@@ -18,9 +18,8 @@ from ddelint.rewrite.search.steps import State, Step
 
 PROBES = 2
 """Inputs on which a candidate for a program that takes long is tried first: most wrong ones show at once."""
-SLOW_SECONDS, FULL_SECONDS = 3.0, 30.0
-"""What a comparison may take before its program counts as one that takes long; and what deciding may cost."""
-
+FULL_SECONDS = 30.0
+"""What deciding may cost."""
 
 _SUSPICION = (Claim.GENERAL_PATH, Claim.RESTRUCTURED, Claim.EQUIVALENT)
 """Whose fix is doubted first where compiled code does not do what eager does."""
@@ -88,6 +87,26 @@ class Judging:
             refuted = verdict.refutation(comparison, claim)
             self.one_sided.update(decision.key for decision, _ in verdict.unreached(comparison, new))
         return comparison, refuted
+
+    def first_look(
+        self,
+        state: State,
+        history: History,
+        added: Sequence[Candidate],
+        decisions: tuple[Decision, ...],
+        claim: Claim,
+        only: frozenset[str] = frozenset(),
+    ) -> tuple[Comparison, str]:
+        """The first comparison of `agreement`, and what refutes the candidates whatever the program asks.
+
+        `only` on some input sets.
+        """
+        earlier = tuple(decision for step in state.steps for decision in step.decisions)
+        samples = self._looks(at_once=False)[0]
+        comparison = self._asking.compare(history, earlier + decisions, samples, quick=True, only=only)
+        candidates = [*added, *(step.candidate for step in state.steps)]
+        counting = verdict.before_later_checks(self._judged(candidates, comparison))
+        return counting, "" if counting.failure is not None else verdict.refutation(counting, claim)
 
     def expect_agreement(self, state: State, history: History, decisions: tuple[Decision, ...], extent: Extent) -> None:
         """That `agreement` will be asked for the program: its first comparison is begun."""

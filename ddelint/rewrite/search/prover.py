@@ -11,7 +11,7 @@ from ddelint.nouns.protocol import Comparison, Compilation, Decision, Overlay, T
 class Prover(Protocol):
     """What the search asks of a worker session (ddelint.trace.session.Session)."""
 
-    def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult: ...
+    def trace(self, overlay: Overlay, *, first: bool = False, forward_first: bool = False) -> TraceResult: ...
 
     def compare(
         self,

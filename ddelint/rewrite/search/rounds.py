@@ -227,7 +227,7 @@ class Search:
             return state
         outlined = self._phase.run(going_on(state), allow_unsafe=True)
         self._phase.hopeless = {}
-        if len(outlined.steps) > len(state.steps) and self._asking.goes_through(outlined.history):
+        if len(outlined.steps) > len(state.steps) and self._asking.goes_through(outlined):
             return outlined
         kept = ordinary(outlined)
         if len(kept.steps) > len(state.steps) and self._asking.trace(kept.history).failure is None:

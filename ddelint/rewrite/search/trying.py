@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 from contextlib import suppress
 
 from ddelint.nouns.diagnostics import NEEDS_A_PROMISE, Applicability, Claim, Diagnostic, Question, Refusal
-from ddelint.nouns.protocol import Decision
+from ddelint.nouns.protocol import Comparison, Decision, Mismatch
 from ddelint.rewrite.candidate import Candidate
 from ddelint.rewrite.search import verdict
 from ddelint.rewrite.search.asking import CLAIM_RANK, Asking
@@ -33,6 +33,8 @@ from ddelint.rewrite.writing.imports import EngineError, import_edits
 from ddelint.sources.sites import locate
 from ddelint.sources.source import SourceError
 
+_FEW = 4
+"""Proposals of which halves are found as soon as the wrong ones."""
 _LEAVING = (ast.Return, ast.Break, ast.Continue, ast.Raise)
 
 
@@ -108,7 +110,8 @@ class Trying:
         comparison, reason = self._judging.agreement(state, history, candidates, decisions, claim, extent)
         if reason or verdict.doubt(comparison):
             self._asking.forget()
-            return None
+            shown = verdict.refuting(comparison, claim) if reason else verdict.doubting(comparison)
+            return self._wrong_alone(state, proposals, shown)
         for p in proposals:
             if not p.settled and any(verdict.unreached(comparison, p.decisions)):
                 self._judging.unsettled.add(p.number)
@@ -120,6 +123,25 @@ class Trying:
             state.steps.append(step)
         state.history = history
         return guilty
+
+    def _wrong_alone(self, state: State, proposals: Sequence[Proposal], shown: Mismatch | None) -> set[Key] | None:
+        """The questions whose candidates differ on their own where all together do; None where that is none or all.
+
+        The input set that shows it is enough to tell, and is soon run.
+        """
+        suspects = [proposal for proposal in proposals if not proposal.settled]
+        if shown is None or not shown.base or len(proposals) < _FEW:
+            return None
+        guilty = set()
+        for p in suspects:
+            alone = self.applied(state.history, p.candidate, p.number)
+            only = frozenset((shown.base,))
+            comparison, reason = self._judging.first_look(
+                state, alone, [p.candidate], p.decisions, p.candidate.claim, only
+            )
+            if reason or verdict.doubt(comparison):
+                guilty.add(p.key)
+        return guilty if 0 < len(guilty) < len(proposals) else None
 
     def _expect_together(
         self, state: State, history: History, proposals: Sequence[Proposal], decisions: tuple[Decision, ...]
@@ -164,10 +186,15 @@ class Trying:
                 history = self._with_fake_kernels(history, number)
         except (EngineError, SourceError, ValueError) as error:
             return None, f"cannot be applied: {error}"
+        decisions = decisions_of(state.history, candidate, question, self._asking.asked(state.history), state.steps)
+        if not candidate.last_resort and self._asking.is_slow_to_trace(state.history):
+            comparison, refuted = self._judging.first_look(state, history, [candidate], decisions, candidate.claim)
+            if refuted:
+                self._remember_refuted(place, candidate, comparison, refuted)
+                return None, refuted
         open_reason = self._asking.still_asks(state, history, question, key, number)
         if open_reason:
             return None, open_reason
-        decisions = decisions_of(state.history, candidate, question, self._asking.asked(state.history), state.steps)
         # behind a side that eager alone takes, a check may stop what eager never brings to it
         behind_a_shortcut = diagnostic.code == VALIDATION and any(map(is_unsafe_path, state.steps))
         settled = is_settled(state.history, candidate, diagnostic)
@@ -177,10 +204,7 @@ class Trying:
         comparison, refuted = self._judging.agreement(state, history, [candidate], decisions, candidate.claim, extent)
         if refuted:
             if comparison.failure is None:
-                self.refuted[place] = refuted
-                shown = verdict.refuting(comparison, candidate.claim)
-                if shown is not None and not shown.declared:
-                    self.only_on_ours.add(known_as(key, candidate))
+                self._remember_refuted(place, candidate, comparison, refuted)
             return None, refuted
         reasons = doubts(comparison, candidate, () if settled else decisions, state)
         called_elsewhere = self._asking.other_callers(state.history, question, candidate)
@@ -196,6 +220,14 @@ class Trying:
         raises = diagnostic.code == VALIDATION and verdict.narrows(comparison)
         step = Step(number, key, home, candidate, decisions, applicability, tuple(reasons), sides, raises, settled)
         return (history, step), ""
+
+    def _remember_refuted(
+        self, place: tuple[Key, Hashable, str], candidate: Candidate, comparison: Comparison, reason: str
+    ) -> None:
+        self.refuted[place] = reason
+        shown = verdict.refuting(comparison, candidate.claim)
+        if shown is not None and not shown.declared:
+            self.only_on_ours.add(known_as(place[0], candidate))
 
     def applied(self, history: History, candidate: Candidate, number: int) -> History:
         """The history with a candidate's edits and imports as step `number`.
