@@ -63,7 +63,7 @@ def compare(
     busy = process_time()
     rewinding = Rewinding(original)
     original = rewinding.entry
-    count = max(1, min(samples, QUICK) if quick else samples)
+    count = max(1, min(samples, QUICK) if quick and not only else samples)
     extra = 0 if quick or not decisions else _EXTRA
 
     def make() -> _Originals:

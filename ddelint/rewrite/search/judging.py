@@ -123,11 +123,12 @@ class Judging:
             return (self._asking.samples,)
         return (PROBES, QUICK_SAMPLES) if self._is_slow else (QUICK_SAMPLES,)
 
-    def expect_whole(self, *states: State, only: frozenset[str] = frozenset()) -> None:
-        """That programs will be compared on all samples."""
+    def expect_whole(self, *states: State, only: frozenset[str] = frozenset(), as_they_are: bool = False) -> None:
+        """That programs will be compared as `compare_whole` does."""
         for state in states:
             decisions = tuple(decision for step in state.steps for decision in step.decisions)
-            self._asking.expect_compared(state.history, decisions, self._asking.samples, quick=False, only=only)
+            samples = self._asking.samples
+            self._asking.expect_compared(state.history, decisions, samples, quick=as_they_are, only=only)
 
     def verified(self, state: State) -> Compilation:
         """The program of a state through every target; that it holds, and all samples agree, is expected."""
@@ -135,10 +136,13 @@ class Judging:
         self.expect_whole(state)
         return self._asking.verify(state.history)
 
-    def compare_whole(self, state: State, only: frozenset[str] = frozenset()) -> Comparison:
-        """The program of a state on all samples; `only`: on those that are made of some."""
+    def compare_whole(
+        self, state: State, only: frozenset[str] = frozenset(), *, as_they_are: bool = False
+    ) -> Comparison:
+        """The program of a state on all samples; `only`: on those that are made of some, or on these `as_they_are`."""
         decisions = tuple(decision for step in state.steps for decision in step.decisions)
-        comparison = self._asking.compare(state.history, decisions, self._asking.samples, quick=False, only=only)
+        samples = self._asking.samples
+        comparison = self._asking.compare(state.history, decisions, samples, quick=as_they_are, only=only)
         return self._judged([step.candidate for step in state.steps], comparison)
 
     def _responsible(self, state: State, shown: Mismatch | None, speaks: Callable[[Comparison], str]) -> Step:
@@ -147,12 +151,14 @@ class Judging:
         `shown` is what does: the input set that shows it is enough to tell, where it shows it alone.
         """
         only = frozenset((shown.base,)) if shown is not None and shown.base else frozenset()
-        if only and not speaks(self.compare_whole(state, only)):
+        as_they_are = bool(only) and shown is not None and shown.sample == shown.base
+        as_they_are = as_they_are and bool(speaks(self.compare_whole(state, only, as_they_are=True)))
+        if only and not as_they_are and not speaks(self.compare_whole(state, only)):
             only = frozenset()
         rests = _without_each(state)
-        self.expect_whole(*(rest for _, rest in rests if rest.steps), only=only)
+        self.expect_whole(*(rest for _, rest in rests if rest.steps), only=only, as_they_are=as_they_are)
         for step, rest in rests:
-            if not rest.steps or not speaks(self.compare_whole(rest, only)):
+            if not rest.steps or not speaks(self.compare_whole(rest, only, as_they_are=as_they_are)):
                 return step
         return state.steps[-1]
 
@@ -164,12 +170,16 @@ class Judging:
         """The step that makes an eager result differ, where one does."""
         if comparison is None or not state.steps:
             return None
-        strictest = min((step.candidate.claim for step in state.steps), key=lambda claim: -CLAIM_RANK[claim])
+        strictest = _strictest(state)
         reason = verdict.refutation(comparison, strictest)
         if not reason:
             return None
         shown = verdict.refuting(comparison, strictest)
         return self._responsible(state, shown, lambda found: verdict.refutation(found, strictest)), reason
+
+    def is_wrong(self, state: State) -> bool:
+        """Whether all samples speak against the program of a state."""
+        return bool(verdict.refutation(self.compare_whole(state), _strictest(state)))
 
     def doubtful(self, safe: State) -> list[tuple[Step, str]]:
         """The safe steps that all samples show to be less than safe, where the few that they were tried on did not."""
@@ -250,6 +260,10 @@ class Judging:
         # inputs of ours that it refuses speak against no fix, here as above
         passed = all(not (r.error or r.questions or any(m.speaks_against for m in r.mismatches)) for r in again.results)
         return again.failure is None and passed and not any(m.speaks_against for m in again.mismatches)
+
+
+def _strictest(state: State) -> Claim:
+    return min((step.candidate.claim for step in state.steps), key=lambda claim: -CLAIM_RANK[claim])
 
 
 def fails_whatever_is_given(compilation: Compilation | None) -> bool:

@@ -176,6 +176,8 @@ class Phase:
         """
         if state.steps:
             needed = self._needed.of(state)
+            if self._asking.is_slow_to_trace(needed.history) and self._judging.is_wrong(needed):
+                return None  # what takes longest is not done for a program that does not stay
             state.compilation = self._judging.verified(needed)
             asked = self._first_open(needed, state.compilation)
             if asked is not None:  # it is asked of that text
@@ -235,7 +237,7 @@ class Phase:
             if candidate.edits in seen:
                 continue
             seen.add(candidate.edits)
-            reason = self._trying.banned.get(one)
+            reason = self._trying.ban_on(key, candidate)
             if reason is None and is_repeated(state, key, candidate):
                 reason = "the same move has been made here before, and something is asked all the same"
             kept = None

@@ -48,6 +48,8 @@ class Trying:
         self._numbers = last_number
         self.banned: dict[Known, str] = {}
         """Candidates that a whole program has refuted, with the reason."""
+        self._banned_sides: dict[tuple[Key, bool], str] = {}
+        """The answers to tests that these came to while compiling."""
         self.doubted: dict[Known, str] = {}
         """Candidates that a few inputs showed to be safe and all samples did not."""
         self.refuted: dict[tuple[Key, Hashable, str], str] = {}
@@ -69,7 +71,12 @@ class Trying:
     def may_be_safe(self, key: Key, candidate: Candidate) -> bool:
         """Whether a candidate that has not been tried may turn out safe."""
         known = known_as(key, candidate)
-        return not candidate.is_never_safe and known not in self.banned and known not in self.doubted
+        return not candidate.is_never_safe and not self.ban_on(key, candidate) and known not in self.doubted
+
+    def ban_on(self, key: Key, candidate: Candidate) -> str | None:
+        """Why a candidate is not tried again: it, or another that comes to the same side of the test, was refuted."""
+        same_side = self._banned_sides.get((key, candidate.side)) if candidate.side is not None else None
+        return self.banned.get(known_as(key, candidate), same_side)
 
     def together(self, state: State, proposals: Sequence[Proposal]) -> set[Key] | None:
         """Apply all, retrace, compare; where all hold, they are the state's next steps.
@@ -157,7 +164,7 @@ class Trying:
     def expect_alone(self, state: State, key: Key, candidate: Candidate, allow_unsafe: bool) -> None:
         """That `alone` will be asked for a candidate: its trace is begun."""
         promised = candidate.claim is Claim.PROMISE and not allow_unsafe
-        banned = known_as(key, candidate) in self.banned
+        banned = self.ban_on(key, candidate) is not None
         refuted = banned or any(place[:2] == (key, _said(candidate)) for place in self.refuted)
         if self._asking.width == 1 or promised or refuted:
             return
@@ -256,6 +263,8 @@ class Trying:
     def ban(self, step: Step, reason: str) -> None:
         """Never try a step's candidate again."""
         self.banned[known_as(step.key, step.candidate)] = reason
+        if step.candidate.side is not None:
+            self._banned_sides[step.key, step.candidate.side] = reason
         refusal = Refusal(step.candidate.move, step.candidate.message, reason)
         self.refused[step.key] = (*self.refused.get(step.key, ()), refusal)
 
