@@ -1,5 +1,5 @@
 """Statements said in words that more moves know: a `match` on a number as `if`s, `:=` on a line of its own, reductions
-behind an emptiness test that take nothing, too.
+behind an emptiness test that take nothing, too, rows behind a test of a number that are there for each.
 
 The moves read the new text; what they make of it is offered as one change of the text that there is.
 """
@@ -13,15 +13,16 @@ from typing import Any
 
 from ddelint.nouns.diagnostics import Claim
 from ddelint.rewrite.candidate import Candidate, Context
+from ddelint.rewrite.parts.in_range import rows_in_range
 from ddelint.rewrite.parts.nothing import of_nothing_too
 from ddelint.rewrite.parts.one_row import rows_for_nothing
 from ddelint.rewrite.reading.bindings import moved_row
 from ddelint.rewrite.reading.kinds import Kind, Kinds
-from ddelint.rewrite.reading.names import asks_compiling, is_pure, position
+from ddelint.rewrite.reading.names import asks_compiling, enclosing_block, is_pure, position
 from ddelint.rewrite.reading.polarity import general_path, general_side
 from ddelint.rewrite.writing.edits import minimal_edits
 from ddelint.rewrite.writing.rewrites import Rewrite, Statements, Writer
-from ddelint.sources.sites import Block, site_of
+from ddelint.sources.sites import Block, Role, site_of
 from ddelint.sources.source import SourceFile
 
 _MOVE = "respelled"
@@ -68,6 +69,10 @@ def respelled(context: Context) -> Iterator[Respelling]:
         new = _context(context, rewrite, asked)
         if new is not None:
             yield Respelling(context, new, decided=True, likelier=known)
+    for rewrite, asked, likelier in _rows_for_each(context):
+        new = _context(context, rewrite, asked)
+        if new is not None:
+            yield Respelling(context, new, decided=True, likelier=likelier)
 
 
 def _context(context: Context, rewrite: Rewrite, asked: str) -> Context | None:
@@ -195,6 +200,31 @@ def _taking_nothing(context: Context) -> Iterator[tuple[Rewrite, str, bool]]:
     filled = rows_for_nothing(context, test, path)
     if filled:
         yield Rewrite("", filled), ast.unparse(test), False
+
+
+# ---------------------------------------------------------------------- rows
+
+
+def _rows_for_each(context: Context) -> Iterator[tuple[Rewrite, str, bool]]:
+    """`if i == n: …`, `x[i]` → the same, the nearest row where `x` has none `i`.
+
+    With each whether the test keeps `i` in range: that it does where it compares with more than a constant.
+    """
+    site, statement = context.site, context.site.statement
+    test = site.decision
+    if test is None or asks_compiling(test) or site.block in (Block.RAISES, Block.WARNS):
+        return
+    path: list[ast.AST] = []
+    if site.role is Role.IF_TEST and isinstance(statement, ast.If):
+        block = enclosing_block(site.source, statement)
+        path += [*statement.body, *statement.orelse, *block[block.index(statement) + 1 :]]
+    elif isinstance(choice := site.source.parents.get(test), ast.IfExp):
+        path += [choice.body, choice.orelse]
+    changes = rows_in_range(context, test, path)
+    if changes:
+        compared = [node for node in ast.walk(test) if isinstance(node, ast.Compare)]
+        by_constant = all(isinstance(node.comparators[0], ast.Constant) for node in compared)
+        yield Rewrite("", dict(changes)), ast.unparse(test), not by_constant
 
 
 # ---------------------------------------------------------------------- names

@@ -142,10 +142,14 @@ class Asking:
         """Whether a joint graph of any of these programs has asked something."""
         return any(question.joint for traced in self._traces.values() for question in traced.questions)
 
+    def takes_long(self, history: History) -> bool:
+        """Whether a program takes long to trace, and longer to compile."""
+        return self.trace(history).seconds > SLOW_SECONDS
+
     def is_slow_to_trace(self, history: History) -> bool:
         """Whether a program like this one is sooner compared on a few inputs than traced."""
         compared = [found.seconds for (*_, quick, _), found in self._comparisons.items() if quick]
-        return self.trace(history).seconds > max((SLOW_SECONDS, *compared))
+        return self.takes_long(history) and self.trace(history).seconds > max(compared, default=0.0)
 
     def asks_anything(self, history: History) -> bool:
         """Whether a program asks, or cannot be traced; its first question is enough to know."""

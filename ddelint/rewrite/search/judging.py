@@ -178,8 +178,10 @@ class Judging:
         return self._responsible(state, shown, lambda found: verdict.refutation(found, strictest)), reason
 
     def is_wrong(self, state: State) -> bool:
-        """Whether all samples speak against the program of a state."""
-        return bool(verdict.refutation(self.compare_whole(state), _strictest(state)))
+        """Whether all samples speak against the program of a state, where that is known much sooner than compiled."""
+        return self._asking.takes_long(state.history) and bool(
+            verdict.refutation(self.compare_whole(state), _strictest(state))
+        )
 
     def doubtful(self, safe: State) -> list[tuple[Step, str]]:
         """The safe steps that all samples show to be less than safe, where the few that they were tried on did not."""

@@ -56,7 +56,8 @@ class Needed:
         Where it doesn't, a front end may need one of these fixes: then each is asked for on its own.
         """
         shorter = self._left(state, self._is_missed_by_traces)
-        if shorter is state or _goes_through(self._judging.verified(shorter)):
+        settled = shorter is state or self._judging.is_wrong(shorter)
+        if settled or _goes_through(self._judging.verified(shorter)):
             return shorter
         return self._left(state, self._is_missed)
 

@@ -64,7 +64,7 @@ class Phase:
 
     def run(self, state: State, *, allow_unsafe: bool, fixing: bool = True) -> State:
         """Fix what is asked, all together or one after the other, until none is left that can be fixed."""
-        self._asking.forward_first = self._asking.is_slow_to_trace(state.history)
+        self._asking.forward_first = self._asking.takes_long(state.history)
         for _ in range(MOST_STEPS):
             if self._asking.is_over():
                 self._give_up(state, fixing=fixing)
@@ -176,7 +176,7 @@ class Phase:
         """
         if state.steps:
             needed = self._needed.of(state)
-            if self._asking.is_slow_to_trace(needed.history) and self._judging.is_wrong(needed):
+            if self._judging.is_wrong(needed):
                 return None  # what takes longest is not done for a program that does not stay
             state.compilation = self._judging.verified(needed)
             asked = self._first_open(needed, state.compilation)

@@ -1,0 +1,85 @@
+"""Rows by a number that a test keeps in range, said so that they are there for each."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import pytest
+import torch
+from control_flow import TENSOR, context_of
+
+from ddelint.nouns.diagnostics import TypeFact
+from ddelint.rewrite.moves import load_moves
+from ddelint.rewrite.parts.respelling import respelled
+from ddelint.rewrite.search.asking import in_order
+
+ROW = "x.index_select(0, torch.full((1,), {}, dtype=torch.int64, device=x.device).clamp(0, x.shape[0] - 1))"
+TYPES = {"x": TENSOR, "y": TENSOR, "n": TypeFact("int"), "k": TypeFact("symint"), "last": TypeFact("int")}
+
+
+def said(body: str, asking: str) -> list[tuple[str, bool]]:
+    text = "import torch\n\n\ndef fn(x, y, n, k, last):\n" + "".join(f"    {line}\n" for line in body.splitlines())
+    before = ast.unparse(ast.parse(text)).splitlines()
+    return [
+        (line.strip(), each.likelier)
+        for each in respelled(context_of(text, asking, TYPES))
+        for line in ast.unparse(each.context.site.source.tree).splitlines()
+        if line not in before
+    ]
+
+
+@pytest.mark.parametrize(
+    ("body", "asking", "expected"),
+    [
+        ("if k == last:\n    return y[0]\nreturn x[k] * 2", "k == last", (f"return {ROW.format('k')}[0] * 2", True)),
+        (
+            "if k > 0:\n    y = y + x[k - 1, 2:]\nreturn y",
+            "k > 0",
+            (f"y = y + {ROW.format('k - 1')}[0, 2:]", False),
+        ),
+        (
+            "z = x[k] if k < x.shape[0] else y[0]\nreturn z",
+            "k < x.shape[0]",
+            (f"z = {ROW.format('k')}[0] if k < x.shape[0] else y[0]", True),
+        ),
+        (
+            "if k != last:\n    y = y + 1\nelse:\n    y = x[k].clamp(min=0)\nreturn y",
+            "k != last",
+            (f"y = {ROW.format('k')}[0].clamp(min=0)", True),
+        ),
+    ],
+)
+def test_the_nearest_row_is_read_where_there_is_none(body: str, asking: str, expected: tuple[str, bool]) -> None:
+    assert said(body, asking) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("body", "asking"),
+    [
+        ("if k == last:\n    return y[0]\nreturn x[n]", "k == last"),
+        ("if k == last:\n    return y[0]\nreturn x[:k]", "k == last"),
+        ("if k == last:\n    return y[0]\nx[k] = 0\nreturn x", "k == last"),
+        ("if k == last:\n    raise ValueError\nreturn x[k]", "k == last"),
+    ],
+)
+def test_what_the_test_does_not_keep_in_range_stays(body: str, asking: str) -> None:
+    assert said(body, asking) == []
+
+
+def test_both_sides_are_computed_for_each_number() -> None:
+    text = "import torch\n\n\ndef fn(x, y, k, last):\n    if k == last:\n        return y[k]\n    return y[k] - x[k]\n"
+    load_moves()
+    context = context_of(text, "k == last", TYPES)
+    found = next(one for one in in_order(["where_merge"], context) if one.move == "where_merge")
+    changed = context.site.source.apply(found.edits)
+    original, rewritten = (_function(source) for source in (text, changed))
+    x, y = torch.randn(3, 2), torch.randn(4, 2)
+    for k in range(4):
+        assert torch.equal(original(x, y, k, 3), rewritten(x, y, k, 3))
+
+
+def _function(text: str) -> Any:
+    scope: dict[str, Any] = {}
+    exec(text, scope)
+    return scope["fn"]
