@@ -6,8 +6,8 @@ from typing import cast
 
 import pytest
 
-from ddelint.nouns.diagnostics import Applicability, Claim, Diagnostic, Edit, Span
-from ddelint.nouns.protocol import Compilation
+from ddelint.nouns.diagnostics import Applicability, Claim, Diagnostic, Edit, Question, Span
+from ddelint.nouns.protocol import Compilation, TargetResult
 from ddelint.rewrite.candidate import Candidate
 from ddelint.rewrite.search.asking import Asking
 from ddelint.rewrite.search.history import History
@@ -24,6 +24,8 @@ class Traces:
 
     def __init__(self) -> None:
         self.traced = 0
+        self.compiled: list[str] = []
+        self.results: tuple[TargetResult, ...] = ()
 
     def asks_anything(self, history: History) -> bool:
         self.traced += 1
@@ -34,7 +36,14 @@ class Traces:
     def forget(self) -> None: ...
 
     def verified(self, _: State) -> Compilation:
+        return Compilation(results=self.results)
+
+    def compile(self, history: History) -> Compilation:
+        self.compiled.append(history.current(NAME).text)
         return Compilation(results=())
+
+    def is_wrong(self, _: State) -> bool:
+        return False
 
 
 def with_both() -> State:
@@ -82,3 +91,13 @@ def test_nothing_is_asked_once_time_is_over(needed: Needed, traces: Traces, cloc
     clock[0] = 0.0
     assert [step.number for step in needed.of(with_both()).steps] == [1, 2]
     assert not traces.traced
+
+
+@pytest.mark.parametrize(("row", "alone"), [(2, False), (1, True)])
+def test_what_a_front_end_asks_elsewhere_needs_no_fix_that_has_gone(
+    needed: Needed, traces: Traces, row: int, alone: bool
+) -> None:
+    question = Question(Span(NAME, row, 1, row, 2), "truth", "second", "")
+    traces.results = (TargetResult("compile", "cpu", False, (question,)),)
+    assert [step.number for step in needed.of(with_both()).steps] == [2]
+    assert bool(traces.compiled) is alone

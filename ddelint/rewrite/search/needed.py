@@ -12,7 +12,7 @@ from ddelint.nouns.protocol import Compilation
 from ddelint.rewrite.search.asking import Asking
 from ddelint.rewrite.search.history import History
 from ddelint.rewrite.search.judging import Judging
-from ddelint.rewrite.search.steps import State, Step, dropped
+from ddelint.rewrite.search.steps import State, Step, dropped, key_of
 
 Known = tuple[tuple[tuple[str, str], ...], tuple[int, ...]]
 """What a state's fixes are known by: its texts, and the numbers of its steps."""
@@ -53,11 +53,14 @@ class Needed:
     def _needed(self, state: State) -> State:
         """Without what no trace misses, where that goes through every target: it is verified as the program is to be.
 
-        Where it doesn't, a front end may need one of these fixes: then each is asked for on its own.
+        Where it doesn't, a front end may need one of these fixes: then each is asked for on its own. What it asks at
+        other places it would ask with all of them.
         """
         shorter = self._left(state, self._is_missed_by_traces)
-        settled = shorter is state or self._judging.is_wrong(shorter)
-        if settled or _goes_through(self._judging.verified(shorter)):
+        if shorter is state or self._judging.is_wrong(shorter):
+            return shorter
+        compilation = self._judging.verified(shorter)
+        if _goes_through(compilation) or _asks_elsewhere(compilation, shorter, _without(state, shorter)):
             return shorter
         return self._left(state, self._is_missed)
 
@@ -90,6 +93,21 @@ class Needed:
         # what Inductor alone has asked is not asked by what comes before it
         asked = (self._asking.compile, *([self._asking.lower] if "inductor" in step.diagnostic.asks else []))
         return not all(_goes_through(ask(history)) for ask in asked)
+
+
+def _without(state: State, shorter: State) -> list[Step]:
+    left = {step.number for step in shorter.steps}
+    return [step for step in state.steps if step.number not in left]
+
+
+def _asks_elsewhere(compilation: Compilation, state: State, gone: Sequence[Step]) -> bool:
+    """Whether all that stops a program are questions, none of them on a line that a step which has gone was about."""
+    stopped = [result for result in compilation.results if not result.ok]
+    if compilation.failure is not None or not all(r.questions and not (r.error or r.mismatches) for r in stopped):
+        return False
+    rows = {(step.key.filename, step.key.row) for step in gone}
+    keys = [key_of(state.history, question) for result in stopped for question in result.questions]
+    return not any((key.filename, key.row) in rows for key in keys)
 
 
 def _goes_through(compilation: Compilation) -> bool:
