@@ -8,6 +8,7 @@ from typing import Any
 
 from ddelint.nouns.diagnostics import Claim
 from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.parts.cutting import limits_of
 from ddelint.rewrite.parts.truths import Truths
 from ddelint.rewrite.reading.around import number_kind
 from ddelint.rewrite.reading.kinds import Kinds
@@ -15,7 +16,6 @@ from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import asks_compiling, called, enclosing_block, fresh_name, is_pure, names_written
 from ddelint.rewrite.reading.regions import ends_in_return
 from ddelint.rewrite.writing.rewrites import Rewrite, rewriting
-from ddelint.sources.source import SourceFile
 
 _MESSAGE = "cut to the smaller of length and limit while compiling: that keeps what is short enough as it is"
 
@@ -44,7 +44,7 @@ def shorter_of_both(context: Context) -> Iterator[Rewrite]:
     # the limit is the smaller side where what cuts is run
     longer_left = isinstance(sign, (ast.Gt, ast.GtE)) is not returns
     length, limit = (left, right) if longer_left else (right, left)
-    cuts, read = _limits(source, cutting, ast.unparse(limit))
+    cuts, read = limits_of(source, cutting, ast.unparse(limit))
     if not cuts or names_written(*cutting) & {node.id for node in ast.walk(limit) if isinstance(node, ast.Name)}:
         return
     name = fresh_name(source, "shorter")
@@ -64,26 +64,6 @@ def shorter_of_both(context: Context) -> Iterator[Rewrite]:
             )
         whole = {statement.test: write.expr(template, statement.test), statement: [*lines, statement]}
         yield Rewrite(_MESSAGE, changes | whole, Claim.GENERAL_PATH, decisions=(statement.test,), preferred=True)
-
-
-def _limits(source: SourceFile, body: Sequence[ast.stmt], limit: str) -> tuple[list[ast.expr], list[ast.expr]]:
-    """Where a limit cuts something, and wherever it is read.
-
-    It cuts as the end of a slice, an argument of `topk` and its like, or a name's new value.
-    """
-    found: list[ast.expr] = []
-    read: list[ast.expr] = []
-    for node in (node for statement in body for node in ast.walk(statement)):
-        if isinstance(node, ast.expr) and ast.unparse(node) == limit:
-            read.append(node)
-            match source.parents[node]:
-                case ast.Slice(upper=upper) if upper is node:
-                    found.append(node)
-                case ast.Call() as call if called(call) in knowledge().shaped and node in call.args:
-                    found.append(node)
-                case ast.keyword(arg="k") | ast.Assign():
-                    found.append(node)
-    return found, read
 
 
 def _ordered(context: Context, body: Sequence[ast.stmt], test: str, *, keeps_all: bool) -> dict[ast.AST, Any]:

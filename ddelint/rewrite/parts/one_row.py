@@ -22,37 +22,40 @@ _LEAST: dict[type[ast.cmpop], int] = {ast.Eq: 1, ast.NotEq: 1, ast.Lt: 0, ast.Gt
 """What a comparison of a size with a number lets pass at least: that number, or one more."""
 
 
-def rows_for_nothing(context: Context, test: ast.expr, path: Sequence[ast.AST]) -> dict[ast.AST, Any]:
+def rows_for_nothing(
+    context: Context, test: ast.expr, path: Sequence[ast.AST]
+) -> tuple[dict[ast.AST, Any], dict[str, str]]:
     """On a path behind a test, the tensors whose rows it counts, and those of the same rows, with as many as it wants.
 
     Where it counts the places of a mask, what the path selects by it. Empty where it counts nothing of the kind, or the
-    path is no run of statements.
+    path is no run of statements. With the new names that stand for old ones there.
     """
     counted = _counted(test, _rows_of)
     statements = [node for node in path if isinstance(node, ast.stmt)]
     if not statements or len(statements) < len(path):
-        return {}
+        return {}, {}
     if counted is None:
-        return _selected_behind(context, test, statements)
+        return _selected_behind(context, test, statements), {}
     name, rows = counted
     names = [one for one in _of_the_same_rows(context, name) if _is_read(statements, one)]
     if name not in names:
-        return {}
+        return {}, {}
     lines: Statements = []
     changes: dict[ast.AST, Any] = {}
+    stand_ins: dict[str, str] = {}
     for one in names:
         value = _with_rows(context, one, rows)
         if one in names_written(*statements):
             lines += context.write.assigned(one, value)
             continue
-        filled = fresh_name(context.site.source, f"{one}_or_zeros")
+        filled = stand_ins[one] = fresh_name(context.site.source, f"{one}_or_zeros")
         lines += context.write.assigned(filled, value)
         inside = (node for statement in statements for node in ast.walk(statement))
         changes |= {node: context.write.expression(filled) for node in inside if _reads(node, one)}
     first, statement = statements[0], context.site.statement
     if first in set(ast.walk(statement)):
-        return {first: [*lines, first], **changes}
-    return {statement: [statement, *lines], **changes}
+        return {first: [*lines, first], **changes}, stand_ins
+    return {statement: [statement, *lines], **changes}, stand_ins
 
 
 def _selected_behind(context: Context, test: ast.expr, statements: Sequence[ast.stmt]) -> dict[ast.AST, Any]:

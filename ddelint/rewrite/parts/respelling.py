@@ -7,12 +7,15 @@ The moves read the new text; what they make of it is offered as one change of th
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 from ddelint.nouns.diagnostics import Claim
 from ddelint.rewrite.candidate import Candidate, Context
+from ddelint.rewrite.parts.cutting import cut_alike
 from ddelint.rewrite.parts.in_range import rows_in_range
 from ddelint.rewrite.parts.nothing import of_nothing_too
 from ddelint.rewrite.parts.one_row import rows_for_nothing
@@ -65,18 +68,27 @@ def respelled(context: Context) -> Iterator[Respelling]:
         new = _context(context, rewrite, asked)
         if new is not None:
             yield Respelling(context, new, decided=True, likelier=True)
-    for rewrite, asked, known in _taking_nothing(context):
-        new = _context(context, rewrite, asked)
+    for rewrite, asked, known, stand_ins in _taking_nothing(context):
+        new = _context(context, rewrite, asked, stand_ins)
         if new is not None:
             yield Respelling(context, new, decided=True, likelier=known)
+    for rewrite, asked in _cut_alike(context):
+        new = _context(context, rewrite, asked)
+        if new is not None:
+            yield Respelling(context, new, decided=True, likelier=True)
     for rewrite, asked, likelier in _rows_for_each(context):
         new = _context(context, rewrite, asked)
         if new is not None:
             yield Respelling(context, new, decided=True, likelier=likelier)
 
 
-def _context(context: Context, rewrite: Rewrite, asked: str) -> Context | None:
-    """The context in the new text; None where the rewrite cannot be written. `asked`: what asks there."""
+def _context(
+    context: Context, rewrite: Rewrite, asked: str, stand_ins: Mapping[str, str] = MappingProxyType({})
+) -> Context | None:
+    """The context in the new text; None where the rewrite cannot be written. `asked`: what asks there.
+
+    `stand_ins`: names whose new ones are of the same types there.
+    """
     from ddelint.rewrite.writing.rendering import rendered  # loads libcst
 
     source, first = context.site.source, context.site.statement.lineno
@@ -96,6 +108,8 @@ def _context(context: Context, rewrite: Rewrite, asked: str) -> Context | None:
     # what a test asks may be read in its arms, too, which stand before it in `a if test else b`
     site = next((site for site in sites if site.role is context.site.role), sites[0])
     types = {moved_row(key, lambda row: row + further * (row >= first)): fact for key, fact in context.types.items()}
+    for old, name in stand_ins.items():
+        types |= {re.sub(rf"\b{old}\b", name, key): fact for key, fact in types.items()}
     diagnostic = replace(context.diagnostic, span=site.span, expression=asked)
     return replace(context, site=site, diagnostic=diagnostic, types=types, asked=())
 
@@ -182,10 +196,10 @@ def _sizes_for_lengths(context: Context) -> Iterator[tuple[Rewrite, str]]:
 # ---------------------------------------------------------------------- nothing
 
 
-def _taking_nothing(context: Context) -> Iterator[tuple[Rewrite, str, bool]]:
+def _taking_nothing(context: Context) -> Iterator[tuple[Rewrite, str, bool, Mapping[str, str]]]:
     """`if n == 0: …`, `x.max(0)` → the same, `x` with a row more: the general path runs where there is nothing, too.
 
-    With each whether it is known that something there may be of nothing.
+    With each whether it is known that something there may be of nothing, and which names stand for others.
     """
     test = context.site.decision
     side = general_side(test) if test is not None else None
@@ -194,12 +208,12 @@ def _taking_nothing(context: Context) -> Iterator[tuple[Rewrite, str, bool]]:
     path = general_path(context, test, side)
     sure, all_of_them = (of_nothing_too(context, path, known=known) for known in (True, False))
     if sure:
-        yield Rewrite("", sure), ast.unparse(test), True
+        yield Rewrite("", sure), ast.unparse(test), True, {}
     if len(all_of_them) > len(sure):
-        yield Rewrite("", all_of_them), ast.unparse(test), False
-    filled = rows_for_nothing(context, test, path)
+        yield Rewrite("", all_of_them), ast.unparse(test), False, {}
+    filled, stand_ins = rows_for_nothing(context, test, path)
     if filled:
-        yield Rewrite("", filled), ast.unparse(test), False
+        yield Rewrite("", filled), ast.unparse(test), False, stand_ins
 
 
 # ---------------------------------------------------------------------- rows
@@ -225,6 +239,16 @@ def _rows_for_each(context: Context) -> Iterator[tuple[Rewrite, str, bool]]:
         compared = [node for node in ast.walk(test) if isinstance(node, ast.Compare)]
         by_constant = all(isinstance(node.comparators[0], ast.Constant) for node in compared)
         yield Rewrite("", dict(changes)), ast.unparse(test), not by_constant
+
+
+def _cut_alike(context: Context) -> Iterator[tuple[Rewrite, str]]:
+    """The arms of a branch that cuts what is too long, so that both give as much."""
+    site, statement = context.site, context.site.statement
+    if not isinstance(statement, ast.If) or site.decision is not statement.test or not statement.orelse:
+        return
+    changes = {} if asks_compiling(statement.test) else cut_alike(context, statement)
+    if changes:
+        yield Rewrite("", changes), ast.unparse(statement.test)
 
 
 # ---------------------------------------------------------------------- names

@@ -194,6 +194,8 @@ class Search:
         left = max(0.0, self._seconds_left()) if fixing else 0.0
         self._kept_back = (_LAST_RESORT + _ALSO_UNSAFE) * left
         safe = self._phase.run(kept, allow_unsafe=False, fixing=fixing)
+        if fixing:
+            safe = self._held_by_all_samples(safe)
         if fixing and (no_better := reworded(safe)):
             for step in no_better:
                 self._trying.ban(step, _IN_OTHER_WORDS)
@@ -203,6 +205,21 @@ class Search:
             self._kept_back = 0.0
             return safe, safe
         return safe, self._outlined(self._phase.run(going_on(safe), allow_unsafe=True))
+
+    def _held_by_all_samples(self, safe: State) -> State:
+        """The safe fixes that all samples bear out, before anything is built upon them.
+
+        Where nothing is left to fix, that comes next anyway.
+        """
+        for _ in range(MOST_RESTARTS):
+            if not (safe.given_up and safe.steps) or self._seconds_left() <= 0:
+                break
+            comparison = self._judging.compare_whole(safe)
+            wrong = self._refuted(safe, safe, comparison) if comparison.failure is None else []
+            if not wrong:
+                break
+            safe = self._phase.run(without(safe, wrong), allow_unsafe=False)
+        return safe
 
     def _needed(self, safe: State, everything: State) -> tuple[State, State]:
         """Without the fixes that nothing needs any more."""

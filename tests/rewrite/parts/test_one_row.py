@@ -99,3 +99,15 @@ def test_what_moves_make_of_it_runs_of_nothing(body: str, asking: str, rows: int
     samples = [(torch.tensor(values),) for values in ([1.0, -2, 3, 4, -5, 6], [0.0] * 6, [-0.5, 3, 0, 0, 0, 0])]
     clean = [text for text in texts if not failures(HEAD + body, text, samples, ("export", "compile"))]
     assert any(f"new_zeros({rows})" in text for text in clean)
+
+
+def test_a_number_that_is_read_from_them_is_a_number_still() -> None:
+    """Eager returns a float either way, and so does what chooses."""
+    body = (
+        "    at = x.nonzero()[:, 0]\n    if at.numel() == 0:\n        return 0.0\n    return 1 / (at[0].item() + 1)\n"
+    )
+    load_moves()
+    context = context_of(HEAD + body, "at.numel() == 0", {**TYPES, "at": TypeFact("tensor", "int64", ("u0",))})
+    offered = [c for c in in_order(["where_merge"], context) if "at_or_zeros" in c.edits[0].content]
+    assert offered
+    assert all(".item()" in candidate.edits[-1].content.rpartition("where(")[2] for candidate in offered)
