@@ -48,6 +48,11 @@ PROGRAMS = {
         "    return norm(x) * norm.most\n",
         {"norm": NORM, "norm.most": TypeFact("float", python_type="float"), "x": TENSOR, "t": INTEGERS},
     ),
+    "number with all of its digits": (
+        "def fn(norm, x, t):\n    best = 0.0\n    for k in t.tolist():\n        best = max(best, k / 3)\n"
+        "    return norm(x), {'best': best}\n",
+        {"norm": NORM, "best": TypeFact("float", python_type="float"), "x": TENSOR, "t": INTEGERS},
+    ),
     "state alone": (
         "def fn(norm, x, t):\n    if t.tolist()[0] > 2:\n        norm(x)\n    return x * 2\n",
         {"norm": NORM, "x": TENSOR, "t": INTEGERS},

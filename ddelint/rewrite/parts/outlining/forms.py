@@ -118,7 +118,8 @@ def leaves(write: Writer, form: Form, name: str, value: Part) -> Iterator[Leaf]:
     """The leaves of a value called `name`, read off the expression `value`."""
     if form.schema:
         if form.counted:
-            value = write.expr("torch.tensor({})", value)
+            is_float = "float" in form.annotation  # Python's floats have twice the digits of torch's default
+            value = write.expr("torch.tensor({}, dtype=torch.float64)" if is_float else "torch.tensor({})", value)
         yield Leaf(name, write.expression(value), form.schema, form.floating)
         return
     for number, part in enumerate(form.parts):
