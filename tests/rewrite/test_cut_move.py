@@ -7,7 +7,7 @@ from control_flow import candidates, context_of, failures
 
 from ddelint.nouns.diagnostics import TypeFact
 from ddelint.rewrite.moves import load_moves
-from ddelint.rewrite.search.asking import in_order
+from ddelint.rewrite.search.offering import in_order
 
 PLACES = TypeFact("tensor", "int64", ("u1",))
 TYPES = {

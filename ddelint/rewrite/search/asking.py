@@ -5,14 +5,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import takewhile
 
 from ddelint.knowledge.catalog import rule
 from ddelint.nouns.diagnostics import STILL_ASKS, Claim, Diagnostic, Question, Refusal, TypeFact
 from ddelint.nouns.protocol import LOWERING, Comparison, Compilation, Decision, TraceResult
 from ddelint.rewrite.candidate import Candidate, Context
 from ddelint.rewrite.moves import load_moves
-from ddelint.rewrite.parts.respelling import Respelling, respelled
 from ddelint.rewrite.reading.bindings import moved_row
 from ddelint.rewrite.reading.callers import compiled_callers, keeps_nothing_for_numbers, other_callers
 from ddelint.rewrite.reading.knowledge import knowledge
@@ -22,7 +20,7 @@ from ddelint.rewrite.reading.returned import returned_types
 from ddelint.rewrite.reading.scripting import scripted
 from ddelint.rewrite.search import last_resort
 from ddelint.rewrite.search.history import History
-from ddelint.rewrite.search.offering import offered
+from ddelint.rewrite.search.offering import in_order
 from ddelint.rewrite.search.prover import Ahead, Prover, joined, passes
 from ddelint.rewrite.search.steps import VALIDATION, Key, State, key_of
 from ddelint.sources.sites import Site, locate, site_of
@@ -35,7 +33,6 @@ MARGIN, VERIFIED_SECONDS, VERIFIED_BY_TRACED, COMPARED_BY_LOOKED = 1.5, 5.0, 12.
 took: what is verified asks nothing, so that it has one way."""
 SLOW_SECONDS = 3.0
 """What a comparison or a trace may take before its program counts as one that takes long."""
-CLAIM_RANK = {claim: rank for rank, claim in enumerate(Claim)}
 
 
 class Asking:
@@ -441,37 +438,3 @@ class Asking:
                     if any(span.contains(left.span) for span in touched):
                         return f"{result.target} does not take the rewritten code: {left.detail or left.expression}"
         return ""
-
-
-def in_order(
-    names: Sequence[str], context: Context, is_over: Callable[[], bool] = lambda: False
-) -> Iterator[Candidate]:
-    """What the moves offer: by claim, then in the order of `names`; once time `is_over`, no further move is asked.
-
-    What they offer once the statement is said in words that more of them know comes before that or after.
-    """
-
-    def by_claim(context: Context) -> list[Candidate]:
-        in_time = takewhile(lambda _: not is_over(), names)
-        return sorted((candidate for name in in_time for candidate in offered(name, context)), key=_place)
-
-    def in_other_words(respelling: Respelling) -> Iterator[Candidate]:
-        for candidate in by_claim(respelling.context):
-            said = respelling.said(candidate)
-            if said is not None:
-                yield said
-
-    respellings = list(respelled(context))
-    for respelling in respellings:
-        if respelling.likelier:
-            yield from in_other_words(respelling)
-    yield from by_claim(context)
-    for respelling in respellings:
-        if not respelling.likelier:
-            yield from in_other_words(respelling)
-
-
-def _place(candidate: Candidate) -> tuple[int, bool, bool]:
-    """When a candidate is tried: by its claim; the unlikely after all that keeps both sides."""
-    claim = Claim.RESTRUCTURED if candidate.unlikely else candidate.claim
-    return CLAIM_RANK[claim], candidate.unlikely, not candidate.preferred

@@ -10,9 +10,10 @@ from ddelint.nouns.protocol import UNFINISHED, Comparison, Compilation, Decision
 from ddelint.rewrite.candidate import Candidate
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.search import verdict
-from ddelint.rewrite.search.asking import CLAIM_RANK, QUICK_SAMPLES, SLOW_SECONDS, Asking
+from ddelint.rewrite.search.asking import QUICK_SAMPLES, SLOW_SECONDS, Asking
 from ddelint.rewrite.search.history import History
 from ddelint.rewrite.search.last_resort import unsupported
+from ddelint.rewrite.search.offering import CLAIM_RANK
 from ddelint.rewrite.search.reporting import unseen
 from ddelint.rewrite.search.steps import State, Step
 

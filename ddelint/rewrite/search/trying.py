@@ -10,9 +10,10 @@ from ddelint.nouns.diagnostics import NEEDS_A_PROMISE, Applicability, Claim, Dia
 from ddelint.nouns.protocol import Comparison, Decision, Mismatch
 from ddelint.rewrite.candidate import Candidate
 from ddelint.rewrite.search import verdict
-from ddelint.rewrite.search.asking import CLAIM_RANK, Asking
+from ddelint.rewrite.search.asking import Asking
 from ddelint.rewrite.search.history import History
 from ddelint.rewrite.search.judging import Extent, Judging
+from ddelint.rewrite.search.offering import CLAIM_RANK
 from ddelint.rewrite.search.reporting import doubts
 from ddelint.rewrite.search.steps import (
     VALIDATION,

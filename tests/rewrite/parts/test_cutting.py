@@ -10,7 +10,7 @@ from control_flow import context_of, failures
 from ddelint.nouns.diagnostics import TypeFact
 from ddelint.rewrite.moves import load_moves
 from ddelint.rewrite.parts.respelling import respelled
-from ddelint.rewrite.search.asking import in_order
+from ddelint.rewrite.search.offering import in_order
 
 ROWS = TypeFact("tensor", "float32", ("u0",))
 TYPES = {"x": ROWS, "y": ROWS, "i": TypeFact("tensor", "int64", ("?",)), "k": TypeFact("int")}

@@ -12,7 +12,7 @@ from control_flow import TENSOR, context_of
 from ddelint.nouns.diagnostics import TypeFact
 from ddelint.rewrite.moves import load_moves
 from ddelint.rewrite.parts.respelling import respelled
-from ddelint.rewrite.search.asking import in_order
+from ddelint.rewrite.search.offering import in_order
 
 ROW = "x.index_select(0, torch.full((1,), {}, dtype=torch.int64, device=x.device).clamp(0, x.shape[0] - 1))"
 TYPES = {"x": TENSOR, "y": TENSOR, "n": TypeFact("int"), "k": TypeFact("symint"), "last": TypeFact("int")}

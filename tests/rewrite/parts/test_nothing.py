@@ -10,7 +10,7 @@ from control_flow import INTEGERS, TENSOR, candidates, context_of, failures
 from ddelint.nouns.diagnostics import TypeFact
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.respelling import Respelling, respelled
-from ddelint.rewrite.search.asking import in_order
+from ddelint.rewrite.search.offering import in_order
 
 ROWS = TypeFact("tensor", "float32", ("n", "3"))
 TYPES = {"x": ROWS, "y": TypeFact("tensor", "float32", ("n",)), "z": TENSOR, "ids": INTEGERS}

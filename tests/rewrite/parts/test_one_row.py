@@ -8,7 +8,7 @@ from control_flow import context_of, failures
 from ddelint.nouns.diagnostics import TypeFact
 from ddelint.rewrite.moves import load_moves
 from ddelint.rewrite.parts.respelling import respelled
-from ddelint.rewrite.search.asking import in_order
+from ddelint.rewrite.search.offering import in_order
 
 SELECTED = TypeFact("tensor", "float32", ("?",))
 TYPES = {"x": TypeFact("tensor", "float32", ("6",)), "kept": SELECTED, "weights": SELECTED}
