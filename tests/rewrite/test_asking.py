@@ -9,7 +9,16 @@ from typing import Any
 import pytest
 
 from ddelint.nouns.diagnostics import Diagnostic, Question, Span, TypeFact
-from ddelint.nouns.protocol import Comparison, Compilation, Mismatch, Overlay, TargetResult, TraceResult
+from ddelint.nouns.protocol import (
+    TIME_IS_OVER,
+    Comparison,
+    Compilation,
+    EntryFailure,
+    Mismatch,
+    Overlay,
+    TargetResult,
+    TraceResult,
+)
 from ddelint.rewrite.reading.names import qualified_name
 from ddelint.rewrite.reading.returned import returned_types
 from ddelint.rewrite.search.asking import Asking
@@ -125,6 +134,23 @@ def test_a_program_that_refuses_inputs_of_ours_goes_through(result: TargetResult
     sources = {NAME: SourceFile(NAME, TEXT)}
     asking = Asking(Compiles(result), sources, ("export",), samples=8, diagnose=diagnose, types=TYPES)
     assert asking.goes_through(State(History(sources))) is passes
+
+
+@pytest.mark.parametrize(("asks", "passes"), [(False, True), (True, False)])
+def test_where_time_is_over_what_was_traced_says_whether_it_goes_through(asks: bool, passes: bool) -> None:
+    class Late(Silent):
+        def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
+            return TraceResult((replace(GUESSED, kind="truth"),) if asks else (), runs=1)
+
+        def compile(self, overlay: Overlay, targets: tuple[str, ...], samples: int, backend: str) -> Compilation:
+            return Compilation((), failure=EntryFailure("timeout", TIME_IS_OVER))
+
+    sources = {NAME: SourceFile(NAME, TEXT)}
+    history = History(sources)
+    asking = Asking(Late(), sources, ("export",), samples=8, diagnose=diagnose, types=TYPES)
+    assert asking.goes_through(State(history)) is False
+    asking.trace(history)
+    assert asking.goes_through(State(history)) is passes
 
 
 class AsksJointly(Silent):

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ddelint.knowledge.catalog import rule
 from ddelint.nouns.diagnostics import STILL_ASKS, Claim, Diagnostic, Question, Refusal, TypeFact
-from ddelint.nouns.protocol import LOWERING, Comparison, Compilation, Decision, TraceResult
+from ddelint.nouns.protocol import LOWERING, TIME_IS_OVER, Comparison, Compilation, Decision, TraceResult
 from ddelint.rewrite.candidate import Candidate, Context
 from ddelint.rewrite.moves import load_moves
 from ddelint.rewrite.reading.bindings import moved_row
@@ -117,11 +117,16 @@ class Asking:
         """Whether a program can be exported or compiled: by one target, at least.
 
         That a fix that is unsafe refuses inputs of ours, and what is guessed wrongly on those, is no fault of a region.
+        Where time is over before that is known, what the trace said of it counts: that nothing asks.
         """
         if state.compilation is not None and any(map(passes, state.compilation.results)):
             return True
         compilation = self.compile(state.history)
-        return compilation.failure is None and any(map(passes, compilation.results))
+        if compilation.failure is not None:
+            key = tuple(sorted(state.history.overlay.items()))
+            traced = self._traces.get(key) if compilation.failure.message == TIME_IS_OVER else None
+            return traced is not None and traced.failure is None and not traced.questions
+        return any(map(passes, compilation.results))
 
     def trace(self, history: History) -> TraceResult:
         """Every path of a program, and what it asks."""

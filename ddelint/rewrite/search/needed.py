@@ -12,6 +12,7 @@ from ddelint.nouns.protocol import Compilation
 from ddelint.rewrite.search.asking import Asking
 from ddelint.rewrite.search.history import History
 from ddelint.rewrite.search.judging import Judging
+from ddelint.rewrite.search.prover import passes
 from ddelint.rewrite.search.steps import State, Step, dropped, key_of
 
 Known = tuple[tuple[tuple[str, str], ...], tuple[int, ...]]
@@ -111,4 +112,4 @@ def _asks_elsewhere(compilation: Compilation, state: State, gone: Sequence[Step]
 
 
 def _goes_through(compilation: Compilation) -> bool:
-    return compilation.failure is None and all(result.ok for result in compilation.results)
+    return compilation.failure is None and all(map(passes, compilation.results))
