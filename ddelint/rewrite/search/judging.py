@@ -46,8 +46,8 @@ class Judging:
         """Whether running the program takes so long that a wrong candidate should show on fewer inputs."""
         self.unsettled: set[int] = set()
         """Steps of whose decisions a few inputs showed one side only: the comparison at the end settles these."""
-        self.one_sided: set[str] = set()
-        """Decisions of the original that all samples together showed from one side only."""
+        self.one_sided: dict[str, str] = {}
+        """Decisions of the original that all samples together showed from one side only, and what is said of each."""
 
     def agreement(
         self,
@@ -79,14 +79,14 @@ class Judging:
         self._is_slow = comparison.seconds > SLOW_SECONDS and not at_once
         affordable = int(QUICK_SAMPLES * FULL_SECONDS / max(comparison.seconds, 0.1))
         unreached = {decision.key for decision, _ in verdict.unreached(comparison, new)}
-        one_sided = extent is Extent.BOTH_SIDES and unreached - self.one_sided
+        one_sided = extent is Extent.BOTH_SIDES and unreached - self.one_sided.keys()
         if extent is Extent.FEW_THEN_ALL or one_sided:
             # a few inputs did not show both sides: try more of them before calling the fix unsafe
             if affordable > QUICK_SAMPLES:
                 samples = min(self._asking.samples, affordable)
                 comparison = judged(self._asking.compare(history, decisions, samples, quick=False))
             refuted = verdict.refutation(comparison, claim)
-            self.one_sided.update(decision.key for decision, _ in verdict.unreached(comparison, new))
+            self.one_sided |= {d.key: unseen(d, side, state) for d, side in verdict.unreached(comparison, new)}
         return comparison, refuted
 
     def first_look(
@@ -190,14 +190,14 @@ class Judging:
             return []
         comparison = self.compare_whole(safe)
         one_sided = [
-            (step, unseen(decision, side, safe))
+            (step, decision.key, unseen(decision, side, safe))
             for step in safe.steps
             if step.number in self.unsettled
             for decision, side in verdict.unreached(comparison, step.decisions)
         ]
         if one_sided:
-            self.one_sided.update(decision.key for step, _ in one_sided for decision in step.decisions)
-            return one_sided
+            self.one_sided |= {key: reason for _, key, reason in one_sided}
+            return [(step, reason) for step, _, reason in one_sided]
         reason = verdict.doubt(comparison)
         if not reason:
             return []

@@ -195,6 +195,10 @@ class Trying:
         except (EngineError, SourceError, ValueError) as error:
             return None, f"cannot be applied: {error}"
         decisions = decisions_of(state.history, candidate, question, self._asking.asked(state.history), state.steps)
+        settled = is_settled(state.history, candidate, diagnostic)
+        one_sided = next((d.key for d in decisions if d.key in self._judging.one_sided), None)
+        if one_sided is not None and not settled and not allow_unsafe:
+            return None, f"not safe: {self._judging.one_sided[one_sided]}"
         if not candidate.last_resort and self._asking.is_slow_to_trace(state.history):
             comparison, refuted = self._judging.first_look(state, history, [candidate], decisions, candidate.claim)
             if refuted:
@@ -205,7 +209,6 @@ class Trying:
             return None, open_reason
         # behind a side that eager alone takes, a check may stop what eager never brings to it
         behind_a_shortcut = diagnostic.code == VALIDATION and any(map(is_unsafe_path, state.steps))
-        settled = is_settled(state.history, candidate, diagnostic)
         extent = Extent.FEW if settled else Extent.BOTH_SIDES
         if behind_a_shortcut or self._is_suspect(key):
             extent = Extent.FEW_THEN_ALL
