@@ -18,19 +18,20 @@ from ddelint.rewrite.writing.rewrites import Rewrite, rewriting
 
 _CASTS = frozenset(("int", "float", "bool", "round"))
 _CUT_OFF = "`//` rounds down where `int()` cuts off: negative quotients differ"
-_NOT_FINITE = "`int()` of NaN or infinity raises, `.long()` gives some number"
+_BEYOND = "`int()` is exact from 2**63 on and raises for NaN and infinity, where `.long()` gives some number"
 
 _READ, _TRUNCATED, _WIDENED = "{}.item()", "{}.long().item()", "{}.double().item()"
+_WHOLE = "torch.sym_int({}.item())"
 _OF_TENSORS = {
     ("float", "float"): (_READ,),
-    ("float", "int"): (_TRUNCATED, "torch.sym_int({}.item())"),
+    ("float", "int"): (_WHOLE, _TRUNCATED),
     ("int", "float"): (_WIDENED,),
     ("int", "int"): (_READ,),
     ("bool", "float"): (_WIDENED,),
     ("bool", "int"): (_TRUNCATED,),
     ("", "float"): ("torch.sym_float({}.item())", _WIDENED),
     # right for integers and floats alike; a tensor of booleans wants the cast
-    ("", "int"): ("torch.sym_int({}.item())", _TRUNCATED),
+    ("", "int"): (_WHOLE, _TRUNCATED),
 }
 """By what a tensor's numbers are, and what they are cast to."""
 
@@ -63,13 +64,14 @@ def item_instead_of_cast(context: Context) -> Iterator[Rewrite]:
         for template, *parts in _forms(context, kinds, argument, name):
             new = write.expr(template, *parts)
             shown = " ".join(write.code(new).split())
-            floating = number_of(kinds.dtype(parts[0])) == "float"
+            is_cut = template == _TRUNCATED and number_of(kinds.dtype(parts[0])) != "bool"
             cut_off = "//" in template and not all(map(_not_negative, parts))
             yield Rewrite(
                 f"`{ast.unparse(node.func)}(…)` demands a concrete number while tracing; `{shown}` stays symbolic",
                 {node: new},
                 Claim.RESTRUCTURED if cut_off else Claim.EQUIVALENT,
-                (_CUT_OFF,) if cut_off else (_NOT_FINITE,) * (name == "int" and template == _TRUNCATED and floating),
+                (_CUT_OFF,) * cut_off,
+                doubt=_BEYOND if is_cut else "",
             )
 
 
@@ -163,7 +165,7 @@ def _rounded(context: Context, kinds: Kinds, node: ast.expr) -> Iterator[Form]:
     receiver = node if is_tensor(kinds, node) else _receiver(context, node)
     if receiver is not None:
         whole = kinds.dtype(receiver).startswith(("int", "uint"))
-        yield "{}.item()" if whole else "{}.round().long().item()", receiver
+        yield _READ if whole else "torch.sym_int({}.round().item())", receiver
 
 
 def _receiver(context: Context, node: ast.expr) -> ast.expr | None:
