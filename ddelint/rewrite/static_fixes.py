@@ -32,6 +32,13 @@ _COUNTED = frozenset(("DDE103", "DDE104", "DDE201"))
 """Those of which it shows in the new text."""
 _RAISING = frozenset(("DDE103", "DDE104"))
 """Rules whose fix raises another type of exception in the compiled program."""
+_ERRORS = {
+    "DDE201": (ValueError, TypeError, RuntimeError),
+    "DDE204": (TypeError, RuntimeError),
+    "DDE207": (TypeError, IndexError),
+}
+"""What an expression raises for a tensor that it does not take, and what the fix does: `len(t)` of a number TypeError,
+`t.shape[0]` IndexError."""
 _CASTS = frozenset(("DDE201",))
 _OF_CALLS = ("DDE6", "DDE7")
 """Rules about what is called, whatever is asked there."""
@@ -117,7 +124,7 @@ def _with_fix(finding: Diagnostic, sources: Mapping[str, SourceFile]) -> Diagnos
     site = locate(source, finding.span) if source is not None and finding.fix is None else None
     if source is None or site is None or (finding.code in _RAISING and may_be_caught(site)):
         return finding
-    if finding.code in _CASTS and may_be_caught(site, cast=True):
+    if finding.code in _ERRORS and may_be_caught(site, _ERRORS[finding.code]):
         return finding
     load_moves()
     entry = knowledge().without_trace[finding.code]

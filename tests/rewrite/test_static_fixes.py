@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from control_flow import context_of
@@ -166,10 +167,28 @@ def caught_in_a_method(call: str, kind: str = "ValueError") -> str:
         (f"{ATTEMPT}\n{SMALL}\nTABLE = [small]\n\n@torch.compile\ndef f(x):\n    return TABLE[0](x)\n", False),
         (f"{ATTEMPT}\n{SMALL}\n@torch.compile\ndef f(x):\n    return small(x)\n", True),
         (f"{ATTEMPT}\n@attempted\n{SMALL}\n@torch.compile\ndef f(x):\n    return small(x)\n", False),
+        (f"import again\n\n@again.retried\n{SMALL}\n@torch.compile\ndef f(x):\n    return small(x)\n", True),
+        (f"import again\n{ATTEMPT}\n@again.kept\n{SMALL}\n@torch.compile\ndef f(x):\n    return small(x)\n", False),
+        (f"{ATTEMPT}\n@torch.no_grad()\n{SMALL}\n@torch.compile\ndef f(x):\n    return small(x)\n", True),
+        (f"{ATTEMPT}\n{SMALL}\n@torch.compile\ndef f(x):\n    return attempt(lambda y: small(y), x)\n", False),
+        (f"{ATTEMPT}\n{SMALL}\n@torch.compile\ndef f(x):\n    return attempt(globals()['sm' + 'all'], x)\n", False),
     ],
 )
 def test_what_is_called_by_another_name_may_be_caught_there(text: str, is_fixed: bool) -> None:
     assert ("torch._check" in after_fixes(f"import torch\n\n\n{text}")) is is_fixed
+
+
+def test_what_another_file_may_catch_keeps_its_raise(tmp_path: Path) -> None:
+    text = f"import torch\n\n\n@torch.compile\n{SMALL}".replace("(x)", "(x: torch.Tensor)")
+    main = "def main(x):\n    try:\n        return check(x)\n    except {}:\n        pass\n"
+    use = f"from {{}}checks import small as check\n\n\n{main}"
+    (tmp_path / "checks.py").write_text(text)
+    (tmp_path / "inner").mkdir()
+    for origin, kind, is_fixed in (("", "ValueError", False), ("", "KeyError", True), ("inner.", "ValueError", True)):
+        (tmp_path / "use.py").write_text(use.format(origin, kind))
+        source = SourceFile(str(tmp_path / "checks.py"), text)
+        fixed = fixed_text(source, with_static_fixes(check_source(source), {source.filename: source}), False)
+        assert ("torch._check" in fixed) is is_fixed
 
 
 def inside(manager: str) -> str:

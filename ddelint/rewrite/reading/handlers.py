@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Collection, Iterator
 
-from ddelint.knowledge.operators import dotted_name, terminal_name
+from ddelint.knowledge.operators import terminal_name
 from ddelint.rewrite.reading.knowledge import knowledge
-from ddelint.rewrite.reading.managers import caught, library
+from ddelint.rewrite.reading.managers import caught
+from ddelint.rewrite.reading.neighbours import importers, imports_file
+from ddelint.rewrite.reading.reaching import (
+    calls_of_anything,
+    is_called_by_other_names,
+    is_given_away,
+    is_protocol,
+    names_of,
+    runs_later,
+)
 from ddelint.sources.sites import Site
 from ddelint.sources.source import SourceFile, descend
 
@@ -18,32 +26,57 @@ _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 """What is written inside of these runs elsewhere; a lambda mostly where it stands (`sorted(rows, key=lambda …)`)."""
 
 
-def may_be_caught(site: Site, *, cast: bool = False) -> bool:
-    """Whether something in the file may catch what the site's statement raises, or a RuntimeError in its place.
+def may_be_caught(site: Site, errors: tuple[type[BaseException], ...] = ()) -> bool:
+    """Whether something in the project may catch what the site's statement raises, or what a fix raises in its place.
 
     Looked at: what Python itself catches for its protocols; what is around the statement in its function, and around
-    each mention of the function in the file; where it may be called by another name (a module is, by its instance),
-    around whatever may be it; and all that catches, where no name need stand (`a + b` runs `__add__`, `next(rows)` a
-    generator).
-    `cast`: what raises is `int(t)` or `float(t)`: ValueError, or TypeError, for what is no single number.
+    each mention of the function in its file and in those that import it; where it may be called by another name (a
+    module is, by its instance), around whatever may be it; and all that catches, where it runs when somebody goes on,
+    or no name need stand (`a + b` runs `__add__`, `next(rows)` a generator).
+
+    `errors`: what an expression and the one in its place raise (`int(t)`: ValueError, or TypeError, for what is no
+    single number); without them it is a `raise` or an `assert`, for which a check raises RuntimeError.
     """
-    raised = (ValueError, TypeError, RuntimeError) if cast else (_raised(site.statement, site.source), RuntimeError)
-    if _is_guarded(site.source, site.statement, raised) or (not cast and _is_signal(raised[0], site.function)):
+    raised = errors or (_raised(site.statement, site.source), RuntimeError)
+    if _is_guarded(site.source, site.statement, raised) or (not errors and _is_signal(raised[0], site.function)):
         return True
     if site.function is None:
         return False
-    names = _names_of(site.function, site.source)
-    if _is_waited_for(site.function) or any(map(_is_protocol, names)):
+    names = names_of(site.function, site.source)
+    if runs_later(names, site.function, site.source) or any(map(is_protocol, names)):
         return any(_may_catch(kind, one) for kind in _all_caught(site.source) for one in raised)
-    is_handed_on = _is_called_by_other_names(names, site.source)
-    if is_handed_on and not cast and _is_given_away(names, site.source):
+    is_handed_on = is_called_by_other_names(names, site.function, site.source)
+    if is_handed_on and not errors and is_given_away(names, site.source):
         return True
-    unseen = _calls_of_anything(site.source) if is_handed_on else frozenset()
+    if _is_caught_elsewhere(names, site, raised, is_handed_on=is_handed_on):
+        return True
+    return _is_caught_at(names, site.source, raised, is_handed_on=is_handed_on)
+
+
+def _is_caught_at(
+    names: Collection[str], source: SourceFile, raised: tuple[type[BaseException] | None, ...], *, is_handed_on: bool
+) -> bool:
+    """Whether a file catches something around a mention of one of the names, or around what may call any of them."""
+    unseen = calls_of_anything(source) if is_handed_on else frozenset()
     return any(
         isinstance(node, (ast.Name, ast.Attribute, ast.Call))
         and (node in unseen or terminal_name(node) in names)
-        and _is_guarded(site.source, node, raised)
-        for node in descend(site.source.tree)
+        and _is_guarded(source, node, raised)
+        for node in descend(source.tree)
+    )
+
+
+def _is_caught_elsewhere(
+    names: Collection[str], site: Site, raised: tuple[type[BaseException] | None, ...], *, is_handed_on: bool
+) -> bool:
+    """Whether another file of the project that imports one of the names catches something around it."""
+    top = {node.name for node in site.source.tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    owners = {node.name for node in site.source.ancestors(site.statement) if isinstance(node, ast.ClassDef)}
+    return any(
+        _is_caught_at({called}, file, raised, is_handed_on=is_handed_on)
+        for name in sorted((set(names) | owners) & top)
+        for file, called in importers(site.source.filename, name)
+        if imports_file(file, site.source.filename)
     )
 
 
@@ -73,19 +106,8 @@ def _base_of(node: ast.expr | None, source: SourceFile) -> type[BaseException] |
 def _is_signal(raised: type[BaseException] | None, function: _Function | None) -> bool:
     """Whether an exception is Python's own sign that there is no more, no such attribute, no such item."""
     name = raised.__name__ if raised is not None else ""
-    in_protocol = function is not None and _is_protocol(function.name) and name in knowledge().protocol_signals
+    in_protocol = function is not None and is_protocol(function.name) and name in knowledge().protocol_signals
     return name in knowledge().signals or in_protocol
-
-
-def _is_protocol(name: str) -> bool:
-    """Whether Python calls a function of this name for an operator or a statement."""
-    return name.startswith("__") and name.endswith("__") and name not in _CALLED_BY_NAME
-
-
-def _is_waited_for(function: _Function) -> bool:
-    """Whether a function's body runs elsewhere than where it is called: a generator's, a coroutine's."""
-    yields = (isinstance(node, (ast.Yield, ast.YieldFrom)) for node in descend(function))
-    return isinstance(function, ast.AsyncFunctionDef) or any(yields)
 
 
 def _all_caught(source: SourceFile) -> Iterator[ast.expr | None]:
@@ -93,97 +115,6 @@ def _all_caught(source: SourceFile) -> Iterator[ast.expr | None]:
     for node in descend(source.tree):
         if isinstance(node, (ast.Try, ast.TryStar, ast.With, ast.AsyncWith)):
             yield from caught(node, node.body[0], source)
-
-
-def _is_given_away(names: set[str], source: SourceFile) -> bool:
-    """Whether a function is an argument of what the file doesn't define, and that may catch what it raises, or keep it
-    (`pool.submit(f, x).exception()`)."""
-    defined = {node.name for node in descend(source.tree) if isinstance(node, (_Function, ast.ClassDef))}
-    harmless = knowledge().stateless | vars(builtins).keys() | {_OURS}
-    for node in descend(source.tree):
-        if isinstance(node, (ast.Name, ast.Attribute)) and terminal_name(node) in names:
-            parent = source.parents.get(node)
-            match source.parents.get(parent) if isinstance(parent, ast.keyword) else parent:
-                case ast.Call(func=taker) if taker is not node and terminal_name(taker) not in defined:
-                    if library(taker, source) not in harmless:
-                        return True
-    return False
-
-
-def _names_of(function: _Function, source: SourceFile) -> set[str]:
-    """The function's name, those under which it is kept (`fast = compile(slow)`), those of functions that use it."""
-    names, found = set[str](), {function.name}
-    while names != found:
-        names = set(found)
-        for node in descend(source.tree):
-            if isinstance(node, (ast.Name, ast.Attribute)) and terminal_name(node) in names:
-                found |= _names_beside(node, source)
-    return names
-
-
-def _names_beside(node: ast.Name | ast.Attribute, source: SourceFile) -> set[str]:
-    """The function around a mention of a function; and, where it is not called there, what it is assigned to."""
-    is_called = getattr(source.parents.get(node), "func", None) is node
-    for around in source.ancestors(node):
-        match around:
-            case ast.Lambda():
-                is_called = False
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                return {name}
-            case ast.Assign(targets=targets) if not is_called:
-                return {target.id for target in targets if isinstance(target, ast.Name)}
-    return set()
-
-
-def _is_called_by_other_names(names: set[str], source: SourceFile) -> bool:
-    """Whether an instance of its class calls a function, or it is handed on: to a table, a decorator, an attribute."""
-    if names & _CALLED_BY_INSTANCE:
-        return True
-    libraries = {
-        name.asname or name.name for n in descend(source.tree) if isinstance(n, ast.Import) for name in n.names
-    }
-    libraries |= vars(builtins).keys()
-    for node in descend(source.tree):
-        match node:
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) if name in names:
-                decorators = (d.func if isinstance(d, ast.Call) else d for d in node.decorator_list)
-                if any(dotted_name(decorator).partition(".")[0] not in libraries for decorator in decorators):
-                    return True
-            case ast.Name() | ast.Attribute() if terminal_name(node) in names:
-                if getattr(source.parents.get(node), "func", None) is not node:
-                    return True
-    return False
-
-
-_OURS = "ddelint"
-"""Whose entries name what is run."""
-_CALLED_BY_INSTANCE = frozenset(("forward", "__call__"))
-_CALLED_BY_NAME = frozenset(("__init__", "__new__", "__call__", "__post_init__", "__init_subclass__"))
-"""Methods that run where a class or an instance is called."""
-
-
-@lru_cache(maxsize=16)
-def _calls_of_anything(source: SourceFile) -> frozenset[ast.AST]:
-    """Calls of what the text does not say: a parameter, a local name, an attribute that is assigned, an element."""
-    bound, assigned = set[str](), set[str]()
-    for node in descend(source.tree):
-        match node:
-            case ast.arg(arg=name) | ast.Name(id=name, ctx=ast.Store()):
-                bound.add(name)
-            case ast.Attribute(attr=name, ctx=ast.Store()):
-                assigned.add(name)
-    return frozenset(
-        node for node in descend(source.tree) if isinstance(node, ast.Call) and _is_one_of(node.func, bound, assigned)
-    )
-
-
-def _is_one_of(called: ast.expr, bound: set[str], assigned: set[str]) -> bool:
-    match called:
-        case ast.Name(id=name):
-            return name in bound
-        case ast.Attribute(attr=name):
-            return name in assigned
-    return True
 
 
 def _is_guarded(source: SourceFile, node: ast.AST, raised: tuple[type[BaseException] | None, ...]) -> bool:

@@ -116,6 +116,7 @@ class Knowledge:
     asking_for_gradients: frozenset[str]
     catching: frozenset[str]
     catching_nothing: frozenset[str]
+    calling: frozenset[str]
     signals: frozenset[str]
     protocol_signals: frozenset[str]
     total: frozenset[str]

@@ -14,6 +14,8 @@ from ddelint.system.files import read_regular
 
 _MARKS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
 """What the folder of a project holds."""
+_IMPORTS = re.compile(rb"^[ \t]*(?:from[ \t][^\n]+?import[ \t]*\([^)]*\)|(?:from|import)[ \t][^\n]*)", re.MULTILINE)
+_WORDS = re.compile(rb"\w+")
 _MOST_FILES = 3000
 _MOST_RE_EXPORTS = 4
 _SKIPPED = frozenset(("site-packages", "node_modules", "__pycache__", "venv", "build", "dist"))
@@ -106,16 +108,35 @@ def importers(filename: str, name: str) -> Iterator[tuple[SourceFile, str]]:
     module = path.parent.name if path.stem == "__init__" else path.stem
     mentions = re.compile(rb"\b" + re.escape(name.encode()) + rb"\b")
     for other in _python_files(_project(path.parent)):
-        if other == filename:
-            continue
         try:
-            text = read_regular(other)
-            if module.encode() not in text or mentions.search(text) is None:
+            if other == filename or module.encode() not in _imported_words(other, os.stat(other).st_mtime_ns):
+                continue
+            if mentions.search(read_regular(other)) is None:
                 continue
             source = SourceFile.read(Path(other))
             yield from ((source, called) for called in _names(source, module, name))
         except (OSError, SourceError, ValueError):
             continue
+
+
+@lru_cache(maxsize=_MOST_FILES)
+def _imported_words(filename: str, _changed: int) -> frozenset[bytes]:
+    """The names in a file's import statements, by its text alone. Raises OSError, ValueError."""
+    return frozenset(word for line in _IMPORTS.findall(read_regular(filename)) for word in _WORDS.findall(line))
+
+
+def imports_file(source: SourceFile, filename: str) -> bool:
+    """Whether a file imports something from another of the project: not from one of the same name elsewhere."""
+    wanted = Path(filename).resolve()
+    for node in source.tree.body:
+        for alias in node.names if isinstance(node, (ast.Import, ast.ImportFrom)) else ():
+            if alias.name == "*" and isinstance(node, ast.ImportFrom):
+                file = _module(source, (node.module or "").split(".") if node.module else [], node.level, None)
+            else:
+                file = (imported(source, alias.asname or alias.name) or (None,))[0]
+            if file is not None and Path(file.filename).resolve() == wanted:
+                return True
+    return False
 
 
 def _names(source: SourceFile, module: str, name: str) -> Iterator[str]:

@@ -1,0 +1,213 @@
+"""How a function may come to be run: by which names, by whom, and when, as far as its file says."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Collection, Iterator
+from functools import lru_cache
+
+from ddelint.knowledge.operators import dotted_name, operators, terminal_name
+from ddelint.rewrite.reading.knowledge import knowledge
+from ddelint.rewrite.reading.managers import library
+from ddelint.sources.source import SourceFile, descend
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_OURS = "ddelint"
+"""Whose entries name what is run."""
+_CALLED_BY_INSTANCE = frozenset(("forward", "__call__"))
+_CONSTRUCTING = frozenset(("__init__", "__new__", "__post_init__"))
+"""Methods that run where a class is called."""
+_CALLED_BY_NAME = _CONSTRUCTING | {"__call__", "__init_subclass__"}
+_LAZY = frozenset(("map", "filter", "starmap", "accumulate", "takewhile", "dropwhile", "groupby", "filterfalse"))
+"""What calls a function once somebody goes on."""
+_GOING_ON = frozenset(("all", "any", "dict", "frozenset", "list", "max", "min", "set", "sorted", "sum", "tuple"))
+"""What goes to the end of its argument at once."""
+_BY_TEXT = frozenset(("eval", "exec", "globals", "locals", "methodcaller", "vars"))
+"""What finds a function by a text."""
+_VALUES = (bool, bytes, complex, dict, float, frozenset, int, list, set, str, tuple)
+
+
+def names_of(function: _Function, source: SourceFile) -> set[str]:
+    """The function's name, those under which it is kept (`fast = compile(slow)`), those of functions that use it; for
+    what runs where a class is called, the class's."""
+    names, found = set[str](), {function.name}
+    if function.name in _CONSTRUCTING and isinstance(owner := source.parents.get(function), ast.ClassDef):
+        found |= {owner.name, *_heirs(owner.name, source)}
+    while names != found:
+        names = set(found)
+        for node in _mentions(names, source):
+            found |= _names_beside(node, source)
+    return names
+
+
+def _mentions(names: Collection[str], source: SourceFile) -> Iterator[ast.Name | ast.Attribute]:
+    for node in descend(source.tree):
+        if isinstance(node, (ast.Name, ast.Attribute)) and terminal_name(node) in names:
+            yield node
+
+
+def _heirs(name: str, source: SourceFile) -> set[str]:
+    """The classes of the file that are made of one, directly or not."""
+    found = {
+        node.name
+        for node in descend(source.tree)
+        if isinstance(node, ast.ClassDef) and any(terminal_name(base) == name for base in node.bases)
+    }
+    return found | {heir for one in found - {name} for heir in _heirs(one, source)}
+
+
+def _names_beside(node: ast.Name | ast.Attribute, source: SourceFile) -> set[str]:
+    """The function around a mention of a function; and, where it is not called there, what it is assigned to."""
+    is_called = _is_called(node, source)
+    for around in source.ancestors(node):
+        match around:
+            case ast.Lambda():
+                is_called = False
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                return {name}
+            case ast.Assign(targets=targets) if not is_called:
+                return {target.id for target in targets if isinstance(target, ast.Name)}
+    return set()
+
+
+def _is_called(node: ast.AST, source: SourceFile) -> bool:
+    return getattr(source.parents.get(node), "func", None) is node
+
+
+def is_protocol(name: str) -> bool:
+    """Whether Python calls a function of this name for an operator or a statement."""
+    return name.startswith("__") and name.endswith("__") and name not in _CALLED_BY_NAME
+
+
+def runs_later(names: Collection[str], function: _Function, source: SourceFile) -> bool:
+    """Whether a function's body runs elsewhere than where it is called: a generator's, a coroutine's, and what is
+    called while somebody goes through a `map` of it or `(f(x) for x in xs)`."""
+    yields = (isinstance(node, (ast.Yield, ast.YieldFrom)) for node in descend(function))
+    if isinstance(function, ast.AsyncFunctionDef) or any(yields):
+        return True
+    return any(_is_put_off(node, source) for node in _mentions(names, source))
+
+
+def _is_put_off(node: ast.AST, source: SourceFile) -> bool:
+    """Whether a mention stands in something that calls it later, and that is not gone through where it stands."""
+    child = node
+    for around in source.ancestors(node):
+        if isinstance(around, (ast.stmt, ast.Lambda)):
+            return False
+        is_lazy = isinstance(around, ast.GeneratorExp) or (
+            isinstance(around, ast.Call) and terminal_name(around.func) in _LAZY and child in around.args
+        )
+        if is_lazy and not _is_gone_through(around, source):
+            return True
+        child = around
+    return False
+
+
+def _is_gone_through(node: ast.AST, source: SourceFile) -> bool:
+    match source.parents.get(node):
+        case ast.Call(func=ast.Name(id=name), args=[first, *_]):
+            return name in _GOING_ON and first is node
+        case ast.Call(func=ast.Attribute(attr="join")) | ast.Starred():
+            return True
+        case ast.For(iter=iterated) | ast.comprehension(iter=iterated):
+            return iterated is node
+    return False
+
+
+def is_called_by_other_names(names: Collection[str], function: _Function, source: SourceFile) -> bool:
+    """Whether an instance of its class calls a function, or it is handed on: to a table, a decorator, an attribute, by
+    what is called later; or found by a text, or called by a library that its class is made for."""
+    if _CALLED_BY_INSTANCE & {*names} or _finds_by_text(source) or _is_for_a_library(names, function, source):
+        return True
+    for node in descend(source.tree):
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) if name in names:
+                decorators = (d.func if isinstance(d, ast.Call) else d for d in node.decorator_list)
+                if not all(_lets_through(decorator, source) for decorator in decorators):
+                    return True
+            case ast.Name() | ast.Attribute() if terminal_name(node) in names:
+                if not _is_called(node, source) or any(isinstance(a, ast.Lambda) for a in source.ancestors(node)):
+                    return True
+    return False
+
+
+def _lets_through(decorator: ast.expr, source: SourceFile) -> bool:
+    """Whether a decorator is Python's own, or of a library that keeps no exception."""
+    known = knowledge().stateless | knowledge().catching_nothing | vars(builtins).keys() | {"abc"}
+    return library(decorator, source) in known
+
+
+@lru_cache(maxsize=16)
+def _finds_by_text(source: SourceFile) -> bool:
+    """Whether the file calls functions by texts that it makes (`getattr(self, f"check_{kind}")`)."""
+    for node in descend(source.tree):
+        match node:
+            case ast.Call(func=ast.Name(id="getattr"), args=[_, name, *_]) if not isinstance(name, ast.Constant):
+                return True
+            case ast.Call(func=func) if terminal_name(func) in _BY_TEXT:
+                return True
+    return False
+
+
+def _is_for_a_library(names: Collection[str], function: _Function, source: SourceFile) -> bool:
+    """Whether a method is called by nothing in its file, and its class is made of another one."""
+    owner = source.parents.get(function)
+    is_called = any(_is_called(node, source) for node in _mentions(names, source))
+    return isinstance(owner, ast.ClassDef) and bool(owner.bases) and not is_called
+
+
+def is_given_away(names: Collection[str], source: SourceFile) -> bool:
+    """Whether a function, or a lambda that calls it, is an argument of what the file doesn't define, and that may catch
+    what it raises, or keep it (`pool.submit(f, x).exception()`)."""
+    defined = {node.name for node in descend(source.tree) if isinstance(node, (*_FUNCTIONS, ast.ClassDef))}
+    harmless = knowledge().stateless | vars(builtins).keys() | {_OURS}
+    for mention in _mentions(names, source):
+        node = next((around for around in source.ancestors(mention) if isinstance(around, ast.Lambda)), mention)
+        parent = source.parents.get(node)
+        match source.parents.get(parent) if isinstance(parent, ast.keyword) else parent:
+            case ast.Call(func=taker) if taker is not node and terminal_name(taker) not in defined:
+                if library(taker, source) not in harmless:
+                    return True
+    return False
+
+
+@lru_cache(maxsize=16)
+def calls_of_anything(source: SourceFile) -> frozenset[ast.AST]:
+    """Calls of what the text does not say: a parameter, a local name, an attribute that is assigned, an element; and
+    of methods that may call others (`SafeRoot.apply(x)`, `trainer.fit(model)`)."""
+    bound, assigned, defined = set[str](), set[str](), set[str]()
+    for node in descend(source.tree):
+        match node:
+            case ast.arg(arg=name) | ast.Name(id=name, ctx=ast.Store()):
+                bound.add(name)
+            case ast.Attribute(attr=name, ctx=ast.Store()):
+                assigned.add(name)
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                defined.add(name)
+    return frozenset(
+        node
+        for node in descend(source.tree)
+        if isinstance(node, ast.Call)
+        and (_is_one_of(node.func, bound, assigned) or _may_call_others(node.func, bound, defined))
+    )
+
+
+def _is_one_of(called: ast.expr, bound: set[str], assigned: set[str]) -> bool:
+    match called:
+        case ast.Name(id=name):
+            return name in bound
+        case ast.Attribute(attr=name):
+            return name in assigned
+    return True
+
+
+def _may_call_others(called: ast.expr, bound: set[str], defined: set[str]) -> bool:
+    """Whether it calls what it is given; or is a method of what the file names, and none of the file's or a value's."""
+    name = terminal_name(called)
+    if name in knowledge().calling or not isinstance(called, ast.Attribute):
+        return name in knowledge().calling
+    of_values = name in operators().returns or any(hasattr(kind, name) for kind in _VALUES)
+    is_ours = dotted_name(called.value).partition(".")[0] in bound | defined
+    return is_ours and name not in defined and not of_values
