@@ -394,6 +394,72 @@ WRONG += (
             ("last", "x.max(), len(x)", "x.max(), x.min()", "high, low"),
         )
     ),
+    Text(
+        "E",
+        "a length of what may have none, whose exception says so",
+        "@torch.compile\ndef f(x):\n    places = (x > 3).nonzero().squeeze()\n    try:\n        n = len(places)\n"
+        "    except TypeError:\n        n = 1\n    return x * n\n",
+        (LOW, HIGH, "torch.tensor([1.0, 5.0])"),
+    ),
+    Text(
+        "E",
+        "a check that runs while somebody goes on",
+        "def root(x: torch.Tensor):\n    if x.sum() > 9:\n        raise ValueError('big')\n    return x.sqrt()\n\n\n"
+        "@torch.compile\ndef f(x):\n    roots = (root(part) for part in (x, x * 2))\n    total = x\n    try:\n"
+        "        for part in roots:\n            total = total + part\n    except ValueError:\n        pass\n"
+        "    return total\n",
+        (LOW, HIGH),
+    ),
+    Text(
+        "E",
+        "a check of a function that torch calls",
+        "class Root(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n"
+        "        assert x.sum() < 9\n        return x.sqrt()\n\n\n"
+        "@torch.compile\ndef f(x):\n    try:\n        return Root.apply(x)\n    except AssertionError:\n"
+        "        return x\n",
+        (LOW, HIGH),
+    ),
+    Text(
+        "J",
+        "a warning whose test keeps what it saw",
+        "class Model(torch.nn.Module):\n    seen = 0.0\n\n"
+        "    def track(self, x):\n        self.seen = self.seen + x.sum()\n        return self.seen\n\n"
+        "    def forward(self, x: torch.Tensor):\n        if self.track(x) > 4:\n            warnings.warn('high')\n"
+        "        return x / self.seen\n",
+        (LOW, HIGH),
+    ),
+    Text(
+        "J",
+        "the same by a property",
+        "class Model(torch.nn.Module):\n    asked = 0\n\n"
+        "    @property\n    def limit(self):\n        self.asked += 1\n        return self.asked\n\n"
+        "    def forward(self, x: torch.Tensor):\n        if x.sum() > self.limit:\n            print('high')\n"
+        "        return x * self.asked\n",
+        (LOW, HIGH),
+    ),
+    Text(
+        "E",
+        "a cached leaf, which keeps a gradient",
+        "@functools.cache\ndef table(n):\n    return torch.zeros(n, requires_grad=True)\n\n\n"
+        "@torch.compile\ndef f(x):\n    n = x.sum().long().item()\n    (table(n).sum() * x.sum()).backward()\n"
+        "    return table(n).grad\n",
+        (LOW, HIGH),
+    ),
+    Text(
+        "E",
+        "a cache that is asked how often it answered",
+        "@functools.cache\ndef table(n):\n    return torch.arange(n)\n\n\n"
+        "@torch.compile\ndef f(x):\n    return table(x.sum().long().item()), table.cache_info().misses\n",
+        (LOW, HIGH),
+    ),
+    Text(
+        "E",
+        "a cached table that a helper fills",
+        "@functools.cache\ndef table(n):\n    return torch.zeros(n)\n\n\ndef count(rows):\n    rows[0] += 1\n"
+        "    return rows.sum()\n\n\n"
+        "@torch.compile\ndef f(x):\n    n = x.sum().long().item()\n    return count(table(n)) + count(table(n))\n",
+        (LOW, HIGH),
+    ),
 )
 
 RIGHT = (
@@ -467,5 +533,22 @@ RIGHT = (
         "        return f(x)\n    except KeyError:\n        return x\n",
         (LOW, HIGH),
         rewritten=".item()",
+    ),
+    Text(
+        "J",
+        "a warning whose test asks a function of nothing but its argument",
+        "def largest(x):\n    return x.abs().max()\n\n\n@torch.compile\ndef f(x):\n    if largest(x) > 4:\n"
+        "        warnings.warn(f'high: {largest(x)}')\n    return x\n",
+        VALUES,
+        rewritten="torch.compiler.is_compiling()",
+    ),
+    Text(
+        "E",
+        "a check in what is gone through where it stands",
+        "def root(x: torch.Tensor):\n    if x.sum() > 90:\n        raise ValueError('big')\n    return x.sqrt()\n\n\n"
+        "@torch.compile\ndef f(x):\n    total = sum(root(part) for part in (x, x * 2))\n    try:\n"
+        "        return total.view(2)\n    except ValueError:\n        return total\n",
+        (LOW, HIGH),
+        rewritten="torch._check",
     ),
 )

@@ -167,9 +167,9 @@ def _prepared(context: Context, statement: ast.If, rest: Sequence[ast.stmt]) -> 
     local = frozenset(bound_before(context.site.function, statement) | set(state.values()))
     functions = BranchFunctions(replace(context, types=types), local, state)
     if not state:
-        return _Prepared(functions, silenced(statement), rest)
+        return _Prepared(functions, silenced(statement, context.site.source), rest)
     branch, *behind = (_Localized(state).visit(copy.deepcopy(part)) for part in parts)
-    return _Prepared(functions, silenced(branch), behind)
+    return _Prepared(functions, silenced(branch, context.site.source), behind)
 
 
 @dataclass

@@ -52,13 +52,13 @@ def _rewrite(
     asked = "not torch.compiler.is_compiling() and {}" if returns else "torch.compiler.is_compiling() or {}"
     changes: dict[ast.AST, Any] = {mask: write.expr("{} | {}", mask, keeps_all) for mask in masks}
     changes |= {statement.test: write.expr(asked, name), statement: [*write.assigned(name, test), statement]}
-    changes |= {said: write.in_eager([said]) for said in _said(statement) if not returns}
+    changes |= {said: write.in_eager([said]) for said in _said(context, statement) if not returns}
     return Rewrite(_MESSAGE, changes, Claim.GENERAL_PATH, decisions=(statement.test,), preferred=True)
 
 
 def _assigned(context: Context, statement: ast.If) -> list[ast.expr]:
     """The masks of a block that does nothing but select rows of names; none where it does more."""
-    behind, masks, said = live_behind(context.site.source, statement), list[ast.expr](), _said(statement)
+    behind, masks, said = live_behind(context.site.source, statement), list[ast.expr](), _said(context, statement)
     for inner in statement.body:
         selected = _selecting(context, inner)
         if selected is not None:
@@ -76,7 +76,7 @@ def _assigned(context: Context, statement: ast.If) -> list[ast.expr]:
 def _returned(context: Context, statement: ast.If) -> list[ast.expr]:
     """The masks by which what is returned behind an early return differs from what that one returns."""
     block = enclosing_block(context.site.source, statement)
-    said = _said(statement)
+    said = _said(context, statement)
     match [s for s in statement.body if s not in said], block[block.index(statement) + 1 :]:
         case [ast.Return(value=ast.expr() as early)], [*between, ast.Return(value=ast.expr() as final)]:
             pass
@@ -99,9 +99,10 @@ def _returned(context: Context, statement: ast.If) -> list[ast.expr]:
     return masks if structure == structure_of(final) else []
 
 
-def _said(statement: ast.If) -> list[ast.stmt]:
+def _said(context: Context, statement: ast.If) -> list[ast.stmt]:
     """What the block only says."""
-    return [inner for inner in statement.body if is_talk(inner) and says_without_effect(inner)]
+    source = context.site.source
+    return [inner for inner in statement.body if is_talk(inner) and says_without_effect(inner, source)]
 
 
 def _selecting(context: Context, statement: ast.stmt) -> list[ast.expr] | None:

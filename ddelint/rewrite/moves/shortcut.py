@@ -170,23 +170,22 @@ def _behind_known(context: Context, test: ast.expr) -> tuple[list[ast.expr], lis
 def skip_warning_while_compiling(context: Context) -> Iterator[Rewrite]:
     """`if not torch.compiler.is_compiling() and test:` where the block only warns, logs or prints; and around a line
     that does."""
-    talk, statement = _talking_if(context), context.site.statement
-    heard = is_heard(context.site.source)
+    talk, statement, source = _talking_if(context), context.site.statement, context.site.source
+    heard = is_heard(source)
     if talk is not None and not asks_compiling(talk.test):
-        said = [part for block in (talk.body, talk.orelse) for part in block]
         yield Rewrite(
             "ask only in eager: the block does nothing but warn or log",
             {talk.test: context.write.expr(_NEVER, talk.test)},
-            # what a message calls may do more than talk: then a run has to show
-            Claim.EQUIVALENT if all(map(says_without_effect, said)) and not heard else Claim.GENERAL_PATH,
+            # what the test or a message calls may do more than talk: then a run has to show
+            Claim.EQUIVALENT if says_without_effect(talk, source) and not heard else Claim.GENERAL_PATH,
             notes=(SILENT,),
             decisions=(talk.test,),
         )
-    if talk is None and is_talk(statement) and not stands_in_eager(context.site.source, statement):
+    if talk is None and is_talk(statement) and not stands_in_eager(source, statement):
         yield Rewrite(
             "say it only in eager: the text wants the number itself",
             {statement: context.write.in_eager([statement])},
-            Claim.EQUIVALENT if says_without_effect(statement) and not heard else Claim.GENERAL_PATH,
+            Claim.EQUIVALENT if says_without_effect(statement, source) and not heard else Claim.GENERAL_PATH,
             notes=(SILENT,),
         )
 

@@ -128,7 +128,8 @@ class ArmReader:
     # ------------------------------------------------------------------ one statement
 
     def _is_unheard(self, talk: ast.stmt) -> bool:
-        return says_without_effect(talk) and not is_heard(self.context.site.source)
+        source = self.context.site.source
+        return says_without_effect(talk, source) and not is_heard(source)
 
     def _statement(self, statement: ast.stmt, at: _Reading) -> None:
         match statement:

@@ -6,7 +6,7 @@ import ast
 import builtins
 from functools import lru_cache
 
-from ddelint.knowledge.operators import dotted_name, terminal_name
+from ddelint.knowledge.operators import dotted_name, operators, terminal_name
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.managers import library
 from ddelint.rewrite.reading.names import called, draws_random, is_pure, names_written, parameters, stores
@@ -17,15 +17,15 @@ SILENT = "the compiled program doesn't warn"
 """What is said of a rewrite in which only eager does."""
 
 
-def says_without_effect(statement: ast.stmt) -> bool:
-    """Whether what a warning or a log call says is read off values alone: it calls no function of the user's."""
+def says_without_effect(statement: ast.stmt, source: SourceFile) -> bool:
+    """Whether what a warning or a log call says is read off values alone: it calls no function that may do more."""
     match statement:
         case ast.If(test=test, body=body, orelse=orelse):
-            return _only_reads(test) and all(map(says_without_effect, (*body, *orelse)))
+            return only_reads(test, source) and all(says_without_effect(inner, source) for inner in (*body, *orelse))
         case ast.Expr(value=ast.Call(args=arguments, keywords=keywords)):
-            return all(map(_only_reads, (*arguments, *(keyword.value for keyword in keywords))))
+            return all(only_reads(given, source) for given in (*arguments, *(keyword.value for keyword in keywords)))
         case ast.Assign(value=value):
-            return _only_reads(value)
+            return only_reads(value, source)
     return isinstance(statement, ast.Pass)
 
 
@@ -75,37 +75,72 @@ _FILTERS = ("simplefilter", "filterwarnings")
 """What makes errors of warnings."""
 
 
-def silenced(branch: ast.If) -> ast.If:
+def silenced(branch: ast.If, source: SourceFile) -> ast.If:
     """The branch without what its arms only say, for a form in which eager keeps what it had."""
 
     def kept(body: list[ast.stmt]) -> list[ast.stmt]:
-        left = [s for s in body if not (is_talk(s) and says_without_effect(s))]
-        changed = [silenced(s) if isinstance(s, ast.If) else s for s in left]
+        left = [s for s in body if not (is_talk(s) and says_without_effect(s, source))]
+        changed = [silenced(s, source) if isinstance(s, ast.If) else s for s in left]
         return changed or ([ast.Pass()] if body else [])
 
     return ast.copy_location(ast.If(branch.test, kept(branch.body), kept(branch.orelse)), branch)
 
 
-def _only_reads(node: ast.expr) -> bool:
+def only_reads(node: ast.expr, source: SourceFile) -> bool:
+    """Whether an expression is made of values, of what values have, and of functions that keep no state."""
     return (
         is_pure(node)
         and not draws_random(node)
-        and all(_is_known(inner) for inner in ast.walk(node) if isinstance(inner, ast.Call))
+        and all(_is_known(inner, source) for inner in ast.walk(node) if isinstance(inner, ast.Call))
+        and not any(
+            inner.attr in _properties(source)
+            for inner in ast.walk(node)
+            if isinstance(inner, ast.Attribute) and not _is_called(inner, source)
+        )
     )
 
 
-def _is_known(call: ast.Call) -> bool:
-    """Whether a call is of Python's own functions, or of a method of a value: not of `self`, not by a plain name."""
+def _is_known(call: ast.Call, source: SourceFile) -> bool:
+    """Whether a call is of Python's own functions, of a library without a state, of a method that values have, or of a
+    function of the file that keeps no state."""
     if any(keyword.arg == "out" for keyword in call.keywords):
         return False
+    name = terminal_name(call.func)
+    functions = [node for node in descend(source.tree) if getattr(node, "name", "") == name]
+    if functions:
+        return all(isinstance(node, ast.FunctionDef) and keeps_no_state(node, source) for node in functions)
     match call.func:
         case ast.Name(id=name):
-            return hasattr(builtins, name)
-        case ast.Attribute(value=ast.Name(id="self" | "cls")):
-            return False
+            return hasattr(builtins, name) or library(call.func, source) in knowledge().stateless
         case ast.Attribute(attr=name):
-            return not name.startswith("__")
+            of_values = name in operators().returns or any(hasattr(kind, name) for kind in _VALUES)
+            return (of_values and not name.startswith("__")) or library(call.func, source) in knowledge().stateless
     return False
+
+
+_VALUES = (bool, bytes, complex, dict, float, frozenset, int, list, set, str, tuple)
+
+
+@lru_cache(maxsize=16)
+def _properties(source: SourceFile) -> frozenset[str]:
+    """The properties of the file's classes that may do more than read."""
+    return frozenset(
+        node.name
+        for node in descend(source.tree)
+        if isinstance(node, ast.FunctionDef)
+        and any("property" in terminal_name(decorator) for decorator in node.decorator_list)
+        and not _writes_nothing(node)
+    )
+
+
+def _writes_nothing(function: ast.FunctionDef) -> bool:
+    """Whether a function stores to no attribute and to no element, and has no known effect."""
+    stored = any(
+        isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(node.ctx, ast.Load)
+        for node in ast.walk(function)
+    )
+    outside = any(isinstance(node, (ast.Global, ast.Nonlocal)) for node in ast.walk(function))
+    return not stored and not outside and all(map(is_pure, function.body))
 
 
 def keeps_no_state(function: ast.FunctionDef | ast.AsyncFunctionDef, source: SourceFile, depth: int = 4) -> bool:

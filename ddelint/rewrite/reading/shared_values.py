@@ -16,6 +16,7 @@ from ddelint.sources.source import SourceFile, descend
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _DEEPEST = 4
+_COUNTS = ("cache_info", "__wrapped__")
 
 
 def is_as_good_as_new(function: _Function, source: SourceFile) -> bool:
@@ -24,11 +25,30 @@ def is_as_good_as_new(function: _Function, source: SourceFile) -> bool:
     """
     return (
         _gives_values(function, source, _DEEPEST)
+        and not _keeps_gradients(function)
         and not any(_is_told_or_changed(node, source) for node in _places_of(function, source))
+        and not any(isinstance(n, ast.Attribute) and _is_count(n, function) for n in descend(source.tree))
         and not any(
             terminal_name(n.func) in knowledge().defaults for n in descend(source.tree) if isinstance(n, ast.Call)
         )
     )
+
+
+def _keeps_gradients(function: _Function) -> bool:
+    """Whether something in a function may require grad: a leaf, whose gradient is kept with it."""
+    for node in descend(function):
+        match node:
+            case ast.keyword(arg="requires_grad", value=value):
+                if not (isinstance(value, ast.Constant) and not value.value):
+                    return True
+            case ast.Attribute(attr="requires_grad", ctx=ast.Store()):
+                return True
+    return False
+
+
+def _is_count(node: ast.Attribute, function: _Function) -> bool:
+    """Whether it asks the cache itself what it was asked: `ramp.cache_info()`."""
+    return node.attr in _COUNTS and terminal_name(node.value) == function.name
 
 
 def _gives_values(function: _Function, source: SourceFile, depth: int) -> bool:
@@ -102,6 +122,8 @@ def _spread(node: ast.AST, source: SourceFile) -> Iterator[ast.AST]:
                 waiting.append(parent)
             case ast.Tuple() | ast.IfExp() | ast.Starred():
                 waiting.append(parent)
+            case ast.Call(func=ast.Name(id=name), args=arguments) if place in arguments:
+                waiting += _uses_inside(_function_named(name, source), arguments.index(place))
             case ast.Assign() | ast.AnnAssign() | ast.NamedExpr():
                 waiting += _uses(parent, source)
 
@@ -112,6 +134,14 @@ def _uses(assignment: ast.Assign | ast.AnnAssign | ast.NamedExpr, source: Source
     names = {node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)}
     around = next((node for node in source.ancestors(assignment) if isinstance(node, _FUNCTIONS)), source.tree)
     return (node for node in descend(around) if isinstance(node, ast.Name) and node.id in names)
+
+
+def _uses_inside(function: _Function | None, place: int) -> Iterator[ast.AST]:
+    """Where a function uses what it is given at a place."""
+    given = [*function.args.posonlyargs, *function.args.args][place:][:1] if function is not None else []
+    names = {argument.arg for argument in given}
+    inside = descend(function) if function is not None else ()
+    return (node for node in inside if isinstance(node, ast.Name) and node.id in names)
 
 
 def _is_told_or_changed(node: ast.AST, source: SourceFile) -> bool:
