@@ -191,6 +191,21 @@ def test_what_another_file_may_catch_keeps_its_raise(tmp_path: Path) -> None:
         assert ("torch._check" in fixed) is is_fixed
 
 
+def test_what_another_files_logger_keeps_is_said(tmp_path: Path) -> None:
+    text = (
+        "import torch\nfrom told import logger\n\n\n@torch.compile\ndef f(x: torch.Tensor):\n"
+        "    if x.sum() > 4:\n        logger.warning('high')\n    return x\n"
+    )
+    for line, is_fixed in (("import logging\n\nlogger = logging.getLogger('told')", True), ("logger = Kept()", False)):
+        (tmp_path / "told.py").write_text(f"{line}\n" if is_fixed else f"class Kept:\n{KEPT}\n\n{line}\n")
+        source = SourceFile(str(tmp_path / "model.py"), text)
+        fixed = fixed_text(source, with_static_fixes(check_source(source), {source.filename: source}), False)
+        assert ("is_compiling" in fixed) is is_fixed
+
+
+KEPT = "    count = 0\n\n    def warning(self, text):\n        self.count += 1\n"
+
+
 def inside(manager: str) -> str:
     """A function that raises, called within a context manager of the file."""
     return (

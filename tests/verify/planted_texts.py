@@ -429,6 +429,32 @@ WRONG += (
         (LOW, HIGH),
     ),
     Text(
+        "E",
+        "a check of a module that a helper runs",
+        "class Unit(torch.nn.Module):\n    def forward(self, x: torch.Tensor):\n        if x.sum() > 9:\n"
+        "            raise OverflowError('big')\n        return x\n\n\ndef run(model, x):\n    return model(x)\n\n\n"
+        "def f(x):\n    try:\n        return run(Unit(), x)\n    except ArithmeticError:\n        return x * 0\n",
+        (LOW, HIGH),
+    ),
+    Text(
+        "E",
+        "a check of a function that is kept for an event",
+        "HANDLERS = []\n\n\ndef emit(x):\n    for handler in HANDLERS:\n        handler(x)\n\n\n"
+        "@HANDLERS.append\n@torch.compile\ndef check(x: torch.Tensor):\n    if x.sum() > 9:\n"
+        "        raise OverflowError('big')\n\n\n"
+        "def f(x):\n    try:\n        emit(x)\n    except OverflowError:\n        return x * 0\n    return x\n",
+        (LOW, HIGH),
+    ),
+    Text(
+        "E",
+        "a cached function that asks for a mode",
+        "@functools.cache\ndef table(n):\n    return torch.arange(n) * (2 if torch.is_grad_enabled() else 1)\n\n\n"
+        "@torch.compile\ndef f(x):\n    n = x.sum().long().item()\n    with torch.no_grad():\n"
+        "        first = table(n)\n"
+        "    return first, table(n)\n",
+        (LOW, HIGH),
+    ),
+    Text(
         "J",
         "the same by a property",
         "class Model(torch.nn.Module):\n    asked = 0\n\n"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import builtins
+from collections.abc import Iterator
 from functools import lru_cache
 
 from ddelint.knowledge.operators import dotted_name, operators, terminal_name
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.managers import library
 from ddelint.rewrite.reading.names import called, draws_random, is_pure, names_written, parameters, stores
+from ddelint.rewrite.reading.neighbours import comes_from
 from ddelint.sources.sites import is_talk
 from ddelint.sources.source import SourceFile, descend
 
@@ -33,7 +35,21 @@ def says_without_effect(statement: ast.stmt, source: SourceFile) -> bool:
 def is_heard(source: SourceFile) -> bool:
     """Whether the file does something about what is said: it records warnings, makes errors of them, says what a logger
     does, prints to something of its own, or counts in a function of its own what was said."""
-    return any(_hears(node, source) for node in descend(source.tree))
+    return any(_hears(node, source) for node in descend(source.tree)) or any(map(_keeps_what_is_said, _told(source)))
+
+
+def _told(source: SourceFile) -> Iterator[SourceFile]:
+    """The project's other files that something is said by: `from .meters import logger`."""
+    said = (node.value for node in descend(source.tree) if isinstance(node, ast.Expr) and is_talk(node))
+    for name in {dotted_name(call.func).partition(".")[0] for call in said if isinstance(call, ast.Call)} - {""}:
+        if (file := comes_from(source, name)) is not None:
+            yield file
+
+
+def _keeps_what_is_said(source: SourceFile) -> bool:
+    """Whether a file's own classes or functions do something with what is said."""
+    own = (node for node in descend(source.tree) if isinstance(node, (ast.ClassDef, ast.FunctionDef)))
+    return any(_hears(node, source) for node in own)
 
 
 def _hears(node: ast.AST, source: SourceFile) -> bool:
@@ -159,6 +175,8 @@ def keeps_no_state(function: ast.FunctionDef | ast.AsyncFunctionDef, source: Sou
                     return False
             case ast.Attribute(value=ast.Name(id="self" | "cls")) if not _is_called(node, source):
                 return False  # what an object has may change meanwhile
+            case ast.Call() if called(node) in knowledge().modes:
+                return False
             case ast.Call(func=func) if called(node) in impure and ast.unparse(func).split(".")[0] not in local:
                 return False
             case ast.Name(id=name) if name not in bound | parameters(function) and not _stays(name, source, depth):

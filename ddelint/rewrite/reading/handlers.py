@@ -16,6 +16,7 @@ from ddelint.rewrite.reading.reaching import (
     is_given_away,
     is_protocol,
     names_of,
+    runners,
     runs_later,
 )
 from ddelint.sources.sites import Site
@@ -30,9 +31,9 @@ def may_be_caught(site: Site, errors: tuple[type[BaseException], ...] = ()) -> b
     """Whether something in the project may catch what the site's statement raises, or what a fix raises in its place.
 
     Looked at: what Python itself catches for its protocols; what is around the statement in its function, and around
-    each mention of the function in its file and in those that import it; where it may be called by another name (a
-    module is, by its instance), around whatever may be it; and all that catches, where it runs when somebody goes on,
-    or no name need stand (`a + b` runs `__add__`, `next(rows)` a generator).
+    each mention of the function in its file and (of a check) in those that import it; where it may be called by another
+    name (a module is, by its instance), around whatever may be it; and all that catches, where it runs when somebody
+    goes on, or no name need stand (`a + b` runs `__add__`, `next(rows)` a generator).
 
     `errors`: what an expression and the one in its place raise (`int(t)`: ValueError, or TypeError, for what is no
     single number); without them it is a `raise` or an `assert`, for which a check raises RuntimeError.
@@ -48,7 +49,7 @@ def may_be_caught(site: Site, errors: tuple[type[BaseException], ...] = ()) -> b
     is_handed_on = is_called_by_other_names(names, site.function, site.source)
     if is_handed_on and not errors and is_given_away(names, site.source):
         return True
-    if _is_caught_elsewhere(names, site, raised, is_handed_on=is_handed_on):
+    if not errors and _is_caught_elsewhere(names, site, raised, is_handed_on=is_handed_on):
         return True
     return _is_caught_at(names, site.source, raised, is_handed_on=is_handed_on)
 
@@ -58,9 +59,10 @@ def _is_caught_at(
 ) -> bool:
     """Whether a file catches something around a mention of one of the names, or around what may call any of them."""
     unseen = calls_of_anything(source) if is_handed_on else frozenset()
+    may_run = {*names, *runners(source)} if is_handed_on else names
     return any(
         isinstance(node, (ast.Name, ast.Attribute, ast.Call))
-        and (node in unseen or terminal_name(node) in names)
+        and (node in unseen or terminal_name(node) in may_run)
         and _is_guarded(source, node, raised)
         for node in descend(source.tree)
     )

@@ -114,6 +114,7 @@ class Knowledge:
     heard_methods: frozenset[str]
     defaults: frozenset[str]
     asking_for_gradients: frozenset[str]
+    modes: frozenset[str]
     catching: frozenset[str]
     catching_nothing: frozenset[str]
     calling: frozenset[str]

@@ -39,6 +39,17 @@ def imported(source: SourceFile, name: str, read: Read | None = None) -> tuple[S
     return None
 
 
+def comes_from(source: SourceFile, name: str) -> SourceFile | None:
+    """The file of the same project in which what a name of `source` is imported as is made; None where none answers."""
+    last: SourceFile | None = None
+    for _ in range(_MOST_RE_EXPORTS):
+        found = _imported(last or source, name, None)
+        if found is None:
+            break
+        last, name = found
+    return last
+
+
 def _imported(source: SourceFile, name: str, read: Read | None) -> tuple[SourceFile, str] | None:
     """What one import statement of `source` says."""
     for node in source.tree.body:

@@ -32,14 +32,34 @@ _VALUES = (bool, bytes, complex, dict, float, frozenset, int, list, set, str, tu
 def names_of(function: _Function, source: SourceFile) -> set[str]:
     """The function's name, those under which it is kept (`fast = compile(slow)`), those of functions that use it; for
     what runs where a class is called, the class's."""
-    names, found = set[str](), {function.name}
+    found = {function.name, *_registering(function, source)}
     if function.name in _CONSTRUCTING and isinstance(owner := source.parents.get(function), ast.ClassDef):
         found |= {owner.name, *_heirs(owner.name, source)}
+    return _closed(found, source)
+
+
+def _closed(found: set[str], source: SourceFile) -> set[str]:
+    """The names, and those under which what they name is kept or used."""
+    names = set[str]()
     while names != found:
         names = set(found)
         for node in _mentions(names, source):
             found |= _names_beside(node, source)
     return names
+
+
+def _registering(function: _Function, source: SourceFile) -> set[str]:
+    """What of the file a decorator keeps a function for: `root` of `@root.register`."""
+    called = (each.func if isinstance(each, ast.Call) else each for each in function.decorator_list)
+    roots = {dotted_name(each.value) for each in called if isinstance(each, ast.Attribute)}
+    return {node.name for node in descend(source.tree) if isinstance(node, _FUNCTIONS) and node.name in roots}
+
+
+@lru_cache(maxsize=16)
+def runners(source: SourceFile) -> frozenset[str]:
+    """The functions that call what the text does not say, and those that use them."""
+    around = (scope for call in calls_of_anything(source) for scope in source.ancestors(call))
+    return frozenset(_closed({scope.name for scope in around if isinstance(scope, _FUNCTIONS)}, source))
 
 
 def _mentions(names: Collection[str], source: SourceFile) -> Iterator[ast.Name | ast.Attribute]:
