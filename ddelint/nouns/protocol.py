@@ -328,6 +328,8 @@ class TargetResult:
     seconds: float = 0.0
     as_installed: str = ""
     """What torch.compile raises where it may break the graph and captures no reads; empty: nothing, or not tried."""
+    renumbered: str = ""
+    """What it raises then for another number than before among the arguments, which eager takes; empty: the same."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from ddelint.trace.entry import Arguments
 from ddelint.verify import cpp_kernels, failures
 from ddelint.verify import device as devices
 from ddelint.verify.calls import module_of, run
+from ddelint.verify.flags import other_numbers
 from ddelint.verify.mismatches import tolerance_for
 from ddelint.verify.program import RECOMPILES, Program, example_of
 from ddelint.verify.references import Reference
@@ -67,7 +68,8 @@ class Compiling:
 
     def _and_as_installed(self, result: TargetResult, example: Reference, replays: Sequence[Reference]) -> TargetResult:
         """The result, and whether torch.compile takes control flow that was handed to it where no setting makes it
-        capture what is read: everything else breaks the graph there, and goes on."""
+        capture what is read, and where a number is another one than before, for which torch.compile puts a symbol:
+        everything else breaks the graph there, and goes on."""
         if not (result.ok and self._hands_over and replays):
             return result
         with torch_internals.compile_settings(recompiles=RECOMPILES, captured=False), warnings.catch_warnings():
@@ -81,7 +83,22 @@ class Compiling:
                 except Exception as error:
                     if failures.is_front_end(error):
                         return replace(result, as_installed=failures.summary(error))
-        return result
+            return replace(result, renumbered=self._refused_number(compiled, example))
+
+    def _refused_number(self, compiled: Callable[..., Any], example: Reference) -> str:
+        """What a program that has been compiled raises for another number than before, which eager takes."""
+        for change in other_numbers(self._built()[0], example.sample):
+            sample = change(example.sample)
+            for function in (self._built()[0], compiled):
+                args, kwargs = devices.moved(sample.make(), self._device)
+                try:
+                    with self._program.entry.surroundings():
+                        function(*args, **kwargs)
+                except Exception as error:
+                    if function is compiled:
+                        return f"{sample.label.rpartition(', ')[2]}: {failures.summary(error)}"
+                    break
+        return ""
 
     def _has_numbers(self, example: Reference) -> bool:
         leaves = pytree.tree_leaves(self._program.arguments(example))

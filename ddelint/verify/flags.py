@@ -55,6 +55,21 @@ def other_flags(
             yield partial(_with_argument, signature, name, other)
 
 
+def other_numbers(program: Callable[..., Any], sample: Sample) -> Iterator[partial[Sample]]:
+    """Changes of an input set: each number among the arguments another one, where it is the default, too."""
+    called = program.forward if isinstance(program, torch.nn.Module) else program
+    try:
+        signature = inspect.signature(called)
+        args, kwargs = sample.make()
+        given = signature.bind(*args, **kwargs)
+    except (TypeError, ValueError):
+        return
+    for name, parameter in signature.parameters.items():
+        value = given.arguments.get(name, parameter.default)
+        if type(value) in (int, float):
+            yield partial(_with_argument, signature, name, value + 1)
+
+
 def _other_texts(value: object, name: str, texts: Mapping[str, Sequence[str]]) -> Sequence[str]:
     if isinstance(value, str) and not isinstance(value, Enum):
         known: Iterable[str] = texts.get(name) or itertools.chain(*texts.values())

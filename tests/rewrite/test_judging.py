@@ -49,6 +49,11 @@ def test_control_flow_is_doubted_where_it_needs_a_setting() -> None:
     assert reason_of("where_merge", needs) == ""
 
 
+def test_control_flow_is_doubted_where_another_number_fails() -> None:
+    fails = TargetResult("compile", "cpu", ok=True, renumbered="eps=1.0: AssertionError: x")
+    assert reason_of("torch_cond", fails).endswith("than before: eps=1.0: AssertionError: x")
+
+
 def test_control_flow_is_doubted_for_what_an_unsafe_fix_hides() -> None:
     failing = Diagnostic("DDE005", "tracing stops here for another reason: AssertionError: b", SPAN, asks=("export",))
     judging: Any = Judging(None)  # type: ignore[arg-type]

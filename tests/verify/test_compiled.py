@@ -502,6 +502,18 @@ def test_control_flow_that_is_captured_only_as_a_whole(
     assert (result.as_installed == "") is is_taken, result.as_installed
 
 
+@pytest.mark.parametrize(("value", "is_taken"), [("scale", False), ("2.0", True), ("float(mask.shape[0])", True)])
+def test_control_flow_that_knows_a_number_of_the_first_call(
+    compiled: Callable[..., Compilation], value: str, is_taken: bool
+) -> None:
+    text = COND.replace("x, mask):\n            def", "x, mask, scale: float = 0.5):\n            def", 1)
+    text = text.format(test="mask.all()", one=f"x + {value}").replace("x * 2", f"x * {value}")
+    (result,) = compiled(text, targets=("compile",)).results
+    assert result.ok
+    assert (result.renumbered == "") is is_taken, result.renumbered
+    assert is_taken or result.renumbered.startswith("scale=1.5: ")
+
+
 def test_a_program_without_control_flow_is_compiled_with_settings_alone(compiled: Callable[..., Compilation]) -> None:
     text = """
     class Model(torch.nn.Module):

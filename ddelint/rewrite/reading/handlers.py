@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 
 from ddelint.knowledge.operators import terminal_name
 from ddelint.rewrite.reading.knowledge import knowledge
-from ddelint.rewrite.reading.managers import caught
+from ddelint.rewrite.reading.managers import caught, is_imported
 from ddelint.rewrite.reading.neighbours import importers, imports_file
 from ddelint.rewrite.reading.reaching import (
     calls_of_anything,
@@ -59,13 +59,17 @@ def _is_caught_at(
 ) -> bool:
     """Whether a file catches something around a mention of one of the names, or around what may call any of them."""
     unseen = calls_of_anything(source) if is_handed_on else frozenset()
-    may_run = {*names, *runners(source)} if is_handed_on else names
+    may_run = runners(source) if is_handed_on else frozenset()
     return any(
         isinstance(node, (ast.Name, ast.Attribute, ast.Call))
-        and (node in unseen or terminal_name(node) in may_run)
+        and (node in unseen or terminal_name(node) in names or _is_one_of(node, may_run, source))
         and _is_guarded(source, node, raised)
         for node in descend(source.tree)
     )
+
+
+def _is_one_of(node: ast.expr, names: Collection[str], source: SourceFile) -> bool:
+    return terminal_name(node) in names and not is_imported(node, source)
 
 
 def _is_caught_elsewhere(

@@ -107,6 +107,11 @@ def library(node: ast.expr, source: SourceFile) -> str:
     return _packages(source).get(root, root)
 
 
+def is_imported(node: ast.expr, source: SourceFile) -> bool:
+    """Whether an attribute is one of something that the file imports: `json.load`."""
+    return isinstance(node, ast.Attribute) and dotted_name(node).partition(".")[0] in _packages(source)
+
+
 @lru_cache(maxsize=16)
 def _packages(source: SourceFile) -> Mapping[str, str]:
     """Name → the package that the file's imports take it from, "" for one around the file."""

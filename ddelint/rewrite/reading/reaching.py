@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from ddelint.knowledge.operators import dotted_name, operators, terminal_name
 from ddelint.rewrite.reading.knowledge import knowledge
-from ddelint.rewrite.reading.managers import library
+from ddelint.rewrite.reading.managers import is_imported, library
 from ddelint.sources.source import SourceFile, descend
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -64,7 +64,8 @@ def runners(source: SourceFile) -> frozenset[str]:
 
 def _mentions(names: Collection[str], source: SourceFile) -> Iterator[ast.Name | ast.Attribute]:
     for node in descend(source.tree):
-        if isinstance(node, (ast.Name, ast.Attribute)) and terminal_name(node) in names:
+        is_named = isinstance(node, (ast.Name, ast.Attribute)) and terminal_name(node) in names
+        if is_named and not is_imported(node, source):
             yield node
 
 
@@ -197,7 +198,7 @@ def is_given_away(names: Collection[str], source: SourceFile) -> bool:
 def calls_of_anything(source: SourceFile) -> frozenset[ast.AST]:
     """Calls of what the text does not say: a parameter, a local name, an attribute that is assigned, an element; and
     of methods that may call others (`SafeRoot.apply(x)`, `trainer.fit(model)`)."""
-    bound, assigned, defined = set[str](), set[str](), set[str]()
+    bound, assigned, defined, made = set[str](), set[str](), set[str](), _made_by_libraries(source)
     for node in descend(source.tree):
         match node:
             case ast.arg(arg=name) | ast.Name(id=name, ctx=ast.Store()):
@@ -210,8 +211,20 @@ def calls_of_anything(source: SourceFile) -> frozenset[ast.AST]:
         node
         for node in descend(source.tree)
         if isinstance(node, ast.Call)
-        and (_is_one_of(node.func, bound, assigned) or _may_call_others(node.func, bound, defined))
+        and (_is_one_of(node.func, bound, assigned) or _may_call_others(node.func, bound - made, defined))
     )
+
+
+def _made_by_libraries(source: SourceFile) -> set[str]:
+    """The names of a file for what a library makes of constants: `logger = logging.getLogger(__name__)`."""
+    found = set[str]()
+    for node in source.tree.body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=func, args=args, keywords=[])):
+                plain = all(isinstance(each, ast.Constant) or terminal_name(each) == "__name__" for each in args)
+                if plain and is_imported(func, source):
+                    found.add(name)
+    return found
 
 
 def _is_one_of(called: ast.expr, bound: set[str], assigned: set[str]) -> bool:
