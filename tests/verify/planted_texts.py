@@ -581,7 +581,8 @@ RIGHT = (
         "E",
         "a check in a module beside a file that is read, where a logger says what failed",
         "import json\n\nlogger = logging.getLogger(__name__)\n\n\ndef load(path):\n    try:\n"
-        "        with open(path) as file:\n            return json.load(file)\n    except ValueError:\n        logger.exception('no %s', path)\n\n\n"
+        "        with open(path) as file:\n            return json.load(file)\n"
+        "    except ValueError:\n        logger.exception('no %s', path)\n\n\n"
         "class Model(torch.nn.Module):\n    def forward(self, x: torch.Tensor):\n        if x.sum() > 90:\n"
         "            raise ValueError('big')\n        return x\n",
         (LOW, HIGH),

@@ -63,10 +63,11 @@ def runners(source: SourceFile) -> frozenset[str]:
 
 
 def _mentions(names: Collection[str], source: SourceFile) -> Iterator[ast.Name | ast.Attribute]:
+    """Where one of the names stands, and not an attribute of that name of what the file imports."""
     for node in descend(source.tree):
-        is_named = isinstance(node, (ast.Name, ast.Attribute)) and terminal_name(node) in names
-        if is_named and not is_imported(node, source):
-            yield node
+        match node:
+            case ast.Name() | ast.Attribute() if terminal_name(node) in names and not is_imported(node, source):
+                yield node
 
 
 def _heirs(name: str, source: SourceFile) -> set[str]:
