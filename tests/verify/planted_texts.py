@@ -456,6 +456,31 @@ WRONG += (
     ),
     Text(
         "J",
+        "a log line whose text forgets what it told",
+        "class Meter:\n    total = 0.0\n\n    def __format__(self, spec):\n        told, self.total = self.total, 0.0\n"
+        "        return format(told, spec)\n\n\nMETER = Meter()\n\n\n@torch.compile\ndef f(x):\n    METER.total += 1\n"
+        "    if x.sum() > 4:\n        print(f'{METER:.3f}')\n    return x * METER.total\n",
+        (LOW, HIGH),
+    ),
+    Text(
+        "E",
+        "a cached method that asks another for what may change",
+        "class Model(torch.nn.Module):\n    base = 1\n\n    @functools.lru_cache(8)\n    def table(self, n):\n"
+        "        return torch.arange(n) * self.scale()\n\n    def scale(self):\n        return type(self).base\n\n"
+        "    def forward(self, x: torch.Tensor):\n        n = x.sum().long().item()\n        first = self.table(n)\n"
+        "        type(self).base += 1\n        return first, self.table(n)\n",
+        (LOW, HIGH),
+    ),
+    Text(
+        "D",
+        "a bound that a function gives as it is asked to",
+        "def norm(x, read):\n    total = x.sum()\n    return total.item() if read else total\n\n\n"
+        "@torch.compile\ndef f(x, read):\n    total = norm(x, read)\n    if total > 40:\n"
+        "        raise ValueError('high')\n    return x[: int(total)]\n",
+        (f"{LOW}, False", f"{LOW}, True"),
+    ),
+    Text(
+        "J",
         "the same by a property",
         "class Model(torch.nn.Module):\n    asked = 0\n\n"
         "    @property\n    def limit(self):\n        self.asked += 1\n        return self.asked\n\n"

@@ -107,6 +107,7 @@ def only_reads(node: ast.expr, source: SourceFile) -> bool:
     return (
         is_pure(node)
         and not draws_random(node)
+        and not _tells_with_effect(source)
         and all(_is_known(inner, source) for inner in ast.walk(node) if isinstance(inner, ast.Call))
         and not any(
             inner.attr in _properties(source)
@@ -149,6 +150,19 @@ def _properties(source: SourceFile) -> frozenset[str]:
     )
 
 
+@lru_cache(maxsize=16)
+def _tells_with_effect(source: SourceFile) -> bool:
+    """Whether a class of the file does something where Python asks its objects for a text, a length, an order."""
+    methods = (node for node in descend(source.tree) if isinstance(node, ast.FunctionDef))
+    return any(node.name in _TELLING and not _writes_nothing(node) for node in methods)
+
+
+_ORDERS = ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__contains__", "__len__")
+_TEXTS = ("__format__", "__repr__", "__str__", "__bool__", "__int__", "__float__")
+_PARTS = ("__getattr__", "__getattribute__", "__getitem__", "__iter__", "__next__")
+_TELLING = frozenset((*_ORDERS, *_TEXTS, *_PARTS))
+
+
 def _writes_nothing(function: ast.FunctionDef) -> bool:
     """Whether a function stores to no attribute and to no element, and has no known effect."""
     stored = any(
@@ -173,7 +187,7 @@ def keeps_no_state(function: ast.FunctionDef | ast.AsyncFunctionDef, source: Sou
             case ast.Attribute(ctx=ast.Store() | ast.Del()) | ast.Subscript(ctx=ast.Store() | ast.Del()):
                 if ast.unparse(node.value) not in local:
                     return False
-            case ast.Attribute(value=ast.Name(id="self" | "cls")) if not _is_called(node, source):
+            case ast.Name(id="self" | "cls") if not _calls_what_stays(node, source, depth):
                 return False  # what an object has may change meanwhile
             case ast.Call() if called(node) in knowledge().modes:
                 return False
@@ -182,6 +196,15 @@ def keeps_no_state(function: ast.FunctionDef | ast.AsyncFunctionDef, source: Sou
             case ast.Name(id=name) if name not in bound | parameters(function) and not _stays(name, source, depth):
                 return False
     return not draws_random(function)
+
+
+def _calls_what_stays(node: ast.Name, source: SourceFile, depth: int) -> bool:
+    """Whether an object stands where a method of its class is called that keeps no state."""
+    method = source.parents.get(node)
+    if not (isinstance(method, ast.Attribute) and _is_called(method, source)) or not depth:
+        return False
+    found = [n for n in descend(source.tree) if isinstance(n, ast.FunctionDef) and n.name == method.attr]
+    return bool(found) and all(keeps_no_state(each, source, depth - 1) for each in found)
 
 
 def _is_called(node: ast.Attribute, source: SourceFile) -> bool:

@@ -89,29 +89,50 @@ def _begins_as_number(source: SourceFile, node: ast.expr) -> bool:
 
 
 def _is_returned_as_number(source: SourceFile, node: ast.expr, depth: int = 0) -> bool:
-    """Whether a function of the file gives a number for what is called, or for a name that takes what it gives."""
+    """Whether a function of the file gives a number for what is called, or a name that takes what it gives; so for a
+    property."""
+
+    def may_give(function: str, place: int | None = None, *, asked: bool = False) -> bool:
+        values = list(_returned(source, function, place, asked=asked))
+        return any(is_number(source, v) or _is_returned_as_number(source, v, depth + 1) for v in values)
+
     match node:
-        case ast.Call(func=func):
-            return any(is_number(source, value) for value in _returned(source, terminal_name(func)))
+        case ast.Call(func=func) if depth < _DEEPEST:
+            return may_give(terminal_name(func))
+        case ast.Attribute(attr=name) if depth < _DEEPEST:
+            return may_give(name, asked=True)
         case ast.Name(id=name) if depth < _DEEPEST:
             given = [value for value in values_of(source, node, name) if isinstance(value, ast.expr)]
-            taken = (value for call, place in _unpacked(source, node) for value in _returned(source, call, place))
-            return any(_is_returned_as_number(source, value, depth + 1) for value in given if value is not node) or any(
-                is_number(source, value) for value in taken
-            )
+            taken = (may_give(call, place) for call, place in _unpacked(source, node))
+            return any(_is_returned_as_number(source, v, depth + 1) for v in given if v is not node) or any(taken)
     return False
 
 
-def _returned(source: SourceFile, function: str, place: int | None = None) -> Iterator[ast.expr]:
-    """What functions of this name return, or at this place of the tuples that they return."""
+def _returned(
+    source: SourceFile, function: str, place: int | None = None, *, asked: bool = False
+) -> Iterator[ast.expr]:
+    """What functions of this name return, or at this place of the tuples that they return, and the choices for that.
+
+    `asked`: without a call, as properties are.
+    """
     for node in descend(source.tree):
-        if isinstance(node, _Function) and node.name == function:
-            for inner in descend(node):
-                match inner:
-                    case ast.Return(value=ast.Tuple(elts=values)) if place is not None and place < len(values):
-                        yield values[place]
-                    case ast.Return(value=ast.expr() as value) if place is None:
-                        yield value
+        if not (isinstance(node, _Function) and node.name == function):
+            continue
+        if asked and not any("property" in terminal_name(decorator) for decorator in node.decorator_list):
+            continue
+        for inner in descend(node):
+            match inner:
+                case ast.Return(value=ast.Tuple(elts=values)) if place is not None and place < len(values):
+                    yield from _chosen(source, values[place])
+                case ast.Return(value=ast.expr() as value) if place is None:
+                    yield from _chosen(source, value)
+
+
+def _chosen(source: SourceFile, value: ast.expr) -> Iterator[ast.expr]:
+    """A value, what it is chosen from, and what is put under its name."""
+    yield value
+    named = values_of(source, value, value.id) if isinstance(value, ast.Name) else ()
+    yield from (found for found in (*_choices(source, value), *named) if isinstance(found, ast.expr))
 
 
 def _unpacked(source: SourceFile, node: ast.Name) -> Iterator[tuple[str, int]]:
