@@ -21,7 +21,15 @@ from torch.utils import _pytree as pytree
 from ddelint.trace.arguments import seed_everything
 from ddelint.trace.entry import Arguments
 from ddelint.verify import randomness, reach
-from ddelint.verify.frozen import Constant, Freezer, Frozen, is_module_table, kind_of, storage_address
+from ddelint.verify.frozen import (
+    Constant,
+    Freezer,
+    Frozen,
+    is_dataclass,
+    is_module_table,
+    kind_of,
+    storage_address,
+)
 from ddelint.verify.sameness import differences
 
 _TORCH = os.path.dirname(os.path.realpath(torch.__file__)) + os.sep
@@ -372,7 +380,7 @@ def _tensors_in(value: Any, depth: int = 0) -> Iterator[torch.Tensor]:
             parts: Any = list(value.values())
         elif isinstance(value, (list, tuple)):
             parts = value
-        elif hasattr(value, "__dataclass_fields__") and not isinstance(value, type):
+        elif is_dataclass(value):
             parts = list(vars(value).values()) if hasattr(value, "__dict__") else []
         else:
             parts = []

@@ -115,13 +115,13 @@ class Freezer:
             return Container(kind, (*range(len(value)), *own), tuple(self.freeze(part, depth) for part in parts))
         if isinstance(value, Set):
             return Constant(kind, frozenset(map(_key, value)))
-        if type(value).__module__ == "numpy" and hasattr(value, "dtype"):
+        if type(value).__module__ == "numpy" and has(value, "dtype"):
             try:
                 inner = self._tensor(torch.as_tensor(value))
             except (TypeError, ValueError, RuntimeError):
                 return Constant(kind, str(value))
             return Container(kind, (str(value.dtype),), (inner,))
-        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        if is_dataclass(value):
             names = tuple(dict.fromkeys((*(field.name for field in dataclasses.fields(value)), *attributes_of(value))))
             return Container(kind, names, tuple(self.freeze(getattr(value, name, None), depth) for name in names))
         if self._modules and isinstance(value, torch.nn.Module):
@@ -185,9 +185,23 @@ class Freezer:
         )
 
 
+def has(value: Any, name: str) -> bool:
+    """Whether an object has an attribute: some raise what they like when they are asked for one that they haven't."""
+    try:
+        getattr(value, name)
+    except Exception:
+        return False
+    return True
+
+
+def is_dataclass(value: Any) -> bool:
+    """Whether an object is an instance of a dataclass."""
+    return not isinstance(value, type) and has(type(value), "__dataclass_fields__")
+
+
 def attributes_of(value: Any) -> dict[str, Any]:
     """What an object holds in its `__dict__` and its slots."""
-    slots = [name for kind in type(value).__mro__ for name in _slots(kind) if hasattr(value, name)]
+    slots = [name for kind in type(value).__mro__ for name in _slots(kind) if has(value, name)]
     return {**(getattr(value, "__dict__", None) or {}), **{name: getattr(value, name) for name in slots}}
 
 

@@ -22,7 +22,16 @@ from typing import Any
 import torch
 
 from ddelint.trace.entry import Entry
-from ddelint.verify.frozen import Constant, Freezer, Frozen, attributes_of, builtin_class, entries, is_module_table
+from ddelint.verify.frozen import (
+    Constant,
+    Freezer,
+    Frozen,
+    attributes_of,
+    builtin_class,
+    entries,
+    has,
+    is_module_table,
+)
 from ddelint.verify.holders import Holder, holder_of, is_moving, keeps_attributes, owner_of, position
 from ddelint.verify.holders import restoring as refilling
 from ddelint.verify.ownership import is_of_users_class, is_users, is_users_class
@@ -215,7 +224,7 @@ class _Walk:
         if isinstance(value, functools.partial):
             for part in (value.func, *value.args, *value.keywords.values()):
                 self.follow(part)
-        elif hasattr(value, "cache_info") and hasattr(value, "__wrapped__"):
+        elif has(value, "cache_info") and has(value, "__wrapped__"):
             self._add(
                 _Binding(f"the cache of {value.__wrapped__.__qualname__}", value, None, lambda: str(value.cache_info()))
             )
@@ -356,7 +365,7 @@ def _restoring(reached: Reached) -> Iterator[Callable[[], None]]:
         if binding.name.startswith("self."):
             continue  # belongs to one instance, which is built anew
         value = _value(binding)
-        if hasattr(binding.holder, "cache_clear"):
+        if has(binding.holder, "cache_clear"):
             yield binding.holder.cache_clear
             continue
         kept = copy.copy(value) if isinstance(value, itertools.count) else value

@@ -241,6 +241,24 @@ def test_what_compiled_code_leaves_out_is_told(program: Program, options: Sessio
     assert {(m.where, m.aspect) for m in found.mismatches} == {("traced path", "side effect")}
 
 
+class Asked(type):
+    """Raises what it likes for a name that it hasn't, as containers of injected dependencies do."""
+
+    def __getattr__(cls, name: str) -> None:
+        raise RuntimeError(name)
+
+
+class Injected(metaclass=Asked):
+    def __getattr__(self, name: str) -> None:
+        raise KeyError(name)
+
+
+def test_what_raises_when_asked_for_an_attribute_is_held_like_the_rest() -> None:
+    for value in (Injected, Injected(), [Injected()]):
+        assert Freezer().freeze(value) == Freezer().freeze(value)
+        Watch(value, torch.nn.Linear(1, 1))
+
+
 def test_modules_that_an_object_holds_are_not_gone_through() -> None:
     class Backend:
         def __init__(self) -> None:

@@ -15,6 +15,9 @@ from ddelint.rewrite.reading.number_uses import number_uses, uses_as_number
 from ddelint.rewrite.reading.regions import bound_inside
 from ddelint.rewrite.writing.rewrites import Rewrite, rewriting
 
+_READ_BY_ITSELF = "DDE803"
+"""The rule of symbols that no output carries: an operator was given a tensor, and took the number in it."""
+
 
 @rewriting("explicit_item")
 def explicit_item(context: Context) -> Iterator[Rewrite]:
@@ -49,7 +52,9 @@ def _one_element(kinds: Kinds, node: ast.expr) -> bool:
         return False
     shape, dtype = kinds.shape(node), kinds.dtype(node)
     single = shape is None or all(size == "1" for size in shape)
-    return single and (not dtype or is_whole(dtype)) and is_tensor(kinds, node)
+    # what a tracer has read from a tensor by itself may be a float, too
+    numeric = not dtype or is_whole(dtype) or (kinds.context.diagnostic.code == _READ_BY_ITSELF and shape == ())
+    return single and numeric and is_tensor(kinds, node)
 
 
 def _wants_number(kinds: Kinds, parent: ast.AST | None, node: ast.expr) -> bool:
