@@ -131,6 +131,7 @@ class Knowledge:
     concatenations: frozenset[str]
     repeating: frozenset[str]
     conversions: frozenset[str]
+    deep_copies: frozenset[str]
     segments: Segments
     bounds: BoundFacts
     spare_rows: SpareRows
