@@ -162,6 +162,7 @@ def _without_collector() -> Iterator[None]:
     try:
         yield
     finally:
+        gc.freeze()  # what was made meanwhile counts as old, so that it is not gone through at once
         gc.unfreeze()
         if enabled:
             gc.enable()

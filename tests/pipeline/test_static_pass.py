@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import subprocess
@@ -286,6 +287,17 @@ def test_standard_input_may_be_left_out_by_its_name(
         told = run_check(["-"], replace(given, mode=mode, fix=True, force_exclude=force), Silence())
         assert codes(told) == found
         assert told.files_checked == (not force)
+
+
+def test_what_reading_made_is_not_gone_through_at_once() -> None:
+    before, made = gc.get_threshold(), []
+    gc.set_threshold(100_000)
+    try:
+        with readers._without_collector():
+            made += [[] for _ in range(50_000)]
+        assert gc.get_count()[0] < len(made) // 10
+    finally:
+        gc.set_threshold(*before)
 
 
 def test_beside_another_thread_one_process_reads(
