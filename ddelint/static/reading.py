@@ -79,7 +79,9 @@ def _findings(
         if isinstance(source, OutlinedSource) and not (
             asked.assume_compiled or (surveyed.of_framework and may_compile(source))
         ):
-            prospects = Prospects(source.text, source.functions, context.sources, context.tensor_sources)
+            prospects = Prospects(
+                source.text, source.functions, context.sources, context.tensor_sources, context.inherited_tensors
+            )
             names = {root.rpartition(".")[2] for root in roots}
             if not surveyed.comments and not _says_more(data) and prospects.nothing_asks(names):
                 return ()

@@ -182,3 +182,25 @@ def test_what_draws_or_loads_is_compiled_by_nobody(tmp_path: Path, imports: str,
     assert tree.check() == []
     tree.write("pkg/helper.py", f"import torch\n{imports}\n\n\ndef shown(x):\n    x = x + 1\n{body}")
     assert tree.check() == ["helper.py:7 DDE105"]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "solver = Solver(3)\n    return solver.solve(x)",
+        "return Solver(3).solve(x)",
+        "solver = Solver(n=3).eval()\n    y = solver.solve(x)\n    return y",
+        "with torch.no_grad():\n        solver = Solver()\n        return solver.solve(x, 2)",
+        "solver: Solver = Solver()\n    return [solver.solve(one) for one in (x, -x)]",
+    ],
+)
+def test_another_method_of_a_module_that_is_built_is_read(tree: Tree, call: str) -> None:
+    tree.write(
+        "pkg/solver.py",
+        "import torch\nfrom torch import nn\n\n\nclass Solver(nn.Module):\n    def forward(self, x):\n        return x\n\n"
+        "    def solve(self, x: torch.Tensor, n=1):\n        return x if x.max() > n else -x\n",
+    )
+    tree.write(
+        "pkg/main.py", f"import torch\nfrom pkg.solver import Solver\n\n\n@torch.compile\ndef main(x):\n    {call}\n"
+    )
+    assert tree.check() == ["solver.py:10 DDE105"]

@@ -67,3 +67,25 @@ def test_a_function_of_torch_by_its_own_name(imports: str) -> None:
 
 def test_a_layer_of_that_name_is_another() -> None:
     assert found("x = self.norm(x)", "from torch.linalg import norm") == 0
+
+
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        "(numpy.ndarray, torch.Tensor)",
+        "(torch.nn.Parameter, torch.Tensor)",
+        "VECTOR",
+        "local",
+        "(torch.masked.MaskedTensor, torch.Tensor, numpy.ndarray)",
+    ],
+)
+@pytest.mark.parametrize("asked", ["if fn.sum() > 1:", "while bool((fn > 0).any()):"])
+def test_what_is_a_tensor_or_an_array_is_a_tensor(kinds: str, asked: str) -> None:
+    body = f"local = (torch.Tensor, numpy.ndarray)\n        if isinstance(fn, {kinds}):\n            {asked}"
+    assert found(f"{body}\n                x = y", "import numpy\n\nVECTOR = (numpy.ndarray, torch.Tensor)\n") == 1
+
+
+@pytest.mark.parametrize("kinds", ["(float, torch.Tensor)", "numpy.ndarray", "KINDS", "(numpy.ndarray, list)"])
+def test_what_may_be_a_number_is_none(kinds: str) -> None:
+    body = f"if isinstance(fn, {kinds}):\n            if fn.sum() > 1:\n                x = y"
+    assert found(body, "import numpy\n\nKINDS = (int, torch.Tensor)\n") == 0

@@ -361,3 +361,39 @@ def test_methods_of_modules_may_give_objects_and_static_methods_are_functions(
 ) -> None:
     text = PART.format(base=base, decorator=decorator, given=given, returned=returned)
     assert len(rows(tmp_path, {"records.py": "class Result:\n    pass\n", "part.py": text})) == found
+
+
+TYPES = """\
+import numpy
+import torch
+from typing import Optional, Union
+from torchtyping import TensorType
+
+Points = TensorType["n", 3]
+Data = Union[torch.Tensor, numpy.ndarray]
+Pair = tuple[torch.Tensor, torch.Tensor]
+Size = Union[int, torch.Tensor]
+
+
+class Times(TensorType["n"]):
+    pass
+
+
+class Sparse:
+    pass
+"""
+
+
+@pytest.mark.parametrize("kind", ["Points", "Data", "Times", "Optional[Points]"])
+@pytest.mark.parametrize("way", ["from .types import *", "from .types import Points, Data, Times"])
+def test_other_names_for_tensors(tmp_path: Path, kind: str, way: str) -> None:
+    way = f"{way}\nfrom typing import Optional\n"
+    files = {"types.py": TYPES, "ops.py": function(f"def clean(x: {kind}) -> {kind}:", before=way)}
+    assert len(rows(tmp_path, files)) == 1
+
+
+@pytest.mark.parametrize("kind", ["Size", "Sparse", "Unheard"])
+def test_names_for_something_else(tmp_path: Path, kind: str) -> None:
+    way = "from .types import *\n"
+    files = {"types.py": TYPES, "ops.py": function(f"def clean(x: {kind}) -> {kind}:", before=way)}
+    assert rows(tmp_path, files) == []

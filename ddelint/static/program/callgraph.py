@@ -276,9 +276,9 @@ class CallGraph:
             else:
                 places |= self._bound(path, name)
         for cls in built:
-            if self._project.is_module(*cls) is not True:
-                for method in methods:
-                    places |= self.method_of(cls, method)
+            entries = operators().regions["entry_methods"] if self._project.is_module(*cls) is True else ()
+            for method in methods.difference(entries):
+                places |= self.method_of(cls, method)
         parents, handed = frozenset(_PARENTS.findall(text)), frozenset(_HANDED.findall(text))
         return _Calls(frozenset(own), parents, frozenset(held), handed, frozenset(places - {place}))
 

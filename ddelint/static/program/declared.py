@@ -42,6 +42,11 @@ class ClassOutline:
     def _kept(self) -> frozenset[str]:
         return scan.kept_tensors(self._text)
 
+    @cached_property
+    def made(self) -> frozenset[str]:
+        """The attributes that it makes tensors: see `scan.made_tensors`."""
+        return scan.made_tensors(self._text)
+
     def asks(self, method: str) -> bool:
         """Whether the text of a method may read or demand data."""
         if method not in self._asks:

@@ -29,8 +29,11 @@ def compiled_elsewhere(index: FileIndex, project: Project) -> set[Reached]:
     """The functions of other files that this one makes compiled."""
     handed = _Handed(index, project)
     found = {place for node in index.handed_over if not isinstance(node, ast.Lambda) for place in handed.places(node)}
-    for root in index.roots(False):
+    roots = index.roots(False)
+    for root in roots:
         found |= handed.called(root.node)
+    functions = [root.node.name for root in roots if root.owner is None and isinstance(root.node, FunctionNode)]
+    found |= project.calls_of(index.source.filename, functions)  # what classes call is known from `inherits`
     return {place for place in found if place[0] != index.source.filename}
 
 

@@ -219,10 +219,25 @@ class Imports:
         if name in outline.bound:
             return path, outline.bound[name]
         imported = outline.imports.get(name)
-        target = self.module(path, imported) if imported is not None and imported.name else None
-        if imported is None or target is None or target == path:
-            return None
-        return self.bound(target, imported.name, depth + 1)
+        if imported is None:
+            targets = [self.module(path, star) for star in outline.stars[:MOST_STARS]]
+            found = (self.bound(target, name, depth + 1) for target in targets if target not in (None, path))
+            return next((one for one in found if one is not None), None)
+        target = self.module(path, imported) if imported.name else None
+        return self.bound(target, imported.name, depth + 1) if target not in (None, path) else None
+
+    def names_tensors(self, path: str, name: str) -> bool:
+        """Whether a name of a module is that of a type of tensors: `Points = TensorType["n", 3]`, or an heir of one."""
+        known = operators().annotations
+        types = known["tensor"] | known["mask"]
+        place = self.resolve(path, name)
+        if isinstance(place, tuple):
+            above = (ancestor for ancestor in self.ancestors(*place) if isinstance(ancestor, str))
+            return any(ancestor.rpartition(".")[2] in types for ancestor in above)
+        bound = self.bound(path, name) if place is None else None
+        words = set() if bound is None else {full.rpartition(".")[2] for full in bound[1]}
+        tensors = words & types
+        return bool(tensors) and words <= tensors | known["arrays"] | known["union"] | known["optional"]
 
     # ---- classes
 

@@ -43,7 +43,8 @@ class Definitions:
         if isinstance(source, OutlinedSource):
             source.on_loading = lambda node: self._visit(node.body, None, 1)
         self._visit(source.tree.body, None, 0)
-        self.imports.update((name, full) for name, full in self.context.aliases.items() if name in self.imports)
+        aliases, everything = self.context.aliases, "*" in self.imports
+        self.imports.update((name, full) for name, full in aliases.items() if everything or name in self.imports)
         for name in self._rebound:
             self.constants.pop(name, None)
         for name, value in self.constants.items():

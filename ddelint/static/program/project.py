@@ -42,6 +42,8 @@ class Context:
     """Imported name → what it is outside of the project: `nz` → `torch.nonzero`, through however many files."""
     modules: Mapping[str, bool] = field(default_factory=dict)
     """Name of an imported base class → whether it is an nn.Module."""
+    tensors: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Name of an imported base class → the attributes that its constructors make buffers or parameters."""
     roots: frozenset[str] = frozenset()
     """Functions (`fn`, `Class.method`) that are compiled because of what stands in other files."""
     sources: tuple[str, ...] = ()
@@ -49,6 +51,11 @@ class Context:
     tensor_sources: tuple[str, ...] = ()
     """Those that return tensors, of which nothing says more: whether they are tested decides."""
     elsewhere: Returns | None = None
+
+    @property
+    def inherited_tensors(self) -> frozenset[str]:
+        """All attributes that are tensors because of some class of another file."""
+        return frozenset().union(*self.tensors.values())
 
 
 class Project(Imports):
@@ -63,6 +70,7 @@ class Project(Imports):
         """What the classes of a file learn from their base classes, and the methods of other files they compile."""
         outline = self.outline(path)
         modules: dict[str, bool] = {}
+        tensors: dict[str, frozenset[str]] = {}
         entries = operators().regions["entry_methods"]
         own: set[str] = set()
         reached: set[Reached] = set()
@@ -76,6 +84,8 @@ class Project(Imports):
                     verdict = self.is_module(*found)
                     if verdict is not None:
                         modules[base] = verdict
+                    if verdict is not False and (made := self._made(found)):
+                        tensors[base] = made
             verdict = self.is_module(path, name) if elsewhere else None
             if verdict:  # an object of a module is called, whatever the method's name is
                 own |= {f"{name}.{method}" for method in entries & cls.methods.keys()}
@@ -83,7 +93,16 @@ class Project(Imports):
                 mine, others = self.calls.of_class(path, name)
                 own |= mine
                 reached |= others
-        return Context(modules=modules, roots=frozenset(own)), frozenset(reached)
+        return Context(modules=modules, tensors=tensors, roots=frozenset(own)), frozenset(reached)
+
+    def _made(self, cls: Reached) -> frozenset[str]:
+        """The attributes that a class, and what it inherits from, make tensors."""
+        found: frozenset[str] = frozenset()
+        for place in self.ancestors(*cls):
+            outline = self.outline(place[0]) if isinstance(place, tuple) else None
+            if outline is not None and place[1] in outline.classes:
+                found |= outline.classes[place[1]].made
+        return found
 
     def _imports_ours(self, path: str, outline: Outline) -> bool:
         """Whether anything is imported from the project's files."""
@@ -117,4 +136,17 @@ class Project(Imports):
                 place = self.resolve(path, name)
                 if isinstance(place, str):
                     found[name] = place
+        if outline is not None:
+            tensor = min(operators().annotations["alias"])
+            names = (name for name in self._imported(path, outline) if name not in found)
+            found |= dict.fromkeys((name for name in names if self.names_tensors(path, name)), tensor)
         return found
+
+    def _imported(self, path: str, outline: Outline) -> set[str]:
+        """The names that a file may have from others of the project, and that may be types."""
+        names = {name for name, way in outline.imports.items() if self.module(path, way) is not None}
+        for star in outline.stars:
+            target = self.module(path, star)
+            behind = self.outline(target) if target is not None else None
+            names |= behind.classes.keys() | behind.bound.keys() if behind is not None else set()
+        return {name for name in names if not name.islower()}

@@ -32,13 +32,17 @@ class Prospects:
         functions: Sequence[Body],
         other_calls: Sequence[str] = (),
         tensor_calls: Sequence[str] = (),
+        inherited: frozenset[str] = frozenset(),
     ) -> None:
-        """`other_calls`: more ways to call what reads data, each with its parenthesis; `tensor_calls`: tensors."""
+        """`other_calls`: more ways to call what reads data, each with its parenthesis; `tensor_calls`: tensors.
+
+        `inherited`: attributes that are tensors because of classes of other files.
+        """
         self._text = text
         self._functions = functions
         self._rows = [function.row for function in functions]
         self._starts = [function.start for function in functions]
-        self._kept = scan.kept_tensors(text)
+        self._kept = scan.kept_tensors(text) | inherited
         self._tensor_calls = tensor_calls
         calls = (*other_calls, *scan.imported_calls(text))
         self._asking = {number for number in range(len(functions)) if self._asks(number, calls)}

@@ -127,7 +127,7 @@ class _Reader:
         if node.returns is None:
             return _GIVES.search(text, len(header)) is not None
         words = _words_of(node.returns)
-        if words & _tensor_types():
+        if self._say_tensor(words):
             return True
         named = words - _containers() - _MISSING
         return (
@@ -156,13 +156,20 @@ class _Reader:
             words = _words_of(parameter.annotation)
             if words & (known["eager_arguments"] | known["eager_types"]):
                 return frozenset()
-            if words & _tensor_types():
+            if self._say_tensor(words):
                 found.add(parameter.arg)
         if not found and undeclared:
             text = scan.without_prose(body)
             used = {match.group(1) or match.group(2) for match in _tensor_use().finditer(text)}
             found = used.intersection(undeclared) or set(self._handed_on(text, undeclared))
         return frozenset(found)
+
+    def _say_tensor(self, words: frozenset[str]) -> bool:
+        """Whether the words of an annotation name a type of tensors, under whatever name."""
+        if words & _tensor_types():
+            return True
+        project = self._project
+        return project is not None and any(project.names_tensors(self._path, word) for word in words)
 
     def _handed_on(self, text: str, names: Collection[str]) -> Iterator[str]:
         """Those of the names that a function is given where it takes a tensor."""

@@ -127,7 +127,10 @@ class FileIndex(Definitions):
         """Of all functions; those that the outline does not know, or not rightly, by their places in the tree."""
         source, context, renamed = self.source, self.context, self._renamed_sources
         functions = source.functions if isinstance(source, OutlinedSource) else list(functions_in(source.text))
-        reported = self._reported or Prospects(source.text, functions, context.sources, context.tensor_sources)
+        inherited = context.inherited_tensors
+        reported = self._reported or Prospects(
+            source.text, functions, context.sources, context.tensor_sources, inherited
+        )
         whole = not (isinstance(source, OutlinedSource) and source.defers)
         missed = [
             node
@@ -142,7 +145,7 @@ class FileIndex(Definitions):
         for place in sorted(places, key=lambda place: place.start):
             if not outermost or place.start >= outermost[-1].end:
                 outermost.append(place)
-        return Prospects(source.text, outermost, (*renamed, *context.sources), context.tensor_sources)
+        return Prospects(source.text, outermost, (*renamed, *context.sources), context.tensor_sources, inherited)
 
     def _place(self, node: FunctionNode) -> Body:
         start = self.source.offset(node.lineno, 1)

@@ -27,6 +27,7 @@ _FROM_TORCH = re.compile(r"from torch[\w.]{0,100}+ import (\([^)]{0,4000}+\)|[^(
 _NAMED = re.compile(r"(\w++)(?:[ \t]{1,20}+as[ \t]{1,20}+(\w++))?+")
 _GIVE_ONE_NUMBER = frozenset(("reduction", "zero_dimensional"))
 """Shapes of answers, as in operators.toml."""
+_GIVEN_NOTHING = re.compile(r"[\"'],\s{0,99}+None\b")
 _PROSE = re.compile(
     r'''"""[\s\S]*?"""|\'\'\'[\s\S]*?\'\'\'|"(?:[^"\\\n]|\\[\s\S])*"|'(?:[^'\\\n]|\\[\s\S])*'|#[^\n]*'''
 )
@@ -71,7 +72,7 @@ def asks(text: str, kept: frozenset[str] = frozenset(), tensor_calls: Sequence[s
     """Whether the text may read data; `kept`: as `kept_tensors` says of its file; `tensor_calls` give tensors."""
     text = text.replace("\r\n", "\n")
     read = _reads(text) and _reads(without_prose(text))
-    return read or _tested_tensor(text, tensor_calls) or _tests_one_of(kept, text)
+    return read or _tested_tensor(text, tensor_calls) or tests_one_of(kept, text)
 
 
 def _reads(text: str) -> bool:
@@ -139,6 +140,27 @@ def kept_tensors(text: str) -> frozenset[str]:
     )
 
 
+def made_tensors(text: str) -> frozenset[str]:
+    """The attributes that a class surely makes buffers or parameters wherever it sets them."""
+    *makers, _ = _kept_tensor()  # what is declared on a line of its own may be a parameter
+    found = {
+        match.group(1)
+        for words, pattern in makers
+        if any(word in text for word in words)
+        for match in pattern.finditer(text)
+        if not _GIVEN_NOTHING.match(text, match.end())
+    }
+    sets = makers[-1][1]
+    return frozenset(
+        name
+        for name in found
+        if all(
+            sets.match(text, place) and " if " not in text[place : text.find("\n", place)]
+            for place in _places(f"self.{name} = ", text)
+        )
+    )
+
+
 @extensions.remembered
 def _kept_tensor() -> list[tuple[list[str], re.Pattern[str]]]:
     """How one is made, each way with words of which one stands in any such text: to look for these costs little."""
@@ -153,7 +175,7 @@ def _kept_tensor() -> list[tuple[list[str], re.Pattern[str]]]:
     ]
 
 
-def _tests_one_of(names: frozenset[str], text: str) -> bool:
+def tests_one_of(names: frozenset[str], text: str) -> bool:
     """Whether a test is about one of these attributes, as it is or compared: `if self.steps > 10`."""
     return bool(names) and any(match.group(1) in names for match in _TESTED_ATTRIBUTE.finditer(text))
 

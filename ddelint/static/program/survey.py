@@ -15,7 +15,7 @@ from ddelint.sources.source import SourceError, SourceFile, TooDeepError
 from ddelint.static.program.declared import Outline, digest_of
 from ddelint.static.program.named import compiled_by_name, given_as_entries
 from ddelint.static.program.public import in_package, public_functions
-from ddelint.static.program.scan import holds_comments, may_be_compiled, may_read
+from ddelint.static.program.scan import holds_comments, may_be_compiled, may_read, tests_one_of
 
 if TYPE_CHECKING:  # a single file that says nothing of torch needs none of them
     from ddelint.static.program.imports import Reached
@@ -119,7 +119,9 @@ def _among(filename: str, data: bytes, project: Project, found: Survey, new: fro
         context, inherited = project.inherits(filename)
         if found.named:
             inherited |= project.calls_of(filename, found.named)
-        found = replace(found, context=context, inherited=inherited)
+        tensors = context.inherited_tensors
+        asks = found.asks or (bool(tensors) and tests_one_of(tensors, data.decode("utf-8", errors="replace")))
+        found = replace(found, context=context, inherited=inherited, asks=asks)
     if found.context is None:
         return found
     compiles = found.roots or found.named or found.context.roots

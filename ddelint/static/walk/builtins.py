@@ -251,7 +251,7 @@ def _type_test(walker: Walker, call: Call) -> Value:
     if len(call.arguments) != 2 or len(call.node.args) != 2:
         return KNOWN  # `isinstance(*both)`
     value = call.arguments[0]
-    tensor = hints.names_tensor(call.node.args[1], walker.index)
+    tensor = hints.names_tensor(call.node.args[1], call.arguments[1])
     if value == NONE and tensor is not None:
         return Constant(False)
     if tensor is True:

@@ -6,7 +6,7 @@ import ast
 import re
 from functools import cache
 
-from ddelint.knowledge.operators import operators
+from ddelint.knowledge.operators import dotted_name, operators
 from ddelint.sources.source import descend
 from ddelint.static.domain.definitions import ClassInfo, FunctionNode
 from ddelint.static.domain.eager import concrete
@@ -36,6 +36,9 @@ def _build(walker: Walker, cls: ClassInfo) -> dict[str, Value]:
     index = walker.index
     table: dict[str, Value] = {}
     bases = index.bases(cls)
+    for base in bases if index.context.tensors else ():
+        for node in base.node.bases:
+            table.update((name, Tensor()) for name in index.context.tensors.get(dotted_name(node), ()))
     for base in reversed(bases):
         for name, annotation in base.annotated.items():
             table[name] = hints.value_of(annotation, index)

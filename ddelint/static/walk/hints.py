@@ -6,7 +6,19 @@ import ast
 
 from ddelint.knowledge.operators import operators, terminal_name
 from ddelint.static.domain.joining import join
-from ddelint.static.domain.values import KNOWN, UNKNOWN, Instance, Optional, Series, Table, Tensor, Value, series
+from ddelint.static.domain.values import (
+    KNOWN,
+    UNKNOWN,
+    ClassReference,
+    Instance,
+    Optional,
+    Path,
+    Series,
+    Table,
+    Tensor,
+    Value,
+    series,
+)
 from ddelint.static.program.regions import FileIndex
 
 
@@ -34,7 +46,7 @@ def value_of(annotation: ast.expr | None, index: FileIndex) -> Value:
 
 def _plain(annotation: ast.expr, index: FileIndex) -> Value:
     known = operators().annotations
-    name = terminal_name(annotation)
+    name = index.dotted(annotation).rpartition(".")[2] or terminal_name(annotation)
     if isinstance(annotation, ast.Name) and name in index.classes and name not in index.imports:
         return Instance(index.classes[name])
     if name in known["integers"]:
@@ -53,6 +65,8 @@ def _plain(annotation: ast.expr, index: FileIndex) -> Value:
 def _subscripted(name: str, inner: ast.expr, index: FileIndex) -> Value:
     known = operators().annotations
     arguments = inner.elts if isinstance(inner, ast.Tuple) else [inner]
+    if name in known["tensor"]:
+        return Tensor()
     if name in known["optional"]:
         return _union([inner, ast.Constant(None)], index)
     if name in known["union"]:
@@ -115,9 +129,23 @@ def may_be_data(annotation: ast.expr | None) -> bool | None:
     return None if None in parts else any(parts)
 
 
-def names_tensor(kinds: ast.expr, index: FileIndex) -> bool | None:
-    """Whether the second argument of `isinstance` is the tensor class: yes, no (something else), or both."""
+def names_tensor(kinds: ast.expr, value: Value = UNKNOWN) -> bool | None:
+    """Whether the second argument of `isinstance` is the tensor class: yes, no (something else), or both.
+
+    Arrays beside it are what is a tensor elsewhere. `value`: what the argument is, where a name stands for it.
+    """
     known = operators().annotations
-    members = kinds.elts if isinstance(kinds, ast.Tuple) else [kinds]
-    answers = {terminal_name(member) in known["tensor"] or terminal_name(member) in known["mask"] for member in members}
-    return answers.pop() if len(answers) == 1 else None
+    if isinstance(value, Series) and value.items is not None:
+        names = {_class_name(item) for item in value.items}
+    else:
+        names = set(map(terminal_name, kinds.elts if isinstance(kinds, ast.Tuple) else [kinds]))
+    tensors = names & (known["tensor"] | known["mask"])
+    if not tensors:
+        return False
+    return True if names <= tensors | known["arrays"] else None
+
+
+def _class_name(value: Value) -> str:
+    if isinstance(value, Path):
+        return value.name.rpartition(".")[2]
+    return value.cls.name if isinstance(value, ClassReference) else ""

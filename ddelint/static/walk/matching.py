@@ -173,7 +173,7 @@ def _mapping(
 
 def _class(walker: Walker, pattern: ast.MatchClass, value: Value, state: State, subject: ast.expr) -> bool | None:
     plain = bare(value)
-    tensor = hints.names_tensor(pattern.cls, walker.index)
+    tensor = hints.names_tensor(pattern.cls)
     verdict: bool | None = None
     if tensor and isinstance(plain, Tensor):
         verdict = None if isinstance(value, Optional) else True

@@ -36,7 +36,7 @@ def narrow(walker: Walker, node: ast.expr, state: State, holds: bool) -> None:
 
 def _narrow_type(walker: Walker, subject: ast.expr, kinds: ast.expr, state: State, holds: bool) -> None:
     """What it says of `subject` that it is, or isn't, of one of these types."""
-    tensor = hints.names_tensor(kinds, walker.index)
+    tensor = hints.names_tensor(kinds, walker.value_of(kinds, state))
     if tensor is True:
         _rebind(walker, subject, state, lambda value: _as_tensor(value, holds))
     elif tensor is False and holds:
