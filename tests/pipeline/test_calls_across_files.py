@@ -197,8 +197,8 @@ def test_what_draws_or_loads_is_compiled_by_nobody(tmp_path: Path, imports: str,
 def test_another_method_of_a_module_that_is_built_is_read(tree: Tree, call: str) -> None:
     tree.write(
         "pkg/solver.py",
-        "import torch\nfrom torch import nn\n\n\nclass Solver(nn.Module):\n    def forward(self, x):\n        return x\n\n"
-        "    def solve(self, x: torch.Tensor, n=1):\n        return x if x.max() > n else -x\n",
+        "import torch\nfrom torch import nn\n\n\nclass Solver(nn.Module):\n    def forward(self, x):\n"
+        "        return x\n\n    def solve(self, x: torch.Tensor, n=1):\n        return x if x.max() > n else -x\n",
     )
     tree.write(
         "pkg/main.py", f"import torch\nfrom pkg.solver import Solver\n\n\n@torch.compile\ndef main(x):\n    {call}\n"

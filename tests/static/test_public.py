@@ -392,6 +392,11 @@ def test_other_names_for_tensors(tmp_path: Path, kind: str, way: str) -> None:
     assert len(rows(tmp_path, files)) == 1
 
 
+def test_another_name_for_what_holds_tensors(tmp_path: Path) -> None:
+    text = function("def clean(xs: Pair) -> torch.Tensor:", "x = xs[0]\n    " + ASKS, before="from .types import Pair\n")
+    assert len(rows(tmp_path, {"types.py": TYPES, "ops.py": text.replace("(x > 0).any()", "(x > 0).any().item()")})) == 1
+
+
 @pytest.mark.parametrize("kind", ["Size", "Sparse", "Unheard"])
 def test_names_for_something_else(tmp_path: Path, kind: str) -> None:
     way = "from .types import *\n"

@@ -226,8 +226,11 @@ class Imports:
         target = self.module(path, imported) if imported.name else None
         return self.bound(target, imported.name, depth + 1) if target not in (None, path) else None
 
-    def names_tensors(self, path: str, name: str) -> bool:
-        """Whether a name of a module is that of a type of tensors: `Points = TensorType["n", 3]`, or an heir of one."""
+    def names_tensors(self, path: str, name: str, *, within: bool = False) -> bool:
+        """Whether a name of a module is that of a type of tensors: `Points = TensorType["n", 3]`, or an heir of one.
+
+        `within`: also of what holds tensors, `Pair = tuple[Tensor, Tensor]`.
+        """
         known = operators().annotations
         types = known["tensor"] | known["mask"]
         place = self.resolve(path, name)
@@ -237,7 +240,8 @@ class Imports:
         bound = self.bound(path, name) if place is None else None
         words = set() if bound is None else {full.rpartition(".")[2] for full in bound[1]}
         tensors = words & types
-        return bool(tensors) and words <= tensors | known["arrays"] | known["union"] | known["optional"]
+        others = known["arrays"] | known["union"] | known["optional"] | (known["anything"] if within else frozenset())
+        return bool(tensors) and words <= tensors | others
 
     # ---- classes
 

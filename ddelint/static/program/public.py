@@ -165,11 +165,11 @@ class _Reader:
         return frozenset(found)
 
     def _say_tensor(self, words: frozenset[str]) -> bool:
-        """Whether the words of an annotation name a type of tensors, under whatever name."""
+        """Whether the words of an annotation name a type of tensors, or of what holds them, under whatever name."""
         if words & _tensor_types():
             return True
         project = self._project
-        return project is not None and any(project.names_tensors(self._path, word) for word in words)
+        return project is not None and any(project.names_tensors(self._path, word, within=True) for word in words)
 
     def _handed_on(self, text: str, names: Collection[str]) -> Iterator[str]:
         """Those of the names that a function is given where it takes a tensor."""
