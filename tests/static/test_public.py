@@ -393,8 +393,12 @@ def test_other_names_for_tensors(tmp_path: Path, kind: str, way: str) -> None:
 
 
 def test_another_name_for_what_holds_tensors(tmp_path: Path) -> None:
-    text = function("def clean(xs: Pair) -> torch.Tensor:", "x = xs[0]\n    " + ASKS, before="from .types import Pair\n")
-    assert len(rows(tmp_path, {"types.py": TYPES, "ops.py": text.replace("(x > 0).any()", "(x > 0).any().item()")})) == 1
+    text = function(
+        "def clean(xs: Pair) -> torch.Tensor:", "x = xs[0]\n    " + ASKS, before="from .types import Pair\n"
+    )
+    assert (
+        len(rows(tmp_path, {"types.py": TYPES, "ops.py": text.replace("(x > 0).any()", "(x > 0).any().item()")})) == 1
+    )
 
 
 @pytest.mark.parametrize("kind", ["Size", "Sparse", "Unheard"])
