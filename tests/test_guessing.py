@@ -207,6 +207,8 @@ def first(message: str, *tensors: Tensor) -> tuple[Tensor, ...]:
         ("ValueError: not enough values to unpack (expected 4, got 2)", (2, 32), (2, 3, 32, 32)),
         ("RuntimeError: Expected 2D (unbatched) or 3D (batched) input to conv1d, but got input of size: [2, 32]",
          (2, 32), (2, 12, 32)),
+        ("RuntimeError: a Tensor with 64 elements cannot be converted to Scalar", (2, 32), ()),
+        ("RuntimeError: Boolean value of Tensor with more than one value is ambiguous", (2, 32), ()),
     ],
 )  # fmt: skip
 def test_an_error_says_which_shape_is_wanted(message: str, before: tuple[int, ...], after: tuple[int, ...]) -> None:
@@ -217,6 +219,8 @@ def test_an_error_says_which_kind_is_wanted() -> None:
     message = "RuntimeError: Expected tensor for argument #1 'indices' to have one of the following scalar types: Long"
     assert first(message, Tensor((2, 12)))[0].kind == "int"
     assert first("IndexError: index out of range in self", Tensor((2,), "int", 10))[0].high == 5
+    message = "RuntimeError: Subtraction, the `-` operator, with a bool tensor is not supported."
+    assert first(message, Tensor((2,), "bool"))[0].kind == "float"
 
 
 def test_nothing_grows_beyond_what_can_be_run() -> None:

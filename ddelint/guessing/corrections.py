@@ -114,7 +114,7 @@ def _resized(tensor: Tensor, bad: int, good: int) -> Iterator[tuple[Sizes, str]]
         if bad != size and bad % size == 0 and (good * size) % bad == 0:
             scaled = good * size // bad
             yield with_size(tensor.sizes, dimension, scaled), f"{scaled} for {size}"
-    if tensor.kind in _OF_FEATURES:
+    if tensor.kind in _OF_FEATURES and tensor.sizes:
         last = tensor.sizes[-1]
         if last + good > bad:  # something is put beside it
             yield with_size(tensor.sizes, -1, last + good - bad), f"{last + good - bad} for {last}"
@@ -158,11 +158,16 @@ def _ranks(guess: Guess, match: re.Match[str], message: str, facts: Knowledge) -
             yield _replaced(guess, index, put(replace(tensor, sizes=sizes)), f"{want} dimensions, as running it asked")
 
 
+def _last(tensor: Tensor, facts: Knowledge) -> int:
+    """The size of the last dimension; where there is none, the usual one."""
+    return tensor.sizes[-1] if tensor.sizes else facts.sizes["features"]
+
+
 def _of_rank(tensor: Tensor, want: int, facts: Knowledge) -> Iterator[Sizes]:
     """Usual shapes of that many dimensions which keep the last size, where it was said, or the first."""
     yield from (sizes for sizes in tensor.others if len(sizes) == want)
     size = facts.sizes
-    last, channels = tensor.sizes[-1], (tensor.sizes[1] if len(tensor.sizes) > 2 else size["channels"])
+    last, channels = _last(tensor, facts), (tensor.sizes[1] if len(tensor.sizes) > 2 else size["channels"])
     batch = size["batch"]
     match want:
         case 1:
@@ -218,11 +223,19 @@ def _larger(guess: Guess, match: re.Match[str], message: str, facts: Knowledge) 
             yield changed
 
 
+def _scalars(guess: Guess, match: re.Match[str], message: str, facts: Knowledge) -> Iterator[Guess]:
+    """A tensor of one number, and one of fewer dimensions, for each of which the text says no shape."""
+    for index, tensor, put in sorted(_tensors(guess), key=lambda one: one[1].has_shape):
+        for sizes in dict.fromkeys(((), tensor.sizes[:-1])):
+            if sizes != tensor.sizes:
+                yield _replaced(guess, index, put(replace(tensor, sizes=sizes)), "fewer numbers, as running it asked")
+
+
 def _shapes(guess: Guess, match: re.Match[str] | None, message: str, facts: Knowledge) -> Iterator[Guess]:
     """Usual shapes of each tensor of which the text does not say one, then of those of which it does."""
     found = list(_tensors(guess))
     for index, tensor, put in sorted(found, key=lambda one: one[1].has_shape):
-        last = tensor.sizes[-1]
+        last = _last(tensor, facts)
         size = facts.sizes
         tried: list[Sizes] = [*tensor.others]
         if tensor.kind in ("float", "unit"):
@@ -298,6 +311,7 @@ _ACTIONS: dict[str, Callable[..., Iterator[Guess]]] = {
     "floats": _kinds("float", ("int", "bool", "ones", "double")),
     "limit": _limits,
     "larger": _larger,
+    "scalar": _scalars,
     "shape": _shapes,
     "give": _given,
     "setting": _settings,

@@ -11,7 +11,9 @@ from typing import Any
 
 from ddelint.knowledge.catalog import CatalogError, rules_folder
 
-ACTIONS = frozenset(("size", "rank", "integers", "booleans", "floats", "limit", "shape", "give", "setting", "larger"))
+ACTIONS = frozenset(
+    ("size", "rank", "integers", "booleans", "floats", "limit", "shape", "give", "setting", "larger", "scalar")
+)
 
 
 @dataclass(frozen=True, slots=True)

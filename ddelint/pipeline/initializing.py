@@ -219,7 +219,7 @@ class _Search:
     ends_at: float = 0.0
 
     def best(self) -> Proposal:
-        """The first recipe that runs: a call that somebody wrote, else a guess; else the first guess."""
+        """The first recipe that runs: a call that somebody wrote, else a guess; else the guess that came furthest."""
         self.ends_at = monotonic() + min(SECONDS_FOR_ATTEMPTS, self.options.timeout)
         known = frozenset(_names_of(self.demos.source))
         called = Called(self.program.name, self.program.is_class, frozenset(self._factories))
@@ -245,7 +245,7 @@ class _Search:
             return Proposal(recipe, Attempt(failure=missing), self.attempts)
         order = count()
         waiting = [(0, 0, next(order), guess) for guess in guesses]
-        failed: Attempt | None = None
+        furthest: tuple[Recipe, Attempt] | None = None
         while waiting and self.attempts < MOST_ATTEMPTS and monotonic() < self.ends_at:
             _, depth, _, guess = heapq.heappop(waiting)
             candidate = recipe_of(guess, facts)
@@ -256,14 +256,16 @@ class _Search:
                 continue
             if found.failure is None:
                 return Proposal(candidate, found, self.attempts)
-            self.progress.debug(f"{self.program.name}: {candidate.input_lines}: {found.failure.message}")
-            failed = failed or found
+            lines = "; ".join(line for line, _ in candidate.input_lines)
+            self.progress.debug(f"{self.program.name}: {lines}: {found.failure.message}")
+            if furthest is None or found.steps > furthest[1].steps:
+                furthest = candidate, found
             if found.failure.message.startswith(_NOT_INSTALLED):
                 break
             for other in corrections(guess, found.failure.message, facts):
                 heapq.heappush(waiting, (-found.steps, depth + 1, next(order), other))
         not_run = Attempt(failure=EntryFailure("timeout", "no time was left to run it"))
-        return Proposal(recipe, failed or not_run, self.attempts)
+        return Proposal(*(furthest or (recipe, not_run)), self.attempts)
 
     def _run(self, recipe: Recipe) -> Attempt | None:
         """None where the very same was tried already."""
