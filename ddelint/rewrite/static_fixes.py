@@ -15,6 +15,7 @@ from ddelint.nouns.diagnostics import Applicability, Claim, Diagnostic, Edit, Ev
 from ddelint.rewrite.candidate import MOVES, Candidate, Context
 from ddelint.rewrite.moves import load_moves
 from ddelint.rewrite.reading.callers import keeps_nothing_for_numbers, other_callers, undeclared
+from ddelint.rewrite.reading.effects import raises_alone
 from ddelint.rewrite.reading.handlers import may_be_caught
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.mixed import may_be_number
@@ -122,7 +123,9 @@ def _with_fix(finding: Diagnostic, sources: Mapping[str, SourceFile]) -> Diagnos
     if replacement is not None and source is not None and finding.fix is None:
         return replace(finding, fix=renamed_call(finding, source, replacement))
     site = locate(source, finding.span) if source is not None and finding.fix is None else None
-    if source is None or site is None or (finding.code in _RAISING and may_be_caught(site)):
+    if source is None or site is None:
+        return finding
+    if finding.code in _RAISING and (may_be_caught(site) or not raises_alone(site.statement, source)):
         return finding
     if finding.code in _ERRORS and may_be_caught(site, _ERRORS[finding.code]):
         return finding

@@ -191,6 +191,17 @@ def test_what_another_file_may_catch_keeps_its_raise(tmp_path: Path) -> None:
         assert ("torch._check" in fixed) is is_fixed
 
 
+@pytest.mark.parametrize(("kind", "is_fixed"), [("ValueError", False), ("KeyError", True)])
+def test_what_a_decorator_of_another_file_may_catch_keeps_its_raise(tmp_path: Path, kind: str, is_fixed: bool) -> None:
+    tried = f"        try:\n            return f(*args)\n        except {kind}:\n            return 0\n"
+    (tmp_path / "tools.py").write_text(f"def kept(f):\n    def inner(*args):\n{tried}\n    return inner\n")
+    small = SMALL.replace("(x)", "(x: torch.Tensor)")
+    text = f"import torch\nfrom tools import kept\n\n\n@kept\n@torch.compile\n{small}"
+    source = SourceFile(str(tmp_path / "model.py"), text)
+    fixed = fixed_text(source, with_static_fixes(check_source(source), {source.filename: source}), False)
+    assert ("torch._check" in fixed) is is_fixed
+
+
 def test_what_another_files_logger_keeps_is_said(tmp_path: Path) -> None:
     text = (
         "import torch\nfrom told import logger\n\n\n@torch.compile\ndef f(x: torch.Tensor):\n"

@@ -481,6 +481,39 @@ WRONG += (
     ),
     Text(
         "J",
+        "what is printed to a text that somebody reads",
+        "import io\nimport sys\n\n\n@torch.compile\ndef f(x):\n    before, sys.stdout = sys.stdout, io.StringIO()\n"
+        "    if x.sum() > 4:\n        print('high')\n    said, sys.stdout = sys.stdout.getvalue(), before\n"
+        "    return x * len(said)\n",
+        (LOW, HIGH),
+    ),
+    Text(
+        "J",
+        "a message that is kept as it is made",
+        "FAILED = []\n\n\ndef said(x):\n    FAILED.append(1)\n    return 'high'\n\n\ndef check(x: torch.Tensor):\n"
+        "    assert x.sum() < 9, said(x)\n\n\nchecked = torch.compile(check)\n"
+        "exec('def f(x):\\n try:\\n  checked(x)\\n except Exception:\\n  pass\\n return FAILED')\n",
+        (HIGH,),
+    ),
+    Text(
+        "E",
+        "a cached table that grows under another name of its function",
+        "@functools.cache\ndef table(n):\n    return torch.zeros(n)\n\n\ndef rows(x):\n"
+        "    return table(x.sum().long().item())\n\n\nfast = torch.compile(rows)\n\n\ndef f(x):\n    box = fast(x)\n"
+        "    box += 1\n    return fast(x)\n",
+        (LOW, HIGH),
+    ),
+    Text(
+        "D",
+        "a bound that an object has as a number or as a tensor",
+        "class Model(torch.nn.Module):\n    def __init__(self, most=None):\n        super().__init__()\n"
+        "        self.most = 9.0 if most is None else torch.tensor(most)\n\n"
+        "    def forward(self, x: torch.Tensor):\n        if self.most < 1 or x.sum() > self.most:\n"
+        "            raise ValueError('high')\n        return x\n",
+        (LOW, HIGH),
+    ),
+    Text(
+        "J",
         "the same by a property",
         "class Model(torch.nn.Module):\n    asked = 0\n\n"
         "    @property\n    def limit(self):\n        self.asked += 1\n        return self.asked\n\n"

@@ -31,6 +31,22 @@ def says_without_effect(statement: ast.stmt, source: SourceFile) -> bool:
     return isinstance(statement, ast.Pass)
 
 
+def raises_alone(statement: ast.stmt, source: SourceFile) -> bool:
+    """Whether an `assert`, or what an `if` holds, raises and does nothing besides, such as to keep what it tells."""
+    match statement:
+        case ast.Assert(msg=said):
+            return said is None or only_reads(said, source)
+        case ast.If(body=body):
+            return all(raises_alone(inner, source) for inner in body)
+        case ast.Raise(exc=ast.Call(args=arguments, keywords=keywords)):
+            return all(only_reads(given, source) for given in (*arguments, *(word.value for word in keywords)))
+        case ast.Assign(value=value):
+            return only_reads(value, source)
+    return isinstance(statement, (ast.Raise, ast.Pass)) or (
+        is_talk(statement) and says_without_effect(statement, source)
+    )
+
+
 @lru_cache(maxsize=16)
 def is_heard(source: SourceFile) -> bool:
     """Whether the file does something about what is said: it records warnings, makes errors of them, says what a logger
@@ -66,6 +82,8 @@ def _hears(node: ast.AST, source: SourceFile) -> bool:
             return of_library or any(getattr(inner, "name", "") in table.heard_methods for inner in body)
         case ast.Attribute(attr=name, ctx=ast.Store()):
             return name in table.hearing
+        case ast.arg(arg=name):
+            return name in table.heard_fixtures
         case ast.FunctionDef(name=name) if is_talk(ast.Expr(ast.Call(ast.Name(name), [], []))):
             return not _keeps_to_itself(node, source)
     return False

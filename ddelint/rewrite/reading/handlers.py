@@ -6,10 +6,10 @@ import ast
 import builtins
 from collections.abc import Collection, Iterator
 
-from ddelint.knowledge.operators import terminal_name
+from ddelint.knowledge.operators import dotted_name, terminal_name
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.managers import caught, is_imported
-from ddelint.rewrite.reading.neighbours import importers, imports_file
+from ddelint.rewrite.reading.neighbours import comes_from, importers, imports_file
 from ddelint.rewrite.reading.reaching import (
     calls_of_anything,
     is_called_by_other_names,
@@ -51,6 +51,8 @@ def may_be_caught(site: Site, errors: tuple[type[BaseException], ...] = ()) -> b
         return True
     if not errors and _is_caught_elsewhere(names, site, raised, is_handed_on=is_handed_on):
         return True
+    if any(_catches(decorator, site.source, raised) for decorator in _decorators(names, site.source)):
+        return True
     return _is_caught_at(names, site.source, raised, is_handed_on=is_handed_on)
 
 
@@ -84,6 +86,20 @@ def _is_caught_elsewhere(
         for file, called in importers(site.source.filename, name)
         if imports_file(file, site.source.filename)
     )
+
+
+def _decorators(names: Collection[str], source: SourceFile) -> Iterator[ast.expr]:
+    for node in descend(source.tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name in names:
+            yield from (each.func if isinstance(each, ast.Call) else each for each in node.decorator_list)
+
+
+def _catches(decorator: ast.expr, source: SourceFile, raised: tuple[type[BaseException] | None, ...]) -> bool:
+    """Whether a decorator is known to catch, or something in the project's file that it comes from may do so."""
+    if terminal_name(decorator) in knowledge().catching_decorators:
+        return True
+    file = comes_from(source, dotted_name(decorator).partition(".")[0])
+    return file is not None and any(_may_catch(kind, one) for kind in _all_caught(file) for one in raised)
 
 
 def _raised(statement: ast.stmt, source: SourceFile) -> type[BaseException] | None:

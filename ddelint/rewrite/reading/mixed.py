@@ -52,6 +52,9 @@ def _choices(source: SourceFile, node: ast.AST, depth: int = 0) -> Iterator[ast.
             chosen = (default,)
         case ast.For(iter=iterated) | ast.comprehension(iter=iterated):
             chosen = list(_elements(source, iterated))
+        case ast.Attribute(value=ast.Name(id="self"), attr=name) if depth < _DEEPEST:
+            for given in kept_under(source, node, name):
+                yield from _choices(source, given, depth + 1)
         case ast.NamedExpr(value=named) if depth < _DEEPEST:
             yield from _choices(source, named, depth + 1)
         case ast.Name(id=name, ctx=ast.Load()) if depth < _DEEPEST:

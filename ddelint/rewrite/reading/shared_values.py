@@ -98,12 +98,21 @@ def _places_of(function: _Function, source: SourceFile) -> Iterator[ast.AST]:
     givers, known = {function.name}, set[str]()
     while givers - known:
         known = set(givers)
+        givers |= {name for node in descend(source.tree) for name in _kept_as(node, known, source)}
         for node in descend(source.tree):
             if isinstance(node, ast.Call) and terminal_name(node.func) in known:
                 for place in _spread(node, source):
                     yield place
                     if isinstance(source.parents.get(place), ast.Return):
                         givers |= {around.name for around in source.ancestors(place) if isinstance(around, _FUNCTIONS)}
+
+
+def _kept_as(node: ast.AST, names: set[str], source: SourceFile) -> Iterator[str]:
+    """The names that a function is given besides its own: `fast = torch.compile(slow)`."""
+    if isinstance(node, ast.Name) and node.id in names and getattr(source.parents.get(node), "func", None) is not node:
+        for around in source.ancestors(node):
+            if isinstance(around, ast.Assign):
+                yield from (target.id for target in around.targets if isinstance(target, ast.Name))
 
 
 def _spread(node: ast.AST, source: SourceFile) -> Iterator[ast.AST]:
