@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import sys
 from collections.abc import Iterator
 from functools import lru_cache
 
@@ -57,7 +58,9 @@ def is_heard(source: SourceFile) -> bool:
 def _told(source: SourceFile) -> Iterator[SourceFile]:
     """The project's other files that something is said by: `from .meters import logger`."""
     said = (node.value for node in descend(source.tree) if isinstance(node, ast.Expr) and is_talk(node))
-    for name in {dotted_name(call.func).partition(".")[0] for call in said if isinstance(call, ast.Call)} - {""}:
+    called = [call.func for call in said if isinstance(call, ast.Call)]
+    names = {dotted_name(f).partition(".")[0] for f in called if library(f, source) not in sys.stdlib_module_names}
+    for name in names - {""}:
         if (file := comes_from(source, name)) is not None:
             yield file
 

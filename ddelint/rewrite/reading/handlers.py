@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import builtins
+import sys
 from collections.abc import Collection, Iterator
 
 from ddelint.knowledge.operators import dotted_name, terminal_name
 from ddelint.rewrite.reading.knowledge import knowledge
-from ddelint.rewrite.reading.managers import caught, is_imported
+from ddelint.rewrite.reading.managers import caught, is_imported, library
 from ddelint.rewrite.reading.neighbours import comes_from, importers, imports_file
 from ddelint.rewrite.reading.reaching import (
     calls_of_anything,
@@ -98,6 +99,8 @@ def _catches(decorator: ast.expr, source: SourceFile, raised: tuple[type[BaseExc
     """Whether a decorator is known to catch, or something in the project's file that it comes from may do so."""
     if terminal_name(decorator) in knowledge().catching_decorators:
         return True
+    if library(decorator, source) in sys.stdlib_module_names:
+        return False
     file = comes_from(source, dotted_name(decorator).partition(".")[0])
     return file is not None and any(_may_catch(kind, one) for kind in _all_caught(file) for one in raised)
 
