@@ -89,3 +89,44 @@ def test_what_is_a_tensor_or_an_array_is_a_tensor(kinds: str, asked: str) -> Non
 def test_what_may_be_a_number_is_none(kinds: str) -> None:
     body = f"if isinstance(fn, {kinds}):\n            if fn.sum() > 1:\n                x = y"
     assert found(body, "import numpy\n\nKINDS = (int, torch.Tensor)\n") == 0
+
+
+@pytest.mark.parametrize(
+    ("annotation", "errors"),
+    [
+        ("np.ndarray", 0),
+        ("'np.ndarray'", 0),
+        ("NDArray[np.float32]", 0),
+        ("ndarray", 0),
+        ("torch.Tensor", 1),
+        ("np.ndarray | torch.Tensor", 1),
+        ("object", 1),
+    ],
+)
+def test_an_array_of_numpys_is_no_tensor_whoever_passes_it(annotation: str, errors: int) -> None:
+    helper = f"""
+import numpy as np
+from numpy import ndarray
+from numpy.typing import NDArray
+
+def helper(rows: {annotation}):
+    if rows.sum() > 0:
+        return rows * 2
+    return rows
+"""
+    assert found("x = helper(torch.relu(x))", helper) == errors
+
+
+@pytest.mark.parametrize("annotation", ["np.ndarray", "Sequence[np.ndarray]", "list[NDArray[np.int64]]"])
+def test_nor_is_what_a_sequence_of_arrays_holds(annotation: str) -> None:
+    text = f"""
+import numpy as np
+from numpy.typing import NDArray
+
+def fn(rows: {annotation}, x):
+    for row in rows:
+        if row[row > 1].sum() > 0:
+            return x * 2
+    return x
+"""
+    assert check_source(SourceFile("model.py", text), assume_compiled=True) == []

@@ -251,7 +251,7 @@ def _parameters_of(
             default_node = defaults[parameter.arg]
             if isinstance(default_node, ast.Constant):
                 value = Constant(default_node.value)
-        if value is None or value == UNKNOWN:
+        if value is None or value == UNKNOWN or hints.is_array(parameter.annotation, walker.index):
             value = _declared(walker, parameter, defaults.get(parameter.arg), function.node, function.owner)
             if isinstance(tensor := bare(value), Tensor):
                 walker.numbers.given.add(tensor.outline)

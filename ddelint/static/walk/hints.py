@@ -55,7 +55,7 @@ def _plain(annotation: ast.expr, index: FileIndex) -> Value:
         return Tensor()
     if name in known["mask"]:
         return Tensor(boolean=True)
-    if name in known["number"]:
+    if name in known["number"] or name in known["arrays"]:
         return KNOWN
     if name in known["mapping"]:
         return Table()
@@ -67,6 +67,8 @@ def _subscripted(name: str, inner: ast.expr, index: FileIndex) -> Value:
     arguments = inner.elts if isinstance(inner, ast.Tuple) else [inner]
     if name in known["tensor"]:
         return Tensor()
+    if name in known["arrays"]:
+        return KNOWN
     if name in known["optional"]:
         return _union([inner, ast.Constant(None)], index)
     if name in known["union"]:
@@ -127,6 +129,18 @@ def may_be_data(annotation: ast.expr | None) -> bool | None:
             return terminal_name(owner) not in known["literal"] and may_be_data(inner)
     parts = [may_be_data(part) for part in ast.iter_child_nodes(annotation) if isinstance(part, ast.expr)]
     return None if None in parts else any(parts)
+
+
+def is_array(annotation: ast.expr | None, index: FileIndex) -> bool:
+    """Whether it says that a value is an array of NumPy and nothing else, which counts for more than what is passed."""
+    match annotation:
+        case ast.Constant(value=str(text)):
+            return text.strip().rpartition(".")[2].partition("[")[0] in operators().annotations["arrays"]
+        case ast.Subscript(value=owner):
+            return is_array(owner, index)
+        case ast.Name() | ast.Attribute():
+            return index.dotted(annotation).rpartition(".")[2] in operators().annotations["arrays"]
+    return False
 
 
 def names_tensor(kinds: ast.expr, value: Value = UNKNOWN) -> bool | None:
