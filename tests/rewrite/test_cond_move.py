@@ -209,6 +209,15 @@ def test_state_is_copied_into_its_place() -> None:
     ]
 
 
+def test_what_the_next_turn_of_a_loop_reads_comes_out() -> None:
+    text = (
+        "def fn(x, y, t):\n    for i in range(3):\n        if t[i] > 1:\n            y = x * 2\n        else:\n"
+        "            x = y + 1\n    return x\n"
+    )
+    (found,) = rewritten("torch_cond", context_of(text, "t[i] > 1", TYPES))
+    assert "            x, y = torch.cond(t[i] > 1, when_true, when_false, (" in found
+
+
 def test_an_arm_that_is_dear_goes_before_torch_where() -> None:
     arms = "        y = torch.linalg.qr(x)[0]\n    else:\n        y = x\n"
     text = f"def fn(x, t):\n    if t.sum() > 4:\n{arms}    return y\n"

@@ -123,6 +123,26 @@ def test_several_names_that_depend_on_each_other() -> None:
     )
 
 
+LAST_KNOWN = (
+    "    last = x.mean()\n    for i in range(x.shape[0]):\n        if mask[i]:\n            last = x[i]\n"
+    "        else:\n            {place} = last\n    return {result}\n"
+)
+
+
+@pytest.mark.parametrize(("place", "result"), [("y[i]", "y"), ("y.data[i]", "y"), ("y[i, :]", "y + 1")])
+def test_places_take_their_values_before_names_do(place: str, result: str) -> None:
+    found = merged(LAST_KNOWN.format(place=place, result=result), "mask[i]", "DDE105")
+    assert found
+    assert found[0].index(f"{place} = torch.where(") < found[0].index("last = torch.where(")
+
+
+def test_a_name_that_is_read_off_what_a_place_changes_is_left_alone() -> None:
+    body = (
+        "    for i in range(3):\n        if mask[i]:\n            last = y[0]\n        else:\n            y[i] = last\n"
+    )
+    assert merged(f"    last = x\n{body}    return y\n", "mask[i]", "DDE105") == []
+
+
 def test_both_arms_append_to_one_list() -> None:
     body = "    if t.sum() > 4:\n        rows.append(x)\n    else:\n        rows.append(x * 2)\n    return rows\n"
     assert merged(body, "t.sum() > 4")[0] == "    rows.append(torch.where(t.sum() > 4, x, x * 2))\n    return rows\n"

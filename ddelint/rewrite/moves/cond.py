@@ -40,7 +40,7 @@ from ddelint.rewrite.reading.names import (
     names_read,
     names_written,
 )
-from ddelint.rewrite.reading.regions import changed_in_place
+from ddelint.rewrite.reading.regions import changed_in_place, live_behind
 from ddelint.rewrite.writing.rewrites import Expr, Lines, Rewrite, Statements, restructured, rewriting
 from ddelint.sources.sites import Block, Role, is_talk
 
@@ -116,10 +116,11 @@ def _assigning(context: Context, prepared: _Prepared) -> Statements:
     if changed & (_rebound(statement) - set(state.values())):
         raise NotFunctional("changed in place on one side, given another value on the other")
     copied = changed | set(state.values())
+    behind = live_behind(context.site.source, context.site.statement)  # on another turn of a loop, too
     outputs = {
         name: fresh_name(context.site.source, f"{name}_after") if name in copied else name
         for name in sorted(names_written(*statement.body, *statement.orelse) | copied)
-        if name in copied or read_elsewhere(context, name, context.site.statement)
+        if name in copied or name in behind or read_elsewhere(context, name, context.site.statement)
     }
     if not outputs:
         raise NotFunctional("nothing comes out")

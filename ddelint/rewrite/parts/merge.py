@@ -227,6 +227,10 @@ class Merge:
         changed = {choice.target.text for choice in choices} if len(choices) > 1 else set()
         values = self._values(test, choices)
         conflict = self._is_read_too_late(choices, values)
+        if conflict and self._may_store_first(choices, values):
+            choices = sorted(choices, key=lambda choice: choice.target.is_name)
+            values = self._values(test, choices)
+            conflict = self._is_read_too_late(choices, values)
         lines: Statements = []
         if self._wants_name(test, values, changed):
             test, lines = self._named(test)
@@ -268,6 +272,13 @@ class Merge:
             if choice.target.is_name:
                 done.add(choice.target.text)
         return False
+
+    def _may_store_first(self, choices: Sequence[_Choice], values: Sequence[Expr]) -> bool:
+        """Whether places may take their values before names do: no name's value reads what holds such a place."""
+        holding = {_holder(choice.target.node) for choice in choices if not choice.target.is_name}
+        return not any(
+            self.write.reads(value) & holding for choice, value in zip(choices, values) if choice.target.is_name
+        )
 
     # ------------------------------------------------------------------ results
 
@@ -320,3 +331,10 @@ class Merge:
             return test, []
         name = fresh_name(self.source, condition_name(self.write.code(test)))
         return self.write.expression(name), self.write.assigned(name, test)
+
+
+def _holder(place: ast.expr) -> str:
+    """The name of what holds a place: `x` of `x[0]`, `self` of `self.seen`."""
+    while isinstance(place, (ast.Subscript, ast.Attribute)):
+        place = place.value
+    return ast.unparse(place)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from statistics import median
 
 from ddelint.knowledge.catalog import rule
 from ddelint.nouns.diagnostics import STILL_ASKS, Claim, Diagnostic, Question, Refusal, TypeFact
@@ -257,7 +258,8 @@ class Asking:
         compared *= MARGIN if known or whole else COMPARED_BY_LOOKED
         if known:
             return MARGIN * verified * max(known) + compared
-        traced = max((found.seconds / max(1, found.runs) for found in self._traces.values()), default=0.0)
+        # one candidate that takes long to trace says nothing of the program
+        traced = median([found.seconds / max(1, found.runs) for found in self._traces.values()] or [0.0])
         return verified * (VERIFIED_SECONDS + VERIFIED_BY_TRACED * traced) + compared
 
     def _parts(self) -> list[tuple[str, ...]]:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 
-from ddelint.nouns.diagnostics import Diagnostic
+from ddelint.nouns.diagnostics import Diagnostic, Question
+from ddelint.rewrite.candidate import Candidate
+from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.search.asking import Asking
+from ddelint.rewrite.search.history import History
 from ddelint.rewrite.search.judging import Judging
 from ddelint.rewrite.search.order import loops_first
 from ddelint.rewrite.search.steps import Key, Proposal, State, decisions_of, is_repeated, is_settled, key_of
 from ddelint.rewrite.search.together import fit_together
 from ddelint.rewrite.search.trying import Trying
+from ddelint.sources.sites import locate
 
 
 class AtOnce:
@@ -87,7 +92,8 @@ class AtOnce:
             candidate = next((one for one in hopeful if self._trying.may_be_safe(key, one)), None)
             is_safe_by_text = candidate is not None and is_settled(state.history, candidate, diagnostic)
             called_elsewhere = candidate is not None and self._asking.other_callers(state.history, question, candidate)
-            if candidate is None or called_elsewhere or (settled and not is_safe_by_text):
+            unfit = candidate is None or called_elsewhere or _is_dear(state.history, question, candidate)
+            if candidate is None or unfit or (settled and not is_safe_by_text):
                 self._alone.add(key)
                 continue
             decisions = decisions_of(state.history, candidate, question, self._asking.asked(state.history), state.steps)
@@ -97,3 +103,11 @@ class AtOnce:
                 number = self._trying.next_number()
                 found.append(Proposal(number, key, question, diagnostic, candidate, decisions, is_safe_by_text))
         return found
+
+
+def _is_dear(history: History, question: Question, candidate: Candidate) -> bool:
+    """Whether a candidate hands control flow to the compiler in each turn of a loop: that takes long to trace."""
+    site = locate(history.current(question.span.filename), question.span)
+    if site is None or candidate.move not in knowledge().beyond.control_flow:
+        return False
+    return any(isinstance(node, (ast.For, ast.While)) for node in site.source.ancestors(site.statement))
