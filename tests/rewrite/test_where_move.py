@@ -716,3 +716,16 @@ def test_a_place_that_an_arm_changes_in_two_ways_holds_the_last_value(change: st
         return held
 
     assert {tuple(run(one)) for one in texts} <= {tuple(run(text))}
+
+
+@pytest.mark.parametrize(
+    ("start", "count", "keeps"),
+    [("0", "int(mask.sum())", True), ("0", "mask.sum().item()", True), ("0", "1", True), ("0.0", "0.5", False)],
+)
+def test_what_is_counted_stays_an_integer_where_a_tensor_will_not_do(start: str, count: str, keeps: bool) -> None:
+    kind = "int" if keeps else "float"
+    types = {**TYPES, "n": TypeFact(kind), "mask.sum().item()": TypeFact("int")}
+    body = f"    n = {start}\n    if mask.any():\n        x = x * 2\n        n += {count}\n    return x, n\n"
+    found = rewritten("where_merge", context_of(f"def fn(x, mask):\n{body}", "mask.any()", types, "DDE105"))
+    assert any("torch.where(any_mask, n + " in text and "n).item()" in text for text in found) is keeps
+    assert "n).item()" not in found[0]

@@ -122,8 +122,8 @@ def _numbers_of(node: ast.expr) -> tuple[list[ast.expr], list[ast.expr]]:
 
 
 def _branch(context: Context, statement: ast.If, assumed: bool) -> Iterator[Rewrite]:
-    for safe, in_place in itertools.product((True, False), repeat=2):
-        merge = Merge(context, statement, assumed, safe, in_place=in_place, may_fall_silent=True)
+    for numbers, safe, in_place in itertools.product((False, True), (True, False), (True, False)):
+        merge = Merge(context, statement, assumed, safe, in_place=in_place, may_fall_silent=True, numbers=numbers)
         with suppress(NotMergeable, NotAPredicate, ValueError):
             if not has_return(statement):
                 yield from _assigning(merge)

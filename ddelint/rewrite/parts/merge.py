@@ -99,6 +99,9 @@ class Merge:
     may_fall_silent: bool = False
     """Whether a form is wanted in which eager keeps its branch, and with it what an arm says."""
 
+    numbers: bool = False
+    """Whether a name that either arm gives an integer keeps one: what reads it may want no tensor."""
+
     def __post_init__(self) -> None:
         self.source, self.write = self.context.site.source, self.context.write
         self.place = self.whole or self.statement
@@ -245,7 +248,15 @@ class Merge:
         return lines
 
     def _values(self, test: Expr, choices: Sequence[_Choice]) -> list[Expr]:
-        return [self.choose(test, choice.then, choice.otherwise) for choice in choices]
+        return [self._chosen(test, choice) for choice in choices]
+
+    def _chosen(self, test: Expr, choice: _Choice) -> Expr:
+        kinds, then, otherwise = Kinds(self.context), choice.then.node, choice.otherwise.node
+        held = number_kind(kinds, choice.target.node) if choice.target.is_name else ""
+        given = {number_kind(kinds, node) if node is not None else held for node in (then, otherwise)}
+        if not self.numbers or held != "int" or given != {"int"}:
+            return self.choose(test, choice.then, choice.otherwise)
+        return self.write.expr("torch.where({}, {}, {}).item()", test, choice.then.built, choice.otherwise.built)
 
     def _assignment(self, choice: _Choice, value: Expr) -> Statements:
         target, operator = choice.target, choice.then.operator
