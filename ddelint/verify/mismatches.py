@@ -217,7 +217,7 @@ def gradient_differences(
         first, second = one.get(name), other.get(name)
         if first is None or second is None:
             present = first if first is not None else second
-            texts = (f"of {name}", f"none of {name}")
+            texts = (f"of {name}{': nan' if _has_nan(present) else ''}", f"none of {name}")
             if not _is_zero(present):
                 yield Difference("gradient", name, *(texts if second is None else texts[::-1]))
             elif expected.training and name.startswith("self.") and None not in (expected.gradients, got.gradients):
@@ -268,8 +268,9 @@ def _gives_several_dtypes(references: Sequence[Reference], mode: str) -> bool:
 
 
 def _spoils_a_gradient(mismatch: Mismatch) -> bool:
-    """Whether a gradient of the path that is compiled is NaN on an input with a NaN or infinity of our own making."""
-    of_ours = mismatch.is_not_finite and not mismatch.declared
+    """Whether a gradient of the path that is compiled is NaN on an input with a NaN or infinity of our own making; on
+    any input of our own making, where what is returned there had none: a value that is not chosen has one, too."""
+    of_ours = not mismatch.declared and (mismatch.is_not_finite or mismatch.expected.startswith("none of "))
     return of_ours and mismatch.where == TRACED_PATH and mismatch.aspect == "gradient" and ": nan" in mismatch.got
 
 
@@ -330,6 +331,10 @@ def _patched(one: Frozen, other: Frozen) -> Frozen:
             if first.shape == second.shape and first.dtype == second.dtype:
                 return replace(other, values=torch.where(first.isfinite(), second, first))
     return other
+
+
+def _has_nan(value: Frozen | None) -> bool:
+    return isinstance(value, FrozenTensor) and value.values is not None and bool(value.values.isnan().any())
 
 
 def _is_zero(value: Frozen | None) -> bool:

@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 
 from ddelint.nouns.diagnostics import Claim, Span
-from ddelint.nouns.protocol import Comparison, Decision, SessionOptions
+from ddelint.nouns.protocol import Comparison, Decision, Mismatch, SessionOptions
 from ddelint.rewrite.search import verdict
 from ddelint.trace.entry import Entry
 from ddelint.verify import eager
 from ddelint.verify import original as original_runs
 from ddelint.verify.eager import compare
+from ddelint.verify.mismatches import TRACED_PATH, with_what_varies_noted
 from ddelint.verify.witness import Moved, Witness
 
 Program = Callable[..., Entry]
@@ -823,3 +824,22 @@ def test_what_was_not_changed_at_once_is_named(
     found = compare(first, lambda: first, (), options, 4, False)
 
     assert found.left_unpaired == (("doubled=True, signed=True",) if is_over else ())
+
+
+@pytest.mark.parametrize(
+    ("sample", "where", "expected", "got", "spoilt"),
+    [
+        ("t 0", TRACED_PATH, "none of self.weight", "of self.weight: nan", True),
+        ("t 0", TRACED_PATH, "none of self.weight", "of self.weight", False),
+        ("t 0", TRACED_PATH, "of self.weight: 1.0", "of self.weight: nan", False),
+        ("t 0", "eager", "none of self.weight", "of self.weight: nan", False),
+    ],
+)
+def test_a_gradient_of_nan_where_what_is_returned_had_none_is_doubtful_on_inputs_of_ours(
+    sample: str, where: str, expected: str, got: str, spoilt: bool
+) -> None:
+    """What is not chosen divides by the zero that nobody declared, and has a gradient once compiled."""
+    (found,) = with_what_varies_noted([Mismatch(sample, False, where, "gradient", expected, got)], [])
+    assert (found.aspect == "gradient of NaN") is spoilt
+    (declared,) = with_what_varies_noted([Mismatch(sample, True, where, "gradient", expected, got)], [])
+    assert declared.aspect == "gradient"
