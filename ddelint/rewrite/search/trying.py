@@ -273,8 +273,12 @@ class Trying:
         self.refused[step.key] = (*self.refused.get(step.key, ()), refusal)
 
     def _is_suspect(self, key: Key) -> bool:
-        """Whether a candidate at the place looked right on a few inputs before, and was not on all."""
-        known = [*self.banned, *self.doubted]
+        """Whether a candidate at the place looked right on a few inputs before, and was not on all.
+
+        That all of them show one side only is no reason to run them again.
+        """
+        unseen = set(self._judging.one_sided.values())
+        known = [*self.banned, *(one for one, reason in self.doubted.items() if reason not in unseen)]
         return any((other.filename, other.row) == (key.filename, key.row) for other, _, _ in known)
 
 
