@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -64,6 +65,24 @@ PROGRAMS = {
         {"norm": NORM, "x": TENSOR, "y": TENSOR, "t": INTEGERS, "return": PAIR},
     ),
 }
+
+
+@pytest.mark.parametrize(
+    ("lines", "asked"),
+    [
+        ("w = torch.tensor([norm.table[n] for n in t.tolist()])", "t.tolist()"),
+        ("numbers = t.cpu().numpy().tolist()\n    w = torch.from_numpy(norm.table[numbers])", "t.cpu().numpy()"),
+    ],
+)
+@pytest.mark.parametrize("requires_grad", [True, False])
+def test_what_had_no_history_in_eager_gets_none_from_the_parameters_of_its_module(
+    lines: str, asked: str, requires_grad: bool
+) -> None:
+    text = IMPORTS + f"def fn(norm, x, t):\n    {lines}\n    return norm(x) * w\n"
+    facts = {"norm": NORM, "t": INTEGERS, "w": replace(TENSOR, requires_grad=requires_grad)}
+    (found,) = rewritten("outline", context_of(text, asked, facts, "DDE201"))
+    assert ("[part.detach() for part in [*norm.parameters()]]" in found) == (not requires_grad)
+    assert ("register_autograd" in found) == requires_grad
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -10,6 +10,7 @@ import pytest
 
 from ddelint.knowledge.catalog import rule
 from ddelint.nouns.diagnostics import Applicability, Claim, Diagnostic, Edit, Frame, Question, Span
+from ddelint.nouns.merge import merge
 from ddelint.nouns.protocol import (
     INDUCTOR_BACKENDS,
     TIME_IS_OVER,
@@ -1336,6 +1337,7 @@ def test_a_fix_that_went_half_of_the_way_hides_nothing() -> None:
     everything.given_up[Key(NAME, span.row, span.column, "", "integer")] = Diagnostic("DDE101", "", span)
     found = diagnostics(everything, State(History({NAME: SourceFile(NAME, TEXT)})), None)
     assert [(d.span, d.fix is None) for d in found] == [(span, False), (span, True)]
+    assert len(merge([], found)) == 2
 
 
 def test_what_inductor_alone_has_asked_is_needed_where_it_asks_again(moves: pytest.MonkeyPatch) -> None:

@@ -37,7 +37,12 @@ def diagnostics(state: State, safe: State, comparison: Comparison | None) -> tup
         if (diagnostic.span, diagnostic.code) not in fixed:
             told = last_resort.behind(diagnostic, state.given_up.values())
             left.setdefault((diagnostic.span, diagnostic.code), told)
-    return tuple(sorted((*found.values(), *left.values()), key=lambda d: (d.span, d.code)))
+    half = (replace(d, message=d.message + _BEHIND) if (d.span, d.code) in fixed else d for d in left.values())
+    done = (
+        replace(d, message=d.message + _BEHIND) if not is_safe and (span, code, True) in found else d
+        for (span, code, is_safe), d in found.items()
+    )
+    return tuple(sorted((*done, *half), key=lambda d: (d.span, d.code)))
 
 
 def _unsafe_ones(state: State, safe_numbers: set[int]) -> list[int]:
@@ -63,6 +68,8 @@ def with_a_reason(step: Step) -> Step:
     return step if step.reasons else replace(step, reasons=(_TOGETHER,))
 
 
+_BEHIND = ", also behind another fix here"
+"""What a finding says at whose place another in the same words is fixed: else it would count as that one."""
 _TOGETHER = "it was run only together with fixes that are unsafe"
 
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from ddelint.nouns.diagnostics import TypeFact
+from ddelint.nouns.protocol import RETURNED
 from ddelint.rewrite.candidate import Context, NotOffered
 from ddelint.rewrite.parts.outlining.forms import TENSOR, Form, Way
 from ddelint.rewrite.parts.outlining.operands import OutOfReach, read_operands
 from ddelint.rewrite.parts.outlining.region import NotOutlined, Region, Result
 from ddelint.rewrite.parts.outlining.results import is_floating, read_results
 from ddelint.rewrite.reading.around import headers
+from ddelint.rewrite.reading.bindings import type_behind
 from ddelint.rewrite.reading.kinds import Kind, Kinds
 from ddelint.rewrite.reading.names import draws_random, enclosing_block, names_read, names_written
 from ddelint.rewrite.reading.regions import leaves_a_loop, may_alias
@@ -133,6 +136,9 @@ def _of_expression(context: Context, node: ast.expr) -> Region:
     form = Form(TENSOR, TENSOR, is_floating(context, node))
     region.results = [Result("", form, (not may_alias(node),))]
     read_operands(context, region)
+    match context.site.source.parents.get(node):
+        case ast.Assign(targets=[ast.Name(id=name)]):
+            region.results = [_with_history(region, region.results[0], context.type_of(name))]
     return _settled(region)
 
 
@@ -164,8 +170,24 @@ def _of_statements(context: Context, attempt: Attempt, way: Way) -> Region:
                 raise NotOutlined("nothing comes out")
             last += 1
             continue
+        facts = [_fact_behind(context, region, result) for result in region.results]
+        region.results = [_with_history(region, result, fact) for result, fact in zip(region.results, facts)]
         return _settled(region)
     raise NotOutlined("too many statements")
+
+
+def _fact_behind(context: Context, region: Region, result: Result) -> TypeFact | None:
+    """What a run saw of a result."""
+    target = region.targets.get(result.name)
+    return type_behind(context, target, region.body) if target is not None else context.type_of(RETURNED)
+
+
+def _with_history(region: Region, result: Result, fact: TypeFact | None) -> Result:
+    """A result, without a gradient where eager's had none although a module of the region has parameters."""
+    if not region.modules or any(operand.form.floating or operand.form.parts for operand in region.values):
+        return result
+    has_none = fact is not None and fact.kind == "tensor" and not fact.requires_grad
+    return replace(result, form=replace(result.form, floating=False)) if has_none else result
 
 
 def _settled(region: Region) -> Region:

@@ -99,7 +99,9 @@ class Region:
             found.append(Leaf(self.word("numbers"), numbers, "list[int]", False))
             for word, template in (("parameters", "{}.parameters()"), ("buffers", "{}.buffers()")):
                 held = [write.starred(write.expr(template, module)) for module in modules]
-                found.append(Leaf(self.word(word), write.expr("[{}]", held), TENSORS, word == "parameters"))
+                flows = word == "parameters" and self.differentiable
+                listed = "[{}]" if flows or word == "buffers" else "[part.detach() for part in [{}]]"
+                found.append(Leaf(self.word(word), write.expr(listed, held), TENSORS, flows))
         for operand in self.values:
             found += leaves(write, operand.form, operand.name, operand.name)
         return found
