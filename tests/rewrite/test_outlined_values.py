@@ -85,6 +85,26 @@ def test_what_had_no_history_in_eager_gets_none_from_the_parameters_of_its_modul
     assert ("register_autograd" in found) == requires_grad
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "w = torch.tensor([found.index(n) for n in t.tolist()])",
+        "where = {n: k for k, n in enumerate(found)}\n    w = torch.tensor([where[n] for n in t.tolist()])",
+        "rank = found.index(max(found))\n    found = [n + rank for n in found]\n    w = torch.tensor(found)",
+    ],
+)
+def test_a_list_of_unknown_length_that_comes_out_is_not_the_last_word(lines: str) -> None:
+    text = (
+        IMPORTS + f"def fn(norm, x, t):\n    found = t.unique().tolist()\n    {lines}\n    return norm(x) * w.sum()\n"
+    )
+    numbers = TypeFact("list", length=3, element=NUMBER, python_type="list")
+    facts = {"norm": NORM, "t": INTEGERS, "found": numbers, "rank": NUMBER, "w": INTEGERS}
+    *_, last = rewritten("outline", context_of(text, "t.unique().tolist()", facts, "DDE206"))
+    body = last[last.index("def fn(norm") :]
+    assert "tolist()" not in body
+    assert "w = (" in body
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_operator_gives_what_the_region_gives(name: str) -> None:
     body, facts = PROGRAMS[name]

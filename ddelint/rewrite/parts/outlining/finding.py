@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -58,7 +59,7 @@ def outlined(context: Context, written: Callable[[Context, Region], Rewrite], ty
     """
     reasons: list[str] = []
     found = False
-    for attempt in attempts(context, typed):
+    for attempt in (larger for one in attempts(context, typed) for larger in _past_lists(context, one)):
         for way in (Way.OUT, Way.OUT_READ):
             try:
                 region = attempt.region(context, way)
@@ -72,6 +73,22 @@ def outlined(context: Context, written: Callable[[Context, Region], Rewrite], ty
             yield from rewrites
     if not found:
         raise NotOffered("; ".join(dict.fromkeys(reasons)) or "nothing around it is a region of its own")
+
+
+def _past_lists(context: Context, attempt: Attempt) -> Iterator[Attempt]:
+    """An attempt; where a list of numbers comes out of it, which is asked for its length when it is read again, larger
+    ones up to the first out of which none does."""
+    yield attempt
+    with suppress(NotOutlined, OutOfReach, ValueError):
+        for further in range(attempt.further + 1, len(attempt.block) - attempt.position):
+            if not any(map(_is_list_of_numbers, attempt.region(context).results)):
+                break
+            attempt = replace(attempt, further=further)
+            yield attempt
+
+
+def _is_list_of_numbers(result: Result) -> bool:
+    return result.form.counted and result.form.annotation.startswith(("list[", "tuple["))
 
 
 def _ways_to_write(context: Context, region: Region, written: Callable[[Context, Region], Rewrite]) -> list[Rewrite]:
