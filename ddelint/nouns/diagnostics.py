@@ -183,6 +183,8 @@ DOES_NOT_APPLY, STILL_ASKS, NEEDS_A_PROMISE = "does not apply here", "the compil
 """How reasons begin that say nothing of the rewrite itself."""
 TIME_IS_OVER, IS_ASKED_FIRST = "the entry's time is over (--timeout)", "is asked first, and is still open"
 """How reasons end that a rewrite was not run for."""
+OTHER_RESULTS = "another number of results"
+"""How the reason begins where two ways return what no graph has both of."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ddelint.knowledge import catalog
-from ddelint.nouns.diagnostics import IS_ASKED_FIRST, NEEDS_A_PROMISE, STILL_ASKS
+from ddelint.nouns.diagnostics import IS_ASKED_FIRST, NEEDS_A_PROMISE, OTHER_RESULTS, STILL_ASKS
 from ddelint.nouns.protocol import TIME_IS_OVER
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ BY_HAND = "by hand, for example:"
 _OWN = {
     TIME_IS_OVER: "by hand, not tried any more:",
     NEEDS_A_PROMISE: "by hand, where that always holds:",
+    OTHER_RESULTS: "by hand, where callers take as many:",
     "": "by hand, where that input never occurs:",
 }
 """What is said of the user's own lines, by what begins the reason against them."""

@@ -17,8 +17,10 @@ from ddelint.rewrite.search.history import History
 from ddelint.rewrite.search.judging import Judging
 from ddelint.rewrite.search.needed import Needed
 from ddelint.rewrite.search.order import loops_first
+from ddelint.rewrite.search.signatures import without_signature
 from ddelint.rewrite.search.steps import Key, Known, State, Step, flaws, is_repeated, key_of, known_as
 from ddelint.rewrite.search.trying import Trying
+from ddelint.sources.sites import locate
 
 MOST_STEPS = 40
 
@@ -251,8 +253,10 @@ class Phase:
                 refused.append(self._refusal(state, candidate, one, reason))
                 if candidate.claim is not Claim.PROMISE and one not in self._trying.merely_unsafe:
                     self._trying.reasons[one] = reason
-        if second_best is None and self._asking.is_over():
-            refused += last_resort.untried(diagnostic)
+        if second_best is None:
+            source = state.history.current(question.span.filename)
+            refused[:0] = without_signature(locate(source, question.span))
+            refused += last_resort.untried(diagnostic) if self._asking.is_over() else ()
         return second_best
 
     def _refusal(self, state: State, candidate: Candidate, known: Known, reason: str) -> Refusal:
