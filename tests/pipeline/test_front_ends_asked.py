@@ -23,23 +23,37 @@ LATER = Span(NAME, 4, 12, 4, 23)
 def reported(
     results: tuple[TargetResult, ...], *asked: Asked, takes: bool = False, overlay: Mapping[str, str] | None = None
 ) -> dict[int, tuple[str, ...]]:
-    """Row → who asks, where the search fixed line 2 and each target gave one of `results`.
+    """Row → who asks, as `found` has it."""
+    return {d.span.row: d.asks for d in found(results, *asked, takes=takes, overlay=overlay)}
 
-    `takes`: whether the others take the program under `overlay`.
+
+def found(
+    results: tuple[TargetResult, ...],
+    *asked: Asked,
+    takes: bool = False,
+    overlay: Mapping[str, str] | None = None,
+    suggest: bool = True,
+) -> list[Diagnostic]:
+    """What is reported where the search found line 2 and each target gave one of `results`.
+
+    `takes`: whether the others take the program under `overlay`. `suggest`: whether fixes were looked for.
     """
     outcome: Any = SimpleNamespace(
-        diagnostics=(Diagnostic("DDE101", "", FOUND, asks=("export",)),),
+        diagnostics=(Diagnostic("DDE101", "", FOUND, expression="n > 4", asks=("export",)),),
         compilation=Compilation(results),
         everything=SimpleNamespace(overlay=overlay or {}),
     )
     run: Any = SimpleNamespace(
-        progress=SimpleNamespace(stage=lambda _: None), traced=[], sources={NAME: SourceFile(NAME, TEXT)}
+        progress=SimpleNamespace(stage=lambda _: None),
+        traced=[],
+        sources={NAME: SourceFile(NAME, TEXT)},
+        options=SimpleNamespace(suggest=suggest),
     )
     begun: Any = [SimpleNamespace(result=lambda one=one: one) for one in asked]
     session: Any = SimpleNamespace(
         compile=lambda _, targets, *rest: Compilation(tuple(TargetResult(one, "cpu", takes) for one in targets))
     )
-    return {d.span.row: d.asks for d in _with_front_ends(session, begun, outcome, run)}
+    return _with_front_ends(session, begun, outcome, run)
 
 
 @pytest.mark.parametrize("target", ["strict", "compile"])
@@ -70,3 +84,12 @@ def test_a_front_end_that_verified_nothing_is_asked_again_of_the_fixed_program(t
     results = (TargetResult("export", "cpu", True), TargetResult("compile", "cpu", True))
     assert reported(results, asked, takes=takes, overlay={NAME: TEXT}).keys() == rows
     assert reported(results, asked, takes=takes).keys() == {2, 4}  # nothing is fixed
+
+
+def test_what_stands_behind_an_open_question_says_that_nothing_was_tried_for_it() -> None:
+    asked = Asked("strict", [Question(LATER, "integer", "u0", "", asks=("strict",))])
+    _, behind = found((), asked)
+    assert [refusal.reason for refusal in behind.refused] == ["`n > 4` at line 2 is asked first, and is still open"]
+    assert behind.tried == ()
+    _, behind = found((), asked, suggest=False)
+    assert behind.refused == ()
