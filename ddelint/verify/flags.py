@@ -35,19 +35,14 @@ def other_flags(
     name; where none is compared under the argument's own name, those that other names are compared with); a member of
     an enumeration becomes each other one, and None one of the enumeration that the argument is annotated with.
     """
-    called = program.forward if isinstance(program, torch.nn.Module) else program
-    try:
-        signature = inspect.signature(called)
-        args, kwargs = sample.make()
-        given = signature.bind(*args, **kwargs)
-    except (TypeError, ValueError):
-        return
+    called = _called(program)
+    signature, given = _bound(called, sample)
     tested, members = _tested(called), annotated_members(called)
     found = 0
     for name, parameter in signature.parameters.items():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD) or found >= _MOST:
             continue
-        value = given.arguments.get(name, parameter.default)
+        value = given[name]
         others = [*_others(value, parameter.default, is_tested=name in tested), *_other_texts(value, name, texts)]
         others += members.get(name, ()) if value is None else ()
         for other in others:
@@ -57,17 +52,26 @@ def other_flags(
 
 def other_numbers(program: Callable[..., Any], sample: Sample) -> Iterator[partial[Sample]]:
     """Changes of an input set: each number among the arguments another one, where it is the default, too."""
-    called = program.forward if isinstance(program, torch.nn.Module) else program
+    signature, given = _bound(_called(program), sample)
+    for name, value in given.items():
+        if type(value) in (int, float):
+            yield partial(_with_argument, signature, name, value + 1)
+
+
+def _called(program: Callable[..., Any]) -> Callable[..., Any]:
+    """What has the program's signature."""
+    return program.forward if isinstance(program, torch.nn.Module) else program
+
+
+def _bound(called: Callable[..., Any], sample: Sample) -> tuple[inspect.Signature, Mapping[str, Any]]:
+    """Its signature, and by name what it is given: an argument or a default. Empty where they do not fit."""
     try:
         signature = inspect.signature(called)
         args, kwargs = sample.make()
         given = signature.bind(*args, **kwargs)
     except (TypeError, ValueError):
-        return
-    for name, parameter in signature.parameters.items():
-        value = given.arguments.get(name, parameter.default)
-        if type(value) in (int, float):
-            yield partial(_with_argument, signature, name, value + 1)
+        return inspect.Signature(), {}
+    return signature, {name: given.arguments.get(name, p.default) for name, p in signature.parameters.items()}
 
 
 def _other_texts(value: object, name: str, texts: Mapping[str, Sequence[str]]) -> Sequence[str]:
