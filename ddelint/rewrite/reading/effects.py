@@ -150,6 +150,8 @@ def _is_known(call: ast.Call, source: SourceFile) -> bool:
     match call.func:
         case ast.Name(id=name):
             return hasattr(builtins, name) or library(call.func, source) in knowledge().stateless
+        case ast.Attribute(value=ast.Name(id="self" | "cls")):
+            return False  # a method that it has from elsewhere, whatever it is called
         case ast.Attribute(attr=name):
             of_values = name in operators().returns or any(hasattr(kind, name) for kind in _VALUES)
             return (of_values and not name.startswith("__")) or library(call.func, source) in knowledge().stateless
