@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ddelint.nouns.diagnostics import TIME_IS_OVER as TIME_IS_OVER
 from ddelint.nouns.diagnostics import GpuEvidence, Question, Span, TypeFact
 
 LOWERING = "lowering"

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ddelint.knowledge import catalog
-from ddelint.nouns.diagnostics import IS_ASKED_FIRST, NEEDS_A_PROMISE, OTHER_RESULTS, STILL_ASKS
-from ddelint.nouns.protocol import TIME_IS_OVER
+from ddelint.nouns.diagnostics import IS_ASKED_FIRST, NEEDS_A_PROMISE, OTHER_RESULTS, STILL_ASKS, TIME_IS_OVER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,7 +18,8 @@ from typing import Any, Self
 import torch
 
 from ddelint.errors import DdelintError
-from ddelint.nouns.protocol import TIME_IS_OVER, EntryFailure, EntrySpec, ScriptRun, ScriptSpec, SessionOptions
+from ddelint.nouns.diagnostics import TIME_IS_OVER
+from ddelint.nouns.protocol import EntryFailure, EntrySpec, ScriptRun, ScriptSpec, SessionOptions
 from ddelint.nouns.wire import to_wire
 from ddelint.trace import capture, cells, overlay, script_runs, torch_internals
 from ddelint.trace.captured_sessions import CaptureSession

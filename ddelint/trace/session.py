@@ -11,10 +11,10 @@ from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 from ddelint.nouns.contracts import Contract
+from ddelint.nouns.diagnostics import TIME_IS_OVER
 from ddelint.nouns.dispatches import Costs, Tried
 from ddelint.nouns.measurements import Measured, Parity
 from ddelint.nouns.protocol import (
-    TIME_IS_OVER,
     Attempt,
     Comparison,
     Compilation,

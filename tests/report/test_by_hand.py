@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 from handmade import MODEL
 
-from ddelint.nouns.diagnostics import DOES_NOT_APPLY, Diagnostic, Refusal, Span
-from ddelint.nouns.protocol import TIME_IS_OVER
+from ddelint.nouns.diagnostics import DOES_NOT_APPLY, TIME_IS_OVER, Diagnostic, Refusal, Span
 from ddelint.report.by_hand import help_for, tries
 from ddelint.report.formats import Rendering, render
 from ddelint.report.model import Report

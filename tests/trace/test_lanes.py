@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from ddelint.nouns.protocol import TIME_IS_OVER, Compilation
+from ddelint.nouns.diagnostics import TIME_IS_OVER
+from ddelint.nouns.protocol import Compilation
 from ddelint.trace.session import Session
 
 Write = Callable[..., Path]

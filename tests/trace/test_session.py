@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from ddelint.nouns.protocol import TIME_IS_OVER, EntryFailure, EntrySpec, SessionOptions
+from ddelint.nouns.diagnostics import TIME_IS_OVER
+from ddelint.nouns.protocol import EntryFailure, EntrySpec, SessionOptions
 from ddelint.trace.session import Session
 from ddelint.trace.worker_process import Worker
 

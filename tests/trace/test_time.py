@@ -11,7 +11,8 @@ import pytest
 import torch
 from tracing import entry_of, trace
 
-from ddelint.nouns.protocol import TIME_IS_OVER, EntrySpec, SessionOptions
+from ddelint.nouns.diagnostics import TIME_IS_OVER
+from ddelint.nouns.protocol import EntrySpec, SessionOptions
 from ddelint.nouns.timings import Timings
 from ddelint.trace import keeper, lanes, session, types
 from ddelint.trace.explorer import Budget, trace_entry

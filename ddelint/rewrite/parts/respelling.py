@@ -64,20 +64,13 @@ def respelled(context: Context) -> Iterator[Respelling]:
         new = _context(context, rewrite, asked)
         if new is not None:
             yield Respelling(context, new, not isinstance(statement, ast.Match))
-    for rewrite, asked in _sizes_for_lengths(context):
-        new = _context(context, rewrite, asked)
-        if new is not None:
-            yield Respelling(context, new, decided=True, likelier=True)
-    for rewrite, asked, known, stand_ins in _taking_nothing(context):
+    for rewrite, asked, likelier, stand_ins in (
+        *((rewrite, asked, True, {}) for rewrite, asked in _sizes_for_lengths(context)),
+        *_taking_nothing(context),
+        *((rewrite, asked, True, {}) for rewrite, asked in _cut_alike(context)),
+        *((rewrite, asked, likelier, {}) for rewrite, asked, likelier in _rows_for_each(context)),
+    ):
         new = _context(context, rewrite, asked, stand_ins)
-        if new is not None:
-            yield Respelling(context, new, decided=True, likelier=known)
-    for rewrite, asked in _cut_alike(context):
-        new = _context(context, rewrite, asked)
-        if new is not None:
-            yield Respelling(context, new, decided=True, likelier=True)
-    for rewrite, asked, likelier in _rows_for_each(context):
-        new = _context(context, rewrite, asked)
         if new is not None:
             yield Respelling(context, new, decided=True, likelier=likelier)
 

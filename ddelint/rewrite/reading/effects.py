@@ -8,10 +8,19 @@ import sys
 from collections.abc import Iterator
 from functools import lru_cache
 
-from ddelint.knowledge.operators import dotted_name, operators, terminal_name
+from ddelint.knowledge.operators import dotted_name, terminal_name
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.managers import library
-from ddelint.rewrite.reading.names import called, draws_random, is_pure, names_written, parameters, stores
+from ddelint.rewrite.reading.names import (
+    called,
+    draws_random,
+    is_called,
+    is_method_of_values,
+    is_pure,
+    names_written,
+    parameters,
+    stores,
+)
 from ddelint.rewrite.reading.neighbours import comes_from
 from ddelint.sources.sites import is_talk
 from ddelint.sources.source import SourceFile, descend
@@ -133,7 +142,7 @@ def only_reads(node: ast.expr, source: SourceFile) -> bool:
         and not any(
             inner.attr in _properties(source)
             for inner in ast.walk(node)
-            if isinstance(inner, ast.Attribute) and not _is_called(inner, source)
+            if isinstance(inner, ast.Attribute) and not is_called(inner, source)
         )
     )
 
@@ -153,12 +162,10 @@ def _is_known(call: ast.Call, source: SourceFile) -> bool:
         case ast.Attribute(value=ast.Name(id="self" | "cls")):
             return False  # a method that it has from elsewhere, whatever it is called
         case ast.Attribute(attr=name):
-            of_values = name in operators().returns or any(hasattr(kind, name) for kind in _VALUES)
-            return (of_values and not name.startswith("__")) or library(call.func, source) in knowledge().stateless
+            return (is_method_of_values(name) and not name.startswith("__")) or library(
+                call.func, source
+            ) in knowledge().stateless
     return False
-
-
-_VALUES = (bool, bytes, complex, dict, float, frozenset, int, list, set, str, tuple)
 
 
 @lru_cache(maxsize=16)
@@ -224,14 +231,10 @@ def keeps_no_state(function: ast.FunctionDef | ast.AsyncFunctionDef, source: Sou
 def _calls_what_stays(node: ast.Name, source: SourceFile, depth: int) -> bool:
     """Whether an object stands where a method of its class is called that keeps no state."""
     method = source.parents.get(node)
-    if not (isinstance(method, ast.Attribute) and _is_called(method, source)) or not depth:
+    if not (isinstance(method, ast.Attribute) and is_called(method, source)) or not depth:
         return False
     found = [n for n in descend(source.tree) if isinstance(n, ast.FunctionDef) and n.name == method.attr]
     return bool(found) and all(keeps_no_state(each, source, depth - 1) for each in found)
-
-
-def _is_called(node: ast.Attribute, source: SourceFile) -> bool:
-    return getattr(source.parents.get(node), "func", None) is node
 
 
 def _stays(name: str, source: SourceFile, depth: int) -> bool:

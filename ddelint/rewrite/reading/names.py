@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 
+from ddelint.knowledge.operators import operators
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.sources.source import SourceFile
 
@@ -301,3 +302,16 @@ def answer_while_compiling(test: ast.expr) -> bool | None:
 def position(node: ast.expr | ast.stmt) -> tuple[int, int]:
     """Where a node begins, to say which of two stands first."""
     return node.lineno, node.col_offset
+
+
+def is_called(node: ast.AST, source: SourceFile) -> bool:
+    """Whether it is what a call calls."""
+    return getattr(source.parents.get(node), "func", None) is node
+
+
+_VALUES = (bool, bytes, complex, dict, float, frozenset, int, list, set, str, tuple)
+
+
+def is_method_of_values(name: str) -> bool:
+    """Whether tensors, or values of Python's own types, have a method of this name."""
+    return name in operators().returns or any(hasattr(kind, name) for kind in _VALUES)

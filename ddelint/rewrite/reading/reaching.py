@@ -7,9 +7,10 @@ import builtins
 from collections.abc import Collection, Iterator
 from functools import lru_cache
 
-from ddelint.knowledge.operators import dotted_name, operators, terminal_name
+from ddelint.knowledge.operators import dotted_name, terminal_name
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.managers import is_imported, library
+from ddelint.rewrite.reading.names import is_called, is_method_of_values
 from ddelint.sources.source import SourceFile, descend
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -26,7 +27,6 @@ _GOING_ON = frozenset(("all", "any", "dict", "frozenset", "list", "max", "min", 
 """What goes to the end of its argument at once."""
 _BY_TEXT = frozenset(("eval", "exec", "globals", "locals", "methodcaller", "vars"))
 """What finds a function by a text."""
-_VALUES = (bool, bytes, complex, dict, float, frozenset, int, list, set, str, tuple)
 
 
 def names_of(function: _Function, source: SourceFile) -> set[str]:
@@ -82,20 +82,16 @@ def _heirs(name: str, source: SourceFile) -> set[str]:
 
 def _names_beside(node: ast.Name | ast.Attribute, source: SourceFile) -> set[str]:
     """The function around a mention of a function; and, where it is not called there, what it is assigned to."""
-    is_called = _is_called(node, source)
+    called_here = is_called(node, source)
     for around in source.ancestors(node):
         match around:
             case ast.Lambda():
-                is_called = False
+                called_here = False
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
                 return {name}
-            case ast.Assign(targets=targets) if not is_called:
+            case ast.Assign(targets=targets) if not called_here:
                 return {target.id for target in targets if isinstance(target, ast.Name)}
     return set()
-
-
-def _is_called(node: ast.AST, source: SourceFile) -> bool:
-    return getattr(source.parents.get(node), "func", None) is node
 
 
 def is_protocol(name: str) -> bool:
@@ -150,7 +146,7 @@ def is_called_by_other_names(names: Collection[str], function: _Function, source
                 if not all(_lets_through(decorator, source) for decorator in decorators):
                     return True
             case ast.Name() | ast.Attribute() if terminal_name(node) in names:
-                if not _is_called(node, source) or any(isinstance(a, ast.Lambda) for a in source.ancestors(node)):
+                if not is_called(node, source) or any(isinstance(a, ast.Lambda) for a in source.ancestors(node)):
                     return True
     return False
 
@@ -176,8 +172,8 @@ def _finds_by_text(source: SourceFile) -> bool:
 def _is_for_a_library(names: Collection[str], function: _Function, source: SourceFile) -> bool:
     """Whether a method is called by nothing in its file, and its class is made of another one."""
     owner = source.parents.get(function)
-    is_called = any(_is_called(node, source) for node in _mentions(names, source))
-    return isinstance(owner, ast.ClassDef) and bool(owner.bases) and not is_called
+    is_used = any(is_called(node, source) for node in _mentions(names, source))
+    return isinstance(owner, ast.ClassDef) and bool(owner.bases) and not is_used
 
 
 def is_given_away(names: Collection[str], source: SourceFile) -> bool:
@@ -242,6 +238,5 @@ def _may_call_others(called: ast.expr, bound: set[str], defined: set[str]) -> bo
     name = terminal_name(called)
     if name in knowledge().calling or not isinstance(called, ast.Attribute):
         return name in knowledge().calling
-    of_values = name in operators().returns or any(hasattr(kind, name) for kind in _VALUES)
     is_ours = dotted_name(called.value).partition(".")[0] in bound | defined
-    return is_ours and name not in defined and not of_values
+    return is_ours and name not in defined and not is_method_of_values(name)

@@ -8,8 +8,8 @@ from dataclasses import replace
 from statistics import median
 
 from ddelint.knowledge.catalog import rule
-from ddelint.nouns.diagnostics import STILL_ASKS, Claim, Diagnostic, Question, Refusal, TypeFact
-from ddelint.nouns.protocol import LOWERING, TIME_IS_OVER, Comparison, Compilation, Decision, TraceResult
+from ddelint.nouns.diagnostics import STILL_ASKS, TIME_IS_OVER, Claim, Diagnostic, Question, Refusal, TypeFact
+from ddelint.nouns.protocol import LOWERING, Comparison, Compilation, Decision, TraceResult
 from ddelint.rewrite.candidate import Candidate, Context
 from ddelint.rewrite.moves import load_moves
 from ddelint.rewrite.reading.bindings import moved_row

@@ -6,8 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from ddelint.knowledge.catalog import rule
-from ddelint.nouns.diagnostics import DOES_NOT_APPLY, IS_ASKED_FIRST, Diagnostic, Question, Refusal
-from ddelint.nouns.protocol import TIME_IS_OVER
+from ddelint.nouns.diagnostics import DOES_NOT_APPLY, IS_ASKED_FIRST, TIME_IS_OVER, Diagnostic, Question, Refusal
 from ddelint.rewrite.candidate import MOVES, Candidate, Context, NotOffered
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.search.offering import offered

@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ddelint.nouns.diagnostics import NEEDS_A_PROMISE, Claim, Diagnostic, Question, Refusal
-from ddelint.nouns.protocol import TIME_IS_OVER, Compilation
+from ddelint.nouns.diagnostics import NEEDS_A_PROMISE, TIME_IS_OVER, Claim, Diagnostic, Question, Refusal
+from ddelint.nouns.protocol import Compilation
 from ddelint.rewrite.candidate import Candidate
 from ddelint.rewrite.search import last_resort
 from ddelint.rewrite.search.asking import Asking
