@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ddelint.knowledge.operators import dotted_name, terminal_name
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.managers import library
-from ddelint.rewrite.reading.names import called, parameters
+from ddelint.rewrite.reading.names import called, is_called, parameters
 from ddelint.rewrite.reading.plainly import values_of
 from ddelint.rewrite.reading.regions import gives_view
 from ddelint.sources.source import SourceFile, descend
@@ -109,7 +109,7 @@ def _places_of(function: _Function, source: SourceFile) -> Iterator[ast.AST]:
 
 def _kept_as(node: ast.AST, names: set[str], source: SourceFile) -> Iterator[str]:
     """The names that a function is given besides its own: `fast = torch.compile(slow)`."""
-    if isinstance(node, ast.Name) and node.id in names and getattr(source.parents.get(node), "func", None) is not node:
+    if isinstance(node, ast.Name) and node.id in names and not is_called(node, source):
         for around in source.ancestors(node):
             if isinstance(around, ast.Assign):
                 yield from (target.id for target in around.targets if isinstance(target, ast.Name))

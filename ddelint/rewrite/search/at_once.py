@@ -92,7 +92,7 @@ class AtOnce:
             candidate = next((one for one in hopeful if self._trying.may_be_safe(key, one)), None)
             is_safe_by_text = candidate is not None and is_settled(state.history, candidate, diagnostic)
             called_elsewhere = candidate is not None and self._asking.other_callers(state.history, question, candidate)
-            unfit = candidate is None or called_elsewhere or _is_dear(state.history, question, candidate)
+            unfit = candidate is None or called_elsewhere or _is_expensive(state.history, question, candidate)
             if candidate is None or unfit or (settled and not is_safe_by_text):
                 self._alone.add(key)
                 continue
@@ -105,7 +105,7 @@ class AtOnce:
         return found
 
 
-def _is_dear(history: History, question: Question, candidate: Candidate) -> bool:
+def _is_expensive(history: History, question: Question, candidate: Candidate) -> bool:
     """Whether a candidate hands control flow to the compiler in each turn of a loop: that takes long to trace."""
     site = locate(history.current(question.span.filename), question.span)
     if site is None or candidate.move not in knowledge().beyond.control_flow:
