@@ -29,10 +29,8 @@ def value_of(annotation: ast.expr | None, index: FileIndex) -> Value:
         case None:
             return UNKNOWN
         case ast.Constant(value=str(text)):
-            try:
-                return value_of(ast.parse(text.strip(), mode="eval").body, index)
-            except (SyntaxError, ValueError):
-                return UNKNOWN
+            inside = _parsed(text)
+            return UNKNOWN if inside is None else value_of(inside, index)
         case ast.Name() | ast.Attribute():
             return _plain(annotation, index)
         case ast.Subscript(value=owner, slice=inner):
@@ -42,6 +40,14 @@ def value_of(annotation: ast.expr | None, index: FileIndex) -> Value:
         case _ if known:
             return UNKNOWN
     return UNKNOWN
+
+
+def _parsed(text: str) -> ast.expr | None:
+    """An annotation in quotes; None where it is no expression."""
+    try:
+        return ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError):
+        return None
 
 
 def _plain(annotation: ast.expr, index: FileIndex) -> Value:
@@ -118,10 +124,8 @@ def may_be_data(annotation: ast.expr | None) -> bool | None:
         case None:
             return None
         case ast.Constant(value=str(text)):
-            try:
-                return may_be_data(ast.parse(text.strip(), mode="eval").body)
-            except (SyntaxError, ValueError):
-                return None
+            inside = _parsed(text)
+            return None if inside is None else may_be_data(inside)
         case ast.Name() | ast.Attribute():
             name = terminal_name(annotation)
             return None if name in known["anything"] else name in known["tensor"] or name in known["mask"]
@@ -135,7 +139,7 @@ def is_array(annotation: ast.expr | None, index: FileIndex) -> bool:
     """Whether it says that a value is an array of NumPy and nothing else, which counts for more than what is passed."""
     match annotation:
         case ast.Constant(value=str(text)):
-            return text.strip().rpartition(".")[2].partition("[")[0] in operators().annotations["arrays"]
+            return is_array(_parsed(text), index)
         case ast.Subscript(value=owner):
             return is_array(owner, index)
         case ast.Name() | ast.Attribute():
