@@ -41,6 +41,8 @@ class Reference:
     """Whether it is another one with gradients, and no input of its own."""
     witness: Witness | None = None
     """Reports how far rounding may move it, by its `key`."""
+    number: int = 0
+    """Among the references."""
     rerun: Callable[[Entry, Sample], list[Outcome] | None] = lambda entry, sample: None
     """Runs an entry as the original was run."""
 
@@ -60,7 +62,7 @@ class Reference:
     @property
     def key(self) -> Key:
         """What tells it apart from the others."""
-        return self.label_of(0), self.sample.mode, self.sample.seed, self.twin
+        return self.number, self.label_of(0), self.sample.mode, self.sample.seed, self.twin
 
     @property
     def first(self) -> Outcome:
@@ -114,7 +116,9 @@ def witnessed(original: Entry, make: Callable[[], Made], of: Callable[[Made], Se
     def rerun(key: Key, change: Callable[[Entry, Sample], tuple[Entry, Sample]]) -> list[Outcome] | None:
         references = known or of(make())
         known[:] = references
-        found = next((reference for reference in references if reference.key == key), None)
+        number, *rest = key  # where they were made again, it may be another one
+        nearest = (*references[number : number + 1], *references)
+        found = next((reference for reference in nearest if [*reference.key[1:]] == rest), None)
         return None if found is None else found.rerun(*change(original, found.sample))
 
     witness = Witness(rerun)
@@ -128,8 +132,8 @@ def witnessed(original: Entry, make: Callable[[], Made], of: Callable[[Made], Se
         witness.allow(perf_counter() - started if early else 0.0)
         if not early:
             stack.enter_context(witness.ready())
-        for reference in known:
-            reference.witness = witness
+        for number, reference in enumerate(known):
+            reference.witness, reference.number = witness, number
         yield made
 
 

@@ -34,8 +34,8 @@ from ddelint.verify.samples import Sample, is_ordinary
 
 Moved = Sequence[tuple[float, Sequence[Outcome]]]
 """(relative amount, the calls on inputs moved by it); see sameness.Noise for their order."""
-Key = tuple[str, str, int, bool]
-"""Tells a reference apart from the others of a request: its label, mode, seed, and whether it is a twin."""
+Key = tuple[int, str, str, int, bool]
+"""Tells a reference apart from the others of a request: its number, label, mode, seed, and whether it is a twin."""
 Rerun = Callable[[Key, Callable[[Entry, Sample], tuple[Entry, Sample]]], "list[Outcome] | None"]
 """Runs the original again on the reference of that key, with the entry and the sample changed by a function."""
 
