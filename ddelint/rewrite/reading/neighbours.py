@@ -14,7 +14,9 @@ from ddelint.system.files import read_regular
 
 _MARKS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
 """What the folder of a project holds."""
-_IMPORTS = re.compile(rb"^[ \t]*(?:from[ \t][^\n]+?import[ \t]*\([^)]*\)|(?:from|import)[ \t][^\n]*)", re.MULTILINE)
+_IMPORTS = re.compile(
+    rb"^[ \t]*+(?:from[ \t][^\n]{1,300}?import[ \t]{0,20}+\([^)]{0,4000}+\)|(?:from|import)[ \t][^\n]*+)", re.MULTILINE
+)
 _WORDS = re.compile(rb"\w+")
 _MOST_FILES = 3000
 _MOST_RE_EXPORTS = 4
