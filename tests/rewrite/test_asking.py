@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from ddelint.nouns.diagnostics import Diagnostic, Question, Span, TypeFact
+from ddelint.nouns.diagnostics import TIME_IS_OVER, Diagnostic, Question, Span, TypeFact
 from ddelint.nouns.protocol import (
-    TIME_IS_OVER,
     Comparison,
     Compilation,
     EntryFailure,

@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 from ddelint.knowledge.catalog import rule
-from ddelint.nouns.diagnostics import Applicability, Claim, Diagnostic, Edit, Frame, Question, Span
+from ddelint.nouns.diagnostics import TIME_IS_OVER, Applicability, Claim, Diagnostic, Edit, Frame, Question, Span
 from ddelint.nouns.merge import merge
 from ddelint.nouns.protocol import (
     INDUCTOR_BACKENDS,
-    TIME_IS_OVER,
     Comparison,
     Compilation,
     Decision,
