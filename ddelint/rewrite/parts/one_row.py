@@ -15,6 +15,7 @@ from ddelint.rewrite.parts.applied import integer
 from ddelint.rewrite.reading.kinds import Kinds, reduces_all, tensor_argument
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import called, fresh_name, names_written, position
+from ddelint.rewrite.reading.polarity import general_side
 from ddelint.rewrite.writing.rewrites import Expr, Statements
 
 _MOST_ROWS = 8
@@ -30,20 +31,20 @@ def rows_for_nothing(
     Where it counts the places of a mask, what the path selects by it. Empty where it counts nothing of the kind, or the
     path is no run of statements. With the new names that stand for old ones there.
     """
-    counted = _counted(test, _rows_of)
     statements = [node for node in path if isinstance(node, ast.stmt)]
     if not statements or len(statements) < len(path):
         return {}, {}
-    if counted is None:
+    counted = {name: rows for name, rows in _counted(test, _rows_of) if _is_read(statements, name)}
+    if not counted:
         return _selected_behind(context, test, statements), {}
-    name, rows = counted
-    names = [one for one in _of_the_same_rows(context, name) if _is_read(statements, one)]
-    if name not in names:
-        return {}, {}
+    wanted: dict[str, int] = {}
+    for name, rows in counted.items():
+        wanted |= {one: rows for one in _of_the_same_rows(context, name) if _is_read(statements, one)}
+    wanted |= counted
     lines: Statements = []
     changes: dict[ast.AST, Any] = {}
     stand_ins: dict[str, str] = {}
-    for one in names:
+    for one, rows in wanted.items():
         value = _with_rows(context, one, rows)
         if one in names_written(*statements):
             lines += context.write.assigned(one, value)
@@ -60,32 +61,49 @@ def rows_for_nothing(
 
 def _selected_behind(context: Context, test: ast.expr, statements: Sequence[ast.stmt]) -> dict[ast.AST, Any]:
     """Behind each selection by the mask whose places a test counts, the rows that the test wants."""
-    counted = _counted(test, _mask_of)
-    if counted is None:
-        return {}
-    mask, rows = counted
+    masks = dict(_counted(test, _mask_of))
     changes: dict[ast.AST, Any] = {}
     for statement in statements:
-        names = [name for name, by in _selected(statement) if by == mask]
-        if names:
-            lines = [context.write.assigned(name, _with_rows(context, name, rows)) for name in names]
+        wanted = {name: masks[by] for name, by in _selected(statement) if by in masks}
+        if wanted:
+            lines = [context.write.assigned(name, _with_rows(context, name, rows)) for name, rows in wanted.items()]
             changes[statement] = [statement, *itertools.chain.from_iterable(lines)]
     return changes
 
 
-def _counted(test: ast.expr, counted_of: Callable[[ast.expr], str]) -> tuple[str, int] | None:
-    """What a test counts, as `counted_of` reads it, and how many it lets pass at least."""
+def _counted(test: ast.expr, counted_of: Callable[[ast.expr], str]) -> list[tuple[str, int]]:
+    """What a test counts, as `counted_of` reads it, each with how many it lets pass at least on its general side."""
     match test:
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             return _counted(operand, counted_of)
+        case ast.BoolOp(op=operator, values=values):
+            # where one of several may be of nothing (`if len(a) or len(b):`), eager runs of nothing itself
+            if general_side(test) is isinstance(operator, ast.And):
+                return [pair for value in values for pair in _counted(value, counted_of)]
+        case ast.Compare(left=ast.Constant(value=0), ops=[ast.In() | ast.NotIn()], comparators=[right]):
+            if isinstance(right, (ast.Tuple, ast.List, ast.Set)):
+                return [(name, 1) for each in right.elts if (name := counted_of(each))]
         case ast.Compare(left=left, ops=[operator], comparators=[right]):
-            name, bound = counted_of(left), integer(right)
-            if name and bound is not None and type(operator) in _LEAST:
+            bound = integer(right)
+            if bound is not None and type(operator) in _LEAST:
                 rows = bound + _LEAST[type(operator)]
-                return (name, rows) if 0 < rows <= _MOST_ROWS else None
-        case ast.expr() if name := counted_of(test):
-            return name, 1
-    return None
+                return [(name, rows) for name in _counted_by(left, counted_of) if 0 < rows <= _MOST_ROWS]
+        case _:
+            return [(name, 1) for name in _counted_by(test, counted_of)]
+    return []
+
+
+def _counted_by(number: ast.expr, counted_of: Callable[[ast.expr], str]) -> Iterator[str]:
+    """What a number counts: the least of several (`min(len(a), len(b))`) counts all of them, and so does a product."""
+    match number:
+        case ast.Call(args=[_, _, *_] as numbers) if called(number) in {"min", "sym_min"}:
+            for each in numbers:
+                yield from _counted_by(each, counted_of)
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            yield from _counted_by(left, counted_of)
+            yield from _counted_by(right, counted_of)
+        case _ if name := counted_of(number):
+            yield name
 
 
 def _rows_of(node: ast.expr) -> str:

@@ -78,6 +78,14 @@ class Truths:
             ):
                 found = self.write.expr(MEMBER, self._leaf(right), self._leaf(left))
                 return found if isinstance(operator, ast.In) else self.write.expr("~{}", found)
+            case ast.Compare(
+                left=left, ops=[ast.In() | ast.NotIn() as operator], comparators=[ast.Tuple(elts=[_, *_] as several)]
+            ) if is_pure(node) and (
+                isinstance(left, ast.Constant) or all(isinstance(x, ast.Constant) for x in several)
+            ):
+                equal = [self._link(left, ast.Eq(), each) for each in several]
+                found = self.write.joined(ast.BitOr(), equal)
+                return found if isinstance(operator, ast.In) else self.write.expr("~{}", found)
             case ast.Compare(ops=[ast.In() | ast.NotIn() | ast.Is() | ast.IsNot()]):
                 raise NotAPredicate("membership or identity")
             case ast.Compare(left=left, ops=[operator], comparators=[right]) if self.kinds.of(node) is not Kind.STATIC:
@@ -111,10 +119,16 @@ class Truths:
         return self.write.expr("torch.stack({}).{name}()", self.write.listed(several), name=name)
 
     def _leaf(self, node: ast.expr) -> Expr:
-        if not self.bound:
-            return self.write.renamed(node, self.names)
-        named = [inner for inner in ast.walk(node) if isinstance(inner, ast.NamedExpr)]
-        return self.write.replaced(node, {inner: self.write.expression(inner.target) for inner in named})
+        """What a test reads, under the names that it has there; `len(t)`, which demands a number, as a size."""
+        changes: dict[ast.AST, Expr] = {}
+        for inner in ast.walk(node):
+            match inner:
+                case ast.Call(func=ast.Name(id="len"), args=[ast.Name() as rows]) if self.kinds.of(rows) is Kind.TENSOR:
+                    changes[inner] = self.write.expr("{}.shape[0]", rows)
+                case ast.NamedExpr(target=target) if self.bound:
+                    changes[inner] = self.write.expression(target)
+        built = self.write.replaced(node, changes) if changes else node
+        return self.write.renamed(built, self.names)
 
     def _nonzero(self, built: Expr) -> Expr:
         return self.write.expr("{} != 0", built)

@@ -48,6 +48,8 @@ def general_side(test: ast.expr) -> bool | None:
         case ast.BoolOp(values=values):
             sides = {side for value in values if (side := general_side(value)) is not None}
             return sides.pop() if len(sides) == 1 else None
+        case ast.Compare(left=ast.Constant(value=0), ops=[ast.In() | ast.NotIn() as operator]):
+            return isinstance(operator, ast.NotIn)
         case ast.Compare(left=left, ops=[operator], comparators=[right]):
             return _compared(left, operator, right)
         case ast.Call() if called(test) in {"bool", "item", "int"}:

@@ -45,6 +45,40 @@ PROGRAMS = {
         "int((x > 0).sum()) > 1",
         2,
     ),
+    "one of two": (
+        "    kept, weights = x[x > 0], x[x > 2]\n"
+        "    if len(kept) == 0 or weights.numel() < 1:\n        return x.sum() * 0\n"
+        "    return kept[0] * weights[-1]\n",
+        "len(kept) == 0 or weights.numel() < 1",
+        1,
+    ),
+    "both": (
+        "    kept, weights = x[x > 0], x[x > 2]\n"
+        "    shift = x.sum()\n    if kept.shape[0] > 0 and weights.shape[0] > 0:\n"
+        "        shift = kept.kthvalue(1).values * weights[-1]\n    return x - shift\n",
+        "kept.shape[0] > 0 and weights.shape[0] > 0",
+        1,
+    ),
+    "the least": (
+        "    kept, weights = x[x > 0], x[x > 2]\n"
+        "    if min(kept.shape[0], weights.shape[0]) == 0:\n        return x.sum() * 0\n"
+        "    return kept[0] * weights[-1]\n",
+        "min(kept.shape[0], weights.shape[0]) == 0",
+        1,
+    ),
+    "product": (
+        "    kept, weights = x[x > 0], x[x > 2]\n"
+        "    if kept.size(0) * weights.size(0) < 1:\n        return x.sum() * 0\n"
+        "    return kept[0] * weights[-1]\n",
+        "kept.size(0) * weights.size(0) < 1",
+        1,
+    ),
+    "in": (
+        "    kept, weights = x[x > 0], x[x > 2]\n    if 0 in (len(kept), len(weights)):\n        return x.sum() * 0\n"
+        "    return kept[0] * weights[-1]\n",
+        "0 in (len(kept), len(weights))",
+        1,
+    ),
     "reassigned": (
         "    kept, weights = x[x > 0], (x + 1)[x > 0]\n    if kept.shape[0] == 0:\n        return x.sum() * 0\n"
         "    order = weights.argsort()\n    kept, weights = kept[order], weights[order]\n"
@@ -76,6 +110,11 @@ def test_what_is_counted_gets_as_many_rows_as_the_test_wants(body: str, asking: 
         (
             "    kept = x[x > 0]\n    if kept.shape[0] == 4:\n        return x\n    return x - x[0]\n",
             "kept.shape[0] == 4",
+        ),
+        (
+            "    kept, weights = x[x > 0], x[x > 2]\n    if len(kept) == 0 and len(weights) == 0:\n        return x\n"
+            "    return kept.sum() * weights.sum() * x\n",
+            "len(kept) == 0 and len(weights) == 0",
         ),
         ("    kept = x[x > 0]\n    if len(kept) > 99:\n        x = x + kept.sum()\n    return x\n", "len(kept) > 99"),
         (

@@ -32,6 +32,7 @@ TESTS = [
     "any(len(mask[: p + 1]) > n for p in range(3))", "torch.allclose(s, s + 1e-9) or t > n",
     "s + t > 2 and n", "mask.any().item()", "t.item() < 2 < n",
     "s.item() > 1", "float(s) <= 0.5 or n", "0 < s.sum().item()", "s.item() > 1.1", "int(s) >= 2",
+    "s in (1, 2)", "t not in (0, 3)", "0 in (n, t)", "len(mask[:n]) == 0 or len(mask) < n",
 ]  # fmt: skip
 
 
@@ -76,7 +77,7 @@ def test_names_are_renamed_where_they_are_read() -> None:
     assert built("s > 1 and s.sum() < n", {"s": "kept"}) == "(kept > 1) & (kept.sum() < n)"
 
 
-@pytest.mark.parametrize("test", ["flag", "flag is None", "s in (1, 2)", "flag == 'a' and s > 1", "(m := s)"])
+@pytest.mark.parametrize("test", ["flag", "flag is None", "s in (1, n)", "flag == 'a' and s > 1", "(m := s)"])
 def test_what_no_tensor_says(test: str) -> None:
     with pytest.raises(NotAPredicate):
         built(test)
