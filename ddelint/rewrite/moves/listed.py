@@ -10,14 +10,13 @@ from typing import Any
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.around import listed_tensor, number_kind, origins
 from ddelint.rewrite.reading.constants import value_of
-from ddelint.rewrite.reading.kinds import Kinds
+from ddelint.rewrite.reading.kinds import NUMBERS, Kinds
 from ddelint.rewrite.reading.names import is_pure, names_read
 from ddelint.rewrite.reading.unread import unread_definitions
 from ddelint.rewrite.writing.rewrites import Expr, Rewrite, restructured, rewriting
 
 _MOST_AROUND = 3
 _EXTREMES = {"max": "argmax", "min": "argmin"}
-_NUMBERS = frozenset(("int", "float", "bool", "symint", "symfloat", "symbool"))
 _NOTHING = "of no element, a ValueError in eager is a RuntimeError"
 _ABSENT = "where no element fits, eager raised and the tensor form gives the first place"
 
@@ -125,7 +124,7 @@ class _Asked:
             return write.expression(tensor) if is_pure(tensor) and (shape is None or len(shape) == 1) else None
         fact = self.kinds.fact(listed)
         numbers = fact is not None and fact.kind in {"list", "tuple"} and fact.element is not None
-        if fact is None or fact.element is None or not numbers or fact.element.kind not in _NUMBERS:
+        if fact is None or fact.element is None or not numbers or fact.element.kind not in NUMBERS:
             return None
         return write.expr("torch.tensor({})", listed) if is_pure(listed) else None
 

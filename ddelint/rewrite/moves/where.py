@@ -13,8 +13,8 @@ from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.arms import Arm, NotMergeable, Value, chosen_returns
 from ddelint.rewrite.parts.branch_functions import MOST_BEHIND, has_return, own_statements
 from ddelint.rewrite.parts.checks import Checks, Inexpressible
-from ddelint.rewrite.parts.harmless import harmless
-from ddelint.rewrite.parts.merge import FLOATS, Merge, device_of
+from ddelint.rewrite.parts.harmless import FLOATS, harmless
+from ddelint.rewrite.parts.merge import Merge, device_of
 from ddelint.rewrite.parts.truths import NotAPredicate, Truths
 from ddelint.rewrite.reading.around import number_kind
 from ddelint.rewrite.reading.effects import SILENT

@@ -9,10 +9,14 @@ import ast
 from dataclasses import dataclass, field
 
 from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.reading.around import number_kind
 from ddelint.rewrite.reading.kinds import Kind, Kinds, is_torch
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import called
 from ddelint.rewrite.writing.rewrites import Expr
+
+FLOATS = "torch.where({}, torch.full((), {}, dtype=torch.float64), {}).item()"
+"""A choice between two Python floats: as a tensor of the default dtype, one would be rounded."""
 
 
 def harmless(context: Context, node: ast.expr, test: Expr, taken: bool) -> Expr | None:
@@ -51,7 +55,7 @@ class _Arm:
                     self.changes[reduced] = self._extended(reduced, knowledge().extremes[name])
                     return
             case ast.BinOp(op=ast.Div(), left=left, right=right) if not isinstance(right, ast.Constant):
-                divisor = self._divisor(right)
+                divisor = self._divisor(left, right)
                 if divisor is not None:
                     self.visit(left)
                     self.changes[right] = divisor
@@ -101,11 +105,18 @@ class _Arm:
         row = self.write.expr(template, rows=rows, extreme=self.write.expr(extreme))
         return self.write.expr("torch.cat([{}])", [rows, row])
 
-    def _divisor(self, node: ast.expr) -> Expr | None:
+    def _divisor(self, dividend: ast.expr, node: ast.expr) -> Expr | None:
         if self.kinds.of(node) in (Kind.TENSOR, Kind.UNKNOWN):
             return self._filled(node, 1)
         least = _least(self.context.site.decision, node, self.taken)
-        return None if least is None else self.write.expr("torch.sym_max({}, {})", node, least)
+        if least is not None:
+            return self.write.expr("torch.sym_max({}, {})", node, least)
+        is_float = number_kind(self.kinds, node) == "float"
+        return self._filled(node, 1.0, FLOATS) if is_float and self._has_gradient(dividend) else None
+
+    def _has_gradient(self, node: ast.expr) -> bool:
+        parts = (inner for inner in ast.walk(node) if isinstance(inner, ast.expr))
+        return any(fact is not None and fact.requires_grad for fact in map(self.kinds.fact, parts))
 
     def _operand(self, node: ast.Call, owner: ast.expr) -> ast.expr | None:
         """What a function of torch or a method of a tensor is computed of."""
@@ -113,8 +124,8 @@ class _Arm:
             return node.args[0] if node.args else None
         return owner if self.kinds.of(owner) in (Kind.TENSOR, Kind.UNKNOWN) else None
 
-    def _filled(self, operand: ast.expr, value: float) -> Expr:
-        return self.write.expr("torch.where({}, {})", self.test, (operand, value) if self.taken else (value, operand))
+    def _filled(self, operand: ast.expr, value: float, choice: str = "torch.where({}, {}, {})") -> Expr:
+        return self.write.expr(choice, self.test, *((operand, value) if self.taken else (value, operand)))
 
 
 def _least(test: ast.expr | None, number: ast.expr, taken: bool) -> ast.expr | None:

@@ -9,7 +9,7 @@ from functools import partial
 
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.arms import NEUTRAL, Arm, ArmReader, NotMergeable, Target, Value, chosen_returns
-from ddelint.rewrite.parts.harmless import harmless
+from ddelint.rewrite.parts.harmless import FLOATS, harmless
 from ddelint.rewrite.parts.truths import Truths
 from ddelint.rewrite.reading.around import number_kind, read_elsewhere
 from ddelint.rewrite.reading.kinds import Kind, Kinds
@@ -22,8 +22,6 @@ from ddelint.sources.buffers import is_buffer
 
 _LONG_TEST = 40
 """Characters of a test from which it gets a name of its own."""
-FLOATS = "torch.where({}, torch.full((), {}, dtype=torch.float64), {}).item()"
-"""A choice between two Python floats: as a tensor of the default dtype, one would be rounded."""
 _TAKING = {"copy_": "{target}.copy_({value})", "append": "{target}.append({value})"}
 
 

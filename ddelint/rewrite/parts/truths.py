@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ddelint.rewrite.candidate import Context
-from ddelint.rewrite.reading.kinds import Kind, Kinds
+from ddelint.rewrite.reading.kinds import NUMBERS, Kind, Kinds
 from ddelint.rewrite.reading.names import answer_while_compiling, called, is_pure
 from ddelint.rewrite.reading.optional import may_be_none
 from ddelint.rewrite.writing.rewrites import Expr, Part
@@ -111,7 +111,11 @@ class Truths:
                 iterated = [(one.iter, self.write.renamed(one.iter, self.names)) for one in each]
                 return self._stacked(name, self.write.replaced(several, dict([(part, self.of(part)), *iterated])))
         fact = self.kinds.fact(several)
-        if fact is None or fact.element is None or fact.element.kind != "tensor" or fact.element.shape != ():
+        members = [] if fact is None else [fact.element] if fact.element else [item for _, item in fact.items]
+        if members and all(member.kind in NUMBERS for member in members):
+            device = [] if self.device is None else [self.write.keyword("device", self.device)]
+            return self.write.expr("torch.tensor({}).{name}()", [self._leaf(several), *device], name=name)
+        if not members or any(member.kind != "tensor" or member.shape != () for member in members):
             raise NotAPredicate("no tensors of one element")
         return self._stacked(name, self._leaf(several))
 

@@ -6,12 +6,11 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from ddelint.rewrite.candidate import Context
-from ddelint.rewrite.reading.kinds import Kind, Kinds, definition, is_torch, is_whole
+from ddelint.rewrite.reading.kinds import NUMBERS, Kind, Kinds, definition, is_torch, is_whole
 from ddelint.rewrite.reading.names import blocks
 from ddelint.sources.source import SourceFile
 
 _DEEPEST = 8
-_NUMBERS = {"int": "int", "symint": "int", "float": "float", "symfloat": "float", "bool": "bool", "symbool": "bool"}
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
@@ -72,7 +71,7 @@ def number_kind(kinds: Kinds, node: ast.expr, depth: int = 0) -> str:
         return ""
     fact = kinds.fact(node)
     if fact is not None:
-        return _NUMBERS.get(fact.kind, "")
+        return NUMBERS.get(fact.kind, "")
     match node:
         case ast.Constant(value=bool() | int() | float() as value):
             return type(value).__name__

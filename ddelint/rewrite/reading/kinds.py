@@ -26,10 +26,11 @@ class Kind(StrEnum):
     UNKNOWN = "unknown"
 
 
+NUMBERS = {"int": "int", "symint": "int", "float": "float", "symfloat": "float", "bool": "bool", "symbool": "bool"}
+"""The kinds of numbers that a run saw (`TypeFact.kind`), each with Python's type for it."""
 _OF_FACTS = {
     "tensor": Kind.TENSOR,
-    **dict.fromkeys(("int", "float", "symint", "symfloat"), Kind.NUMBER),
-    **dict.fromkeys(("bool", "symbool"), Kind.BOOL),
+    **{kind: Kind.BOOL if number == "bool" else Kind.NUMBER for kind, number in NUMBERS.items()},
 }
 _OF_ELEMENTS = {"int": "int64", "bool": "bool"}
 _TENSOR_ATTRIBUTES = frozenset(("T", "mT", "H", "data", "grad", "real", "imag"))

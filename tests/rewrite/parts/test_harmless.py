@@ -10,12 +10,13 @@ from control_flow import TENSOR, context_of
 from ddelint.nouns.diagnostics import TypeFact
 from ddelint.rewrite.parts.harmless import harmless
 
-TYPES = {"x": TENSOR, "y": TENSOR, "t": TENSOR, "n": TypeFact("symfloat"), "k": TypeFact("int")}
+LEARNED = TypeFact("tensor", "float32", ("3",), requires_grad=True)
+TYPES = {"x": TENSOR, "y": TENSOR, "t": TENSOR, "n": TypeFact("symfloat"), "k": TypeFact("int"), "w": LEARNED}
 
 
 def protected(arm: str, test: str, taken: bool = True) -> str | None:
     context = context_of(
-        f"import torch as th\n\n\ndef fn(x, y, t, n, k):\n    return {arm} if {test} else y\n", test, TYPES
+        f"import torch as th\n\n\ndef fn(x, y, t, n, k, w):\n    return {arm} if {test} else y\n", test, TYPES
     )
     choice = context.site.source.parents[context.site.decision] if context.site.decision else None
     assert isinstance(choice, ast.IfExp)
@@ -36,6 +37,8 @@ def protected(arm: str, test: str, taken: bool = True) -> str | None:
         ("x / n", "n > 0.5", "x / th.sym_max(n, 0.5)"),
         ("x / n", "n < 0.5", None),
         ("x / n", "n > -1", None),
+        ("w / n", "t.sum() > 0", "w / th.where(c, th.full((), n, dtype=th.float64), 1.0).item()"),
+        ("w / k", "t.sum() > 0", None),
         ("x[0] + x[1]", "x.numel() > 0", "th.cat([x, x.new_zeros(1, *x.shape[1:])])[0] + x[1]"),
         ("(x + y)[-1]", "len(x + y) > 0", "th.cat([(x + y).new_zeros(1, *(x + y).shape[1:]), x + y])[-1]"),
         ("x[0, 1]", "x.shape[0] > 0", "th.cat([x, x.new_zeros(1, *x.shape[1:])])[0, 1]"),

@@ -12,11 +12,12 @@ from ddelint.nouns.diagnostics import TypeFact
 from ddelint.rewrite.parts.truths import NotAPredicate, Truths
 
 INTEGER = TypeFact("tensor", "int64", ())
-TYPES = {"s": SCALAR, "t": INTEGER, "mask": MASK, "n": COUNT, "flag": TypeFact("str")}
+FLAGS = TypeFact("list", length=2, element=TypeFact("symbool"))
+TYPES = {"s": SCALAR, "t": INTEGER, "mask": MASK, "n": COUNT, "flag": TypeFact("str"), "flags": FLAGS}
 
 
 def built(test: str, names: Mapping[str, str] | None = None) -> str:
-    text = f"import torch\n\n\ndef fn(s, t, mask, n, flag):\n    if {test}:\n        s = s + 1\n    return s\n"
+    text = f"import torch\n\n\ndef fn(s, t, mask, n, flag, flags):\n    if {test}:\n        s = s + 1\n    return s\n"
     context = context_of(text, f"if {test}:", TYPES)
     statement = context.site.statement
     assert isinstance(statement, ast.If)
@@ -33,6 +34,7 @@ TESTS = [
     "s + t > 2 and n", "mask.any().item()", "t.item() < 2 < n",
     "s.item() > 1", "float(s) <= 0.5 or n", "0 < s.sum().item()", "s.item() > 1.1", "int(s) >= 2",
     "s in (1, 2)", "t not in (0, 3)", "0 in (n, t)", "len(mask[:n]) == 0 or len(mask) < n",
+    "any(flags)", "not all(flags)",
 ]  # fmt: skip
 
 
@@ -45,6 +47,7 @@ def test_a_predicate_answers_as_its_test(test: str) -> None:
         torch.manual_seed(number)
         t, n = torch.randint(0, 4, ()), number % 5
         values = {"s": torch.randint(0, 4, ()).float(), "t": t, "mask": torch.rand(3) > 0.5, "n": n, "torch": torch}
+        values["flags"] = [number % 2 > 0, number % 3 > 0]
         values["s"] = values["s"] if number % 6 else values["t"].float()
         if "equal" in test or "allclose" in test:
             values["t"] = values["t"].float()

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from enum import Enum
 
 from ddelint.nouns.diagnostics import TypeFact
+from ddelint.rewrite.reading.kinds import NUMBERS
 from ddelint.rewrite.writing.rewrites import Expr, Part, Writer
 
 TENSOR, MODULE = "torch.Tensor", "torch.nn.Module"
 TENSORS = f"list[{TENSOR}]"
-_NUMBERS = {"int": "int", "symint": "int", "float": "float", "symfloat": "float", "bool": "bool", "symbool": "bool"}
 _OF_PYTHON_TYPES = {"torch.dtype": "torch.dtype", "torch.device": "torch.device"}
 _SEQUENCES = ("list", "tuple", "torch.Size")
 
@@ -66,8 +66,8 @@ def form_of(fact: TypeFact | None, way: Way) -> Form | None:
         if fact.python_type.startswith("torch.sparse"):
             return None
         return Form(TENSOR, TENSOR, _is_floating(fact))
-    if fact.kind in _NUMBERS:
-        number = _NUMBERS[fact.kind]
+    if fact.kind in NUMBERS:
+        number = NUMBERS[fact.kind]
         read = way is Way.OUT_READ or (way is Way.OUT and number != "int")
         return Form(number, TENSOR if read else number, counted=read)
     if fact.kind == "module":
@@ -88,9 +88,9 @@ def _of_sequence(fact: TypeFact, item: TypeFact, way: Way) -> Form | None:
     written = "list[{}]" if fact.python_type == "list" else "tuple[{}, ...]"
     if item.kind == "tensor":
         return Form(written.format(TENSOR), TENSORS, _is_floating(item))
-    if item.kind not in _NUMBERS:
+    if item.kind not in NUMBERS:
         return None
-    number = _NUMBERS[item.kind]
+    number = NUMBERS[item.kind]
     read = way is not Way.IN
     return Form(written.format(number), TENSOR if read else f"list[{number}]", counted=read)
 
