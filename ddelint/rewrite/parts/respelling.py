@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -41,13 +41,20 @@ class Respelling:
     decided: bool
     likelier: bool = False
     """Whether what moves make of the words that there are will hardly do."""
+    stand_ins: Mapping[str, str] = field(default_factory=dict)
+    """New names by the old ones that they stand for while compiling."""
 
     def said(self, candidate: Candidate) -> Candidate | None:
         """What a move offers for the new text, as a change of the text that there is; None where it changes others."""
         source, new = self.before.site.source, self.context.site.source
         if any(edit.span.filename != source.filename for edit in candidate.edits):
             return None
-        edits = minimal_edits(source, new.apply(candidate.edits))
+        text = new.apply(candidate.edits)
+        if self.stand_ins:
+            from ddelint.rewrite.writing.compiling import settled  # loads libcst
+
+            text = settled(text, self.stand_ins)
+        edits = minimal_edits(source, text)
         decision = self.before.site.decision
         if self.decided and decision is not None:
             return replace(candidate, edits=edits, decisions=(source.span(decision),))
@@ -72,7 +79,7 @@ def respelled(context: Context) -> Iterator[Respelling]:
     ):
         new = _context(context, rewrite, asked, stand_ins)
         if new is not None:
-            yield Respelling(context, new, decided=True, likelier=likelier)
+            yield Respelling(context, new, decided=True, likelier=likelier, stand_ins=stand_ins)
 
 
 def _context(

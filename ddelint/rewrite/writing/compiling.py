@@ -1,0 +1,75 @@
+"""What stands in while compiling, inside of branches that are for compiling or for eager alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import libcst as cst
+import libcst.matchers as m
+
+from ddelint.rewrite.writing.renaming import renamed
+
+_COMPILING = m.Call(func=m.Attribute(value=m.Attribute(attr=m.Name("compiler")), attr=m.Name("is_compiling")), args=[])
+_NOT_COMPILING = m.UnaryOperation(operator=m.Not(), expression=_COMPILING)
+
+
+def settled(text: str, stand_ins: Mapping[str, str]) -> str:
+    """`text` with `f(x) if torch.compiler.is_compiling() else x` as that side which its branch takes.
+
+    `stand_ins`: new names that such a value is given, by the old ones. Where eager gives `x` alone, it is called `x`.
+    """
+    return cst.parse_module(text).visit(_Settling({new: old for old, new in stand_ins.items()}, None)).code
+
+
+class _Settling(cst.CSTTransformer):
+    def __init__(self, old_names: Mapping[str, str], is_compiling: bool | None) -> None:
+        super().__init__()
+        self.old_names, self.is_compiling = old_names, is_compiling
+
+    def visit_If(self, node: cst.If) -> bool:
+        return _sides(node.test) == (None, None)
+
+    def leave_If(self, original_node: cst.If, updated_node: cst.If) -> cst.If:
+        body, otherwise = _sides(original_node.test)
+        if (body, otherwise) == (None, None):
+            return updated_node
+        return updated_node.with_changes(
+            body=original_node.body.visit(self._where(body)),
+            orelse=original_node.orelse and original_node.orelse.visit(self._where(otherwise)),
+        )
+
+    def leave_IfExp(self, original_node: cst.IfExp, updated_node: cst.IfExp) -> cst.BaseExpression:
+        known = self.is_compiling is not None and m.matches(original_node.test, _COMPILING)
+        if not known or not m.matches(original_node.orelse, m.Name() | m.Attribute()):
+            return updated_node
+        return updated_node.body if self.is_compiling else updated_node.orelse
+
+    def leave_IndentedBlock(self, original_node: cst.IndentedBlock, updated_node: cst.IndentedBlock) -> cst.BaseSuite:
+        kept = [statement for statement in updated_node.body if not self._is_old_name(statement)]
+        if self.is_compiling is not False or not kept or len(kept) == len(updated_node.body):
+            return updated_node
+        return renamed(updated_node.with_changes(body=kept), self.old_names)
+
+    def _where(self, is_compiling: bool | None) -> _Settling:
+        return _Settling(self.old_names, self.is_compiling if is_compiling is None else is_compiling)
+
+    def _is_old_name(self, statement: cst.BaseStatement) -> bool:
+        match statement:
+            case cst.SimpleStatementLine(
+                body=[cst.Assign(targets=[cst.AssignTarget(cst.Name(new))], value=cst.Name(old))]
+            ):
+                return self.old_names.get(new) == old
+        return False
+
+
+def _sides(test: cst.BaseExpression) -> tuple[bool | None, bool | None]:
+    """Whether the arms of a test are for compiling (True), for eager (False), or may be for either (None)."""
+    if m.matches(test, _COMPILING):
+        return True, False
+    if m.matches(test, _NOT_COMPILING):
+        return False, True
+    if m.matches(test, m.BooleanOperation(left=_NOT_COMPILING, operator=m.And())):
+        return False, None
+    if m.matches(test, m.BooleanOperation(left=_COMPILING, operator=m.Or())):
+        return None, False
+    return None, None
