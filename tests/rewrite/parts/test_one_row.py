@@ -87,6 +87,8 @@ PROGRAMS = {
         1,
     ),
 }
+ALIKE = {"both", "the least", "product"}
+"""What gives the same text as "one of two", but for the test."""
 
 
 def filled(body: str, asking: str) -> list[str]:
@@ -128,7 +130,7 @@ def test_what_asks_otherwise_stays(body: str, asking: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("body", "asking", "rows"), PROGRAMS.values(), ids=PROGRAMS)
+@pytest.mark.parametrize(("body", "asking", "rows"), [PROGRAMS[name] for name in sorted(PROGRAMS.keys() - ALIKE)])
 def test_what_moves_make_of_it_runs_of_nothing(body: str, asking: str, rows: int) -> None:
     import torch
 
