@@ -88,6 +88,18 @@ def test_whoever_is_refused_by_compiled_code_makes_a_fix_doubtful(declared: bool
     assert reason_of("symbolic_minmax", replace(result, mismatches=(taken,))) == ""
 
 
+def test_a_fix_with_which_the_backward_pass_fails_is_doubted_and_no_other_for_the_same() -> None:
+    failing = Mismatch("seed 0", True, "backward", "backward", "gradients", "NameError: zuf0")
+    everything = state_of("where_merge", Compilation((), mismatches=(failing,)))
+    judging: Any = Judging(None)  # type: ignore[arg-type]
+    step, reason = judging.doubtful_in_compiled(everything, everything)
+    assert reason == "the backward pass fails where it is compiled: NameError: zuf0"
+    known = replace(everything, steps=[replace(step, reasons=(reason,))])
+    assert judging.doubtful_in_compiled(everything, known) is None
+    wrong = replace(everything, compilation=Compilation((), mismatches=(replace(failing, aspect="gradient"),)))
+    assert judging.doubtful_in_compiled(wrong, wrong) is None
+
+
 @pytest.mark.parametrize(("declared", "is_guilty"), [(True, True), (False, False)])
 def test_what_claims_to_be_the_same_is_guilty_of_another_result_where_nothing_else_was_done(
     declared: bool, is_guilty: bool

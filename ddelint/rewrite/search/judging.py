@@ -27,6 +27,7 @@ _SUSPICION = (Claim.GENERAL_PATH, Claim.RESTRUCTURED, Claim.EQUIVALENT)
 _WITHOUT_FLAGS = "torch.compile needs `fullgraph=True`, or what captures reads, with it; where it may break the graph,"
 _OTHER_NUMBER = "torch.compile fails with it for another number among the arguments than before"
 _REFUSES = "refuses inputs that eager takes"
+_BACKWARD = "the backward pass fails where it is compiled"
 
 
 class Extent(Enum):
@@ -245,10 +246,12 @@ class Judging:
         return None
 
     def doubtful_in_compiled(self, safe: State, everything: State) -> tuple[Step, str] | None:
-        """A safe step to doubt for what is compiled of the program: it refuses inputs, fails, or differs later on."""
+        """A safe step to doubt for what is compiled of the program: it refuses inputs, fails, also in its gradients, or
+        differs later on."""
         return (
             self.refusing_in_compiled(safe, everything)
             or _failing_in_compiled(safe, everything)
+            or _failing_backward(safe, everything)
             or _parting_in_a_row(safe, everything)
         )
 
@@ -296,6 +299,17 @@ def _failing_in_compiled(safe: State, everything: State) -> tuple[Step, str] | N
         if result.renumbered:
             return suspects[-1], f"{_OTHER_NUMBER}: {result.renumbered}"
     return None
+
+
+def _failing_backward(safe: State, everything: State) -> tuple[Step, str] | None:
+    """Where eager has gradients and what is compiled raises: with graph breaks the original may have been trained."""
+    if everything.compilation is None or any(
+        _BACKWARD in reason for step in everything.steps for reason in step.reasons
+    ):
+        return None
+    suspects = [step for claim in _SUSPICION for step in reversed(safe.steps) if step.candidate.claim is claim]
+    failing = [m for m in everything.compilation.mismatches if m.aspect == "backward"]
+    return (suspects[0], f"{_BACKWARD}: {failing[0].got}") if suspects and failing else None
 
 
 def _parting_in_a_row(safe: State, everything: State) -> tuple[Step, str] | None:
