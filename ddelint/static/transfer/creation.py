@@ -93,6 +93,8 @@ def _count_up(call: OperatorCall) -> Value:
         if isinstance(value, Unbacked):
             size = call.numbers.new_size(value.birth, call.facts, value.trail)
             return Tensor((size,), True, False, trail=value.trail)
+    if any(isinstance(value, Tensor) for value in values):
+        return _of_sizes(size_list([value for value in values if isinstance(value, Tensor)][:1], call), False)
     return Tensor((KNOWN,), True, False)
 
 

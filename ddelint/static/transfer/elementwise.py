@@ -38,8 +38,8 @@ def broadcast(values: tuple[Value, ...], mask: bool = False, bitwise: bool = Fal
             ]
             merged.append(_broadcast_size(sizes))
         dims = tuple(merged)
-    elif len(tensors) == 1 and not unknown:
-        dims = tensors[0].dims
+    elif len(tensors) == 1 and (not unknown or tensors[0].unbacked_dims):
+        dims = tensors[0].dims  # what nothing is known of is usually a number
     else:
         # ranks unknown: only where the one with a data-dependent first dimension meets plain numbers or scalars
         others = [tensor for tensor in tensors if not tensor.scalar]

@@ -84,7 +84,7 @@ def _as_sizes(values: Iterable[Value], call: OperatorCall) -> tuple[tuple[Value,
     sizes: list[Value] = []
     for value in values:
         value = bare(value)
-        if isinstance(value, Tensor) and value.scalar and not value.literal:
+        if isinstance(value, Tensor) and not (value.literal or (value.complete and value.dims)):
             sizes.append(call.numbers.new_size(call.node, call.facts, Step(call.node, operators().says["item"], None)))
         elif isinstance(value, Unbacked):
             if value.form is not None:
