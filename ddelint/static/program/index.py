@@ -228,6 +228,12 @@ class Definitions:
         """Names of all methods of the file's classes that are not modules."""
         return frozenset(name for cls in self.all_classes for name in cls.methods if not self.is_module(cls))
 
+    @cached_property
+    def array_libraries(self) -> tuple[str, ...]:
+        """How the file speaks of libraries of arrays that are no tensors: `np`."""
+        known = operators().regions["array_libraries"]
+        return tuple(name for name, full in self.imports.items() if full.partition(".")[0] in known)
+
     def text_of(self, node: ast.AST) -> str:
         """The lines of a function, as they stand (fast: no columns)."""
         return "".join(self.source.lines[node.lineno - 1 : node.end_lineno])  # type: ignore[attr-defined]

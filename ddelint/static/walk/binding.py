@@ -66,7 +66,7 @@ def _by_use(walker: Walker, name: str, origin: ast.Call | ast.Compare) -> Value:
     seen = evidence_of(walker, frame.node, frame.owner)
     if isinstance(origin, ast.Compare):
         return Tensor(boolean=True) if name in seen.array_like else UNKNOWN
-    return Tensor() if name in seen.surely else UNKNOWN
+    return Tensor() if name in (seen.surely if walker.uses_arrays else seen.array_like) else UNKNOWN
 
 
 def _named_step(name: str, value: Unbacked, origin: ast.expr) -> Unbacked:

@@ -44,7 +44,8 @@ from ddelint.static.walk.branching import branch
 from ddelint.static.walk.builtins import BUILTINS, keeps
 from ddelint.static.walk.containers import container_method
 from ddelint.static.walk.functions import hand_over, invoke
-from ddelint.static.walk.reading_data import noted_read, read_number
+from ddelint.static.walk.reading_data import noted_read
+from ddelint.static.walk.receivers import tensor_by_method
 from ddelint.static.walk.records import built, changed_record, named_tuple
 from ddelint.static.walk.walker import Walker
 
@@ -96,7 +97,7 @@ def dispatch(walker: Walker, function: Value, call: Call) -> Value:
         return dispatch(walker, function.function, replace(call, arguments=[*given, *call.arguments], nodes=nodes))
     if isinstance(function, Alternatives):
         return _each_in_turn(walker, function, call)
-    return _reduced_and_read(walker, call.node, call.state)
+    return _of_unknown(walker, call)
 
 
 def _each_in_turn(walker: Walker, alternatives: Alternatives, call: Call) -> Value:
@@ -113,20 +114,17 @@ def _each_in_turn(walker: Walker, alternatives: Alternatives, call: Call) -> Val
     return reduce(join, results)
 
 
-def _reduced_and_read(walker: Walker, node: ast.Call, state: State) -> Value:
-    """`anything.max().item()`: what has both methods is a tensor. `get_ctx().new_dynamic_size()`: a size."""
-    match node.func:
-        case ast.Attribute(attr=made) if made in operators().regions["new_sizes"]:
-            step = Step(node, operators().says["new_sizes"], None)
-            return walker.numbers.new_size(node, state.facts, step)
-        case ast.Attribute(attr=read, value=ast.Call(func=ast.Attribute(attr=reduction, value=receiver))):
-            known = operators()
-            reads = known.returns.get(read) == "item"
-            reduces = known.returns.get(reduction, "").startswith("reduction")
-            if reads and reduces and walker.value_of(receiver, state) == UNKNOWN:
-                mask = known.returns[reduction] == "reduction_mask"
-                return read_number(walker, node, Tensor((), True, True if mask else None), state, "item")
-    return UNKNOWN
+def _of_unknown(walker: Walker, call: Call) -> Value:
+    """A method of something of which little is known: it may be one that only tensors have."""
+    node = call.node
+    if not isinstance(node.func, ast.Attribute):
+        return UNKNOWN
+    if walker.value_of(node.func.value, call.state) == KNOWN:
+        return KNOWN
+    if node.func.attr in operators().regions["new_sizes"]:  # `get_ctx().new_dynamic_size()`
+        return walker.numbers.new_size(node, call.state.facts, Step(node, operators().says["new_sizes"], None))
+    receiver = tensor_by_method(walker, node.func, call.state)
+    return UNKNOWN if receiver is None else _tensor_method(walker, Method(receiver, node.func.attr), call)
 
 
 def _tensor_method(walker: Walker, method: Method, call: Call) -> Value:

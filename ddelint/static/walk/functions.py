@@ -300,7 +300,8 @@ def _declared(
             return Optional(Tensor())
         return Tensor() if default is None else UNKNOWN
     if isinstance(default, ast.Constant) and isinstance(default.value, (bool, int, float, str)):
-        return KNOWN
+        # who calls an entry may give a tensor for a factor; what counts or switches is a number
+        return UNKNOWN if type(default.value) is float and not walker.frames else KNOWN
     return UNKNOWN
 
 

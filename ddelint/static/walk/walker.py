@@ -78,6 +78,7 @@ class Walker:
         self.tuples: dict[ClassInfo, bool] = {}
         self.evidence: dict[ast.AST, Evidence] = {}
         self.nonlocals: dict[ast.AST, tuple[str, ...]] = {}
+        self._array_users: dict[ast.AST, bool] = {}
         self.unused: ast.expr | None = None
         """The last call that stood as a statement: nobody looks at what it gives."""
         self.kept: list[object] = []
@@ -169,6 +170,16 @@ class Walker:
             values.append(NONE)
             states.append(end)
         return values, join_states(states)
+
+    @property
+    def uses_arrays(self) -> bool:
+        """Whether the function that is read mentions a library of arrays: what has their methods may be one."""
+        node = self.frames[-1].node
+        found = self._array_users.get(node)
+        if found is None:
+            text = self.index.text_of(node)
+            found = self._array_users[node] = any(name in text for name in self.index.array_libraries)
+        return found
 
     def quietly(self, definition: FunctionNode, owner: ClassInfo, entry: State) -> State | None:
         """Interpret a function's body without recording anything; what holds at its end."""
