@@ -41,6 +41,93 @@ def test_what_only_tensors_can_do(body: str) -> None:
 @pytest.mark.parametrize(
     "body",
     [
+        "f, g = fn.build(x)\n        assert not (g == 3).any()",
+        "n = self.state['offset'].item()\n        if n > 3:\n            x = y",
+        "f = fn(x)\n        if f.sum() > 0:\n            x = y",
+        "n = int(x.shape[0] * fn.ratio.item())\n        x = y",
+        "f = fn(x)\n        if f.shape[0] > 2 and f.any():\n            x = y",
+        "for n in self.sizes['all'].cumsum(0).unique():\n            x = y",
+    ],
+)
+@pytest.mark.parametrize("imports", ["", "import numpy"])
+def test_what_only_tensors_and_arrays_can_do(body: str, imports: str) -> None:
+    assert found(body, imports) == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "f = numpy.asarray(fn(x))\n        if (f == 3).any():\n            x = y",
+        "f = fn(numpy.ones(3))\n        if (f == 3).any():\n            x = y",
+        "self.sizes = fn.sizes\n        if self.sizes.dim() > 3:\n            x = y",
+        "f = fn(x)\n        if f.sum > 0:\n            x = y",
+        "f = fn(x)\n        if f.first().any is None:\n            x = y",
+    ],
+)
+def test_where_arrays_are_meant_and_where_nothing_is_called(body: str) -> None:
+    assert found(body, "import numpy") == 0
+
+
+def test_what_an_array_of_the_constructor_gives_is_known() -> None:
+    text = """
+import numpy
+import torch
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.sizes = numpy.arange(4)
+
+    def forward(self, x):
+        return x if self.sizes.max().item() > 2 else x + 1
+"""
+    assert check_source(SourceFile("model.py", text)) == []
+
+
+@pytest.mark.parametrize("made", ["g = 1.0", "*, g=1.0", "h=None, g=0.5"])
+def test_a_factor_may_be_given_as_a_tensor(made: str) -> None:
+    text = f"""
+import torch
+
+def _number(g):
+    return float(g.item()) if isinstance(g, torch.Tensor) else g
+
+def scaled(x: torch.Tensor, {made}):
+    return x * _number(g)
+"""
+    assert len(check_source(SourceFile("model.py", text), assume_compiled=True)) == 1
+
+
+@pytest.mark.parametrize(
+    ("state", "used", "errors"),
+    [
+        ("'total', default=torch.tensor(0.0)", "self.total > 3", 1),
+        ("'total', torch.tensor(0.0), 'sum'", "self.total.item() > 3", 1),
+        ("'total', default=[]", "self.total", 0),
+        ("'total', default=[]", "(self.total[0] > 3).any()", 1),
+    ],
+)
+def test_the_states_of_a_metric(state: str, used: str, errors: int) -> None:
+    text = f"""
+import torch
+from torchmetrics import Metric
+
+class Total(Metric):
+    def __init__(self):
+        super().__init__()
+        self.add_state({state})
+
+    def compute(self):
+        if {used}:
+            return 1
+        return 0
+"""
+    assert len(check_source(SourceFile("model.py", text), assume_compiled=True)) == errors
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
         "f = fn(x)\n        if f.dot(y) is None:\n            x = y",
         "f = fn(x)\n        f.copy()\n        if f > 3:\n            x = y",
         "f = fn.isfinite\n        if f:\n            x = y",
@@ -87,7 +174,7 @@ def test_what_is_a_tensor_or_an_array_is_a_tensor(kinds: str, asked: str) -> Non
 
 @pytest.mark.parametrize("kinds", ["(float, torch.Tensor)", "numpy.ndarray", "KINDS", "(numpy.ndarray, list)"])
 def test_what_may_be_a_number_is_none(kinds: str) -> None:
-    body = f"if isinstance(fn, {kinds}):\n            if fn.sum() > 1:\n                x = y"
+    body = f"if isinstance(fn, {kinds}):\n            if fn > 1:\n                x = y"
     assert found(body, "import numpy\n\nKINDS = (int, torch.Tensor)\n") == 0
 
 
@@ -130,3 +217,40 @@ def fn(rows: {annotation}, x):
     return x
 """
     assert check_source(SourceFile("model.py", text), assume_compiled=True) == []
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "torch.arange(y[0])",
+        "torch.zeros(y[0], 3).reshape(-1)",
+        "torch.arange(2, y[0])",
+        "x.reshape(y[0], 2).sum([1])",
+        "torch.nn.functional.pad(torch.arange(y[0]), (0, 2))",
+        "torch.arange(y[0]) * fn.scale + fn.last",
+    ],
+)
+def test_a_size_that_an_element_gives_is_of_run_time(made: str) -> None:
+    assert found(f"x, y = x.sum(), y.long()\n        for one in ({made}).tolist():\n            x = x + one") == 1
+
+
+def test_a_size_that_a_number_gives_is_not() -> None:
+    assert found("for one in torch.arange(len(fn)).tolist():\n            x = x + one") == 0
+
+
+@pytest.mark.parametrize("chosen", ["Base = torch.nn.Module", "Base = other.Layer\nelse:\n    Base = torch.nn.Module"])
+def test_a_base_class_that_is_a_module_in_one_setup(chosen: str) -> None:
+    text = f"""
+import torch
+import other
+
+if other.present:
+    Base = object
+if other.fast:
+    {chosen}
+
+class Model(Base):
+    def __call__(self, x):
+        return x + 1 if x.sum() > 0 else x
+"""
+    assert len(check_source(SourceFile("model.py", text))) == 1

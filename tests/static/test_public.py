@@ -59,6 +59,7 @@ def test_what_is_used_as_only_tensors_are(tmp_path: Path, body: str) -> None:
         ("def clean(x: Tensor) -> Tensor:", f"print(x)\n    {ASKS}"),
         ("def clean(x: Tensor) -> Tensor:", f"y = x.numpy()\n    {ASKS}"),
         ("def clean(x: Tensor) -> Tensor:", f"y = np.ones(3)\n    {ASKS}"),
+        ("def clean(x: Tensor, name) -> Tensor:", f"y = torch.load(name)\n    {ASKS}"),
         ("def clean(x: Tensor):", "if (x > 0).any():\n        x.zero_()\n"),
         ("def clean(x):", ASKS),
     ],
@@ -66,6 +67,15 @@ def test_what_is_used_as_only_tensors_are(tmp_path: Path, body: str) -> None:
 def test_what_nobody_compiles_is_silent(tmp_path: Path, header: str, body: str) -> None:
     files = {"ops.py": function(header, body, before="import numpy as np\nfrom pathlib import Path")}
     assert rows(tmp_path, files) == []
+
+
+@pytest.mark.parametrize("name", ["plain/ops.py", "plain/deeper/ops.py"])
+def test_a_folder_inside_of_a_package_is_part_of_it(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "kit" / name
+    path.parent.mkdir(parents=True)
+    (tmp_path / "kit" / "__init__.py").touch()
+    path.write_text(function("def clean(x: Tensor) -> Tensor:"))
+    assert len(checked(tmp_path, tmp_path / "kit")) == 1
 
 
 def test_words_in_strings_and_comments_do_nothing(tmp_path: Path) -> None:

@@ -73,11 +73,15 @@ def in_package(path: str) -> bool:
 
 @cache
 def _places(folder: str) -> frozenset[str] | None:
-    """The words in the names of a package's folder and of those around it; None where it is none."""
-    if not os.path.exists(os.path.join(folder, "__init__.py")):
-        return None
+    """The words in the names of a package's folder and of those around it; None where it is none.
+
+    A folder inside of a package is one itself, with an `__init__.py` or without.
+    """
     around, name = os.path.split(folder)
-    return (_places(around) or frozenset()) | _words(name)
+    outer = _places(around) if name else None
+    if outer is None and not os.path.exists(os.path.join(folder, "__init__.py")):
+        return None
+    return (outer or frozenset()) | _words(name)
 
 
 def _words(name: str) -> frozenset[str]:
