@@ -38,6 +38,8 @@ class Definitions:
         self.all_classes: list[ClassInfo] = []
         self.constants: dict[str, ast.expr] = {}
         self._rebound: set[str] = set()
+        self._chosen: dict[str, list[ast.expr]] = {}
+        """Names that several statements of the module bind, one for each way that it may be set up."""
         self._modules: dict[ClassInfo, bool] = {}
         self._bases: dict[ClassInfo, tuple[ClassInfo, ...]] = {}
         if isinstance(source, OutlinedSource):
@@ -47,6 +49,10 @@ class Definitions:
         self.imports.update((name, full) for name, full in aliases.items() if everything or name in self.imports)
         for name in self._rebound:
             self.constants.pop(name, None)
+        bases = operators().regions["module_bases"] if self._chosen else frozenset()
+        for name, values in self._chosen.items():
+            if full := next((full for value in values if (full := self.dotted(value)) in bases), ""):
+                self.imports.setdefault(name, full)  # what may be a module is one
         for name, value in self.constants.items():
             if isinstance(value, (ast.Name, ast.Attribute)) and (full := self.dotted(value)):
                 self.imports.setdefault(name, full)  # another name of what was imported
@@ -122,6 +128,7 @@ class Definitions:
             return
         if name in self.constants:
             self._rebound.add(name)
+            self._chosen.setdefault(name, [self.constants[name]]).append(value)
         self.constants[name] = value
 
     def always_false(self, name: str) -> bool:

@@ -27,7 +27,7 @@ _FROM_TORCH = re.compile(r"from torch[\w.]{0,100}+ import (\([^)]{0,4000}+\)|[^(
 _NAMED = re.compile(r"(\w++)(?:[ \t]{1,20}+as[ \t]{1,20}+(\w++))?+")
 _GIVE_ONE_NUMBER = frozenset(("reduction", "zero_dimensional"))
 """Shapes of answers, as in operators.toml."""
-_GIVEN_NOTHING = re.compile(r"[\"'],\s{0,99}+None\b")
+_GIVEN_NOTHING = re.compile(r"[\"'],\s{0,99}+(?:\w++=)?+(?:None\b|\[)")
 _PROSE = re.compile(
     r'''"""[\s\S]*?"""|\'\'\'[\s\S]*?\'\'\'|"(?:[^"\\\n]|\\[\s\S])*"|'(?:[^'\\\n]|\\[\s\S])*'|#[^\n]*'''
 )

@@ -12,7 +12,7 @@ from ddelint.static.domain.definitions import ClassInfo, FunctionNode
 from ddelint.static.domain.eager import concrete
 from ddelint.static.domain.joining import join
 from ddelint.static.domain.state import State
-from ddelint.static.domain.values import KNOWN, UNKNOWN, Instance, Tensor, Value
+from ddelint.static.domain.values import KNOWN, UNKNOWN, Instance, Series, Tensor, Value
 from ddelint.static.walk import hints
 from ddelint.static.walk.walker import Walker
 
@@ -90,10 +90,19 @@ def _construct(walker: Walker, node: FunctionNode, cls: ClassInfo, table: dict[s
             case ast.Call(
                 func=ast.Attribute(value=ast.Name(id=owner), attr=method),
                 args=[ast.Constant(value=str(name)), *rest],
+                keywords=keywords,
             ):
                 if owner == self_name and method in registered:
-                    known = walker.settled(rest[0], end.names) if rest else UNKNOWN
-                    table[name] = known if isinstance(known, Tensor) else Tensor()
+                    given = [*rest, *(keyword.value for keyword in keywords)]
+                    known = walker.settled(given[0], end.names) if given else UNKNOWN
+                    table[name] = _registered(known)
+
+
+def _registered(given: Value) -> Value:
+    """What a buffer holds that begins as this; a list of a metric's states gets its tensors later."""
+    if isinstance(given, Series) and given.kind == "list":
+        return Series("list", None, Tensor())
+    return given if isinstance(given, Tensor) else Tensor()
 
 
 def _with_number_defaults(node: FunctionNode) -> set[str]:
