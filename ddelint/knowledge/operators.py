@@ -55,6 +55,7 @@ class Operators(SimpleNamespace):
     order_first: Names
     """Reductions whose first argument stands before dim."""
     tensor_first: Names
+    number_first: Names
     """Shapes of answers whose functions take a tensor first."""
     count_first: Names
     """Reductions whose first argument is a count, before dim."""
@@ -290,6 +291,7 @@ def _build(table: dict[str, Any]) -> Operators:
         row_by_row=frozenset(demands["row_by_row"]),
         order_first=frozenset(demands["order_first"]),
         tensor_first=frozenset(evidence["tensor_first"]),
+        number_first=frozenset(evidence["number_first"]),
         count_first=frozenset(demands["count_first"]),
         always_pairs=frozenset(demands["always_pairs"]),
         cut_to=frozenset(demands["cut_to"]),

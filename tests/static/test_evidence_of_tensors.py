@@ -32,6 +32,7 @@ def found(body: str, imports: str = "") -> int:
         "f, g = fn(x)\n        if g.clamp(min=0).sum() > 1:\n            x = y",
         "f = fn(x)\n        f.copy_(y)\n        if f.max() > 3:\n            x = y",
         "g = fn(x)\n        while g.isnan():\n            g = g + 1",
+        "t = torch.minimum(y, x + x.sum().item())\n        if y > 3:\n            x = t",
     ],
 )
 def test_what_only_tensors_can_do(body: str) -> None:
@@ -132,6 +133,7 @@ class Total(Metric):
         "f = fn(x)\n        f.copy()\n        if f > 3:\n            x = y",
         "f = fn.isfinite\n        if f:\n            x = y",
         "import math\n        if math.isfinite(3.0):\n            x = y",
+        "t = torch.pow(y, x + x.sum().item())\n        if y > 3:\n            x = t",
     ],
 )
 def test_what_others_can_do_too(body: str) -> None:

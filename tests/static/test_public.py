@@ -56,7 +56,7 @@ def test_what_is_used_as_only_tensors_are(tmp_path: Path, body: str) -> None:
         ("def clean(x: Tensor) -> bool:", "return bool((x > 0).any())\n"),
         ("def clean(x: Tensor, path: Path) -> Tensor:", ASKS),
         ("def clean(x: Tensor, optimizer) -> Tensor:", ASKS),
-        ("def clean(x: Tensor) -> Tensor:", f"print(x)\n    {ASKS}"),
+        ("def clean(x: Tensor) -> Tensor:", f"for _ in tqdm(x):\n        pass\n    {ASKS}"),
         ("def clean(x: Tensor) -> Tensor:", f"y = x.numpy()\n    {ASKS}"),
         ("def clean(x: Tensor) -> Tensor:", f"y = np.ones(3)\n    {ASKS}"),
         ("def clean(x: Tensor, name) -> Tensor:", f"y = torch.load(name)\n    {ASKS}"),
@@ -78,8 +78,41 @@ def test_a_folder_inside_of_a_package_is_part_of_it(tmp_path: Path, name: str) -
     assert len(checked(tmp_path, tmp_path / "kit")) == 1
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Args:\n        x (torch.Tensor): what comes in",
+        "Args:\n        x (Tensor, optional): what comes in",
+        "Parameters\n    ----------\n    x : torch.Tensor, shape (n, 3)",
+        ":param x: what comes in\n    :type x: torch.Tensor",
+        "Args:\n        x (:obj:`torch.Tensor`): what comes in",
+        "Args:\n        x (`torch.FloatTensor` of shape `(n,)`): what comes in",
+        "- x: Tensor[N, 4], what comes in",
+    ],
+)
+def test_what_the_docstring_says_is_a_tensor(tmp_path: Path, said: str) -> None:
+    body = f'r"""Clean.\n\n    {said}\n    """\n    {ASKS}'
+    assert len(rows(tmp_path, {"ops.py": function("def clean(x, n=3):", body)})) == 1
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "x (Tensor or float): what comes in",
+        "x (list of Tensor): what comes in",
+        "x (Tensor, int): what comes in",
+        "x (Tensor | list): what comes in",
+        "y (Tensor): what goes out",
+        "the Tensor x: what comes in",
+    ],
+)
+def test_what_the_docstring_leaves_open(tmp_path: Path, said: str) -> None:
+    body = f'"""Clean.\n\n    {said}\n    """\n    {ASKS}'
+    assert rows(tmp_path, {"ops.py": function("def clean(x, n=3):", body)}) == []
+
+
 def test_words_in_strings_and_comments_do_nothing(tmp_path: Path) -> None:
-    body = f'"""Does not print() or open()."""\n    # print(x)\n    {ASKS}'
+    body = f'"""Does not tqdm() or open()."""\n    # open(x)\n    {ASKS}'
     assert len(rows(tmp_path, {"ops.py": function("def clean(x: Tensor) -> Tensor:", body)})) == 1
 
 
@@ -285,7 +318,7 @@ class {name}:
         ("class Base: pass", "Hits(Base)", "given: Tensor | None", "given = torch.exp(given)", "compute", 1),
         ("", "Hits", "given: Tensor", "pass", "result", 0),
         ("", "Hits", "given", "pass", "compute", 0),
-        ("", "Hits", "given: Tensor", "print(given)", "compute", 0),
+        ("", "Hits", "given: Tensor", "open('hits')", "compute", 0),
         ("import numpy as np", "Hits", "given: Tensor", "given = np.asarray(given)", "compute", 0),
     ],
 )

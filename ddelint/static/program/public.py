@@ -16,6 +16,7 @@ from ddelint.knowledge import extensions
 from ddelint.knowledge.operators import operators
 from ddelint.static.program import scan
 from ddelint.static.program.declared import ClassOutline, Outline
+from ddelint.static.program.documented import docstring_of, documented_tensors
 from ddelint.static.program.imports import Imports
 
 _OBJECTS = frozenset({"self", "cls"})
@@ -165,7 +166,8 @@ class _Reader:
         if not found and undeclared:
             text = scan.without_prose(body)
             used = {match.group(1) or match.group(2) for match in _tensor_use().finditer(text)}
-            found = used.intersection(undeclared) or set(self._handed_on(text, undeclared))
+            said = documented_tensors(docstring_of(body))
+            found = (used | said).intersection(undeclared) or set(self._handed_on(text, undeclared))
         return frozenset(found)
 
     def _say_tensor(self, words: frozenset[str]) -> bool:

@@ -11,6 +11,7 @@ from ddelint.static.domain.definitions import ClassInfo
 from ddelint.static.domain.evidence import Evidence
 from ddelint.static.domain.masks import named_a_mask
 from ddelint.static.domain.values import UNKNOWN, Module
+from ddelint.static.program.documented import documented_tensors
 from ddelint.static.walk.class_tables import attribute_table
 from ddelint.static.walk.walker import Walker
 
@@ -62,6 +63,8 @@ def gather(function: ast.AST, owner: ClassInfo | None, walker: Walker) -> Eviden
         elif kind is ast.Assign:
             assert isinstance(node, ast.Assign)
             _assigned(node, seen)
+    for name in parameters & _documented(function):
+        seen.uses.append((name, 0))
     names = frozenset(name for name, _ in seen.uses) - seen.ambiguous
     first = seen.rebound
     return Evidence(
@@ -69,6 +72,13 @@ def gather(function: ast.AST, owner: ClassInfo | None, walker: Walker) -> Eviden
         frozenset(seen.surely - seen.ambiguous),
         names,
     )
+
+
+def _documented(function: ast.AST) -> frozenset[str]:
+    """The parameters that the docstring says are tensors."""
+    if not isinstance(function, ast.FunctionDef):
+        return frozenset()
+    return documented_tensors(ast.get_docstring(function, clean=False) or "")
 
 
 def _called(node: ast.Call, seen: _Gathering, owner: ClassInfo | None, walker: Walker) -> None:
@@ -106,7 +116,7 @@ def _handed_over(node: ast.Call, seen: _Gathering, owner: ClassInfo | None, walk
         return
     first = node.args[0]
     name = first.id if isinstance(first, ast.Name) else _only_name(first, seen.parameters)
-    if not name:
+    if not name or (name in seen.optional and _holds_others(first, {*seen.parameters, name})):
         return
     match node.func:
         case ast.Attribute(value=ast.Name(id="self"), attr=attribute) if owner is not None:
@@ -115,7 +125,8 @@ def _handed_over(node: ast.Call, seen: _Gathering, owner: ClassInfo | None, walk
             if isinstance(held, Module) and held.path.rsplit(".", 1)[-1] in layers:
                 seen.used(name, node)
         case ast.Name() | ast.Attribute():
-            behaviour = operators().returns.get(terminal_name(node.func), "")
+            function = terminal_name(node.func)
+            behaviour = "" if function in operators().number_first else operators().returns.get(function, "")
             if behaviour in operators().tensor_first and walker.index.dotted(node.func).startswith("torch."):
                 seen.used(name, node, isinstance(first, ast.Name))
 
