@@ -256,3 +256,16 @@ class Model(Base):
         return x + 1 if x.sum() > 0 else x
 """
     assert len(check_source(SourceFile("model.py", text))) == 1
+
+
+@pytest.mark.parametrize(("assumed", "errors"), [(True, 1), (False, 0)])
+def test_calling_an_object_of_any_class_where_all_is_compiled(assumed: bool, errors: int) -> None:
+    text = """
+import torch
+
+class Hits(Counting):
+    def __call__(self, given: torch.Tensor):
+        if (given < 0).any():
+            raise ValueError
+"""
+    assert len(check_source(SourceFile("model.py", text), assume_compiled=assumed)) == errors

@@ -55,7 +55,7 @@ class FileIndex(Definitions):
             if not (assume_compiled or self.is_module(cls)):
                 continue
             for name, node in cls.methods.items():
-                entry = name in known["entry_methods"] and self._enters(cls, name)
+                entry = name in known["entry_methods"] and (assume_compiled or self._enters(cls, name))
                 if entry or (assume_compiled and not name.startswith("__") and not self._is_test(name)):
                     found.append(Root(node, cls))
         functions: list[tuple[str, FunctionNode, ClassInfo | None]]
