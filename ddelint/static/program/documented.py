@@ -7,7 +7,7 @@ import re
 from ddelint.knowledge import extensions
 from ddelint.knowledge.operators import operators
 
-_LITERAL = re.compile(r"\s*+(?:#[^\n]*+\n\s*+)*+[rR]?(\"\"\"|''')")
+_MARKS = ('"""', "'''")
 _LONGEST = 20_000
 """Characters of a docstring."""
 
@@ -21,11 +21,12 @@ def documented_tensors(docstring: str) -> frozenset[str]:
 
 def docstring_of(body: str) -> str:
     """The docstring that a function's body begins with; empty where there is none."""
-    opened = _LITERAL.match(body)
-    if opened is None:
+    text = body.lstrip().lstrip("rR")
+    mark = text[:3]
+    if mark not in _MARKS:
         return ""
-    end = body.find(opened[1], opened.end(), opened.end() + _LONGEST)
-    return body[opened.end() : end] if end >= 0 else ""
+    end = text.find(mark, 3, _LONGEST)
+    return text[3:end] if end >= 0 else ""
 
 
 @extensions.remembered
