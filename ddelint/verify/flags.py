@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 import torch
+from torch.utils import _pytree as pytree
 
 from ddelint.trace.entry import Arguments
 from ddelint.verify.enumerations import annotated_members, as_there, other_members, said
@@ -31,7 +32,8 @@ def other_flags(
     """Changes of an input set: each argument of Python's that the program may decide by, one at a time.
 
     Bools are inverted; what has a default is left to it, where something else was given; a number that a test of the
-    program names becomes zero, or one; a text becomes each other one that the program compares it with (`texts`, by
+    program names becomes zero, or one; any other float, and all floats and bools of a list or a dictionary at once,
+    last, another one; a text becomes each other one that the program compares it with (`texts`, by
     name; where none is compared under the argument's own name, those that other names are compared with); a member of
     an enumeration becomes each other one, and None one of the enumeration that the argument is annotated with.
     """
@@ -39,15 +41,19 @@ def other_flags(
     signature, given = _bound(called, sample)
     tested, members = _tested(called), annotated_members(called)
     found = 0
-    for name, parameter in signature.parameters.items():
-        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD) or found >= _MOST:
-            continue
+    named = [p for p in signature.parameters.values() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    for name, parameter in ((p.name, p) for p in named):
+        if found >= _MOST:
+            return
         value = given[name]
         others = [*_others(value, parameter.default, is_tested=name in tested), *_other_texts(value, name, texts)]
         others += members.get(name, ()) if value is None else ()
         for other in others:
             found += 1
             yield partial(_with_argument, signature, name, other)
+    inner = [p.name for p in named if p.name not in tested and _has_other_numbers(given[p.name])]
+    for name in inner[: max(0, _MOST - found)]:
+        yield partial(_with_other_numbers, signature, name)
 
 
 def other_numbers(program: Callable[..., Any], sample: Sample) -> Iterator[partial[Sample]]:
@@ -94,6 +100,20 @@ def _others(value: object, default: object, *, is_tested: bool) -> Iterator[obje
         yield type(value)(value == 0)
 
 
+def _has_other_numbers(value: object) -> bool:
+    """Whether it is a float, or a list or a dictionary that holds floats or bools."""
+    if isinstance(value, bool):
+        return False
+    return any(isinstance(leaf, (bool, float)) for leaf in pytree.tree_leaves(value))
+
+
+def _other_number(leaf: Any) -> Any:
+    """A bool inverted, a float halved: zero, which hides what is multiplied with it or added, becomes one half."""
+    if isinstance(leaf, bool):
+        return not leaf
+    return leaf / 2 or 0.5 if isinstance(leaf, float) else leaf
+
+
 def _tested(called: Callable[..., Any]) -> frozenset[str]:
     """The names in the tests of a function."""
     with suppress(OSError, TypeError, SyntaxError, ValueError):
@@ -101,6 +121,17 @@ def _tested(called: Callable[..., Any]) -> frozenset[str]:
         tests = [node.test for node in ast.walk(tree) if isinstance(node, (ast.If, ast.IfExp, ast.While))]
         return frozenset(node.id for test in tests for node in ast.walk(test) if isinstance(node, ast.Name))
     return frozenset()
+
+
+def _with_other_numbers(signature: inspect.Signature, name: str, sample: Sample) -> Sample:
+    def make() -> Arguments:
+        args, kwargs = sample.make()
+        bound = signature.bind(*args, **kwargs)
+        value = bound.arguments.get(name, signature.parameters[name].default)
+        bound.arguments[name] = pytree.tree_map(_other_number, value)
+        return bound.args, dict(bound.kwargs)
+
+    return replace(sample, label=f"{sample.label}, {name} with other numbers", declared=False, make=make, mode=FLAG)
 
 
 def _with_argument(signature: inspect.Signature, name: str, value: object, sample: Sample) -> Sample:
