@@ -81,10 +81,12 @@ def test_without_suggestions_nothing_has_a_fix(flagged: Path) -> None:
 
 
 def test_check_writes_nothing_and_fix_does(flagged: Path) -> None:
-    seen = ddelint.check(flagged, static=True, cache=False)
+    seen = ddelint.check(flagged, static=True, unsafe_fixes=True, cache=False)
     assert flagged.read_text() == FLAGGED
     assert "+        if guard_or_false(" in "".join(seen.diffs.values())
-    done = ddelint.fix(flagged, static=True, cache=False)
+    assert ddelint.fix(flagged, static=True, cache=False).fixed == ()
+    assert flagged.read_text() == FLAGGED
+    done = ddelint.fix(flagged, static=True, unsafe_fixes=True, cache=False)
     assert [d.code for d in done.fixed] == ["DDE602"]
     assert "guard_or_false(x.shape[0] == 1)" in flagged.read_text()
 

@@ -120,9 +120,9 @@ def test_static_executes_nothing(folder: Path) -> None:
 def test_a_diff_writes_nothing_with_fix_too(folder: Path) -> None:
     retired = "import torch\n\n\ndef fn(x, n):\n    torch._check_is_size(n)\n    return x[:n]\n"
     (folder / "model.py").write_text(retired)
-    shown = ddelint(folder, "model.py", "--static", "--fix", "--diff")
+    shown = ddelint(folder, "model.py", "--static", "--fix", "--unsafe-fixes", "--diff")
     assert shown.returncode == 1, shown.stderr
     assert "+    torch._check(n >= 0)" in shown.stdout
     assert (folder / "model.py").read_text() == retired
-    assert ddelint(folder, "model.py", "--static", "--fix").returncode == 0
+    assert ddelint(folder, "model.py", "--static", "--fix", "--unsafe-fixes").returncode == 0
     assert "torch._check(n >= 0)" in (folder / "model.py").read_text()

@@ -26,15 +26,30 @@ pytestmark = [
     pytest.mark.skipif(not ACTION.is_file(), reason="needs the checkout"),
 ]
 
+RULE = """\
+code = "ACME001"
+name = "host-copy"
+message = "`{expression}` copies to the host"
+severity = "error"
+
+[flags]
+calls = ["acme.to_host"]
+
+[replacement]
+calls = { "acme.to_host" = "acme.to_host_later" }
+applicability = "safe"
+"""
+"""Without a run, only what somebody's rule file vouches for is safe."""
+
 MODEL = """\
+import acme
 import torch
 from torch import nn
 
 
 class Model(nn.Module):
     def forward(self, x, scores):
-        if scores.min() < 0:
-            raise ValueError("negative score")
+        acme.to_host(scores)
         if scores.sum() > 4:
             x = self.expensive(x)
         return x
@@ -65,6 +80,8 @@ def repository(tmp_path: Path) -> Path:
     git(clone, "checkout", "-q", "-b", "main")
     (clone / "src").mkdir()
     (clone / "src" / "model.py").write_text(MODEL)
+    (clone / "src" / "acme.toml").write_text(RULE)
+    (clone / "pyproject.toml").write_text('[tool.ddelint]\nextend-rules = ["src/acme.toml"]\n')
     commit(clone, "first")
     return clone
 
@@ -175,7 +192,7 @@ def test_the_action_proposes_what_it_fixed(repository: Path) -> None:
     assert proposed == outputs["commit"]
     assert git(repository, "rev-parse", f"{proposed}^") == head == git(repository, "rev-parse", "HEAD")
     assert git(repository, "rev-parse", "--abbrev-ref", "HEAD").strip() == "main"
-    assert "torch._check_value" in git(repository, "show", f"{proposed}:src/model.py")
+    assert "acme.to_host_later(scores)" in git(repository, "show", f"{proposed}:src/model.py")
     assert (repository / "src" / "model.py").read_text() == MODEL
     assert git(repository, "status", "--porcelain") == ""
 
@@ -190,13 +207,13 @@ def test_the_action_proposes_what_it_fixed(repository: Path) -> None:
     title, *_ = body.splitlines()
     assert title == "## ddelint: 2 findings in 1 file, 1 fixed, 1 needs manual changes"
     fixed, left, again = body[body.index("### Fixed") :].split("\n### ")
-    assert "`src/model.py:7` | DDE103 validation-branch" in fixed
-    assert "- Evidence: not run: equivalent by the text alone" in fixed
+    assert "`src/model.py:8` | ACME001 host-copy" in fixed
+    assert "- Evidence: not verified: nothing was run" in fixed
     assert "- Risk: safe: " in fixed
-    assert "```diff\n- if scores.min() < 0:" in fixed
+    assert "```diff\n- acme.to_host(scores)" in fixed
     assert left.startswith("Needs manual changes")
     assert "```diff\n--- src/model.py" in again
-    assert "| `src/model.py:8` | DDE105" in left
+    assert "| `src/model.py:9` | DDE105" in left
     assert "ddelint check src --static\nddelint check src --static --fix\n" in again
     assert (repository.parent / "summary.md").read_text() == body
     assert git(repository, "log", "-1", "--format=%s", proposed).strip() == title.removeprefix("## ")
@@ -235,14 +252,14 @@ def test_nothing_to_fix_proposes_nothing(repository: Path) -> None:
 
 
 BOTH = """\
+import acme
 import torch
 from torch import nn
 
 
 class Model(nn.Module):
     def forward(self, x, mask):
-        if x.min() < 0:
-            raise ValueError("negative")
+        acme.to_host(x)
         a = torch.ones(mask.sum().item())
         b = torch.zeros(mask.sum().item())
         return a, b
@@ -264,7 +281,7 @@ def test_unsafe_fixes_are_a_commit_of_their_own(repository: Path, how: dict[str,
     write_both(repository)
     outputs = run_action(repository, {"paths": "src", **how})
     safe, unsafe = (git(repository, "show", f"{outputs['commit']}{back}:src/model.py") for back in ("^", ""))
-    assert "torch._check_value" in safe
+    assert "acme.to_host_later(x)" in safe
     assert safe.count("mask.sum().item()") == 2
     assert unsafe.count("mask.sum().item()") == 1
     assert git(repository, "rev-parse", f"{outputs['commit']}^^") == git(repository, "rev-parse", "HEAD")
@@ -277,8 +294,8 @@ def test_unsafe_fixes_are_a_commit_of_their_own(repository: Path, how: dict[str,
     headings = [line for line in body.splitlines() if line.startswith("### ")]
     assert headings == ["### Fixed", "### Unsafe fixes, in a commit of their own", "### How to reproduce"]
     safe_part, unsafe_part = body.split("### Unsafe fixes")
-    assert "DDE103" in safe_part
-    assert "DDE103" not in unsafe_part
+    assert "ACME001" in safe_part
+    assert "ACME001" not in unsafe_part
     assert "DDE205" in unsafe_part
     assert "- Risk: unsafe: " in unsafe_part
 
@@ -320,12 +337,9 @@ def test_fixes_on_changed_lines_are_suggested_once(repository: Path) -> None:
     (comment,) = review["comments"]  # the old model's finding is not on a changed line
     lines = (repository / "src" / "model.py").read_text().splitlines()
     assert (comment["path"], comment["side"]) == ("src/model.py", "RIGHT")
-    assert lines[comment["start_line"] - 1 : comment["line"]] == [
-        "        if x.min() < 0:",
-        '            raise ValueError("negative")',
-    ]
+    assert lines[comment["line"] - 1] == "        acme.to_host(x)"
     (suggested,) = re.findall(r"```suggestion\n(.*?)\n```", comment["body"], re.DOTALL)
-    assert suggested == '        torch._check_value(torch.sym_not((x.min() < 0).item()), lambda: "negative")'
+    assert suggested == "        acme.to_host_later(x)"
 
     posted.unlink()
     run_steps(repository, SUGGEST, event, GH_SAID=comment["body"])
@@ -457,9 +471,9 @@ def test_names_and_arguments_with_blanks(repository: Path) -> None:
     (repository / "my models").mkdir()
     (repository / "src" / "model.py").rename(repository / "my models" / "a model.py")
     commit(repository, "moved")
-    inputs = {"paths": "'my models' \"my models/a model.py\"", "arguments": "--exclude 'not this'\n--select DDE1"}
+    inputs = {"paths": "'my models' \"my models/a model.py\"", "arguments": "--exclude 'not this'\n--select ACME"}
     outputs = run_action(repository, inputs)
-    assert "torch._check_value" in git(repository, "show", f"{outputs['commit']}:my models/a model.py")
+    assert "acme.to_host_later" in git(repository, "show", f"{outputs['commit']}:my models/a model.py")
     assert git(repository, "status", "--porcelain") == ""
 
 

@@ -74,6 +74,8 @@ def written(findings: Sequence[Diagnostic], run: Run) -> tuple[list[Diagnostic],
             continue
         source = run.sources[filename]
         text = fixed_text(source, group, run.options.unsafe_fixes)
+        if text == source.text:
+            continue
         if not parses(SourceFile(filename, text, source.encoding)):
             reported |= {id(finding): replace(finding, fix=None) for finding in group}
             continue

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 _DEVICE_NOTE = "cuda not run"
 NOT_RUN = "not verified: nothing was run"
-BY_TEXT = "not run: equivalent by the text alone"
 
 
 def verified_line(evidence: Evidence | None) -> str:
@@ -28,20 +27,13 @@ def verified_line(evidence: Evidence | None) -> str:
     return f"verified: {', '.join(words)}" if words else NOT_RUN
 
 
-def trusted_line(diagnostic: Diagnostic) -> str:
-    """Why its fix can be trusted: what was run, or that it is safe by what the text says."""
-    fix, line = diagnostic.fix, verified_line(diagnostic.evidence)
-    by_text = fix is not None and fix.applicability is Applicability.SAFE and fix.claim is Claim.EQUIVALENT
-    return BY_TEXT if line == NOT_RUN and by_text else line
-
-
 def offered_line(diagnostic: Diagnostic) -> str:
     """`fix (safe): what it does; verified: …`, for formats that show no code; empty where there is none."""
     fix = diagnostic.fix
     if fix is None:
         return ""
     first, *_ = fix.message.splitlines() or [""]
-    return f"fix ({fix.applicability}): {first}; {trusted_line(diagnostic)}"
+    return f"fix ({fix.applicability}): {first}; {verified_line(diagnostic.evidence)}"
 
 
 def notes_of_all(found: Sequence[Diagnostic]) -> tuple[str, ...]:
@@ -117,7 +109,7 @@ def explained(diagnostic: Diagnostic) -> tuple[str, str]:
     fix = diagnostic.fix
     sentence = fix.message.splitlines()[0] if fix is not None and fix.message else diagnostic.message
     place = f"{shown_path(diagnostic.span.filename)}:{diagnostic.span.row}"
-    return f"{diagnostic.code} {place}: {sentence}", trusted_line(diagnostic)
+    return f"{diagnostic.code} {place}: {sentence}", verified_line(diagnostic.evidence)
 
 
 def name_of(code: str) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ddelint.report.console import is_fixable
 from ddelint.report.diff import path_in_repository
-from ddelint.report.evidence import name_of, risk_of, trusted_line
+from ddelint.report.evidence import name_of, risk_of, verified_line
 from ddelint.report.markdown import fenced
 from ddelint.report.model import Report
 from ddelint.sources.source import bare_lines
@@ -110,7 +110,7 @@ def _said(change: Change, changes: Sequence[Change]) -> Iterator[str]:
 def _trust(change: Change) -> Iterator[str]:
     for finding in change.fixes:
         yield ""
-        yield f"{finding.code}: {trusted_line(finding)}; {' '.join(risk_of(finding).split())}"
+        yield f"{finding.code}: {verified_line(finding.evidence)}; {' '.join(risk_of(finding).split())}"
 
 
 def _outside(hidden: Sequence[Change]) -> Iterator[str]:

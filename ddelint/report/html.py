@@ -16,7 +16,7 @@ from ddelint.nouns.diagnostics import Diagnostic, Severity, Span
 from ddelint.report.by_hand import Help, help_for, tries
 from ddelint.report.console import FRONT_ENDS, changed_lines, evidence_said_once, note_down, rule_name
 from ddelint.report.diff import shown_path
-from ddelint.report.evidence import trusted_line, unfixed
+from ddelint.report.evidence import unfixed, verified_line
 from ddelint.report.flow import flow_of
 from ddelint.report.graph import Graph, graph_of
 from ddelint.report.highlight import Mark, Piece, painted
@@ -238,7 +238,7 @@ def _card(
         graph=None if flow.is_one_place else graph_of(flow),
         changes=tuple(changes),
         evidence=evidence,
-        trusted=trusted_line(finding) if fix is not None else unfixed(finding, report),
+        trusted=verified_line(finding.evidence) if fix is not None else unfixed(finding, report),
         by_hand=help_for(finding),
     )
 

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 from ddelint.report.by_hand import help_for
 from ddelint.report.console import rule_name
 from ddelint.report.diff import shown_path
-from ddelint.report.evidence import trusted_line
+from ddelint.report.evidence import verified_line
 from ddelint.report.model import Report
 from ddelint.report.visible import visible, visible_line
 
@@ -36,7 +36,7 @@ def render_report(report: Report) -> str:
             lines = [f"{name}:{span.row}:{span.column}: {finding.code} {message}"]
             if finding.fix is not None:
                 lines.append(f"fix ({finding.fix.applicability.value}): {finding.fix.message}")
-                lines.append(trusted_line(finding))
+                lines.append(verified_line(finding.evidence))
             if (by_hand := help_for(finding)) is not None:
                 lines.append(by_hand.text)
             if finding.detail and not finding.expression:

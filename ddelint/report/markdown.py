@@ -10,7 +10,7 @@ from ddelint.nouns.levels import Applicability
 from ddelint.report.by_hand import help_for, most_telling
 from ddelint.report.console import changed_lines
 from ddelint.report.diff import shown_path
-from ddelint.report.evidence import name_of, notes_of_all, risk_of, trusted_line, unfixed
+from ddelint.report.evidence import name_of, notes_of_all, risk_of, unfixed, verified_line
 from ddelint.report.model import Report
 from ddelint.report.sources import Sources
 from ddelint.version import VERSION
@@ -146,7 +146,7 @@ def _fixes(found: Sequence[Diagnostic], report: Report) -> Iterator[str]:
         if changes:
             yield from fenced("diff", changes)
             yield ""
-        yield f"- Evidence: {trusted_line(diagnostic)}"
+        yield f"- Evidence: {verified_line(diagnostic.evidence)}"
         yield f"- Risk: {_one_line(risk_of(diagnostic, shared))}"
         yield ""
 

@@ -19,7 +19,7 @@ from ddelint.nouns.fingerprints import fingerprints
 from ddelint.report import json_
 from ddelint.report.by_hand import help_for
 from ddelint.report.diff import shown_path
-from ddelint.report.evidence import trusted_line
+from ddelint.report.evidence import verified_line
 from ddelint.report.flow import Flow, flow_of
 from ddelint.report.model import Report
 from ddelint.report.rules import markdown
@@ -114,7 +114,7 @@ def _result(finding: Diagnostic, codes: Sequence[str], fingerprint: str) -> dict
         result["codeFlows"] = [_code_flow(flow)]
     fix = finding.fix
     if fix is not None and fix.edits and fix.applicability is not Applicability.DISPLAY:
-        result["fixes"] = [_fix(fix, trusted_line(finding))]
+        result["fixes"] = [_fix(fix, verified_line(finding.evidence))]
     return result
 
 

@@ -1,6 +1,8 @@
-"""Fixes for findings that need no run to be trusted: retired functions, and what is equivalent by the text alone.
+"""Fixes that are found by reading: retired functions, and what comes to the same as far as the text says.
 
-Which rules these are, with which moves, stands in rules/rewriting.toml.
+Which rules these are, with which moves, stands in rules/rewriting.toml, and for each what no text shows of it. For none
+of them is safe: a text doesn't say who calls a function, with what, and what they do about what it raises or says. Only
+what was run is (`proven`), and what somebody's rule file vouches for.
 """
 
 from __future__ import annotations
@@ -144,12 +146,20 @@ def _with_fix(finding: Diagnostic, sources: Mapping[str, SourceFile]) -> Diagnos
         others = scripted(site) if not finding.code.startswith(_OF_CALLS) else ""
         if not others and finding.code in _READING and keeps_nothing_for_numbers(candidate):
             others = other_callers(site) or undeclared(site, _tensors(finding))
-        applicability = Applicability.UNSAFE if others else entry.applicability
-        message = "; ".join((candidate.message, *candidate.notes, *([others] if others else [])))
-        reasons = (others,) if others else ()
+        reasons = tuple(filter(None, (others, _unshown(candidate, finding))))
+        display = entry.applicability is Applicability.DISPLAY
+        applicability = Applicability.DISPLAY if display else Applicability.UNSAFE
+        message = "; ".join((candidate.message, *candidate.notes, *reasons[:1]))
         fix = Fix(applicability, message, tuple(edits), candidate.move, candidate.claim, reasons)
         return replace(finding, fix=fix)
     return finding
+
+
+def _unshown(candidate: Candidate, finding: Diagnostic) -> str:
+    """What no text shows of a fix: the reason why none is safe that was not run, in one sentence."""
+    sentences = knowledge().unshown
+    sentence = sentences.get(finding.code) or sentences[candidate.move]
+    return sentence.format(expression=" ".join(finding.expression.split()))
 
 
 def _is_settled_by_the_text(candidate: Candidate, finding: Diagnostic, source: SourceFile) -> bool:

@@ -36,7 +36,9 @@ def run_on(folder: Path, files: Mapping[str, str], *, fix: bool = False) -> Run:
     for name, text in files.items():
         (folder / name).write_text(text)
     paths = [str(folder)]
-    run = Run(CheckOptions(mode=Mode.STATIC, cache=False, fix=fix), Silence(), Sources(roots(paths), {}))
+    run = Run(
+        CheckOptions(mode=Mode.STATIC, cache=False, fix=fix, unsafe_fixes=fix), Silence(), Sources(roots(paths), {})
+    )
     check_files([str(folder / name) for name in files], frozenset(), run)
     return run
 
@@ -157,7 +159,7 @@ def test_what_a_search_left_in_its_files_is_fixed_in_the_same_call(tmp_path: Pat
     path = str(tmp_path / "a.py")
     found = [(d.code, d.span.row) for d in report(run, files=1).remaining]
     assert found == [("DDE601", 7), ("DDE201", 8), ("DDE003", 8)]
-    run = replace(run, options=replace(run.options, fix=True))
+    run = replace(run, options=replace(run.options, fix=True, unsafe_fixes=True))
     run.executed[path] = frozenset((1, 4, 5))  # it returned before the rows of the findings
     new = [Edit(Span(path, 1, 1, 1, 1), "import math\n")]
     run.history = History(run.sources, ()).add(new, 1)

@@ -32,7 +32,11 @@ def test_a_fix_that_leaves_what_was_found_is_written_once(tmp_path: Path, monkey
     monkeypatch.setattr(static_fixes, "with_static_fixes", useless)
     path = tmp_path / "model.py"
     path.write_text(TEXT)
-    told = run_check([str(path)], CheckOptions(mode=Mode.STATIC, root=str(tmp_path), cache=False, fix=True), Silence())
+    told = run_check(
+        [str(path)],
+        CheckOptions(mode=Mode.STATIC, root=str(tmp_path), cache=False, fix=True, unsafe_fixes=True),
+        Silence(),
+    )
     assert path.read_text() == TEXT.replace("    assert", "    pass\n    assert")
     assert [finding.code for finding in told.diagnostics if not finding.fixed] == ["DDE104"]
 
@@ -40,7 +44,11 @@ def test_a_fix_that_leaves_what_was_found_is_written_once(tmp_path: Path, monkey
 def test_what_a_fix_brings_to_light_is_fixed_too(tmp_path: Path) -> None:
     path = tmp_path / "model.py"
     path.write_text(TEXT.replace("x.max() < 3", "x.max() < 3, int(x.max())"))
-    run_check([str(path)], CheckOptions(mode=Mode.STATIC, root=str(tmp_path), cache=False, fix=True), Silence())
+    run_check(
+        [str(path)],
+        CheckOptions(mode=Mode.STATIC, root=str(tmp_path), cache=False, fix=True, unsafe_fixes=True),
+        Silence(),
+    )
     assert "torch._check((x.max() < 3).item())" in path.read_text()
 
 
@@ -74,7 +82,11 @@ def test_a_fix_that_leaves_its_question_standing_is_none(body: str, fixed: bool,
     path = tmp_path / "model.py"
     text = LENGTHS.format(body=f"        {body}")
     path.write_text(text)
-    told = run_check([str(path)], CheckOptions(mode=Mode.STATIC, root=str(tmp_path), cache=False, fix=True), Silence())
+    told = run_check(
+        [str(path)],
+        CheckOptions(mode=Mode.STATIC, root=str(tmp_path), cache=False, fix=True, unsafe_fixes=True),
+        Silence(),
+    )
     assert told.diagnostics
     assert any(finding.fixed for finding in told.diagnostics) is fixed
     assert (path.read_text() != text) is fixed
@@ -84,7 +96,7 @@ def test_a_fix_that_leaves_its_question_standing_is_none(body: str, fixed: bool,
 def test_where_an_entry_ran_other_files_are_left_unless_they_are_named(asked: str, tmp_path: Path) -> None:
     path = tmp_path / "helpers.py"
     path.write_text(TEXT)
-    options = CheckOptions(mode=Mode.STATIC, root=str(tmp_path), cache=False, fix=True)
+    options = CheckOptions(mode=Mode.STATIC, root=str(tmp_path), cache=False, fix=True, unsafe_fixes=True)
     run = Run(options, Silence(), Sources([str(tmp_path)], {}))
     check_files([str(path)], frozenset(), run)
     run.reached = {"nothing ran": set(), "ran": {str(path)}}.get(asked, {"model.py"})

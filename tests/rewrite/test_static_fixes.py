@@ -10,6 +10,7 @@ from control_flow import context_of
 
 from ddelint.knowledge.catalog import Replacement
 from ddelint.nouns.diagnostics import Applicability, Diagnostic
+from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.renamed_calls import renamed_call
 from ddelint.rewrite.static_fixes import fixed_text, with_static_fixes
 from ddelint.sources.source import SourceFile
@@ -26,11 +27,10 @@ def finding(text: str, asking: str, code: str) -> tuple[Diagnostic, dict[str, ob
     return context.diagnostic, {"model.py": context.site.source}
 
 
-def test_a_retired_call_gets_a_safe_fix() -> None:
+def test_a_retired_call_gets_a_fix() -> None:
     diagnostic, sources = finding(TEXT, "torch._check_is_size(n, max=8)", "DDE601")
     fixed = with_static_fixes([diagnostic], sources)[0]  # type: ignore[arg-type]
     assert fixed.fix is not None
-    assert fixed.fix.applicability is Applicability.SAFE
     assert sources["model.py"].apply(fixed.fix.edits) == TEXT.replace(  # type: ignore[attr-defined]
         "torch._check_is_size(n, max=8)", "torch._check(n >= 0)\n    torch._check(n <= 8)"
     )
@@ -93,10 +93,12 @@ def test_what_nothing_is_known_of_is_left_to_the_tracer() -> None:
     assert [d.span.row for d in fixed if d.fix is not None and d.code in ("DDE103", "DDE104", "DDE201")] == []
 
 
-def after_fixes(text: str) -> str:
-    """The text after all fixes that need no trace."""
-    source = SourceFile("model.py", text)
-    return fixed_text(source, with_static_fixes(check_source(source), {"model.py": source}), False)
+def after_fixes(text: str, filename: str = "model.py") -> str:
+    """The text after all fixes that need no trace, and of which nothing more is known than what no text shows."""
+    source = SourceFile(filename, text)
+    found = with_static_fixes(check_source(source), {filename: source})
+    plain = [d for d in found if d.fix is not None and len(d.fix.reasons) == 1]
+    return fixed_text(source, plain, unsafe=True)
 
 
 def compiled(*lines: str, head: str = "import torch\n", parameters: str = "x, flag=True") -> str:
@@ -186,8 +188,7 @@ def test_what_another_file_may_catch_keeps_its_raise(tmp_path: Path) -> None:
     (tmp_path / "inner").mkdir()
     for origin, kind, is_fixed in (("", "ValueError", False), ("", "KeyError", True), ("inner.", "ValueError", True)):
         (tmp_path / "use.py").write_text(use.format(origin, kind))
-        source = SourceFile(str(tmp_path / "checks.py"), text)
-        fixed = fixed_text(source, with_static_fixes(check_source(source), {source.filename: source}), False)
+        fixed = after_fixes(text, str(tmp_path / "checks.py"))
         assert ("torch._check" in fixed) is is_fixed
 
 
@@ -197,8 +198,7 @@ def test_what_a_decorator_of_another_file_may_catch_keeps_its_raise(tmp_path: Pa
     (tmp_path / "tools.py").write_text(f"def kept(f):\n    def inner(*args):\n{tried}\n    return inner\n")
     small = SMALL.replace("(x)", "(x: torch.Tensor)")
     text = f"import torch\nfrom tools import kept\n\n\n@kept\n@torch.compile\n{small}"
-    source = SourceFile(str(tmp_path / "model.py"), text)
-    fixed = fixed_text(source, with_static_fixes(check_source(source), {source.filename: source}), False)
+    fixed = after_fixes(text, str(tmp_path / "model.py"))
     assert ("torch._check" in fixed) is is_fixed
 
 
@@ -209,8 +209,7 @@ def test_what_another_files_logger_keeps_is_said(tmp_path: Path) -> None:
     )
     for line, is_fixed in (("import logging\n\nlogger = logging.getLogger('told')", True), ("logger = Kept()", False)):
         (tmp_path / "told.py").write_text(f"{line}\n" if is_fixed else f"class Kept:\n{KEPT}\n\n{line}\n")
-        source = SourceFile(str(tmp_path / "model.py"), text)
-        fixed = fixed_text(source, with_static_fixes(check_source(source), {source.filename: source}), False)
+        fixed = after_fixes(text, str(tmp_path / "model.py"))
         assert ("is_compiling" in fixed) is is_fixed
 
 
@@ -541,3 +540,25 @@ def test_what_is_a_number_for_others_is_not_read_as_a_tensor(declared: str, arou
 def test_what_may_be_a_key_stays_a_number_of_python(parameters: str, use: str, is_fixed: bool) -> None:
     text = f"import torch\nimport typing\n\n\n@torch.compile\ndef fn({parameters}):\n    n = int(x.sum())\n    {use}\n"
     assert ("sym_int" in after_fixes(text)) is is_fixed
+
+
+def test_what_no_text_shows_is_said_of_each_move() -> None:
+    table = knowledge()
+    entries = table.without_trace.items()
+    asked = {(code, move) for code, entry in entries for move in entry.moves}
+    assert [pair for pair in sorted(asked) if not table.unshown.keys() & {*pair}] == []
+    known = {name for pair in asked for name in pair}
+    assert table.unshown.keys() <= known
+
+
+@pytest.mark.parametrize("code", sorted(knowledge().without_trace))
+def test_nothing_that_was_not_run_is_safe(code: str) -> None:
+    path = Path(__file__).parents[2] / "fixtures" / "rules" / code / "flagged.py"
+    source = SourceFile(str(path), path.read_text())
+    fixed = with_static_fixes(check_source(source), {str(path): source})
+    fixes = [d.fix for d in fixed if d.code == code and d.fix is not None]
+    assert fixes
+    for fix in fixes:
+        assert fix.applicability is not Applicability.SAFE
+        assert fix.reasons[-1] in fix.message
+        assert "{" not in fix.reasons[-1]

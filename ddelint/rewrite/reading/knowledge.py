@@ -145,6 +145,7 @@ class Knowledge:
     hashing: Hashing
     beyond: Beyond
     without_trace: Mapping[str, WithoutTrace]
+    unshown: Mapping[str, str]
 
 
 @cache

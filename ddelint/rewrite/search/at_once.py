@@ -37,7 +37,7 @@ class AtOnce:
     def proposals(self, state: State, *, late: bool) -> list[Proposal]:
         """What to try together now; nothing where that is no use.
 
-        Once it is `late`, what the text alone makes safe, and that once: no other candidate is looked at any more.
+        Once it is `late`, what needs one side alone, and that once: no other candidate is looked at any more.
         """
         if late:
             found = [] if self._is_over else self._proposals(state, settled=True)
@@ -52,7 +52,7 @@ class AtOnce:
     def fix(self, state: State, proposals: list[Proposal]) -> None:
         """Try the proposals as one program; those that do not hold wait, or are tried on their own.
 
-        Where it isn't clear which these are, what the text alone makes safe is least likely among them, and comes
+        Where it isn't clear which these are, what needs one side alone is least likely among them, and comes
         first: a question that is gone disturbs no other.
         """
         guilty = self._trying.together(state, proposals)
@@ -90,18 +90,18 @@ class AtOnce:
             offered = self._asking.candidates(state.history, question, diagnostic)
             hopeful = (one for one in offered if not is_repeated(state, key, one))
             candidate = next((one for one in hopeful if self._trying.may_be_safe(key, one)), None)
-            is_safe_by_text = candidate is not None and is_settled(state.history, candidate, diagnostic)
+            is_settled_alone = candidate is not None and is_settled(state.history, candidate, diagnostic)
             called_elsewhere = candidate is not None and self._asking.other_callers(state.history, question, candidate)
             unfit = candidate is None or called_elsewhere or _is_expensive(state.history, question, candidate)
-            if candidate is None or unfit or (settled and not is_safe_by_text):
+            if candidate is None or unfit or (settled and not is_settled_alone):
                 self._alone.add(key)
                 continue
             decisions = decisions_of(state.history, candidate, question, self._asking.asked(state.history), state.steps)
-            if not is_safe_by_text and any(decision.key in self._judging.one_sided for decision in decisions):
+            if not is_settled_alone and any(decision.key in self._judging.one_sided for decision in decisions):
                 self._alone.add(key)
             elif fit_together([proposal.candidate for proposal in found], candidate, state.history.current):
                 number = self._trying.next_number()
-                found.append(Proposal(number, key, question, diagnostic, candidate, decisions, is_safe_by_text))
+                found.append(Proposal(number, key, question, diagnostic, candidate, decisions, is_settled_alone))
         return found
 
 

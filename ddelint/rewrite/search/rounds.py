@@ -167,11 +167,11 @@ class Search:
         return State(self.start), replace(everything, steps=steps)
 
     def _as_far_as_it_was_run(self, safe: State, everything: State) -> tuple[State, State]:
-        """What no text settles is not safe where time ran out before the programs were run in all ways."""
+        """Only what is proved is safe where time ran out before the programs were run in all ways."""
         reason = verdict.not_run(self._judging.compare_whole(safe)) if safe.steps else ""
         if not reason:
             return safe, everything
-        rest = without(safe, [step for step in safe.steps if not (step.by_text or step.candidate.proof)])
+        rest = without(safe, [step for step in safe.steps if not step.candidate.proof])
         kept = {step.number for step in rest.steps}
         steps = [
             replace(step, applicability=Applicability.UNSAFE, reasons=(*step.reasons, reason))

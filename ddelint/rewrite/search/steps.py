@@ -53,8 +53,6 @@ class Step:
     sides: tuple[int, int] | None
     raises: bool = False
     """Whether it is a check that stops, on the path that is compiled, an input for which the original returns."""
-    by_text: bool = False
-    """Whether the text alone settles it (see `is_settled`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +66,7 @@ class Proposal:
     candidate: Candidate
     decisions: tuple[Decision, ...]
     settled: bool
-    """Whether the text alone makes it safe (see `is_settled`)."""
+    """Whether one side is enough (see `is_settled`)."""
 
 
 @dataclass
@@ -134,7 +132,8 @@ def reworded(state: State) -> list[Step]:
 
 
 def is_settled(history: History, candidate: Candidate, diagnostic: Diagnostic) -> bool:
-    """Whether a candidate is safe by the text alone, as without a trace: then no input need show both sides."""
+    """Whether no input need show both sides: eager keeps its text, or reads the same number off what a run has shown to
+    be a tensor."""
     entry = knowledge().without_trace.get(diagnostic.code)
     if entry is None or candidate.move not in entry.moves or entry.applicability is not Applicability.SAFE:
         return False

@@ -127,7 +127,7 @@ class Trying:
             home = self._asking.at_home(state.history, p.diagnostic)
             state.others.pop(p.key, None)
             safe = Applicability.SAFE
-            step = Step(p.number, p.key, home, p.candidate, p.decisions, safe, (), sides, by_text=p.settled)
+            step = Step(p.number, p.key, home, p.candidate, p.decisions, safe, (), sides)
             state.steps.append(step)
         state.history = history
         return guilty
@@ -229,7 +229,7 @@ class Trying:
         home = self._asking.at_home(state.history, diagnostic)
         sides = comparison.sides.get(decisions[0].key) if decisions else None
         raises = diagnostic.code == VALIDATION and verdict.narrows(comparison)
-        step = Step(number, key, home, candidate, decisions, applicability, tuple(reasons), sides, raises, settled)
+        step = Step(number, key, home, candidate, decisions, applicability, tuple(reasons), sides, raises)
         return (history, step), ""
 
     def _remember_refuted(
