@@ -35,7 +35,9 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def check(*words: str) -> Result:
-    return CliRunner().invoke(main, ["check", "model.py", "--static", "--isolated", "--no-cache", *words])
+    return CliRunner().invoke(
+        main, ["check", "model.py", "--static", "--isolated", "--no-cache", "--unsafe-fixes", *words]
+    )
 
 
 def test_a_format_with_a_file_comes_on_top_of_what_is_printed() -> None:
@@ -108,9 +110,8 @@ def test_a_file_may_have_a_name_that_is_not_utf_8(model: Path) -> None:
         pytest.skip("this file system takes no such name")
     model.unlink()
     for name in [name for name in FORMATS if name != "github-review"]:  # that one needs a revision
-        result = CliRunner().invoke(
-            main, ["check", "--static", "--output-format", f"concise,{name}:report", "--patch", "p.diff", "."]
-        )
+        words = ["--static", "--unsafe-fixes", "--output-format", f"concise,{name}:report", "--patch", "p.diff", "."]
+        result = CliRunner().invoke(main, ["check", *words])
         assert result.exit_code == 1, result.stderr
         assert "odd" in Path("report").read_text("utf-8")
     assert Path("p.diff").read_bytes().startswith(b"diff --git a/odd\xff.py ")

@@ -103,7 +103,7 @@ def test_no_format_hands_on_what_is_hidden(repository: Path, tmp_path: Path) -> 
 
 def test_such_files_are_fixed_and_their_patch_applies(repository: Path, tmp_path: Path) -> None:
     patch = tmp_path / "changes.patch"
-    done = ddelint(("check", ".", "--static", "--fix", "--patch", str(patch)), repository, "names")
+    done = ddelint(("check", ".", "--static", "--fix", "--unsafe-fixes", "--patch", str(patch)), repository, "names")
     assert done.returncode == 1, done.stderr
     assert hidden(done.stdout + done.stderr) == []
     assert sorted(map(os.fsencode, set(os.listdir(repository)) - {".git", ".ddelint_cache"})) == sorted(NAMES)

@@ -56,7 +56,7 @@ def test_fixes_of_files_that_no_entry_ran_wait_where_there_are_many(
     monkeypatch.setattr(checking, "Run", ran_the_entry(str(tmp_path / "entry.py")))
     (tmp_path / "entry.py").write_text(TEXT)
     (tmp_path / "other.py").write_text(ELSEWHERE)
-    options = CheckOptions(mode=Mode.STATIC, cache=False, root=str(tmp_path), diff=True, jobs=1)
+    options = CheckOptions(mode=Mode.STATIC, cache=False, root=str(tmp_path), diff=True, unsafe_fixes=True, jobs=1)
     report = run_check([str(tmp_path)], options, Silence())
     found = json.loads(render_report(report))
     assert [d["filename"] for d in found if d["fix_pending"]] == [str(tmp_path / "other.py")] * pending

@@ -91,7 +91,7 @@ def test_a_view_is_read_where_its_number_is_wanted(value: str, write: str) -> No
 def test_fixes_of_several_findings_say_the_same(mask: str) -> None:
     uses = "a = x.new_zeros(n)\n    b = torch.arange(int(n))\n    c = torch.ones(int(n))\n    return a, b, c, x[:n]\n"
     source = SourceFile("model.py", f"import torch\n\n\n@torch.compile\ndef f(x):\n    n = ({mask}).sum()\n    {uses}")
-    after = fixed_text(source, with_static_fixes(check_source(source), {"model.py": source}), False)
+    after = fixed_text(source, with_static_fixes(check_source(source), {"model.py": source}), True)
     assert after == source.text.replace(".sum()", ".sum().item()").replace("int(n)", "n")
 
 

@@ -161,15 +161,10 @@ def test_findings_are_published_fixed_and_explained(tmp_path: Path) -> None:
         assert question.related_information[0].location.range.start == types.Position(6, 12)
 
         fix, ignore = await client.actions(uri, retired.range, "quickfix")
-        assert fix.is_preferred
-        fixed = after(MODEL, uri, fix)
-        assert "if guard_or_false(x.shape[0] == 1):" in fixed
+        assert not fix.is_preferred
+        assert "if guard_or_false(x.shape[0] == 1):" in after(MODEL, uri, fix)
         ignored = after(MODEL, uri, ignore)
         assert "if guard_size_oblivious(x.shape[0] == 1):  # ddelint: ignore[DDE602]\n" in ignored
-
-        (whole,) = await client.actions(uri, question.range, "source.fixAll")
-        assert whole.kind == "source.fixAll.ddelint"
-        assert after(MODEL, uri, whole) == fixed
 
         assert "# DDE101 branch-on-value" in await client.hover(uri, types.Position(7, 24))
         assert await client.hover(uri, types.Position(0, 0)) == ""
@@ -179,6 +174,39 @@ def test_findings_are_published_fixed_and_explained(tmp_path: Path) -> None:
         assert "# DDE602" in await client.hover(uri, types.Position(8, 74))
         client.text_document_did_close(types.DidCloseTextDocumentParams(types.TextDocumentIdentifier(uri)))
         assert not (await client.found()).diagnostics
+
+    session(tmp_path, work)
+
+
+RULE = """
+code = "ACME001"
+name = "host-copy"
+message = "`{expression}` copies to the host"
+
+[flags]
+calls = ["acme.to_host"]
+
+[replacement]
+calls = { "acme.to_host" = "acme.later" }
+applicability = "safe"
+"""
+CALLING = "import acme\nimport torch\n\n\n@torch.compile\ndef f(x):\n    return acme.to_host(x), acme.to_host(-x)\n"
+
+
+def test_what_is_safe_is_preferred_and_fixed_all_at_once(tmp_path: Path) -> None:
+    uri = document(tmp_path, "model.py", CALLING)
+    (tmp_path / "acme.toml").write_text(RULE)
+    (tmp_path / "ddelint.toml").write_text('extend-rules = ["acme.toml"]\n')
+
+    async def work(client: Editor) -> None:
+        client.open(uri, CALLING)
+        first, _ = (await client.found()).diagnostics
+        fix, *_ = await client.actions(uri, first.range, "quickfix")
+        assert fix.is_preferred
+        assert after(CALLING, uri, fix) == CALLING.replace("acme.to_host(x)", "acme.later(x)")
+        (whole,) = await client.actions(uri, first.range, "source.fixAll")
+        assert whole.kind == "source.fixAll.ddelint"
+        assert after(CALLING, uri, whole) == CALLING.replace("to_host", "later")
 
     session(tmp_path, work)
 

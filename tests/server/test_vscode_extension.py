@@ -112,12 +112,15 @@ def test_the_server_that_the_manifest_names_does_what_the_extension_asks(tmp_pat
     import asyncio
 
     from lsprotocol import types
-    from test_language_server import MODEL, SECONDS, Editor
+    from test_language_server import CALLING, MODEL, RULE, SECONDS, Editor
 
     program, *arguments = defaults()["ddelint.command"]
     assert program == "ddelint"
     path = tmp_path / "model.py"
-    path.write_text(MODEL + "\n\ndef make_inputs(seed):\n    return (torch.ones(3),)\n")
+    (tmp_path / "acme.toml").write_text(RULE)
+    (tmp_path / "ddelint.toml").write_text('extend-rules = ["acme.toml"]\n')
+    calling = CALLING[CALLING.index("@") :]
+    path.write_text(f"import acme\n{MODEL}\n\n{calling}\n\ndef make_inputs(seed):\n    return (torch.ones(3),)\n")
     uri = path.as_uri()
 
     async def work() -> None:
@@ -143,7 +146,7 @@ def test_the_server_that_the_manifest_names_does_what_the_extension_asks(tmp_pat
         row = path.read_text().splitlines().index("class Model(torch.nn.Module):")
         assert (lens.range.start.line, *(lens.command.arguments or ())) == (row, uri, row)
         fixed = await client.workspace_execute_command_async(types.ExecuteCommandParams("ddelint.fixed", [uri]))
-        assert "guard_size_oblivious" not in fixed
+        assert "acme.later(x)" in fixed
         await client.shutdown_async(None)
         client.exit(None)
         await client.stop()
