@@ -22,7 +22,7 @@ from ddelint.verify.samples import Sample
 
 FLAG = "with another argument"
 """The mode of inputs with another Python argument, or setting, than any that was declared."""
-_MOST, _MOST_TEXTS = 6, 3
+_MOST, _MOST_TEXTS, _MOST_INSIDE = 6, 3, 6
 NO_TEXTS: Mapping[str, Sequence[str]] = {}
 
 
@@ -32,10 +32,10 @@ def other_flags(
     """Changes of an input set: each argument of Python's that the program may decide by, one at a time.
 
     Bools are inverted; what has a default is left to it, where something else was given; a number that a test of the
-    program names becomes zero, or one; any other float, and all floats and bools of a list or a dictionary at once,
-    last, another one; a text becomes each other one that the program compares it with (`texts`, by
+    program names becomes zero, or one; a text becomes each other one that the program compares it with (`texts`, by
     name; where none is compared under the argument's own name, those that other names are compared with); a member of
-    an enumeration becomes each other one, and None one of the enumeration that the argument is annotated with.
+    an enumeration becomes each other one, and None one of the enumeration that the argument is annotated with. Last
+    come other floats, and the first floats and bools in lists and dictionaries.
     """
     called = _called(program)
     signature, given = _bound(called, sample)
@@ -51,9 +51,10 @@ def other_flags(
         for other in others:
             found += 1
             yield partial(_with_argument, signature, name, other)
-    inner = [p.name for p in named if p.name not in tested and _has_other_numbers(given[p.name])]
-    for name in inner[: max(0, _MOST - found)]:
-        yield partial(_with_other_numbers, signature, name)
+    last = (p.name for p in named if p.name not in tested or not isinstance(given[p.name], float))
+    inner = ((name, place) for name in last for place in _places_of_numbers(given[name]))
+    for name, place in itertools.islice(inner, _MOST_INSIDE):
+        yield partial(_with_other_number, signature, name, place)
 
 
 def other_numbers(program: Callable[..., Any], sample: Sample) -> Iterator[partial[Sample]]:
@@ -100,11 +101,11 @@ def _others(value: object, default: object, *, is_tested: bool) -> Iterator[obje
         yield type(value)(value == 0)
 
 
-def _has_other_numbers(value: object) -> bool:
-    """Whether it is a float, or a list or a dictionary that holds floats or bools."""
-    if isinstance(value, bool):
-        return False
-    return any(isinstance(leaf, (bool, float)) for leaf in pytree.tree_leaves(value))
+def _places_of_numbers(value: object) -> Sequence[int]:
+    """Where among the leaves of a float, a list, a dictionary floats and bools stand: each changes alone, for all at
+    once may come to another side of a decision."""
+    leaves = pytree.tree_leaves(value) if not isinstance(value, bool) else []
+    return [place for place, leaf in enumerate(leaves) if type(leaf) in (bool, float)]
 
 
 def _other_number(leaf: Any) -> Any:
@@ -123,15 +124,18 @@ def _tested(called: Callable[..., Any]) -> frozenset[str]:
     return frozenset()
 
 
-def _with_other_numbers(signature: inspect.Signature, name: str, sample: Sample) -> Sample:
+def _with_other_number(signature: inspect.Signature, name: str, place: int, sample: Sample) -> Sample:
     def make() -> Arguments:
         args, kwargs = sample.make()
         bound = signature.bind(*args, **kwargs)
         value = bound.arguments.get(name, signature.parameters[name].default)
-        bound.arguments[name] = pytree.tree_map(_other_number, value)
+        leaves, spec = pytree.tree_flatten(value)
+        leaves[place : place + 1] = map(_other_number, leaves[place : place + 1])
+        bound.arguments[name] = pytree.tree_unflatten(leaves, spec)
         return bound.args, dict(bound.kwargs)
 
-    return replace(sample, label=f"{sample.label}, {name} with other numbers", declared=False, make=make, mode=FLAG)
+    label = f"{sample.label}, {name} with another number ({place + 1})"
+    return replace(sample, label=label, declared=False, make=make, mode=FLAG)
 
 
 def _with_argument(signature: inspect.Signature, name: str, value: object, sample: Sample) -> Sample:
