@@ -1,4 +1,4 @@
-"""Fixes that the text alone supports, kept from call to call: working one out loads libcst and every move.
+"""Fixes that are found by reading, kept from call to call: working one out loads libcst and every move.
 
 A fix is used again for the same finding in the same text, where the other files that its check read are what they were,
 the same functions count as compiled, and neither the code that rewrites nor how long lines may be has changed. So is

@@ -19,7 +19,7 @@ def offered(
     run: Run,
     consulted: dict[str, str | None] | None = None,
 ) -> list[Diagnostic]:
-    """The findings with the fixes that the text alone supports, without those that leave standing what they are for.
+    """The findings with the fixes that are found by reading, without those that leave standing what they are for.
 
     `consulted` takes the other files that this rests on, as in a Reading.
     """
