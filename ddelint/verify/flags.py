@@ -14,10 +14,10 @@ from functools import partial
 from typing import Any
 
 import torch
-from torch.utils import _pytree as pytree
 
 from ddelint.trace.entry import Arguments
 from ddelint.verify.enumerations import annotated_members, as_there, other_members, said
+from ddelint.verify.members import places_of_numbers, with_other_number
 from ddelint.verify.samples import Sample
 
 FLAG = "with another argument"
@@ -35,7 +35,7 @@ def other_flags(
     program names becomes zero, or one; a text becomes each other one that the program compares it with (`texts`, by
     name; where none is compared under the argument's own name, those that other names are compared with); a member of
     an enumeration becomes each other one, and None one of the enumeration that the argument is annotated with. Last
-    come other floats, and the first floats and bools in lists and dictionaries.
+    come other floats, and the first numbers in lists and dictionaries.
     """
     called = _called(program)
     signature, given = _bound(called, sample)
@@ -52,7 +52,7 @@ def other_flags(
             found += 1
             yield partial(_with_argument, signature, name, other)
     last = (p.name for p in named if p.name not in tested or not isinstance(given[p.name], float))
-    inner = ((name, place) for name in last for place in _places_of_numbers(given[name]))
+    inner = ((name, place) for name in last for place in places_of_numbers(given[name]))
     for name, place in itertools.islice(inner, _MOST_INSIDE):
         yield partial(_with_other_number, signature, name, place)
 
@@ -101,20 +101,6 @@ def _others(value: object, default: object, *, is_tested: bool) -> Iterator[obje
         yield type(value)(value == 0)
 
 
-def _places_of_numbers(value: object) -> Sequence[int]:
-    """Where among the leaves of a float, a list, a dictionary floats and bools stand: each changes alone, for all at
-    once may come to another side of a decision."""
-    leaves = pytree.tree_leaves(value) if not isinstance(value, bool) else []
-    return [place for place, leaf in enumerate(leaves) if type(leaf) in (bool, float)]
-
-
-def _other_number(leaf: Any) -> Any:
-    """A bool inverted, a float halved: zero, which hides what is multiplied with it or added, becomes one half."""
-    if isinstance(leaf, bool):
-        return not leaf
-    return leaf / 2 or 0.5 if isinstance(leaf, float) else leaf
-
-
 def _tested(called: Callable[..., Any]) -> frozenset[str]:
     """The names in the tests of a function."""
     with suppress(OSError, TypeError, SyntaxError, ValueError):
@@ -129,9 +115,7 @@ def _with_other_number(signature: inspect.Signature, name: str, place: int, samp
         args, kwargs = sample.make()
         bound = signature.bind(*args, **kwargs)
         value = bound.arguments.get(name, signature.parameters[name].default)
-        leaves, spec = pytree.tree_flatten(value)
-        leaves[place : place + 1] = map(_other_number, leaves[place : place + 1])
-        bound.arguments[name] = pytree.tree_unflatten(leaves, spec)
+        bound.arguments[name] = with_other_number(value, place)
         return bound.args, dict(bound.kwargs)
 
     label = f"{sample.label}, {name} with another number ({place + 1})"

@@ -19,10 +19,11 @@ import torch
 from ddelint.verify.calls import module_of
 from ddelint.verify.enumerations import as_there, other_members, said
 from ddelint.verify.flags import FLAG
+from ddelint.verify.members import is_container, others_of
 from ddelint.verify.reach import Reached
 from ddelint.verify.samples import Sample, is_ordinary
 
-_MOST_SETTINGS, _MOST_INTEGERS, _MOST_BUFFERS, _MOST_MEMBERS = 4, 2, 2, 4
+_MOST_SETTINGS, _MOST_INTEGERS, _MOST_BUFFERS, _MOST_MEMBERS, _MOST_LISTED = 4, 2, 2, 4, 4
 _MOST_GLOBALS, _MOST_TEXTS, _MOST_PAIRS = 3, 3, 8
 _LARGEST = 1 << 20
 """Elements of a buffer up to which it is turned round."""
@@ -35,12 +36,18 @@ def other_settings(program: Any, names: Mapping[str, bool]) -> Iterator[partial[
 
     `names`: `least`, `config.least` of an object that the module holds, or a pattern (`least_*`), and whether a
     decision's test rests on it. Bools are inverted, floats halved, and zero becomes one half: a fill or factor that
-    begins as zero or one hides what it is for. Integers become two more than twice as much where a test rests on them,
-    or where they are zero, and are else left alone, for sizes and counts of layers go together. The rows of a buffer
-    that is saved stand in reverse: an order that begins as 0, 1, 2, … changes nothing. A member of an enumeration
-    becomes each other one.
+    begins as zero or one hides what it is for; so are numbers in a list or a dictionary, one at a time. Integers become
+    two more than twice as much where a test rests on them, or where they are zero, and are else left alone, for sizes
+    and counts of layers go together. The rows of a buffer that is saved stand in reverse: an order that begins as 0, 1,
+    2, … changes nothing. A member of an enumeration becomes each other one.
     """
-    left = {bool: _MOST_SETTINGS, int: _MOST_INTEGERS, torch.Tensor: _MOST_BUFFERS, Enum: _MOST_MEMBERS}
+    left = {
+        bool: _MOST_SETTINGS,
+        int: _MOST_INTEGERS,
+        torch.Tensor: _MOST_BUFFERS,
+        Enum: _MOST_MEMBERS,
+        list: _MOST_LISTED,
+    }
     known: set[tuple[str, str]] = set()
     owner = module_of(program)
     for (pattern, is_tested), place in itertools.product(
@@ -73,8 +80,9 @@ def other_texts(program: Any, texts: Mapping[str, Sequence[str]]) -> Iterator[pa
 
 
 def other_globals(program: Any, names: Mapping[str, bool]) -> Iterator[partial[Sample]]:
-    """Changes of an input set: a number, or a member of an enumeration, of these names among the globals of the
-    modules that a program's functions stand in, one at a time, as `other_settings` changes them."""
+    """Changes of an input set: a number, one in a list or a dictionary, or a member of an enumeration, of these names
+    among the globals of the modules that a program's functions stand in, one at a time, as `other_settings` changes
+    them."""
     found = 0
     for name, holder in _globals(program):
         for other in _other_values(holder[name], is_tested=names[name]) if name in names else ():
@@ -117,6 +125,8 @@ def _names_in(module: torch.nn.Module, pattern: str) -> Sequence[str]:
 def _other_values(value: object, *, is_tested: bool) -> Sequence[object]:
     if isinstance(value, Enum):
         return other_members(value)
+    if is_container(value):
+        return others_of(value)
     other = _other_value(value, is_tested=is_tested)
     return () if other is None else (other,)
 
@@ -125,6 +135,8 @@ def _kind(value: object) -> type:
     """What it counts as, where there are no more than a few of each."""
     if isinstance(value, (Enum, torch.Tensor)):
         return Enum if isinstance(value, Enum) else torch.Tensor
+    if is_container(value):
+        return list
     return int if type(value) is int else bool
 
 
@@ -173,7 +185,7 @@ def _with_setting(path: str, name: str, value: object, sample: Sample) -> Sample
             with torch.no_grad():
                 getattr(owner, last).copy_(value)
         else:
-            object.__setattr__(owner, last, as_there(value, getattr(owner, last)))
+            object.__setattr__(owner, last, copy.deepcopy(as_there(value, getattr(owner, last))))
         return program
 
     where = ".".join(part for part in ("self", path, name) if part)
@@ -186,7 +198,7 @@ def _with_global(name: str, value: object, sample: Sample) -> Sample:
         program = sample.prepare(program)
         for found, holder in _globals(program):
             if found == name:
-                holder[name] = as_there(value, holder[name])
+                holder[name] = copy.deepcopy(as_there(value, holder[name]))
         return program
 
     return _changed(sample, f"global {name}={said(value)}", prepare)

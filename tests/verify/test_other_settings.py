@@ -186,7 +186,8 @@ def test_none_becomes_a_member_of_the_enumeration_that_is_annotated() -> None:
         ({"a": {"b": 1.0}, "c": None}, [{"a": {"b": 0.5}, "c": None}]),
         (0.0, [0.5]),
         ([[-2.0], (False,)], [[[-1.0], (False,)], [[-2.0], (True,)]]),
-        ([1, 2], []),
+        ([1, 2, 0], [[1, 2, 1]]),
+        ([float("nan"), float("inf")], []),
         (["a"], []),
         (3, []),
     ],
@@ -205,6 +206,28 @@ def test_tensors_in_a_list_stay_those_of_the_input_set() -> None:
     (tensor, number), *_ = change(sample).make()[0]
     assert tensor is values[0]
     assert number == 0.5
+
+
+@pytest.mark.parametrize(
+    ("value", "others"),
+    [
+        ([0.0, 2.0], [[0.5, 2.0], [0.0, 1.0]]),
+        ({"near": 1.0, "far": 0}, [{"near": 0.5, "far": 0}, {"near": 1.0, "far": 1}]),
+        ((True, "a", None), [(False, "a", None)]),
+        ([torch.ones(1), 1.0], []),
+        ([2, 3], []),
+    ],
+)
+def test_numbers_in_lists_that_a_module_keeps_become_others_in_a_copy(value: object, others: list[object]) -> None:
+    module = torch.nn.Identity()
+    module.__class__ = type("Mine", (torch.nn.Identity,), {"__module__": "mine"})
+    module.table = value  # type: ignore[assignment]
+    found = [change(SAMPLE) for change in other_settings(module, {"table": False})]
+    made = [sample.prepare(copy.deepcopy(module)).table for sample in found]
+    assert made == others
+    again = [sample.prepare(copy.deepcopy(module)).table for sample in found]
+    assert not any(one is other for one, other in zip(made, again, strict=True) if isinstance(one, (dict, list)))
+    assert module.table is value
 
 
 def test_rows_of_saved_buffers_stand_in_reverse() -> None:
