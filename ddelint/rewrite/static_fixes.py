@@ -1,8 +1,8 @@
 """Fixes that are found by reading: retired functions, and what comes to the same as far as the text says.
 
-Which rules these are, with which moves, stands in rules/rewriting.toml, and for each what no text shows of it. For none
-of them is safe: a text doesn't say who calls a function, with what, and what they do about what it raises or says. Only
-what was run is (`proven`), and what somebody's rule file vouches for.
+Which rules these are, with which moves, stands in rules/rewriting.toml, and for each what most texts don't show: who
+calls a function, with what, and what they do about what it raises or says. Safe is what was run (`proven`), where the
+text shows all that counts (`reading.shown`), and what somebody's rule file vouches for.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.mixed import may_be_number
 from ddelint.rewrite.reading.names import bindings
 from ddelint.rewrite.reading.scripting import scripted
+from ddelint.rewrite.reading.shown import is_shown
 from ddelint.rewrite.renamed_calls import renamed_call
 from ddelint.rewrite.writing.edits import without_repeats
 from ddelint.rewrite.writing.imports import EngineError, import_edits
@@ -146,9 +147,10 @@ def _with_fix(finding: Diagnostic, sources: Mapping[str, SourceFile]) -> Diagnos
         others = scripted(site) if not finding.code.startswith(_OF_CALLS) else ""
         if not others and finding.code in _READING and keeps_nothing_for_numbers(candidate):
             others = other_callers(site) or undeclared(site, _tensors(finding))
-        reasons = tuple(filter(None, (others, _unshown(candidate, finding))))
+        is_safe = entry.applicability is Applicability.SAFE and not others and is_shown(context)
+        reasons = () if is_safe else tuple(filter(None, (others, _unshown(candidate, finding))))
         display = entry.applicability is Applicability.DISPLAY
-        applicability = Applicability.DISPLAY if display else Applicability.UNSAFE
+        applicability = entry.applicability if display or is_safe else Applicability.UNSAFE
         message = "; ".join((candidate.message, *candidate.notes, *reasons[:1]))
         fix = Fix(applicability, message, tuple(edits), candidate.move, candidate.claim, reasons)
         return replace(finding, fix=fix)

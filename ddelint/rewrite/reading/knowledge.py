@@ -102,6 +102,8 @@ class Knowledge:
     sized: frozenset[str]
     shaped: frozenset[str]
     distinct: frozenset[str]
+    rows_found: frozenset[str]
+    vouched: frozenset[str]
     present: frozenset[str]
     row_adding: frozenset[str]
     row_shaping: frozenset[str]
