@@ -296,6 +296,8 @@ class Comparison:
     failure: EntryFailure | None = None
     seconds: float = 0.0
     """CPU time: what else the machine does changes no verdict."""
+    prepared: float = 0.0
+    """Of which running the original took, which is done once for many programs."""
     slower: tuple[Slower, ...] = ()
     """Declared inputs on which eager does more than before, the worst first."""
     left_out: tuple[str, ...] = ()

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 from collections import Counter
 
 
 def is_unforkable() -> bool:
     """Whether this process has something that its forks cannot use: a CUDA context, autograd's threads."""
     return _uses_cuda() or _has_autograd_threads()
+
+
+def has_threads() -> bool:
+    """Whether other threads run in this process, which its forks would not have (on Linux; elsewhere Python's own)."""
+    try:
+        return len(os.listdir("/proc/self/task")) > 1
+    except OSError:
+        return threading.active_count() > 1
 
 
 def forks_before_gradients() -> bool:

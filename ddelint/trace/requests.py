@@ -6,6 +6,7 @@ import contextlib
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
@@ -64,13 +65,18 @@ def _prepare(options: SessionOptions) -> None:
         torch_internals.warm_cpp_stack()
 
 
-def handle(options: SessionOptions, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Run one request: `result` holds what the method gives, `failure` why it could not."""
+def handle(options: SessionOptions, request: Mapping[str, Any], originals: Any = None) -> dict[str, Any]:
+    """Run one request: `result` holds what the method gives, `failure` why it could not.
+
+    `originals`: what a comparison holds the program against, where that was run before (`run_original`).
+    """
     options = replace(options, timeout=min(options.timeout, request.get("seconds", options.timeout)))
     if "capture" in request:
         spec = replace(options.entry, **{name: request[name] for name in CAPTURE})
         options = replace(options, entry=spec, backed=request["backed"])
     method: Callable[[SessionOptions, Mapping[str, Any]], object] = _METHODS[request["method"]]
+    if originals is not None:
+        method = partial(_hold_against, originals)
     try:
         return {"result": to_wire(method(options, request))}
     except EntryProblem as problem:
@@ -198,6 +204,24 @@ def _compare(options: SessionOptions, request: Mapping[str, Any]) -> object:
             request["quick"],
             only=frozenset(request["only"]),
         )
+
+
+def run_original(options: SessionOptions, request: Mapping[str, Any]) -> Any:
+    """The original, run as the comparison that is asked for runs it."""
+    from ddelint.verify.eager import run_original
+
+    options = replace(options, timeout=min(options.timeout, request.get("seconds", options.timeout)))
+    decisions = from_wire(tuple[Decision, ...], request["watched"])
+    return run_original(_original(options, request), decisions, options, request["samples"], request["quick"])
+
+
+def _hold_against(originals: Any, options: SessionOptions, request: Mapping[str, Any]) -> object:
+    decisions = from_wire(tuple[Decision, ...], request["decisions"])
+    with _engine():
+        from ddelint.verify.eager import hold_against
+
+        only = frozenset(request["exactly"] or request["only"])
+        return hold_against(originals, lambda: _loaded(options, request), decisions, only)
 
 
 def _compile(options: SessionOptions, request: Mapping[str, Any]) -> object:

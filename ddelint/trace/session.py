@@ -126,12 +126,16 @@ class Session:
         quick: bool,
         *,
         only: Collection[str] = (),
+        exactly: str = "",
+        watched: tuple[Decision, ...] | None = None,
         fresh: bool | None = None,
         original: Overlay | None = None,
     ) -> Comparison:
         """The original against the program under `overlay`, in eager.
 
-        `only`: on these input sets (see `Mismatch.base`) and what is made of them, instead of on all.
+        `only`: on these input sets (see `Mismatch.base`) and what is made of them, instead of on all; and of that the
+        run alone that is labelled `exactly` so, where more programs are held against one run of the original. That is
+        so as long as the same decisions are `watched` meanwhile (`decisions` among them; None: no others).
         `original` is the text that counts as such (None: what is on disk). `fresh` loads the rewritten files by
         importing them anew instead of swapping functions in place; by default the full comparison does and the quick
         one doesn't.
@@ -144,6 +148,8 @@ class Session:
                 "samples": samples,
                 "quick": quick,
                 "only": sorted(only),
+                "exactly": [exactly] if exactly else [],
+                "watched": to_wire(decisions if watched is None else watched),
                 "fresh": not quick if fresh is None else fresh,
                 "original": dict(original or {}),
             },

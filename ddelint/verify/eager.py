@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter, process_time
 
@@ -31,6 +32,7 @@ from ddelint.verify.references import Reference, is_informative, is_refusal, pat
 from ddelint.verify.running import run_sample
 from ddelint.verify.sameness import EXACT, REORDERED
 from ddelint.verify.samples import Sample
+from ddelint.verify.work import Work
 
 QUICK = 12
 """Inputs of a quick comparison, unless the caller asks for fewer."""
@@ -60,71 +62,132 @@ def compare(
     returned. A difference in exceptions on inputs of our own making is only listed. What the programs raise is caught;
     what `rewritten` raises goes through.
     """
-    busy = process_time()
     rewinding = Rewinding(original)
-    original = rewinding.entry
-    count = max(1, min(samples, QUICK) if quick and not only else samples)
-    extra = 0 if quick or not decisions else _EXTRA
 
-    def make() -> _Originals:
-        found = _run_original(original, decisions, options, count, extra, quick=quick, only=only)
-        rewinding.back()
-        return found
+    def make() -> Originals:
+        return _run(rewinding, decisions, options, samples, quick=quick, only=only)
 
-    with witnessed(original, make, lambda made: made.runs.references) as made:
-        runs, skipped = made.runs, made.skipped
-        references = runs.references
-        stable, seeded = _is_stable(original, references)
-        looked_at = [] if quick or only else work.looked_at(references)
-        before = [work.work(original, reference.sample) for reference in looked_at]
-        rewinding.back()
-        program = Rewinding(rewritten()).entry
-        samples_again = variations(program, count, options.seed, extra=extra)
-        partings = [found for found in skipped if isinstance(found, Parting)]
-        void = [found for found in skipped if isinstance(found, Mismatch)]
-        meeting = [*void, *runs.still_part(partings, program)]
-        found = [*meeting, *_eager_mismatches(program, references, options, samples_again)]
-        found = with_what_varies_noted(found, references)
-        again = _again(program, looked_at, count, options.seed)
-        after = [work.work(program, sample) if sample is not None else None for sample in again]
-    if not seeded:
+    with witnessed(rewinding.entry, make, _references_of) as originals:
+        return _held_against(originals, rewritten, decisions, some=bool(only))
+
+
+@dataclass(frozen=True)
+class Originals:
+    """The original's runs, which one program after the other may be held against, each in a process of its own."""
+
+    original: Entry
+    runs: Runs
+    met: list[tuple[Decision, Parting | Mismatch]]
+    """Where the sides of a decision meet: what a rewrite may part there, and what no input shows."""
+    options: SessionOptions
+    count: int
+    extra: int
+    quick: bool
+    stable: bool
+    """Whether the original gives the same on the same input..."""
+    seeded: bool
+    """... and leaves the random generators in the same state."""
+    worked: list[tuple[Reference, Work | None]]
+    """What it did, as operators and elements."""
+    seconds: float
+    """What all of this took."""
+
+    def among(self, labels: Collection[str]) -> Originals:
+        """With no other runs than those of these labels, or on input sets that were made of those."""
+
+        def is_meant(reference: Reference) -> bool:
+            own = {reference.label_of(call) for call in range(len(reference.calls))}
+            return reference.base in labels or not own.isdisjoint(labels)
+
+        runs = copy.copy(self.runs)
+        runs.references = [reference for reference in self.runs.references if is_meant(reference)]
+        met = [(decision, found) for decision, found in self.met if _mismatch_of(found).sample in labels]
+        return replace(self, runs=runs, met=met, worked=[])
+
+
+def _mismatch_of(found: Parting | Mismatch) -> Mismatch:
+    return found if isinstance(found, Mismatch) else found.mismatch
+
+
+def run_original(
+    original: Entry, decisions: tuple[Decision, ...], options: SessionOptions, samples: int, quick: bool
+) -> Originals:
+    """Run the original as `compare` does, with these decisions watched, once for all programs."""
+    return _run(Rewinding(original), decisions, options, samples, quick=quick, only=frozenset())
+
+
+def hold_against(
+    originals: Originals,
+    rewritten: Callable[[], Entry],
+    decisions: tuple[Decision, ...],
+    only: frozenset[str] = frozenset(),
+) -> Comparison:
+    """As `compare`, with an original that was run before, in this process or the one that it is a fork of.
+
+    `decisions`: some of those that were watched. `only`: labels of runs, or of the input sets that they are made of.
+    """
+    some = originals.among(only) if only else originals
+    some = some if some.runs.references else originals
+    with witnessed(originals.original, lambda: some, _references_of) as made:
+        return _held_against(made, rewritten, decisions, some=some is not originals)
+
+
+def _references_of(originals: Originals) -> Sequence[Reference]:
+    return originals.runs.references
+
+
+def _held_against(
+    originals: Originals, rewritten: Callable[[], Entry], decisions: tuple[Decision, ...], *, some: bool
+) -> Comparison:
+    """`some`: not on all inputs."""
+    busy = process_time()
+    runs, references = originals.runs, originals.runs.references
+    options, count, quick = originals.options, originals.count, originals.quick
+    program = Rewinding(rewritten()).entry
+    samples_again = variations(program, count, options.seed, extra=originals.extra)
+    skipped = [found for decision, found in originals.met if decision in decisions]
+    partings = [found for found in skipped if isinstance(found, Parting)]
+    void = [found for found in skipped if isinstance(found, Mismatch)]
+    meeting = [*void, *runs.still_part(partings, program)]
+    found = [*meeting, *_eager_mismatches(program, references, options, samples_again)]
+    found = with_what_varies_noted(found, references)
+    looked_at = [reference for reference, _ in originals.worked]
+    again = _again(program, looked_at, count, options.seed)
+    after = [work.work(program, sample) if sample is not None else None for sample in again]
+    seconds = originals.seconds + process_time() - busy
+    if not originals.seeded:
         found = [mismatch for mismatch in found if mismatch.aspect not in (RANDOM, DRAWS)]
     mismatches = [mismatch for mismatch in found if mismatch.aspect != RANDOM] or found
-    if any(mismatch.aspect != RANDOM for mismatch in found) and not stable:
+    if any(mismatch.aspect != RANDOM for mismatch in found) and not originals.stable:
         text = "the original does not give the same result twice for the same input and seed: nothing can be compared"
-        return _failed(EntryFailure("raised", text), references, busy)
+        return _failed(EntryFailure("raised", text), references, seconds)
     return Comparison(
         samples=sum(not reference.twin for reference in references),
         declared=sum(reference.sample.declared for reference in references),
         equal=not any(_breaks(mismatch) for mismatch in found),
         sides=count_sides(decisions, references),
         mismatches=tuple(_worst(mismatches)),
-        seconds=process_time() - busy,
-        slower=tuple(work.slower(looked_at, before, after)),
-        left_out=() if quick or only else tuple(runs.left_out),
-        left_unpaired=() if only else tuple(runs.left_unpaired),
+        seconds=seconds,
+        prepared=originals.seconds,
+        slower=tuple(work.slower(looked_at, [done for _, done in originals.worked], after)),
+        left_out=() if quick or some else tuple(runs.left_out),
+        left_unpaired=() if some else tuple(runs.left_unpaired),
     )
 
 
-@dataclass
-class _Originals:
-    """The original's runs; and where its sides meet, what a rewrite may part there."""
-
-    runs: Runs
-    skipped: list[Parting | Mismatch]
-
-
-def _run_original(
-    original: Entry,
+def _run(
+    rewinding: Rewinding,
     decisions: tuple[Decision, ...],
     options: SessionOptions,
-    count: int,
-    extra: int,
+    samples: int,
     *,
     quick: bool,
     only: frozenset[str],
-) -> _Originals:
-    started = perf_counter()
+) -> Originals:
+    started, busy = perf_counter(), process_time()
+    original = rewinding.entry
+    count = max(1, min(samples, QUICK) if quick and not only else samples)
+    extra = 0 if quick or not decisions else _EXTRA
     limit = min(_QUICK_SECONDS if quick else _FULL_SECONDS, options.timeout / 5)
     with recording(decisions) as recorder, traced_path.watched() as consultation:
         until = started + limit
@@ -140,10 +203,16 @@ def _run_original(
             runs.hold()
             runs.change_modes()
             runs.call_in_a_row()
-        skipped = [] if quick else list(runs.meet())
+        met = [] if quick else list(runs.meet())
         if not quick:
             runs.change_pairs()
-    return _Originals(runs, skipped)
+    rewinding.back()
+    stable, seeded = _is_stable(original, runs.references)
+    looked_at = [] if quick or only else work.looked_at(runs.references)
+    worked = [(reference, work.work(original, reference.sample)) for reference in looked_at]
+    rewinding.back()
+    seconds = process_time() - busy
+    return Originals(original, runs, met, options, count, extra, quick, stable, seeded, worked, seconds)
 
 
 def _again(program: Entry, references: Sequence[Reference], count: int, seed: int) -> list[Sample | None]:
@@ -153,9 +222,9 @@ def _again(program: Entry, references: Sequence[Reference], count: int, seed: in
     return [known.get(label) for label in wanted]
 
 
-def _failed(failure: EntryFailure, references: Sequence[Reference], busy: float) -> Comparison:
+def _failed(failure: EntryFailure, references: Sequence[Reference], seconds: float) -> Comparison:
     declared = sum(reference.sample.declared for reference in references)
-    return Comparison(len(references), declared, False, failure=failure, seconds=process_time() - busy)
+    return Comparison(len(references), declared, False, failure=failure, seconds=seconds)
 
 
 def _breaks(mismatch: Mismatch) -> bool:

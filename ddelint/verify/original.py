@@ -337,30 +337,32 @@ class Runs:
                     found[key, other] = far, reference
         return [reference for _, reference in found.values()]
 
-    def meet(self) -> Iterator[Mismatch | Parting]:
+    def meet(self) -> Iterator[tuple[Decision, Mismatch | Parting]]:
         """What the sides leave where they meet, on inputs that take the side which the compiled program skips."""
-        for decision in self._decisions:
-            block = self._recorder.blocks.get(decision.key)
-            if block is None or decision.compiled is None:
+        return ((decision, found) for decision in self._decisions for found in self._meet(decision))
+
+    def _meet(self, decision: Decision) -> Iterator[Mismatch | Parting]:
+        block = self._recorder.blocks.get(decision.key)
+        if block is None or decision.compiled is None:
+            return
+        taking = [r for r in self.references if self._takes_other(r, decision)][:_MEETINGS]
+        untouched = []
+        for number, reference in enumerate(taking):
+            if self._is_left_out("up to where its sides meet", first=not number):
+                break
+            as_it_is = self._left(reference, decision.key)
+            with self._recorder.forced(decision.key, decision.compiled):
+                forced = self._left(reference, decision.key)
+            if as_it_is is None or forced is None:
                 continue
-            taking = [r for r in self.references if self._takes_other(r, decision)][:_MEETINGS]
-            untouched = []
-            for number, reference in enumerate(taking):
-                if self._is_left_out("up to where its sides meet", first=not number):
-                    break
-                as_it_is = self._left(reference, decision.key)
-                with self._recorder.forced(decision.key, decision.compiled):
-                    forced = self._left(reference, decision.key)
-                if as_it_is is None or forced is None:
-                    continue
-                found = difference(as_it_is, forced)
-                if found is not None:
-                    yield Parting(reference, decision, as_it_is, met(reference, *found))
-                untouched.append(is_untouched(as_it_is, forced))
-            if decision.compiled in block.skips and untouched and all(untouched):
-                yield void(taking[0], "what is skipped", len(untouched))
-            if block.skips and decision.compiled not in block.skips:
-                yield from self._idle(decision)
+            found = difference(as_it_is, forced)
+            if found is not None:
+                yield Parting(reference, decision, as_it_is, met(reference, *found))
+            untouched.append(is_untouched(as_it_is, forced))
+        if decision.compiled in block.skips and untouched and all(untouched):
+            yield void(taking[0], "what is skipped", len(untouched))
+        if block.skips and decision.compiled not in block.skips:
+            yield from self._idle(decision)
 
     def _idle(self, decision: Decision) -> Iterator[Mismatch]:
         """A block that is compiled for all inputs, and does nothing even where it is meant to: weights are zero before

@@ -26,7 +26,13 @@ def met(reference: Reference, name: str, how: str) -> Mismatch:
     expected, _, got = how.partition(", and ")
     label, declared = reference.sample.label, reference.sample.declared
     return Mismatch(
-        label, declared, TRACED_PATH, MEETING, f"{name} {expected}", f"{got} from the side that is compiled"
+        label,
+        declared,
+        TRACED_PATH,
+        MEETING,
+        f"{name} {expected}",
+        f"{got} from the side that is compiled",
+        base=reference.base,
     )
 
 
@@ -40,4 +46,5 @@ def void(reference: Reference, what: str, count: int) -> Mismatch:
         MEETING,
         "something that the block does",
         f"nothing, on {inputs}: no input shows {what}",
+        base=reference.base,
     )

@@ -78,6 +78,8 @@ class Prover:
         quick: bool,
         *,
         only: Collection[str] = (),
+        exactly: str = "",
+        watched: tuple[Decision, ...] | None = None,
     ) -> Comparison:
         text = overlay.get(NAME, TEXT)
         sides = {decision.key: (3, 0 if self.one_sided else 2) for decision in decisions}

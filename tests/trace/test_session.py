@@ -406,6 +406,46 @@ def test_requests_reach_their_engines(write: Write, opened: Open) -> None:
     assert [result.ok for result in session.compile({}, ("export",), 2, "eager").results] == [True]
 
 
+COUNTS = """
+import os
+from pathlib import Path
+
+CALLS = Path(__file__).with_name("calls.txt")
+
+def fn(x):
+    with CALLS.open("a") as file:
+        file.write("old\\n")
+    return x + 1
+
+def make_inputs(seed):
+    return (torch.full((2,), float(seed)),)
+"""
+
+
+STARTS_A_THREAD = COUNTS.replace("import os", "import threading").replace(
+    "    return x + 1", "    threading.Thread(target=threading.Event().wait, daemon=True).start()\n    return x + 1"
+)
+
+
+@pytest.mark.parametrize(
+    ("program", "each_time", "quick"), [(COUNTS, False, False), (COUNTS, False, True), (STARTS_A_THREAD, True, True)]
+)
+def test_the_original_is_run_once_for_many_programs(
+    write: Write, opened: Open, program: str, each_time: bool, quick: bool
+) -> None:
+    path = write(program)
+    session = opened(path)
+    text = path.read_text().replace("old", "new")
+    calls = []
+    for wrong in (0, 1):
+        before = (path.parent / "calls.txt").read_text().count("old")
+        changed = {str(path): text.replace("x + 1", f"x + {wrong}")}
+        assert session.compare(changed, (), 4, quick).equal is (wrong == 1)
+        calls.append((path.parent / "calls.txt").read_text().count("old") - before)
+    # a fork would lack the program's threads
+    assert [count > 0 for count in calls] == [True, each_time]
+
+
 def test_another_version_may_count_as_the_original(write: Write, opened: Open) -> None:
     path = write(GOOD)
     now = {str(path): path.read_text()}

@@ -17,7 +17,7 @@ from ddelint.rewrite.search import verdict
 from ddelint.trace.entry import Entry
 from ddelint.verify import eager
 from ddelint.verify import original as original_runs
-from ddelint.verify.eager import compare
+from ddelint.verify.eager import compare, hold_against, run_original
 from ddelint.verify.mismatches import TRACED_PATH, with_what_varies_noted
 from ddelint.verify.witness import Moved, Witness
 
@@ -73,6 +73,31 @@ def test_the_input_set_that_shows_a_difference_shows_it_alone(program: Program, 
     assert alone.samples < everything.samples
     assert {mismatch.base for mismatch in alone.mismatches} == {shown.base}
     assert (shown.aspect, shown.expected, shown.got) in {(m.aspect, m.expected, m.got) for m in alone.mismatches}
+
+
+@pytest.mark.parametrize("quick", [False, True])
+@pytest.mark.parametrize(
+    "rewritten",
+    [
+        "x[keep].sum(0)",
+        "x[keep].sum(0) * 2",
+        "x.sum(0) if not keep.any() else x[keep].sum(0)",
+        "x[keep].sum(0).double()",
+    ],
+)
+def test_one_run_of_the_original_serves_many_programs(
+    program: Program, options: SessionOptions, rewritten: str, quick: bool
+) -> None:
+    entry, other = (program(text + INPUTS) for text in (ORIGINAL, f"def fn(x, keep):\n    return {rewritten}\n"))
+    apart = compare(entry, lambda: other, (), options, 32, quick)
+    originals = run_original(entry, (), options, 32, quick)
+    same = hold_against(originals, lambda: other, ())
+
+    assert replace(same, seconds=0.0, prepared=0.0) == replace(apart, seconds=0.0, prepared=0.0)
+    for shown in apart.mismatches:
+        alone = hold_against(originals, lambda: other, (), frozenset((shown.sample,)))
+        assert (alone.samples + alone.declared) < (apart.samples + apart.declared)
+        assert {mismatch.sample for mismatch in alone.mismatches} == {shown.sample}
 
 
 @pytest.mark.parametrize(

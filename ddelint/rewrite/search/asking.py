@@ -9,7 +9,7 @@ from statistics import median
 
 from ddelint.knowledge.catalog import rule
 from ddelint.nouns.diagnostics import STILL_ASKS, TIME_IS_OVER, Claim, Diagnostic, Question, Refusal, TypeFact
-from ddelint.nouns.protocol import LOWERING, Comparison, Compilation, Decision, TraceResult
+from ddelint.nouns.protocol import LOWERING, Compilation, TraceResult
 from ddelint.rewrite.candidate import Candidate, Context
 from ddelint.rewrite.moves import load_moves
 from ddelint.rewrite.reading.bindings import moved_row
@@ -20,10 +20,11 @@ from ddelint.rewrite.reading.neighbours import importers
 from ddelint.rewrite.reading.returned import returned_types
 from ddelint.rewrite.reading.scripting import scripted
 from ddelint.rewrite.search import last_resort
+from ddelint.rewrite.search.comparisons import Comparisons
 from ddelint.rewrite.search.history import History
 from ddelint.rewrite.search.offering import in_order
 from ddelint.rewrite.search.prover import Ahead, Prover, joined, passes
-from ddelint.rewrite.search.steps import VALIDATION, Key, State, key_of
+from ddelint.rewrite.search.steps import VALIDATION, Key, State, key_of, tests_of
 from ddelint.sources.sites import Site, locate, site_of
 from ddelint.sources.source import SourceFile
 
@@ -75,7 +76,7 @@ class Asking:
         self._lowered: dict[tuple[tuple[str, str], ...], Compilation] = {}
         self._differentiated: dict[tuple[tuple[str, str], ...], bool] = {}
         self._verified: dict[tuple[tuple[str, str], ...], Compilation] = {}
-        self._comparisons: dict[tuple[object, ...], Comparison] = {}
+        self.comparisons = Comparisons(prover, self._ahead)
         self._offers: dict[tuple[object, ...], tuple[list[Candidate], Iterator[Candidate]]] = {}
         self._first: dict[tuple[str, int, int, str], Diagnostic] = {}
         """What is asked of the originals, by place and rule."""
@@ -105,6 +106,7 @@ class Asking:
         """The questions of a trace in the files that are ours."""
         questions = self._confirmed(history, self.trace(history))
         if not history.changes and not self._first:
+            self.comparisons.tests = tests_of(history, questions)
             for one in (self.diagnosed(history, question) for question in questions):
                 self._first.setdefault((one.span.filename, one.span.row, one.span.column, one.code), one)
         return questions
@@ -149,10 +151,13 @@ class Asking:
         """Whether a program takes long to trace, and longer to compile."""
         return self.trace(history).seconds > SLOW_SECONDS
 
-    def is_slow_to_trace(self, history: History) -> bool:
-        """Whether a program like this one is sooner compared on a few inputs than traced."""
-        compared = [found.seconds for (*_, quick, _), found in self._comparisons.items() if quick]
-        return self.takes_long(history) and self.trace(history).seconds > max(compared, default=0.0)
+    def is_sooner_compared(self, history: History) -> bool:
+        """Whether a program like this one is sooner compared on a few inputs than traced, as far as is known.
+
+        Of wrong candidates most give another result, and few ask.
+        """
+        compared = self.comparisons.seconds_of_quick()
+        return compared is not None and self.trace(history).seconds > compared
 
     def asks_anything(self, history: History) -> bool:
         """Whether a program asks, or cannot be traced; its first question is enough to know."""
@@ -221,21 +226,6 @@ class Asking:
             if shorter is not None:
                 self.expect_trace(shorter, first=True)
 
-    def expect_compared(
-        self,
-        history: History,
-        decisions: Sequence[Decision],
-        samples: int,
-        *,
-        quick: bool,
-        only: frozenset[str] = frozenset(),
-    ) -> None:
-        """That a program will be compared with the original."""
-        unique = tuple(dict.fromkeys(decisions))
-        key = (tuple(sorted(history.overlay.items())), frozenset(unique), samples, quick, only)
-        if self._ahead is not None and key not in self._comparisons:
-            self._ahead.compare(history.overlay, unique, samples, quick, only=only)
-
     def expect_verified(self, history: History) -> None:
         """That a program will be verified; what Inductor compiles takes longest, and comes first."""
         if self._ahead is not None and tuple(sorted(history.overlay.items())) not in self._verified:
@@ -253,9 +243,8 @@ class Asking:
         `verified`: how much of the verification is to be paid for.
         """
         known = [sum(result.seconds for result in found.results) for found in self._verified.values()]
-        whole = [found.seconds for (*_, quick, _), found in self._comparisons.items() if not quick]
-        compared = max((found.seconds for found in self._comparisons.values()), default=0.0)
-        compared *= MARGIN if known or whole else COMPARED_BY_LOOKED
+        compared = self.comparisons.longest()
+        compared *= MARGIN if known or self.comparisons.has_whole() else COMPARED_BY_LOOKED
         if known:
             return MARGIN * verified * max(known) + compared
         # one candidate that takes long to trace says nothing of the program
@@ -275,23 +264,6 @@ class Asking:
                 self.prover.compile(history.overlay, ("compile",), 0, LOWERING) if wanted else Compilation(results=())
             )
         return self._lowered[key]
-
-    def compare(
-        self,
-        history: History,
-        decisions: tuple[Decision, ...],
-        samples: int,
-        *,
-        quick: bool,
-        only: frozenset[str] = frozenset(),
-    ) -> Comparison:
-        """A program against the original, in eager and on the path that tracing takes; `only` on some input sets."""
-        unique = tuple(dict.fromkeys(decisions))
-        overlay = history.overlay
-        key = (tuple(sorted(overlay.items())), frozenset(unique), samples, quick, only)
-        if key not in self._comparisons:
-            self._comparisons[key] = self.prover.compare(overlay, unique, samples, quick, only=only)
-        return self._comparisons[key]
 
     def still_validates(self, history: History) -> bool:
         """Whether a check of the program's own is still asked about."""

@@ -37,7 +37,7 @@ def _break_graph(state: State, question: Question, key: Key, home: Diagnostic, a
         except (EngineError, SourceError, ValueError) as error:
             refused.append(Refusal(candidate.move, candidate.message, f"cannot be applied: {error}"))
             continue
-        comparison = asking.compare(history, (), QUICK_SAMPLES, quick=True)
+        comparison = asking.comparisons.of(history, (), QUICK_SAMPLES, quick=True)
         reason = verdict.refutation(comparison, candidate.claim)
         if reason or comparison.failure is not None:
             refused.append(Refusal(candidate.move, candidate.message, reason or "could not be run"))

@@ -19,6 +19,8 @@ from ddelint.rewrite.search.steps import State, Step
 
 PROBES = 2
 """Inputs on which a candidate for a program that takes long is tried first: most wrong ones show at once."""
+_TELLING = 3
+"""Inputs that have spoken against others on which a candidate is tried first."""
 FULL_SECONDS = 30.0
 """What deciding may cost."""
 
@@ -50,6 +52,8 @@ class Judging:
         """Steps of whose decisions a few inputs showed one side only: the comparison at the end settles these."""
         self.one_sided: dict[str, str] = {}
         """Decisions of the original that all samples together showed from one side only, and what is said of each."""
+        self._telling: list[Mismatch] = []
+        """What spoke against whole programs on all samples, the last first: others may differ there, too."""
 
     def agreement(
         self,
@@ -72,7 +76,7 @@ class Judging:
 
         at_once = self._is_at_once(extent)
         for samples in self._looks(at_once):
-            comparison = judged(self._asking.compare(history, decisions, samples, quick=not at_once))
+            comparison = judged(self._asking.comparisons.of(history, decisions, samples, quick=not at_once))
             if comparison.failure is not None:
                 return comparison, f"could not be run: {comparison.failure.message}"
             refuted = verdict.refutation(comparison, claim)
@@ -86,7 +90,7 @@ class Judging:
             # a few inputs did not show both sides: try more of them before calling the fix unsafe
             if affordable > QUICK_SAMPLES:
                 samples = min(self._asking.samples, affordable)
-                comparison = judged(self._asking.compare(history, decisions, samples, quick=False))
+                comparison = judged(self._asking.comparisons.of(history, decisions, samples, quick=False))
             refuted = verdict.refutation(comparison, claim)
             self.one_sided |= {d.key: unseen(d, side, state) for d, side in verdict.unreached(comparison, new)}
         return comparison, refuted
@@ -98,24 +102,42 @@ class Judging:
         added: Sequence[Candidate],
         decisions: tuple[Decision, ...],
         claim: Claim,
-        only: frozenset[str] = frozenset(),
+        shown: Mismatch | None = None,
     ) -> tuple[Comparison, str]:
         """The first comparison of `agreement`, and what refutes the candidates whatever the program asks.
 
-        `only` on some input sets.
+        Only on the input that has `shown` something, where one has.
         """
         earlier = tuple(decision for step in state.steps for decision in step.decisions)
         samples = self._looks(at_once=False)[0]
-        comparison = self._asking.compare(history, earlier + decisions, samples, quick=True, only=only)
+        only, exactly = _inputs_of(shown)
+        comparison = self._asking.comparisons.of(
+            history, earlier + decisions, samples, quick=True, only=only, exactly=exactly
+        )
         candidates = [*added, *(step.candidate for step in state.steps)]
         counting = verdict.before_later_checks(self._judged(candidates, comparison))
         return counting, "" if counting.failure is not None else verdict.refutation(counting, claim)
+
+    def told_before(self, state: State, history: History, added: Candidate, decisions: tuple[Decision, ...]) -> str:
+        """What keeps a candidate from being safe on the very inputs that have spoken against others."""
+        earlier = tuple(decision for step in state.steps for decision in step.decisions)
+        candidates = [added, *(step.candidate for step in state.steps)]
+        for shown in self._telling[:_TELLING]:
+            only, exactly = _inputs_of(shown)
+            found = self._asking.comparisons.of(
+                history, earlier + decisions, self._asking.samples, quick=False, only=only, exactly=exactly
+            )
+            comparison = self._judged(candidates, found)
+            reason = "" if comparison.failure is not None else verdict.doubt(comparison)
+            if reason:
+                return reason
+        return ""
 
     def expect_agreement(self, state: State, history: History, decisions: tuple[Decision, ...], extent: Extent) -> None:
         """That `agreement` will be asked for the program: its first comparison is begun."""
         earlier = tuple(decision for step in state.steps for decision in step.decisions)
         at_once = self._is_at_once(extent)
-        self._asking.expect_compared(history, earlier + decisions, self._looks(at_once)[0], quick=not at_once)
+        self._asking.comparisons.expect(history, earlier + decisions, self._looks(at_once)[0], quick=not at_once)
 
     def _is_at_once(self, extent: Extent) -> bool:
         return extent is Extent.ALL and not self._is_slow
@@ -126,12 +148,15 @@ class Judging:
             return (self._asking.samples,)
         return (PROBES, QUICK_SAMPLES) if self._is_slow else (QUICK_SAMPLES,)
 
-    def expect_whole(self, *states: State, only: frozenset[str] = frozenset(), as_they_are: bool = False) -> None:
+    def expect_whole(self, *states: State, shown: Mismatch | None = None, as_they_are: bool = False) -> None:
         """That programs will be compared as `compare_whole` does."""
+        only, exactly = _inputs_of(shown)
         for state in states:
             decisions = tuple(decision for step in state.steps for decision in step.decisions)
             samples = self._asking.samples
-            self._asking.expect_compared(state.history, decisions, samples, quick=as_they_are, only=only)
+            self._asking.comparisons.expect(
+                state.history, decisions, samples, quick=as_they_are, only=only, exactly=exactly
+            )
 
     def verified(self, state: State) -> Compilation:
         """The program of a state through every target; that it holds, and all samples agree, is expected."""
@@ -139,13 +164,15 @@ class Judging:
         self.expect_whole(state)
         return self._asking.verify(state.history)
 
-    def compare_whole(
-        self, state: State, only: frozenset[str] = frozenset(), *, as_they_are: bool = False
-    ) -> Comparison:
-        """The program of a state on all samples; `only`: on those that are made of some, or on these `as_they_are`."""
+    def compare_whole(self, state: State, shown: Mismatch | None = None, *, as_they_are: bool = False) -> Comparison:
+        """The program of a state on all samples; or only on the input that has `shown` something, and what is made of
+        it, or on that `as_they_are`."""
+        only, exactly = _inputs_of(shown)
         decisions = tuple(decision for step in state.steps for decision in step.decisions)
         samples = self._asking.samples
-        comparison = self._asking.compare(state.history, decisions, samples, quick=as_they_are, only=only)
+        comparison = self._asking.comparisons.of(
+            state.history, decisions, samples, quick=as_they_are, only=only, exactly=exactly
+        )
         return self._judged([step.candidate for step in state.steps], comparison)
 
     def _responsible(self, state: State, shown: Mismatch | None, speaks: Callable[[Comparison], str]) -> Step:
@@ -153,15 +180,16 @@ class Judging:
 
         `shown` is what does: the input set that shows it is enough to tell, where it shows it alone.
         """
-        only = frozenset((shown.base,)) if shown is not None and shown.base else frozenset()
-        as_they_are = bool(only) and shown is not None and shown.sample == shown.base
-        as_they_are = as_they_are and bool(speaks(self.compare_whole(state, only, as_they_are=True)))
-        if only and not as_they_are and not speaks(self.compare_whole(state, only)):
-            only = frozenset()
+        shown = shown if shown is not None and shown.base else None
+        as_they_are = shown is not None and shown.sample == shown.base
+        as_they_are = as_they_are and bool(speaks(self.compare_whole(state, shown, as_they_are=True)))
+        if shown is not None and not as_they_are and not speaks(self.compare_whole(state, shown)):
+            shown = None
         rests = _without_each(state)
-        self.expect_whole(*(rest for _, rest in rests if rest.steps), only=only, as_they_are=as_they_are)
+        self.expect_whole(*(rest for _, rest in rests if rest.steps), shown=shown, as_they_are=as_they_are)
         for step, rest in rests:
-            if not rest.steps or not speaks(self.compare_whole(rest, only, as_they_are=as_they_are)):
+            comparison = self.compare_whole(rest, shown, as_they_are=as_they_are) if rest.steps else None
+            if comparison is None or (comparison.failure is None and not speaks(comparison)):
                 return step
         return state.steps[-1]
 
@@ -178,6 +206,7 @@ class Judging:
         if not reason:
             return None
         shown = verdict.refuting(comparison, strictest)
+        self._tells(shown)
         return self._responsible(state, shown, lambda found: verdict.refutation(found, strictest)), reason
 
     def is_wrong(self, state: State) -> bool:
@@ -203,7 +232,13 @@ class Judging:
         reason = verdict.doubt(comparison)
         if not reason:
             return []
-        return [(self._responsible(safe, verdict.doubting(comparison), verdict.doubt), reason)]
+        shown = verdict.doubting(comparison)
+        self._tells(shown)
+        return [(self._responsible(safe, shown, verdict.doubt), reason)]
+
+    def _tells(self, shown: Mismatch | None) -> None:
+        if shown is not None and shown.base and shown not in self._telling:
+            self._telling.insert(0, shown)
 
     def guilty_in_compiled(self, state: State, compilation: Compilation) -> tuple[Step, str] | None:
         """Where compiled code differs from eager, the fix that most likely chose the wrong path."""
@@ -267,6 +302,13 @@ class Judging:
         # inputs of ours that it refuses speak against no fix, here as above
         passed = all(not (r.error or r.questions or any(m.speaks_against for m in r.mismatches)) for r in again.results)
         return again.failure is None and passed and not any(m.speaks_against for m in again.mismatches)
+
+
+def _inputs_of(shown: Mismatch | None) -> tuple[frozenset[str], str]:
+    """The input set that has shown something, where it does so alone, and the run of it that did."""
+    if shown is None or not shown.base:
+        return frozenset(), ""
+    return frozenset((shown.base,)), shown.sample
 
 
 def _strictest(state: State) -> Claim:

@@ -278,7 +278,7 @@ class Phase:
         """What is offered, in order; while one is tried, the next are traced."""
         waiting: deque[Candidate] = deque()
         for candidate in self._offered(state, question, key, diagnostic):
-            self._trying.expect_alone(state, key, candidate, allow_unsafe)
+            self._trying.expect_alone(state, question, key, candidate, allow_unsafe)
             waiting.append(candidate)
             if len(waiting) >= self._asking.width:
                 yield waiting.popleft()

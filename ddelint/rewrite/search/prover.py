@@ -21,6 +21,8 @@ class Prover(Protocol):
         quick: bool,
         *,
         only: Collection[str] = (),
+        exactly: str = "",
+        watched: tuple[Decision, ...] | None = None,
     ) -> Comparison: ...
 
     def compile(self, overlay: Overlay, targets: tuple[str, ...], samples: int, backend: str) -> Compilation: ...

@@ -333,9 +333,9 @@ class Search:
             return state.history
         decisions = tuple(decision for step in state.steps for decision in step.decisions)
         if state.compilation is not None:
-            self._asking.expect_compared(history, decisions, self._asking.samples, quick=False)
+            self._asking.comparisons.expect(history, decisions, self._asking.samples, quick=False)
             self._asking.expect_verified(history)
-        alike = self._asking.compare(history, decisions, self._asking.samples, quick=False)
+        alike = self._asking.comparisons.of(history, decisions, self._asking.samples, quick=False)
         return history if alike.failure is None and not verdict.refutation(alike, Claim.EQUIVALENT) else state.history
 
     def _open_fixes(self, safe: State, everything: State, written: History) -> dict[tuple[Span, str], Fix]:

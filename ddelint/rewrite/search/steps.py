@@ -176,6 +176,15 @@ def decisions_of(
     return tuple({decision.key: decision for decision in reversed(found)}.values())[::-1]
 
 
+def tests_of(history: History, asked: Sequence[Question]) -> tuple[Decision, ...]:
+    """The tests among what is asked, whichever side is compiled."""
+    sites = [locate(history.current(question.span.filename), question.span) for question in asked]
+    tests = [site.source.span(site.decision) for site in sites if site is not None and site.decision is not None]
+    return tuple(
+        {decision.key: decision for decision in (_decision(history.home(test), None) for test in tests)}.values()
+    )
+
+
 def compiled_side(candidate: Candidate) -> bool | None:
     """The side that the new text takes while compiling, whatever the truth; None where it chooses none."""
     if candidate.claim is not Claim.GENERAL_PATH:

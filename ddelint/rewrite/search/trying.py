@@ -143,9 +143,8 @@ class Trying:
         guilty = set()
         for p in suspects:
             alone = self.applied(state.history, p.candidate, p.number)
-            only = frozenset((shown.base,))
             comparison, reason = self._judging.first_look(
-                state, alone, [p.candidate], p.decisions, p.candidate.claim, only
+                state, alone, [p.candidate], p.decisions, p.candidate.claim, shown
             )
             if reason or verdict.doubt(comparison):
                 guilty.add(p.key)
@@ -162,15 +161,23 @@ class Trying:
         self._judging.expect_agreement(state, history, decisions, extent)
         return extent
 
-    def expect_alone(self, state: State, key: Key, candidate: Candidate, allow_unsafe: bool) -> None:
-        """That `alone` will be asked for a candidate: its trace is begun."""
+    def expect_alone(
+        self, state: State, question: Question, key: Key, candidate: Candidate, allow_unsafe: bool
+    ) -> None:
+        """That `alone` will be asked for a candidate: what it asks first is begun."""
         promised = candidate.claim is Claim.PROMISE and not allow_unsafe
         banned = self.ban_on(key, candidate) is not None
         refuted = banned or any(place[:2] == (key, _said(candidate)) for place in self.refuted)
         if self._asking.width == 1 or promised or refuted:
             return
         with suppress(EngineError, SourceError, ValueError):
-            self._asking.expect_trace(self.applied(state.history, candidate, self._numbers + 1))
+            history = self.applied(state.history, candidate, self._numbers + 1)
+            if candidate.last_resort or not self._asking.is_sooner_compared(state.history):
+                self._asking.expect_trace(history)
+                return
+            asked = self._asking.asked(state.history)
+            decisions = decisions_of(state.history, candidate, question, asked, state.steps)
+            self._judging.expect_agreement(state, history, decisions, Extent.FEW)
 
     def alone(
         self,
@@ -199,11 +206,15 @@ class Trying:
         one_sided = next((d.key for d in decisions if d.key in self._judging.one_sided), None)
         if one_sided is not None and not settled and not allow_unsafe:
             return None, f"not safe: {self._judging.one_sided[one_sided]}"
-        if not candidate.last_resort and self._asking.is_slow_to_trace(state.history):
+        if not candidate.last_resort and self._asking.is_sooner_compared(state.history):
             comparison, refuted = self._judging.first_look(state, history, [candidate], decisions, candidate.claim)
             if refuted:
                 self._remember_refuted(place, candidate, comparison, refuted)
                 return None, refuted
+            told = "" if allow_unsafe or comparison.failure is not None else verdict.doubt(comparison)
+            if told:
+                self.merely_unsafe.add(known_as(key, candidate))
+                return None, f"not safe: {told}"
         open_reason = self._asking.still_asks(state, history, question, key, number)
         if open_reason:
             return None, open_reason
@@ -212,6 +223,11 @@ class Trying:
         extent = Extent.FEW if settled else Extent.BOTH_SIDES
         if behind_a_shortcut or self._is_suspect(key):
             extent = Extent.FEW_THEN_ALL
+        if extent is Extent.FEW_THEN_ALL and not allow_unsafe:
+            told = self._judging.told_before(state, history, candidate, decisions)
+            if told:
+                self.merely_unsafe.add(known_as(key, candidate))
+                return None, f"not safe: {told}"
         comparison, refuted = self._judging.agreement(state, history, [candidate], decisions, candidate.claim, extent)
         if refuted:
             if comparison.failure is None:
