@@ -139,6 +139,10 @@ CALLS = {
     "F.channel_shuffle(x[:, :, None], 2)": (5, 1, 0),
     "torch.triu_indices(x.shape[0], 5, 1)": (5, 1, 0),
     "F.dropout2d(x[:, :, None, None], 0.5, False)": (5, 1, 0),
+    "x.std()": (5, 2),
+    "torch.std(x, correction=0)": (5, 1),
+    "(x + 1).var(unbiased=False)": (5, 1),
+    "torch.var(input=x)": (5, 2),
 }
 """Calls, and with how many rows they are compared."""
 
@@ -174,6 +178,17 @@ def test_a_distance_to_rows_of_unknown_number_asks_neither_whether_there_are_any
     exported = torch.export.export(Program(), (rows,)).module()
     for sample in (rows, rows.abs(), -rows.abs()):
         torch.testing.assert_close(exported(sample), original(sample), atol=1e-5, rtol=1e-5)
+
+
+def test_the_gradient_of_a_spread_does_not_ask_how_many_there_are() -> None:
+    other = load(offered("x[x[:, 0] > 0].std()")[0])
+    with torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True):
+        compiled = torch.compile(other, fullgraph=True, backend="aot_eager")
+        for rows in (ROWS, ROWS.abs()):
+            given, same = rows.clone().requires_grad_(), rows.clone().requires_grad_()
+            compiled(given).backward()
+            same[same[:, 0] > 0].std().backward()
+            torch.testing.assert_close(given.grad, same.grad)
 
 
 @pytest.mark.parametrize("operator", replacements().operators, ids=lambda operator: operator.call)
