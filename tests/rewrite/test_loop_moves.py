@@ -335,3 +335,30 @@ def test_what_grows_is_cut_off_behind_the_loop(grows: str, stops: str, dim: int)
         f", rows.shape[{dim}]))\n        elif {stops}:\n            break\n    rows_size = rows.shape[{dim}]\n" in found
     )
     assert found.endswith(f"        rows = rows.narrow({dim}, 0, rows_size)\n    return rows\n")
+
+
+CHANGED_AS_IT_GROWS = [
+    "rows = torch.cat([rows[order], new[:, None]], dim=1)",
+    "rows = torch.cat((rows.index_select(0, order), new.unsqueeze(1)), 1)",
+    "rows = rows.flip(0)\n        rows = torch.concat([rows, new[:, None]], -1)",
+    "rows = torch.cat([rows * (order[:, None] > 0), new[:, None]], axis=1)",
+    "rows[0, 0] += 1\n        rows = torch.cat([rows, new[:, None]], 1)",
+    "rows = torch.cat([rows[order], rows.mean(0)[None]])",
+    "rows = torch.cat([torch.where(rows > 0, rows, 0), rows[:1] + 1], 0)",
+]
+
+
+@pytest.mark.parametrize("grows", CHANGED_AS_IT_GROWS)
+def test_what_is_changed_as_it_grows_is_noted_at_each_exit(grows: str) -> None:
+    import torch
+
+    text = (
+        "import torch\n\n\ndef fn(x, limit):\n    rows = x * 1\n    for turn in range(3):\n"
+        f"        new = rows.sum(1) + turn\n        order = new.argsort()\n        {grows}\n"
+        "        if rows.sum() > limit:\n            break\n    return rows, rows.sum()\n"
+    )
+    types = {"rows": ROWS, "new": ROWS, "x": ROWS, "limit": ROWS}
+    (program,) = with_imports("masked_loop", context_of(text, "rows.sum() > limit", types, "DDE105"))
+    x = torch.arange(6.0).reshape(2, 3) - 1
+    samples = [(x, torch.tensor(limit)) for limit in (-99.0, 20.0, 60.0, 1e6)]
+    assert failures(text, program, samples, ("export", "compile")) == []

@@ -31,6 +31,8 @@ class Kept:
     """Whether the loop changes the tensor itself."""
     shared: bool = False
     """Whether others know the tensor, too, so that the chosen value is copied into it."""
+    grows: Part | None = None
+    """The dimension along which the tensor is longer the later an exit is."""
 
 
 class Choices:
@@ -67,7 +69,7 @@ class Choices:
         write = self.write
         lines: Statements = []
         for kept, then in zip(self.kept, self.noted_as):
-            value = write.expr("torch.where({}, {}, {})", self.left, then, kept.place)
+            value = write.expr("torch.where({}, {}, {})", self.left, self._as_long(kept, then), kept.place)
             template = "{place}.copy_({value})" if kept.shared else "{place} = {value}"
             lines += write.lines(template, place=kept.place, value=value)
         target = write.tuple([self.left, *self.noted_as])
@@ -78,6 +80,14 @@ class Choices:
             body = [*before, *loop, *after]
             loop = write.lines("if {choices}:\n    {body}", choices=self.name, body=body)
         return [*(line for k in self.kept if k.first is not None for line in write.assigned(k.place, k.first)), *loop]
+
+    def _as_long(self, kept: Kept, then: str) -> Expr:
+        """A value at an exit, as long as what it is chosen against: the places behind its end say nothing."""
+        if kept.grows is None:
+            return self.write.expression(then)
+        rest = "{x}.narrow({d}, {then}.shape[{d}], {x}.shape[{d}] - {then}.shape[{d}])"
+        filled = self.write.expr(rest, x=kept.place, then=then, d=kept.grows)
+        return self.write.expr("torch.cat([{then}, {filled}], {d})", then=then, filled=filled, d=kept.grows)
 
     def _again(self, kept: Kept, template: str) -> Statements:
         return self.write.assigned(kept.place, self.write.expr(template, kept.place))

@@ -221,7 +221,7 @@ class _Leaving:
             if place in lists or (place.isidentifier() and place not in live) or self._is_left(place):
                 continue
             if place in grown:
-                self._keep_grown(grown[place])
+                self._keep_grown(grown[place], place in in_place)
             elif place in again:
                 self.behind += self.write.assigned(place, again[place])
             elif place.isidentifier() and place not in given:
@@ -243,9 +243,13 @@ class _Leaving:
         fact, root = self.context.type_of(place), place.partition(".")[0]
         return (fact is not None and fact.kind in _CONTAINERS) or (root != place and root in names_written(self.loop))
 
-    def _keep_grown(self, grown: Grown) -> None:
-        """A tensor that the loop makes longer: its size at the exit, to which it is cut."""
+    def _keep_grown(self, grown: Grown, in_place: bool) -> None:
+        """A tensor that the loop makes longer: its size at the exit, to which it is cut; and what it was there, where
+        later iterations change that."""
         size, dim = fresh_name(self.source, f"{grown.name}_size"), grown.dimension or 0
+        nodes = [node for node in ast.walk(self.loop) if isinstance(node, ast.Name) and node.id == grown.name]
+        if in_place or not grown.stays or sum(isinstance(node.ctx, ast.Store) for node in nodes) > 1:
+            self.kept.append(Kept(grown.name, grown.name, in_place=in_place, grows=dim))
         value = self.write.expr("{}.shape[{}]", grown.name, dim)
         self.kept.append(Kept(size, value, value, "int"))
         cut = self.write.assigned(grown.name, self.write.expr("{}.narrow({}, 0, {})", grown.name, dim, size))

@@ -51,10 +51,12 @@ def value_before(context: Context, name: str, statement: ast.stmt) -> ast.expr |
 
 @dataclass(frozen=True, slots=True)
 class Grown:
-    """`name = torch.cat((name, …), dim=dimension)`."""
+    """`name = torch.cat((name, …), dim=dimension)`, or the like with `name[order]` in front."""
 
     name: str
     dimension: ast.expr | None
+    stays: bool
+    """Whether what was there before is still there: the tensor itself comes first."""
 
 
 def grown_tensor(node: ast.AST) -> Grown | None:
@@ -63,13 +65,13 @@ def grown_tensor(node: ast.AST) -> Grown | None:
         case ast.Assign(
             targets=[ast.Name(id=name)],
             value=ast.Call(
-                args=[ast.Tuple(elts=[ast.Name(id=read), *_]) | ast.List(elts=[ast.Name(id=read), *_]), *rest],
+                args=[ast.Tuple(elts=[first, *_]) | ast.List(elts=[first, *_]), *rest],
                 keywords=keywords,
             ) as call,
-        ) if read == name and called(call) in knowledge().concatenations:
+        ) if name in names_read(first) and called(call) in knowledge().concatenations:
             dimensions = [*rest, *(keyword.value for keyword in keywords if keyword.arg in {"dim", "axis"})]
             if len(dimensions) == len(keywords) + len(rest) < 2:
-                return Grown(name, dimensions[0] if dimensions else None)
+                return Grown(name, dimensions[0] if dimensions else None, isinstance(first, ast.Name))
     return None
 
 
