@@ -220,8 +220,8 @@ def _hold_against(originals: Any, options: SessionOptions, request: Mapping[str,
     with _engine():
         from ddelint.verify.eager import hold_against
 
-        only = frozenset(request["exactly"] or request["only"])
-        return hold_against(originals, lambda: _loaded(options, request), decisions, only)
+        only, exactly = frozenset(request["only"]), request["exactly"]
+        return hold_against(originals, lambda: _loaded(options, request), decisions, only, exactly)
 
 
 def _compile(options: SessionOptions, request: Mapping[str, Any]) -> object:

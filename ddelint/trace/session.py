@@ -148,7 +148,7 @@ class Session:
                 "samples": samples,
                 "quick": quick,
                 "only": sorted(only),
-                "exactly": [exactly] if exactly else [],
+                "exactly": exactly,
                 "watched": to_wire(decisions if watched is None else watched),
                 "fresh": not quick if fresh is None else fresh,
                 "original": dict(original or {}),

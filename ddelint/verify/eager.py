@@ -92,16 +92,16 @@ class Originals:
     seconds: float
     """What all of this took."""
 
-    def among(self, labels: Collection[str]) -> Originals:
-        """With no other runs than those of these labels, or on input sets that were made of those."""
+    def on(self, bases: Collection[str], exactly: str) -> Originals:
+        """With no other runs than those on input sets that are made of these; of them the one that is labelled so."""
 
         def is_meant(reference: Reference) -> bool:
-            own = {reference.label_of(call) for call in range(len(reference.calls))}
-            return reference.base in labels or not own.isdisjoint(labels)
+            labels = [reference.label_of(call) for call in range(len(reference.calls))]
+            return reference.base in bases and (not exactly or exactly in labels)
 
         runs = copy.copy(self.runs)
         runs.references = [reference for reference in self.runs.references if is_meant(reference)]
-        met = [(decision, found) for decision, found in self.met if _mismatch_of(found).sample in labels]
+        met = [(d, m) for d, m in self.met if _mismatch_of(m).base in bases and exactly in ("", _mismatch_of(m).sample)]
         return replace(self, runs=runs, met=met, worked=[])
 
 
@@ -121,12 +121,14 @@ def hold_against(
     rewritten: Callable[[], Entry],
     decisions: tuple[Decision, ...],
     only: frozenset[str] = frozenset(),
+    exactly: str = "",
 ) -> Comparison:
     """As `compare`, with an original that was run before, in this process or the one that it is a fork of.
 
-    `decisions`: some of those that were watched. `only`: labels of runs, or of the input sets that they are made of.
+    `decisions`: some of those that were watched. `exactly`: of what is made of the input sets `only` the run that is
+    labelled so.
     """
-    some = originals.among(only) if only else originals
+    some = originals.on(only, exactly) if only else originals
     some = some if some.runs.references else originals
     with witnessed(originals.original, lambda: some, _references_of) as made:
         return _held_against(made, rewritten, decisions, some=some is not originals)

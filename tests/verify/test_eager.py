@@ -95,7 +95,7 @@ def test_one_run_of_the_original_serves_many_programs(
 
     assert replace(same, seconds=0.0, prepared=0.0) == replace(apart, seconds=0.0, prepared=0.0)
     for shown in apart.mismatches:
-        alone = hold_against(originals, lambda: other, (), frozenset((shown.sample,)))
+        alone = hold_against(originals, lambda: other, (), frozenset((shown.base,)), shown.sample)
         assert (alone.samples + alone.declared) < (apart.samples + apart.declared)
         assert {mismatch.sample for mismatch in alone.mismatches} == {shown.sample}
 

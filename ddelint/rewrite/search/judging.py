@@ -181,15 +181,20 @@ class Judging:
         `shown` is what does: the input set that shows it is enough to tell, where it shows it alone.
         """
         shown = shown if shown is not None and shown.base else None
+        aspect = shown.aspect if shown is not None else ""
+
+        def is_shown(found: Comparison) -> bool:
+            return bool(speaks(found)) and (not aspect or any(m.aspect == aspect for m in found.mismatches))
+
         as_they_are = shown is not None and shown.sample == shown.base
-        as_they_are = as_they_are and bool(speaks(self.compare_whole(state, shown, as_they_are=True)))
-        if shown is not None and not as_they_are and not speaks(self.compare_whole(state, shown)):
+        as_they_are = as_they_are and is_shown(self.compare_whole(state, shown, as_they_are=True))
+        if shown is not None and not as_they_are and not is_shown(self.compare_whole(state, shown)):
             shown = None
         rests = _without_each(state)
         self.expect_whole(*(rest for _, rest in rests if rest.steps), shown=shown, as_they_are=as_they_are)
         for step, rest in rests:
             comparison = self.compare_whole(rest, shown, as_they_are=as_they_are) if rest.steps else None
-            if comparison is None or (comparison.failure is None and not speaks(comparison)):
+            if comparison is None or (comparison.failure is None and not is_shown(comparison)):
                 return step
         return state.steps[-1]
 
