@@ -587,7 +587,7 @@ def test_of_many_that_do_not_hold_together_the_wrong_ones_are_found_by_the_input
     kept = outcome.safe.current(NAME).text
     assert [f"right(n > {number})" in kept for number in range(4, 9)] == [True, True, False, True, True]
     assert "WRONG" not in kept
-    assert [(one.count("right("), one.count("WRONG(")) for one in prover.texts[:3]] == [(0, 0), (4, 1), (4, 0)]
+    assert [(one.count("right("), one.count("WRONG(")) for one in prover.texts[:2]] == [(0, 0), (4, 0)]
 
 
 def test_what_does_not_hold_together_is_tried_alone(moves: pytest.MonkeyPatch) -> None:
@@ -973,7 +973,7 @@ def test_what_gave_another_result_is_not_run_again_while_its_text_is_the_same(mo
     prover = Counting()
     outcome = search(prover)
     assert outcome.everything.current(NAME).text.count("promised(") == 2
-    assert sorted(text.count("WRONG") for text in prover.wrong) == [1, 1, 2]
+    assert [text.count("WRONG") for text in prover.wrong] == [1, 1]
 
 
 @pytest.mark.parametrize(("moved", "kept"), [("x + 1", True), ("fresh(x)", False)])

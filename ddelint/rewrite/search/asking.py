@@ -157,7 +157,7 @@ class Asking:
         Of wrong candidates most give another result, and few ask.
         """
         compared = self.comparisons.seconds_of_quick()
-        return compared is not None and self.trace(history).seconds > compared
+        return compared is None or self.trace(history).seconds > compared
 
     def asks_anything(self, history: History) -> bool:
         """Whether a program asks, or cannot be traced; its first question is enough to know."""

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 from contextlib import suppress
 
 from ddelint.nouns.diagnostics import NEEDS_A_PROMISE, Applicability, Claim, Diagnostic, Question, Refusal
-from ddelint.nouns.protocol import Comparison, Decision, Mismatch
+from ddelint.nouns.protocol import Comparison, Decision
 from ddelint.rewrite.candidate import Candidate
 from ddelint.rewrite.search import verdict
 from ddelint.rewrite.search.asking import Asking
@@ -34,8 +34,6 @@ from ddelint.rewrite.writing.imports import EngineError, import_edits
 from ddelint.sources.sites import locate
 from ddelint.sources.source import SourceError
 
-_FEW = 4
-"""Proposals of which halves are found as soon as the wrong ones."""
 _LEAVING = (ast.Return, ast.Break, ast.Continue, ast.Raise)
 
 
@@ -95,6 +93,13 @@ class Trying:
             return guilty
         decisions = tuple(decision for proposal in proposals for decision in proposal.decisions)
         expected = self._expect_together(state, history, proposals, decisions)
+        candidates = [proposal.candidate for proposal in proposals]
+        claim = min((candidate.claim for candidate in candidates), key=CLAIM_RANK.__getitem__)
+        if self._asking.is_sooner_compared(state.history) and not all(p.settled for p in proposals):
+            comparison, reason = self._judging.first_look(state, history, candidates, decisions, claim)
+            if reason or verdict.doubt(comparison):
+                self._asking.forget()
+                return self._wrong_alone(state, proposals, comparison, claim, refuted=bool(reason))
         if self._asking.trace(history).failure is not None:
             self._asking.forget()
             return None
@@ -102,8 +107,6 @@ class Trying:
         if guilty:
             self._asking.forget()
             return guilty
-        candidates = [proposal.candidate for proposal in proposals]
-        claim = min((candidate.claim for candidate in candidates), key=CLAIM_RANK.__getitem__)
         last = not any(q.kind != "other" for q in self._asking.trace(history).questions)
         extent = _extent(proposals, last)
         if extent is not expected:
@@ -118,8 +121,7 @@ class Trying:
         comparison, reason = self._judging.agreement(state, history, candidates, decisions, claim, extent)
         if reason or verdict.doubt(comparison):
             self._asking.forget()
-            shown = verdict.refuting(comparison, claim) if reason else verdict.doubting(comparison)
-            return self._wrong_alone(state, proposals, shown)
+            return self._wrong_alone(state, proposals, comparison, claim, refuted=bool(reason))
         for p in proposals:
             if not p.settled and any(verdict.unreached(comparison, p.decisions)):
                 self._judging.unsettled.add(p.number)
@@ -132,13 +134,16 @@ class Trying:
         state.history = history
         return guilty
 
-    def _wrong_alone(self, state: State, proposals: Sequence[Proposal], shown: Mismatch | None) -> set[Key] | None:
-        """The questions whose candidates differ on their own where all together do; None where that is none or all.
+    def _wrong_alone(
+        self, state: State, proposals: Sequence[Proposal], comparison: Comparison, claim: Claim, *, refuted: bool
+    ) -> set[Key] | None:
+        """The questions whose candidates differ on their own where all together do; None where that is none.
 
         The input set that shows it is enough to tell, and is soon run.
         """
+        shown = verdict.refuting(comparison, claim) if refuted else verdict.doubting(comparison)
         suspects = [proposal for proposal in proposals if not proposal.settled]
-        if shown is None or not shown.base or len(proposals) < _FEW:
+        if shown is None or not shown.base:
             return None
         guilty = set()
         for p in suspects:
@@ -148,7 +153,7 @@ class Trying:
             )
             if reason or verdict.doubt(comparison):
                 guilty.add(p.key)
-        return guilty if 0 < len(guilty) < len(proposals) else None
+        return guilty or None
 
     def _expect_together(
         self, state: State, history: History, proposals: Sequence[Proposal], decisions: tuple[Decision, ...]
