@@ -954,6 +954,30 @@ def test_what_all_samples_spoke_against_once_is_judged_on_all_the_next_time(move
     assert prover.traces < 60
 
 
+def test_others_at_its_place_are_tried_first_on_what_all_samples_spoke_with(moves: pytest.MonkeyPatch) -> None:
+    moves.setitem(MOVES, MERGE, many(MERGE, Claim.RESTRUCTURED, "RAISES{number}({test})", 4))
+
+    class Telling(Prover):
+        """One run of an input set shows it, once all are run."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.asked: list[tuple[frozenset[str], str]] = []
+
+        def compare(self, *asked: Any, **options: Any) -> Comparison:
+            overlay, _, _, quick = asked
+            if not quick and "RAISES2" in overlay.get(NAME, ""):
+                self.asked.append((options["only"], options["exactly"]))
+            found = super().compare(*asked, **options)
+            shown = tuple(replace(m, sample="seed 3, odd", base="seed 3") for m in found.mismatches)
+            return replace(found, mismatches=() if quick else shown)
+
+    prover = Telling()
+    search(prover)
+    assert prover.asked
+    assert prover.asked[0] == (frozenset(("seed 3",)), "seed 3, odd")
+
+
 def test_what_gave_another_result_is_not_run_again_while_its_text_is_the_same(moves: pytest.MonkeyPatch) -> None:
     """The second phase goes through the same questions; the first has shown already that one text is wrong."""
     wrong = replacing(SHORTCUT, Claim.GENERAL_PATH, "WRONG({test})")
