@@ -40,6 +40,8 @@ _EXTRA = 64
 """More inputs than asked for, as long as a decision has shown only one side."""
 _MOST_MISMATCHES = 12
 _RESULTS = ("value", "dtype", "shape", "type")
+_DECLARED = (*_RESULTS, "exception", "gradient", "mutation")
+"""What settles it where it differs on a declared input."""
 _QUICK_SECONDS, _FULL_SECONDS = 10.0, 60.0
 """Time for running the original; the other runs take about as long each."""
 _VARIED, _OWED = 0.6, 0.5
@@ -347,12 +349,16 @@ def _of(reference: Reference, found: Iterable[Mismatch]) -> Iterator[Mismatch]:
 
 
 def _settles(mismatch: Mismatch) -> bool:
-    """Whether nothing that is still to come could make up for a mismatch: another result, for numbers that are finite.
+    """Whether nothing that is still to come could make up for a mismatch: another result, for numbers that are finite;
+    on a declared input also what is raised, but for a check of the program's own that is still to be rewritten.
 
     A candidate may answer for what it makes of an infinity or NaN that nobody declared (see rewrite.search.verdict).
     """
-    of_ours = not mismatch.declared and mismatch.is_not_finite
-    return not of_ours and not mismatch.narrower and mismatch.aspect in _RESULTS
+    if mismatch.narrower or mismatch.stopped:
+        return False
+    if mismatch.declared:
+        return mismatch.aspect in _DECLARED
+    return not mismatch.is_not_finite and mismatch.aspect in _RESULTS
 
 
 def _overdone(sample: Sample, where: str) -> Mismatch:
