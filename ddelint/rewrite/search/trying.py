@@ -211,6 +211,11 @@ class Trying:
         one_sided = next((d.key for d in decisions if d.key in self._judging.one_sided), None)
         if one_sided is not None and not settled and not allow_unsafe:
             return None, f"not safe: {self._judging.one_sided[one_sided]}"
+        if not allow_unsafe and self._is_suspect(key):
+            told = self._judging.told_before(state, history, candidate, decisions)
+            if told:
+                self.merely_unsafe.add(known_as(key, candidate))
+                return None, f"not safe: {told}"
         if not candidate.last_resort and self._asking.is_sooner_compared(state.history):
             comparison, refuted = self._judging.first_look(state, history, [candidate], decisions, candidate.claim)
             if refuted:
@@ -228,11 +233,6 @@ class Trying:
         extent = Extent.FEW if settled else Extent.BOTH_SIDES
         if behind_a_shortcut or self._is_suspect(key):
             extent = Extent.FEW_THEN_ALL
-        if extent is Extent.FEW_THEN_ALL and not allow_unsafe:
-            told = self._judging.told_before(state, history, candidate, decisions)
-            if told:
-                self.merely_unsafe.add(known_as(key, candidate))
-                return None, f"not safe: {told}"
         comparison, refuted = self._judging.agreement(state, history, [candidate], decisions, candidate.claim, extent)
         if refuted:
             if comparison.failure is None:
