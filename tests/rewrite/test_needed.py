@@ -26,6 +26,10 @@ class Traces:
         self.traced = 0
         self.compiled: list[str] = []
         self.results: tuple[TargetResult, ...] = ()
+        self.stopped = False
+
+    def stops(self, _: History) -> bool:
+        return self.stopped
 
     def asks_anything(self, history: History) -> bool:
         self.traced += 1
@@ -89,6 +93,12 @@ def test_what_is_known_stays_known_when_time_is_over(needed: Needed, traces: Tra
 
 def test_nothing_is_asked_once_time_is_over(needed: Needed, traces: Traces, clock: list[float]) -> None:
     clock[0] = 0.0
+    assert [step.number for step in needed.of(with_both()).steps] == [1, 2]
+    assert not traces.traced
+
+
+def test_a_trace_that_stops_before_the_end_says_of_no_fix_that_it_is_not_needed(needed: Needed, traces: Traces) -> None:
+    traces.stopped = True
     assert [step.number for step in needed.of(with_both()).steps] == [1, 2]
     assert not traces.traced
 

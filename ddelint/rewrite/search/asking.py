@@ -151,6 +151,10 @@ class Asking:
         """Whether a program takes long to trace, and longer to compile."""
         return self.trace(history).seconds > SLOW_SECONDS
 
+    def stops(self, history: History) -> bool:
+        """Whether something that is no question ends a program's trace, so that nothing behind it is asked."""
+        return any(question.kind == "other" for question in self.trace(history).questions)
+
     def is_sooner_compared(self, history: History) -> bool:
         """Whether a program like this one is sooner compared on a few inputs than traced, as far as is known.
 

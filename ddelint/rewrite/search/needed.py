@@ -36,9 +36,10 @@ class Needed:
     def of(self, state: State) -> State:
         """The state without the fixes that nothing needs; the same where all are, or time is over and nobody knows.
 
-        What is known stays known: a text that was verified is the one that is written, however late it is.
+        What is known stays known: a text that was verified is the one that is written, however late it is. Where a
+        trace stops for another reason before the program's end, it misses nothing that stands behind.
         """
-        if len(state.steps) < 2 or state.given_up:
+        if len(state.steps) < 2 or state.given_up or self._asking.stops(state.history):
             return state
         key = tuple(sorted(state.history.overlay.items())), tuple(step.number for step in state.steps)
         if key not in self._known:
