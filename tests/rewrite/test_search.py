@@ -978,6 +978,22 @@ def test_others_at_its_place_are_tried_first_on_what_all_samples_spoke_with(move
     assert prover.asked[0] == (frozenset(("seed 3",)), "seed 3, odd")
 
 
+def test_no_program_is_sent_through_the_front_ends_twice() -> None:
+    class Counting(Prover):
+        def __init__(self) -> None:
+            super().__init__()
+            self.sent: list[object] = []
+
+        def compile(self, overlay: Overlay, targets: tuple[str, ...], samples: int, backend: str) -> Compilation:
+            self.sent.append(overlay)
+            return super().compile(overlay, targets, samples, backend)
+
+    prover = Counting()
+    asked, history = asking(prover), History({NAME: SourceFile(NAME, TEXT)})
+    assert asked.compile(history) == asked.compile(history)
+    assert len(prover.sent) == 1
+
+
 def test_what_gave_another_result_is_not_run_again_while_its_text_is_the_same(moves: pytest.MonkeyPatch) -> None:
     """The second phase goes through the same questions; the first has shown already that one text is wrong."""
     wrong = replacing(SHORTCUT, Claim.GENERAL_PATH, "WRONG({test})")

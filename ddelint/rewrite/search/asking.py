@@ -73,6 +73,7 @@ class Asking:
         self._without_gradients: set[tuple[tuple[str, str], ...]] = set()
         """Programs of which it is not known what their joint graphs ask."""
         self._asks_anything: dict[tuple[tuple[str, str], ...], bool] = {}
+        self._compiled: dict[tuple[tuple[tuple[str, str], ...], tuple[str, ...], str], Compilation] = {}
         self._lowered: dict[tuple[tuple[str, str], ...], Compilation] = {}
         self._differentiated: dict[tuple[tuple[str, str], ...], bool] = {}
         self._verified: dict[tuple[tuple[str, str], ...], Compilation] = {}
@@ -114,7 +115,13 @@ class Asking:
     def compile(self, history: History, backend: str = "eager", targets: tuple[str, ...] | None = None) -> Compilation:
         """The program through its targets, by a backend that generates no code, on few samples."""
         wanted = self.targets if targets is None else targets
-        return self.prover.compile(history.overlay, wanted, QUICK_SAMPLES, backend)
+        key = tuple(sorted(history.overlay.items())), wanted, backend
+        if key not in self._compiled:
+            found = self.prover.compile(history.overlay, wanted, QUICK_SAMPLES, backend)
+            if found.failure is not None:
+                return found
+            self._compiled[key] = found
+        return self._compiled[key]
 
     def goes_through(self, state: State) -> bool:
         """Whether a program can be exported or compiled: by one target, at least.
