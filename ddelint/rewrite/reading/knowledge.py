@@ -64,6 +64,7 @@ class Hashing:
 class Beyond:
     """The table [beyond] of rewriting.toml."""
 
+    first: tuple[str, ...]
     moves: tuple[str, ...]
     questions: frozenset[str]
     control_flow: frozenset[str]

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from statistics import median
 
-from ddelint.knowledge.catalog import rule
 from ddelint.nouns.diagnostics import STILL_ASKS, TIME_IS_OVER, Claim, Diagnostic, Question, Refusal, TypeFact
 from ddelint.nouns.protocol import LOWERING, Compilation, TraceResult
 from ddelint.rewrite.candidate import Candidate, Context
@@ -22,7 +21,7 @@ from ddelint.rewrite.reading.scripting import scripted
 from ddelint.rewrite.search import last_resort
 from ddelint.rewrite.search.comparisons import Comparisons
 from ddelint.rewrite.search.history import History
-from ddelint.rewrite.search.offering import in_order
+from ddelint.rewrite.search.offering import in_order, own_moves, takes_more
 from ddelint.rewrite.search.prover import Ahead, Prover, joined, passes
 from ddelint.rewrite.search.steps import VALIDATION, Key, State, key_of, tests_of
 from ddelint.sources.sites import Site, locate, site_of
@@ -287,7 +286,7 @@ class Asking:
     def _candidates(self, history: History, question: Question, diagnostic: Diagnostic) -> Iterator[Candidate]:
         context = self.context(history, question, diagnostic)
         if context is not None:
-            yield from in_order(rule(diagnostic.code).moves, context, self.is_over)
+            yield from in_order(own_moves(question, diagnostic), context, self.is_over)
 
     def _remembered(
         self,
@@ -318,8 +317,8 @@ class Asking:
         yield from self._remembered("further", history, question, diagnostic, self._further_candidates)
 
     def _further_candidates(self, history: History, question: Question, diagnostic: Diagnostic) -> Iterator[Candidate]:
-        own = rule(diagnostic.code).moves
-        if not own or question.joint or question.kind not in knowledge().beyond.questions:
+        own = own_moves(question, diagnostic)
+        if not own or not takes_more(question):
             return
         context = self.context(history, question, diagnostic)
         if context is not None:

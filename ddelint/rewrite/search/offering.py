@@ -7,9 +7,11 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from itertools import takewhile
 
-from ddelint.nouns.diagnostics import Claim
+from ddelint.knowledge.catalog import rule
+from ddelint.nouns.diagnostics import Claim, Diagnostic, Question
 from ddelint.rewrite.candidate import MOVES, Candidate, Context, NotOffered
 from ddelint.rewrite.parts.respelling import Respelling, respelled
+from ddelint.rewrite.reading.knowledge import knowledge
 
 CLAIM_RANK = {claim: rank for rank, claim in enumerate(Claim)}
 
@@ -60,3 +62,14 @@ def _place(candidate: Candidate) -> tuple[int, bool, bool]:
     """When a candidate is tried: by its claim; the unlikely after all that keeps both sides."""
     claim = Claim.RESTRUCTURED if candidate.unlikely else candidate.claim
     return CLAIM_RANK[claim], candidate.unlikely, not candidate.preferred
+
+
+def takes_more(question: Question) -> bool:
+    """Whether moves that the rule does not list may clear it."""
+    return not question.joint and question.kind in knowledge().beyond.questions
+
+
+def own_moves(question: Question, diagnostic: Diagnostic) -> Sequence[str]:
+    """The moves that the rule lists, behind those that come first whatever the rule is."""
+    listed = rule(diagnostic.code).moves
+    return (*knowledge().beyond.first, *listed) if listed and takes_more(question) else listed

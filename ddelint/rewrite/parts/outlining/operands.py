@@ -31,10 +31,10 @@ def read_operands(context: Context, region: Region) -> None:
     place = region.expression if region.expression is not None else region.body[0]
     taken = set(names_written(*region.body)) | bound_inside(region.body) | set(region.targets)
     chains: dict[str, tuple[ast.expr, Form]] = {}
-    for node in _reads(context, region):
+    for node in reads(context, region):
         if _only_assigned(context, region, node):
             continue
-        chain, form = _handed(context, region, node, place)
+        chain, form = handed(context, region, node, place)
         if not _defined_before(context, node.id, place):
             raise OutOfReach(node.id, f"`{node.id}` has no value before")
         chains.setdefault(ast.unparse(chain), (chain, form))
@@ -52,7 +52,7 @@ def read_operands(context: Context, region: Region) -> None:
         if any(text.startswith(f"{owner}.") for owner in whole):
             continue
         name = text if isinstance(chain, ast.Name) else region.replacements.get(text, "")
-        name = name or _parameter_name(context, text, taken)
+        name = name or parameter_name(context, text, taken)
         taken.add(name)
         if name != text:
             region.replacements[text] = name
@@ -79,7 +79,7 @@ def _holds_tensors(operand: Operand) -> bool:
     return False
 
 
-def _reads(context: Context, region: Region) -> Iterator[ast.Name]:
+def reads(context: Context, region: Region) -> Iterator[ast.Name]:
     """The places where the region reads a name of the functions around it that it has not given a value."""
     wanted = free_names(region.body) | (set(region.targets) - assigned_on_every_way(region.body))
     wanted &= _local_names(context)
@@ -105,7 +105,7 @@ def _only_assigned(context: Context, region: Region, node: ast.Name) -> bool:
     return parent in region.body and not isinstance(parent, ast.AugAssign)
 
 
-def _handed(context: Context, region: Region, node: ast.Name, place: ast.expr | ast.stmt) -> tuple[ast.expr, Form]:
+def handed(context: Context, region: Region, node: ast.Name, place: ast.expr | ast.stmt) -> tuple[ast.expr, Form]:
     """The shortest chain of attributes from a name on that can be handed over; else the longest that is a module."""
     if not region.typed:
         return node, _ANYTHING
@@ -187,7 +187,7 @@ def _defined_before(context: Context, name: str, place: ast.expr | ast.stmt) -> 
     return any(name in bound_before(function, place) for function in functions)
 
 
-def _parameter_name(context: Context, text: str, taken: set[str]) -> str:
+def parameter_name(context: Context, text: str, taken: set[str]) -> str:
     base = text.rpartition(".")[2]
     while base in taken or base == context.write.torch:
         base += "_"

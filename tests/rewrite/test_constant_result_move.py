@@ -1,0 +1,99 @@
+"""constant_result: numbers read from tensors that are made of Python's values alone."""
+
+from __future__ import annotations
+
+import pytest
+from control_flow import COUNT, TENSOR, context_of, failures, rewritten, with_imports
+
+from ddelint.nouns.diagnostics import TypeFact
+
+NUMBER, LIST = TypeFact("int"), TypeFact("other", python_type="list", element=TypeFact("symint"), length=3)
+TYPES = {
+    "x": TENSOR,
+    "n": NUMBER,
+    "m": NUMBER,
+    "rows": COUNT,
+    "self": TypeFact("module"),
+    "self.steps": NUMBER,
+    "ramp": TENSOR,
+    "curve": TENSOR,
+}
+
+
+def text_of(*lines: str) -> str:
+    return "\n    ".join(["import torch\n\n\ndef fn(self, x, n, rows):", *lines, "return times", ""])
+
+
+@pytest.mark.parametrize(
+    ("lines", "asking", "inside", "behind"),
+    [
+        (
+            ("times = torch.linspace(0, n, self.steps)", "times = list(reversed(times.int().tolist()))"),
+            "times.int().tolist()",
+            "times = torch.linspace(0, n, steps)\n        return times.int().tolist()",
+            "rows):\n    times = list(reversed(_fn_times(n, self.steps)))\n",
+        ),
+        (
+            ("times = [float(step) for step in torch.arange(n) / n]",),
+            "float(step)",
+            "return [float(step) for step in torch.arange(n) / n]",
+            "times = _fn_times(n)",
+        ),
+        (
+            ("ramp = torch.arange(n)", "curve = ramp**2", "x = x + ramp", "times = int(curve.sum())"),
+            "int(curve.sum())",
+            "ramp = torch.arange(n)\n        curve = ramp**2\n        return int(curve.sum())",
+            "ramp = torch.arange(n)\n    x = x + ramp\n    times = _fn_times(n)",
+        ),
+        (
+            ("times = x", "for step in torch.arange(3, -1, -1).tolist():", "    times = times + step"),
+            "torch.arange(3, -1, -1).tolist()",
+            "def _fn_constant():",
+            "for step in _fn_constant():",
+        ),
+        (
+            ("ramp = self.schedule(n)", "times = list(map(lambda t: t.item(), ramp))"),
+            "t.item()",
+            "ramp = self.schedule(n)\n        return list(map(lambda t: t.item(), ramp))",
+            "times = _fn_times(self, n)",
+        ),
+    ],
+)
+def test_it_is_computed_by_a_function_that_runs_while_compiling(
+    lines: tuple[str, ...], asking: str, inside: str, behind: str
+) -> None:
+    (found,) = rewritten("constant_result", context_of(text_of(*lines), asking, TYPES))
+    definition, function = found.split("\n\n\ndef fn(")
+    assert "assume_constant_result" in definition
+    assert inside in definition
+    assert behind in function
+
+
+@pytest.mark.parametrize(
+    ("lines", "asking"),
+    [
+        (("times = x.int().tolist()",), "x.int().tolist()"),
+        (("ramp = x * 2", "times = ramp.tolist()"), "ramp.tolist()"),
+        (("times = torch.arange(rows).tolist()",), "torch.arange(rows).tolist()"),
+        (("times = torch.rand(n).tolist()",), "torch.rand(n).tolist()"),
+        (("ramp = torch.zeros(n)", "ramp += x", "times = ramp.tolist()"), "ramp.tolist()"),
+        (("ramp = torch.zeros(n)", "ramp.copy_(x)", "times = ramp.tolist()"), "ramp.tolist()"),
+        (("ramp = torch.zeros(n)", "for m in range(n):", "    times = ramp.tolist()", "    ramp = x"), "ramp.tolist()"),
+        (("self.ramp = torch.arange(n)", "times = self.ramp.tolist()"), "self.ramp.tolist()"),
+        (("times = map(lambda t: t.item(), torch.arange(n))",), "t.item()"),
+    ],
+)
+def test_what_depends_on_a_tensor_that_is_given_is_left(lines: tuple[str, ...], asking: str) -> None:
+    facts = {**TYPES, "self.ramp": TENSOR}
+    assert rewritten("constant_result", context_of(text_of(*lines), asking, facts)) == []
+
+
+def test_it_goes_through_every_front_end_and_gives_the_same() -> None:
+    import torch
+
+    text = (
+        "import torch\n\n\ndef fn(x):\n    times = torch.linspace(-1, 9, 4)\n    times = times.int().tolist()\n"
+        "    for time in times:\n        x = x * time if time > 0 else x + 1\n    return x\n"
+    )
+    (program,) = with_imports("constant_result", context_of(text, "times.int().tolist()", TYPES))
+    assert failures(text, program, [(torch.randn(4),), (torch.zeros(4),)], ("export", "strict", "compile")) == []
