@@ -147,6 +147,9 @@ def _held_against(
     busy = process_time()
     runs, references = originals.runs, originals.runs.references
     options, count, quick = originals.options, originals.count, originals.quick
+    if references and not some and not any(reference.first.returned for reference in references):
+        text = f"the original returns on no input, it raises {references[0].first.error}: nothing can be compared"
+        return _failed(EntryFailure("raised", text), references, originals.seconds)
     program = Rewinding(rewritten()).entry
     samples_again = variations(program, count, options.seed, extra=originals.extra)
     skipped = [found for decision, found in originals.met if decision in decisions]

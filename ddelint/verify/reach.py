@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import functools
+import inspect
 import itertools
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -224,7 +225,7 @@ class _Walk:
         if isinstance(value, functools.partial):
             for part in (value.func, *value.args, *value.keywords.values()):
                 self.follow(part)
-        elif has(value, "cache_info") and has(value, "__wrapped__"):
+        elif has(value, "cache_info") and _is_cached(value):
             self._add(
                 _Binding(f"the cache of {value.__wrapped__.__qualname__}", value, None, lambda: str(value.cache_info()))
             )
@@ -365,7 +366,7 @@ def _restoring(reached: Reached) -> Iterator[Callable[[], None]]:
         if binding.name.startswith("self."):
             continue  # belongs to one instance, which is built anew
         value = _value(binding)
-        if has(binding.holder, "cache_clear"):
+        if has(binding.holder, "cache_info") and _is_cached(binding.holder):
             yield binding.holder.cache_clear
             continue
         kept = copy.copy(value) if isinstance(value, itertools.count) else value
@@ -426,6 +427,11 @@ def _held(value: Any) -> list[Any]:
     if isinstance(value, dict):
         return [*itertools.chain(*entries(value))]
     return list(builtin_class(value).__iter__(value))
+
+
+def _is_cached(value: Any) -> bool:
+    """Whether it is a function that remembers results; objects that have an answer to every name are none."""
+    return all(inspect.getattr_static(value, name, None) for name in ("__wrapped__", "cache_info", "cache_clear"))
 
 
 def _parts(value: Any) -> list[Any]:

@@ -505,6 +505,16 @@ def test_an_original_that_differs_from_itself_cannot_be_compared(program: Progra
     assert "twice" in found.failure.message
 
 
+def test_an_original_that_returns_on_no_input_cannot_be_compared(program: Program, options: SessionOptions) -> None:
+    original = "def fn(x, keep):\n    return x + keep.tolist()\n"
+
+    found = judged(program, options, original, original.replace("+", "-"))
+
+    assert not found.equal
+    assert found.failure is not None
+    assert "on no input, it raises TypeError" in found.failure.message
+
+
 def test_results_of_many_kinds_are_compared(program: Program, options: SessionOptions) -> None:
     original = """
     import dataclasses

@@ -253,8 +253,15 @@ class Injected(metaclass=Asked):
         raise KeyError(name)
 
 
-def test_what_raises_when_asked_for_an_attribute_is_held_like_the_rest() -> None:
-    for value in (Injected, Injected(), [Injected()]):
+class Proxy:
+    """Has an answer to every name, which is no function: what a call of it raises is not the program's."""
+
+    def __getattr__(self, name: str) -> Proxy:
+        return Proxy()
+
+
+def test_what_raises_or_answers_whatever_it_is_asked_for_is_held_like_the_rest() -> None:
+    for value in (Injected, Injected(), [Injected()], Proxy(), [Proxy()]):
         assert Freezer().freeze(value) == Freezer().freeze(value)
         Watch(value, torch.nn.Linear(1, 1))
 

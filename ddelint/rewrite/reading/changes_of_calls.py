@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.neighbours import Read, imported
-from ddelint.rewrite.reading.regions import changed_in_place
+from ddelint.rewrite.reading.regions import changed_in_place, root_of
 from ddelint.sources.source import SourceFile, descend
 
 _DEEPEST_CALL = 3
@@ -75,7 +75,7 @@ class _File:
             for text in inside:
                 root, _, rest = text.partition(".")
                 if root in given:
-                    found.add(".".join(filter(None, (ast.unparse(given[root]), rest))))
+                    found.add(f"{ast.unparse(given[root])}.{rest}" if rest else root_of(given[root]))
         return found
 
     def run(self, nodes: Sequence[ast.AST], owner: _Class | None, depth: int) -> Iterator[ast.FunctionDef]:

@@ -62,12 +62,12 @@ def _changed(statement: ast.stmt) -> set[str]:
     for node in ast.walk(statement):
         match node:
             case ast.Subscript(ctx=ast.Store() | ast.Del(), value=value):
-                found.add(_root(value))
+                found.add(root_of(value))
             case ast.AugAssign(target=ast.Name(id=name)):
                 found.add(name)
             case ast.Call(func=ast.Attribute(value=value, attr=method)):
                 if method in _LIST_METHODS or changes_in_place(method):
-                    found.add(_root(value))
+                    found.add(root_of(value))
     return found
 
 
@@ -88,12 +88,16 @@ def of_unknown_length(body: Sequence[ast.AST], *, uncertain: bool = False) -> se
     return found
 
 
-def _root(node: ast.expr) -> str:
-    """The name at the start of a chain of attributes and subscripts; the text where there is none."""
-    inner = node
-    while isinstance(inner, ast.Subscript):
-        inner = inner.value
-    return inner.id if isinstance(inner, ast.Name) else ast.unparse(inner)
+def root_of(node: ast.expr) -> str:
+    """What an expression is a view of: `x`, a name or chain of attributes, of `x[:, 0].view(-1)`; else its own text."""
+    while True:
+        match node:
+            case ast.Subscript(value=inner):
+                node = inner
+            case ast.Call(func=ast.Attribute(value=inner)) if gives_view(node):
+                node = inner
+            case _:
+                return ast.unparse(node)
 
 
 def assigned_on_every_way(body: Sequence[ast.stmt]) -> set[str]:
