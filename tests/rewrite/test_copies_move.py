@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from control_flow import context_of, load, rewritten
+from control_flow import context_of, load, rewritten, with_imports
 
 from ddelint.nouns.diagnostics import TypeFact
 
@@ -38,11 +38,15 @@ def test_tensors_are_cloned_while_compiling(statement: str, monkeypatch: pytest.
     torch.export.export(Program(), (given,))
 
 
-def test_of_an_object_itself_is_copied() -> None:
-    text = "import copy\n\nimport torch\n\n\ndef fn(batch):\n    return copy.deepcopy(batch)\n"
-    context = context_of(text, "copy.deepcopy(batch)", {"batch": TypeFact("other")}, "DDE005")
-    (found,) = rewritten("clone_instead_of_deepcopy", context)
-    assert "return copy.copy(batch) if torch.compiler.is_compiling() else copy.deepcopy(batch)" in found
+@pytest.mark.parametrize(
+    ("imported", "call"), [("import copy", "copy.deepcopy(batch)"), ("from copy import deepcopy", "deepcopy(batch)")]
+)
+def test_of_an_object_itself_is_copied(imported: str, call: str) -> None:
+    text = f"{imported}\n\nimport torch\n\n\ndef fn(batch):\n    return {call}\n"
+    context = context_of(text, call, {"batch": TypeFact("other")}, "DDE005")
+    (found,) = with_imports("clone_instead_of_deepcopy", context)
+    assert f"return copy.copy(batch) if torch.compiler.is_compiling() else {call}" in found
+    assert "import copy\n" in found
 
 
 @pytest.mark.parametrize("call", ["copy.copy(x)", "copy.deepcopy(x, {})", "x.clone()"])

@@ -16,7 +16,7 @@ _LEAVES = (
     "torch.utils._pytree.tree_map_only(torch.Tensor, lambda leaf: leaf.detach().clone(), {copied})",
     "with each tensor in it cloned it is the same copy",
 )
-_OBJECT = ("{module}.copy({copied})", "the object alone is copied, and its tensors stay as long as nobody changes them")
+_OBJECT = ("copy.copy({copied})", "the object alone is copied, and its tensors stay as long as nobody changes them")
 _FORMS = {"tensor": (_CLONE,), "dict": (_LEAVES,), "list": (_LEAVES,), "tuple": (_LEAVES,), "": (_CLONE, _LEAVES)}
 """What is written, and why that will do, by the kind of what is copied (empty: not known)."""
 
@@ -33,11 +33,9 @@ def clone_instead_of_deepcopy(context: Context) -> Iterator[Rewrite]:
     if stands_in_eager(context.site.source, call):
         return
     fact = context.type_of(ast.unparse(copied))
-    module = call.func.value if isinstance(call.func, ast.Attribute) else None
-    for form, reason in _FORMS.get(fact.kind if fact is not None else "", (_OBJECT,) if module is not None else ()):
-        parts = {"copied": copied} if module is None or form is not _OBJECT[0] else {"copied": copied, "module": module}
+    for form, reason in _FORMS.get(fact.kind if fact is not None else "", (_OBJECT,)):
         yield Rewrite(
             f"no compiler copies deeply: {reason}",
-            {call: write.expr("{} if {} else {}", write.expr(form, **parts), write.compiling, call)},
+            {call: write.expr("{} if {} else {}", write.expr(form, copied=copied), write.compiling, call)},
             Claim.GENERAL_PATH,
         )
