@@ -61,6 +61,14 @@ class Hashing:
 
 
 @dataclass(frozen=True, slots=True)
+class Progress:
+    """The table [progress] of rewriting.toml."""
+
+    of_values: frozenset[str]
+    of_ranges: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Beyond:
     """The table [beyond] of rewriting.toml."""
 
@@ -146,6 +154,7 @@ class Knowledge:
     compiler_options: Mapping[str, str]
     read_apart: Mapping[str, str]
     hashing: Hashing
+    progress: Progress
     beyond: Beyond
     without_trace: Mapping[str, WithoutTrace]
     unshown: Mapping[str, str]
