@@ -738,10 +738,10 @@ def holds_control_flow(graph: torch.fx.GraphModule) -> bool:
 
 
 @contextlib.contextmanager
-def compile_settings(*, recompiles: int, captured: bool = True) -> Iterator[None]:
+def compile_settings(*, recompiles: int, captured: bool = True, exporting: bool = False) -> Iterator[None]:
     """`torch.compile` afresh, with room for so many recompiles of one function.
 
-    `captured`: `.item()` and `nonzero` are part of the graph.
+    `captured`: `.item()` and `nonzero` are part of the graph. `exporting`: it is torch.export that uses it.
     """
     config = private("torch._dynamo", "config")
     wanted = {
@@ -758,10 +758,28 @@ def compile_settings(*, recompiles: int, captured: bool = True) -> Iterator[None
         # of whole graphs don't know that a candidate has changed what its graph calls (an operator's fake kernel).
         stack.enter_context(inductor.patch({"compile_threads": 1, "fx_graph_cache": False}))
         stack.enter_context(private("torch._functorch", "config").patch({"enable_autograd_cache": False}))
+        stack.enter_context(validating_distributions(exporting))
         try:
             yield
         finally:
             private("torch._dynamo", "reset")()
+
+
+@contextlib.contextmanager
+def validating_distributions(as_it_is: bool) -> Iterator[None]:
+    """Inside, distributions check no arguments unless `as_it_is`; afterwards they do as before.
+
+    The first `torch.compile` of a process switches these checks off for good (torch/_dynamo/eval_frame.py:
+    `TorchPatcher.patch`, 2.13), so that a process which has compiled something exports what no other would.
+    """
+    kind: Any = torch.distributions.Distribution
+    before = kind._validate_args
+    if not as_it_is:
+        kind.set_default_validate_args(False)
+    try:
+        yield
+    finally:
+        kind.set_default_validate_args(before)
 
 
 def drawn_as_in_eager(wanted: bool) -> contextlib.AbstractContextManager[None]:

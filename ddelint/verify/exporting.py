@@ -107,7 +107,7 @@ def _export(program: Program, arguments: Arguments, *, strict: bool) -> Any:
     module = built if isinstance(built, torch.nn.Module) else Wrapped(built)
     args, kwargs = arguments
     shapes = _dynamic_shapes(program, module, arguments)
-    with warnings.catch_warnings(), torch_internals.compile_settings(recompiles=RECOMPILES):
+    with warnings.catch_warnings(), torch_internals.compile_settings(recompiles=RECOMPILES, exporting=True):
         warnings.simplefilter("ignore")
         with program.entry.surroundings():
             return torch.export.export(module, args, kwargs or None, dynamic_shapes=shapes, strict=strict)

@@ -673,3 +673,14 @@ def test_a_header_is_precompiled_once_for_all_processes(tmp_path: Path, monkeypa
     (tmp_path / "header.h.gch").unlink()
     in_another_process("g++ -O3")
     assert len(asked) == 3
+
+
+def test_the_checks_of_distributions_are_off_where_something_is_compiled_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    kind: Any = torch.distributions.Distribution
+    monkeypatch.setattr(kind, "_validate_args", True)
+    with torch_internals.compile_settings(recompiles=1):
+        torch.compile(torch.sin, backend="eager")(torch.ones(2))
+        assert not kind._validate_args
+    assert kind._validate_args
+    with torch_internals.compile_settings(recompiles=1, exporting=True):
+        assert kind._validate_args

@@ -155,6 +155,7 @@ class Knowledge:
     read_apart: Mapping[str, str]
     hashing: Hashing
     progress: Progress
+    validated: Mapping[str, str]
     beyond: Beyond
     without_trace: Mapping[str, WithoutTrace]
     unshown: Mapping[str, str]

@@ -107,6 +107,12 @@ def library(node: ast.expr, source: SourceFile) -> str:
     return _packages(source).get(root, root)
 
 
+def origin(node: ast.expr, source: SourceFile) -> str:
+    """The dotted name of what a name is for, by the file's imports: `torch.distributions.Normal` for `D.Normal`."""
+    root, _, rest = dotted_name(node).partition(".")
+    return ".".join(filter(None, (_origins(source).get(root, root), rest)))
+
+
 def is_imported(node: ast.expr, source: SourceFile) -> bool:
     """Whether an attribute is one of something that the file imports: `json.load`."""
     return isinstance(node, ast.Attribute) and dotted_name(node).partition(".")[0] in _packages(source)
@@ -125,6 +131,19 @@ def _packages(source: SourceFile) -> Mapping[str, str]:
             case ast.ImportFrom(names=names, module=module, level=level):
                 for name in names_written(*names):
                     found.setdefault(name, "" if level else (module or "").partition(".")[0])
+    return found
+
+
+@lru_cache(maxsize=16)
+def _origins(source: SourceFile) -> Mapping[str, str]:
+    """Name → what the file's imports take it for."""
+    found: dict[str, str] = {}
+    for statement in descend(source.tree):
+        match statement:
+            case ast.Import(names=names):
+                found |= {alias.asname: alias.name for alias in names if alias.asname is not None}
+            case ast.ImportFrom(names=names, module=str(module), level=0):
+                found |= {alias.asname or alias.name: f"{module}.{alias.name}" for alias in names}
     return found
 
 
