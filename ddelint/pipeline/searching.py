@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ddelint.knowledge.catalog import rule
 from ddelint.nouns.diagnostics import Diagnostic, Question
 from ddelint.nouns.levels import Severity
-from ddelint.nouns.protocol import EntryFailure, EntrySpec
+from ddelint.nouns.protocol import UNFINISHED, Compilation, EntryFailure, EntrySpec
 from ddelint.pipeline import host_reads, parity
 from ddelint.pipeline.changed_lines import is_new
 from ddelint.pipeline.entries import label, others, session_options
@@ -195,6 +195,7 @@ def search(session: Session, run: Run) -> set[str]:
     outcome, found = _with_gpu_code(session, outcome, found, run)
     run.traced += found
     run.traced += _budget(outcome)
+    run.warnings += fails_elsewhere(session.info.label, outcome.compilation)
     late = sum(map(ran_out_of_time, outcome.diagnostics))
     if late:
         findings = "1 finding was" if late == 1 else f"{late} findings were"
@@ -304,6 +305,15 @@ def _budget(outcome: Outcome) -> Iterable[Diagnostic]:
     text = f"{outcome.trace.open_pairs} answers at {len(outcome.trace.open_sites)} places"
     found = rule("DDE004")
     yield Diagnostic("DDE004", found.message.format(expression=text), where, found.severity, ("trace",), text)
+
+
+def fails_elsewhere(entry: str, compilation: Compilation | None) -> list[str]:
+    """What is said of targets that fail although nothing is left to fix, where no line under PATHs can be blamed."""
+    return [
+        f"{entry}: {result.target} fails all the same, in no file that is checked: {result.error}"
+        for result in (compilation.results if compilation is not None else ())
+        if result.error and not result.questions and not result.error.startswith(UNFINISHED)
+    ]
 
 
 def entry_failure(failure: EntryFailure, spec: EntrySpec, run: Run) -> Diagnostic:
