@@ -3,7 +3,7 @@
     python scripts/sample_findings.py --seed 1 --size 100 FOLDER...
 
 Sampling is by place, without replacement, from all findings in the order of file and line: the same seed gives the same
-sample for the same tree and version. docs/precision.md holds the verdicts.
+sample for the same tree and version. docs/precision-log.md holds the verdicts.
 """
 
 from __future__ import annotations
