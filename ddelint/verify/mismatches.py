@@ -23,7 +23,7 @@ from ddelint.verify.sameness import (
     Tolerance,
     differences,
 )
-from ddelint.verify.samples import AUTOCAST, BEHIND, BFLOAT16, DOUBLE, HALF, UNREAD
+from ddelint.verify.samples import AUTOCAST, BEHIND, UNREAD
 
 TRACED_PATH = "traced path"
 SIDE_EFFECT = "side effect"
@@ -40,28 +40,12 @@ PROMOTED = "autocast dtype"
 """The aspect in which a result has one dtype under autocast where it had now one, now another."""
 WIDENED = "dtype of integers"
 """The same of integers where floats were declared."""
-RECAST = "dtype in another precision"
-"""The same in a precision that nobody declared."""
 DRAWS = "generators' state"
 """The aspect in which the path that tracing picks, or the backward pass, draws another number of random numbers."""
 POISONED = "gradient of NaN"
 """The aspect in which, on an input with a NaN or infinity, a gradient is not finite where there was none."""
 TOLD = frozenset(
-    (
-        SIGN_OF_ZERO,
-        SIDE_EFFECT,
-        WARNING,
-        MEETING,
-        ZEROS,
-        SHARED,
-        COPIED,
-        PROMOTED,
-        WIDENED,
-        RECAST,
-        DRAWS,
-        POISONED,
-        AS_TENSOR,
-    )
+    (SIGN_OF_ZERO, SIDE_EFFECT, WARNING, MEETING, ZEROS, SHARED, COPIED, PROMOTED, WIDENED, DRAWS, POISONED, AS_TENSOR)
 )
 """Aspects in which no result differs."""
 RANDOM = "random state"
@@ -250,10 +234,9 @@ def with_what_varies_noted(found: Sequence[Mismatch], references: Sequence[Refer
     """Nobody can rely on what is one thing on some inputs and another on others, in the original itself.
 
     Who writes to a result, for an argument to change, finds it a copy at times; and where one side multiplies matrices
-    and the other adds, autocast gives now one dtype, now another. So does a side that divides, of integers, and one
-    that makes a number of its own, in another precision than the declared one. What starts as `total = 0.0` is a number
-    where nothing is added to it; what is compiled has one type. And what is computed and not chosen reads a NaN that
-    nobody declared: eager, which keeps its branch, is not spoilt by it.
+    and the other adds, autocast gives now one dtype, now another. So does a side that divides, of integers. What
+    starts as `total = 0.0` is a number where nothing is added to it; what is compiled has one type. And what is
+    computed and not chosen reads a NaN that nobody declared: eager, which keeps its branch, is not spoilt by it.
     """
     declared = [r.first.result for r in references if r.sample.declared and r.first.result is not None]
     copies = not all(any(tensor.aliases for tensor in _tensors(result)) for result in declared)
@@ -276,7 +259,7 @@ def with_what_varies_noted(found: Sequence[Mismatch], references: Sequence[Refer
     ]
 
 
-_CASTS = {AUTOCAST: PROMOTED, INTEGERS: WIDENED, **dict.fromkeys((DOUBLE, HALF, BFLOAT16), RECAST)}
+_CASTS = {AUTOCAST: PROMOTED, INTEGERS: WIDENED}
 
 
 def _gives_several_dtypes(references: Sequence[Reference], mode: str) -> bool:

@@ -18,7 +18,7 @@ from ddelint.nouns.protocol import INTEGERS, NOT_FINITE
 from ddelint.trace.entry import Arguments
 from ddelint.verify.calls import letting_gradients_flow
 from ddelint.verify.inputs import is_integer, leaf_name
-from ddelint.verify.samples import AUTOCAST, BFLOAT16, DOUBLE, HALF, UNREAD, Sample, is_ordinary
+from ddelint.verify.samples import AUTOCAST, UNREAD, Sample, is_ordinary
 
 OTHER_SIZES = ("with one row", "without rows")
 """Modes in which sizes are others than those that are compiled for."""
@@ -92,8 +92,8 @@ def other_modes(program: Any) -> Iterator[Callable[[Sample], Sample]]:
         if any(True for _ in _weights(program)):
             yield _with_other_weights
     yield _in_double
-    yield partial(_in_half, torch.float16, HALF)
-    yield partial(_in_half, torch.bfloat16, BFLOAT16)
+    yield partial(_in_half, torch.float16, "in half precision")
+    yield partial(_in_half, torch.bfloat16, "in bfloat16")
     yield partial(_in_integers, 1)
     yield partial(_in_integers, 8)
     yield _under_autocast
@@ -183,7 +183,7 @@ def _in_double(sample: Sample) -> Sample:
 
     return _in_mode(
         sample,
-        DOUBLE,
+        "in double precision",
         change=widened,
         prepare=lambda program: program.double() if isinstance(program, torch.nn.Module) else program,
     )

@@ -21,7 +21,6 @@ UNREAD = "with a NaN beside"
 """The mode in which a NaN stands in one argument of an input that takes another side, and gradients flow: there only
 whose gradients are not finite counts."""
 AUTOCAST = "under autocast"
-DOUBLE, HALF, BFLOAT16 = "in double precision", "in half precision", "in bfloat16"
 IN_A_ROW = "in a row"
 """The mode in which one instance is called on one input after the other."""
 CALLS_IN_A_ROW = 12

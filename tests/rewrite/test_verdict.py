@@ -98,11 +98,6 @@ def test_a_declared_input_that_breaks_a_promise_is_its_counterexample() -> None:
             "and another on others (x all zero)",
         ),
         (
-            Mismatch("seed 3, in bfloat16", False, "eager", "dtype in another precision", "float32", "bfloat16"),
-            "in a precision that nobody declared the result is bfloat16; the original's is float32 on this input, and "
-            "another on others (seed 3, in bfloat16)",
-        ),
-        (
             Mismatch("seed 3, under autocast", False, "traced path", "autocast dtype", "bfloat16", "float32"),
             "under autocast the result is float32 while compiling; the original's is bfloat16 on this input, and "
             "another on others (seed 3)",

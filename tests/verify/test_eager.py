@@ -413,25 +413,6 @@ def test_gradients_are_compared_on_each_side_of_a_decision(program: Program, opt
     assert found.samples == sum(found.sides["d"]) >= 32
 
 
-def test_a_dtype_that_depends_on_the_side_in_another_precision_is_only_noted(
-    program: Program, options: SessionOptions
-) -> None:
-    texts = [
-        f"def fn(x, keep):\n    return {given}\n"
-        for given in (
-            "x[keep].sum() if keep.any() else torch.zeros(())",
-            "torch.where(keep.any(), x[keep].sum(), torch.zeros(()))",
-        )
-    ]
-    first, second = (program(text + INPUTS) for text in texts)
-    asked = decision(first, "keep.any()")
-    found = compare(first, lambda: second, (asked,), options, 32, False)
-    assert {m.aspect for m in found.mismatches if ", in " in m.sample} >= {"dtype in another precision"}
-    assert not [m for m in found.mismatches if m.aspect == "dtype"]
-    wrong = program(texts[1].replace("torch.zeros(()))", "torch.zeros(())).float()") + INPUTS)
-    assert [m for m in compare(first, lambda: wrong, (), options, 32, False).mismatches if m.aspect == "dtype"]
-
-
 def test_dropout_is_seeded_alike(program: Program, options: SessionOptions) -> None:
     dropping = """
     class Model(torch.nn.Module):

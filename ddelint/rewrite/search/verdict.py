@@ -20,10 +20,6 @@ _VARIES = {
         "given integers where floats are declared, the result is {got}{where}; the original's is {expected} on this "
         "input, and another on others"
     ),
-    "dtype in another precision": (
-        "in a precision that nobody declared the result is {got}{where}; the original's is {expected} on this "
-        "input, and another on others"
-    ),
 }
 """Aspects in which the original gives now one thing, now another, and what is said of them."""
 _TOLD = (
