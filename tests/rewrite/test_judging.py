@@ -125,11 +125,22 @@ def test_who_is_responsible_is_looked_for_on_the_input_that_shows_it() -> None:
     class AskingStub:
         samples = 64
 
-        def expect_compared(self, *ignored: object, **options: object) -> None:
+        @property
+        def comparisons(self) -> AskingStub:
+            return self
+
+        def expect(self, *ignored: object, **options: object) -> None:
             pass
 
-        def compare(
-            self, history: History, decisions: object, samples: int, *, quick: bool, only: frozenset[str]
+        def of(
+            self,
+            history: History,
+            decisions: object,
+            samples: int,
+            *,
+            quick: bool,
+            only: frozenset[str],
+            exactly: str = "",
         ) -> Any:
             text = history.current("m.py").text
             asked.append((text, only))

@@ -133,6 +133,9 @@ def fitted(parent: Node) -> Node:
 
 def runs_over(node: cst.CSTNode) -> bool:
     """Whether an expression breaks its line outside of all brackets: it can only stand inside some."""
+    if isinstance(node, cst.Yield):  # whose text by itself is no expression
+        given = node.value.item if isinstance(node.value, cst.From) else node.value
+        return given is not None and runs_over(given)
     text = cst.Module([]).code_for_node(node)
     if "\n" not in text:
         return False
