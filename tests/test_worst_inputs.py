@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -36,3 +37,12 @@ def test_all_other_expressions_take_linear_time_too() -> None:
     done = worst(30_000, 4)
     assert done.stdout == ""
     assert done.returncode == 0, done.stderr
+
+
+def test_no_group_is_possessive() -> None:
+    """Python before 3.11.5 keeps what such a group (`(?:ab)?+`) took before it failed (python/cpython #106052)."""
+    root = Path(__file__).parent.parent
+    files = [*(root / "ddelint").rglob("*.py"), *(root / "rules").glob("*.toml")]
+    possessive = re.compile(r"\)(?:[?*+]|\{\{?[0-9,]+\}?\})\+")
+    lines = [(path.name, line) for path in files for line in path.read_text("utf-8").splitlines()]
+    assert [found for found in lines if possessive.search(found[1])] == []

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 OWN_FILE, SHARED_FILE = CONFIGURATIONS
 MOST_EXTENDED = 20
 """Configurations on top of each other."""
-_SIZE = r"\w++(?:\[[^\[\],]*+\]|\.[^\W\d]\w*+)*+\.\d+"  # tokens.0, batch['tokens'].0
-_UNBACKED = re.compile(rf"none|all|{_SIZE}(?:,\s*+{_SIZE})*+")
+_SIZE = r"\w++(?:\[[^\[\],]*+\]|\.[^\W\d]\w*+)*\.\d+"  # tokens.0, batch['tokens'].0
+_UNBACKED = re.compile(rf"none|all|{_SIZE}(?:,\s*+{_SIZE})*")
 
 
 class ConfigError(DdelintError):

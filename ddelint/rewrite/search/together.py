@@ -11,7 +11,7 @@ from ddelint.rewrite.candidate import Candidate
 from ddelint.rewrite.search.history import History
 from ddelint.sources.source import SourceFile
 
-_NAMES_GIVEN = re.compile(r"(?m)^[ \t]*+(\w++)[ \t]*+(?::[^=\n]++)?+=(?!=)|\bdef\s+(\w+)")
+_NAMES_GIVEN = re.compile(r"(?m)^[ \t]*+(\w++)[ \t]*+(?::[^=\n]++)?=(?!=)|\bdef\s+(\w+)")
 
 
 def fit_together(chosen: Sequence[Candidate], candidate: Candidate, read: Callable[[str], SourceFile]) -> bool:

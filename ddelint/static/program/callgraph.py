@@ -24,7 +24,7 @@ _METHOD_OF_RESULT = re.compile(r"[\])]\.(\w++)\(")
 _HANDED = re.compile(r"\bself\.(\w++)(?![(.])")
 """An attribute of its own object that it does not call, but may give to something or pick from."""
 _PARENTS = re.compile(r"\bsuper\(\)\.(\w++)\(")
-_REST_OF_CALL = re.compile(r"((?:\.[\w.]*+)?+)\(")
+_REST_OF_CALL = re.compile(r"((?:\.[\w.]*+)?)\(")
 _PART_OF_NAME = re.compile(r"[\w.]")
 _WORD = re.compile(r"\w++")
 _SELF = ("self", "cls")

@@ -79,18 +79,18 @@ LONGEST_LIST = 10_000
 
 # An expression that begins with a word is looked for much faster than one that begins with a line. Each repeat is
 # possessive or bounded: nothing is tried a second time, and an unfinished match ends soon.
-_FROM = re.compile(r"from(?=[ \t.])[ \t]*+(\.*+)[ \t]*+(?:(?!import\b)([\w.]{1,500}+)[ \t]++)?+import\b[ \t]*+")
-_LISTED = re.compile(r"\((?:[^()#]++|#[^\n]*+)*+\)|(?:[^\n#;\\]|\\\r?\n)*+")
+_FROM = re.compile(r"from(?=[ \t.])[ \t]*+(\.*+)[ \t]*+(?:(?!import\b)([\w.]{1,500}+)[ \t]++)?import\b[ \t]*+")
+_LISTED = re.compile(r"\((?:[^()#]++|#[^\n]*+)*\)|(?:[^\n#;\\]|\\\r?\n)*")
 _IMPORT = re.compile(r"import[ \t]++([^\n#;]++)")
 _NO_NAME = re.compile(r"#[^\n]*|\\")
-_CLASS = re.compile(r"class[ \t]++(\w++)[ \t]*+(?:\(([^)]{0,4000}+)\)[ \t]*+)?+:")
+_CLASS = re.compile(r"class[ \t]++(\w++)[ \t]*+(?:\(([^)]{0,4000}+)\)[ \t]*+)?:")
 _FUNCTION = re.compile(r"def[ \t]++(\w++)")
 _NEXT_STATEMENT = re.compile(r"\n[^\s#)\]}\"']")
 _HELD = re.compile(r"self\.(\w++)(?::[^=\n]{0,300}+| )(?<= )= ([\w.]++)\(")
 
 
 _STORED = re.compile(
-    r"\n[ \t]++(?:self\.)?+(\w++)(?::[^=\n]{0,300}+| )(?<= )"
+    r"\n[ \t]++(?:self\.)?(\w++)(?::[^=\n]{0,300}+| )(?<= )"
     r"= (\{[^}]{0,4000}+\}|\[[^\]]{0,4000}+\]|[^\n]++)"
 )
 """An attribute of an object or a class, and what it is set to."""

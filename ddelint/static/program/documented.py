@@ -36,9 +36,9 @@ def _declaration() -> re.Pattern[str]:
     names = "|".join(sorted(known["tensor"] | known["mask"] | known["integers"]))
     plain = known["number"] | known["sequence"] | known["mapping"] | known["arrays"]
     others = rf"\s{{0,9}}+(?:or\b(?! None)|\||/|,\s{{0,9}}+(?:{'|'.join(sorted(plain))})\b)"
-    name = r"(?:[-*][ \t]++)?+[`*]{0,2}+(\w++)[`*]{0,2}+[ \t]*+[(:][ \t]*+"
+    name = r"(?:[-*][ \t]++)?[`*]{0,2}+(\w++)[`*]{0,2}+[ \t]*+[(:][ \t]*+"
     return re.compile(
-        rf"^[ \t]*+(?:{name}|:type[ \t]++(\w++):[ \t]*+)(?::\w{{1,9}}+:)?+[`~]{{0,4}}+(?:torch\.)?+(?:{names})\b"
+        rf"^[ \t]*+(?:{name}|:type[ \t]++(\w++):[ \t]*+)(?::\w{{1,9}}+:)?[`~]{{0,4}}+(?:torch\.)?(?:{names})\b"
         rf"[`\]]{{0,4}}+(?!{others})",
         re.MULTILINE,
     )

@@ -8,7 +8,7 @@ from ddelint.knowledge.operators import operators
 from ddelint.static.program.declared import Imported, Outline
 from ddelint.static.program.imports import Reached
 
-_HEADER_END = re.compile(r"\)[ \t]*+(?:->[^\n:]{0,200}+)?+:[ \t]*+(?:#[^\n]{0,200}+)?+\n")
+_HEADER_END = re.compile(r"\)[ \t]*+(?:->[^\n:]{0,200}+)?:[ \t]*+(?:#[^\n]{0,200}+)?\n")
 _WORD = re.compile(r"\w++")
 LONGEST_HEADER = 2_000
 """Characters of a function's parameters."""
@@ -37,7 +37,7 @@ def _reads_as_drawing(outline: Outline, text: str) -> bool:
     named = (name for name, way in outline.imports.items() if _library(way) in known["drawing_libraries"])
     return any(
         re.search(rf"(?<![\w.]){re.escape(name)}\b", header)
-        or re.search(rf"(?<![\w.]){re.escape(name)}(?:\.\w++)*+\(", text)  # not a class that `isinstance` is given
+        or re.search(rf"(?<![\w.]){re.escape(name)}(?:\.\w++)*\(", text)  # not a class that `isinstance` is given
         for name in named
     )
 

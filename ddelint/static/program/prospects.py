@@ -11,7 +11,7 @@ from ddelint.static.program import scan
 from ddelint.static.program.outline import Body
 
 _BOUND = re.compile(
-    r"[ \t]*(?:self\.)?(\w++)(?:\[[^\]\n]{0,80}+\])?+"
+    r"[ \t]*(?:self\.)?(\w++)(?:\[[^\]\n]{0,80}+\])?"
     r"(?:\.(?:append|extend|insert|update|setdefault)\(|[ \t]*[+|]?=[^=])"
 )
 """A line that binds a name, or puts something into what it holds."""

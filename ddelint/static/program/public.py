@@ -27,10 +27,10 @@ _MISSING = frozenset({"None", "Optional", "typing"})
 """Words in annotations that say nothing of what a container holds."""
 _WORD = re.compile(r"\w++")
 _WORD_OF_NAME = re.compile(r"[a-z0-9]++")
-_HANDED_ON = re.compile(r"(?<![\w.])(\w++)\(((?:\s*+\w++\s*+,){0,8}+(?:\s*+\w++(?=\s*+\)))?+)")
+_HANDED_ON = re.compile(r"(?<![\w.])(\w++)\(((?:\s*+\w++\s*+,){0,8}(?:\s*+\w++(?=\s*+\)))?)")
 """A call, and those of its first arguments that are names."""
 _GIVES = re.compile(r"\n[ \t]++return (?!None\b|self\b|True\b|False\b|[\"'])")
-_HEADER_LINE = re.compile(r":[ \t]*+(?:#[^\n]*+)?+\n")
+_HEADER_LINE = re.compile(r":[ \t]*+(?:#[^\n]*+)?\n")
 
 
 def public_functions(path: str, outline: Outline, project: Imports | None) -> frozenset[str]:

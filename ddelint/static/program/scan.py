@@ -24,10 +24,10 @@ _TESTED_ATTRIBUTE = re.compile(
 )
 _NOQA = re.compile(rb"noqa:[^\n]{0,1000}?\bDDE\d", re.IGNORECASE)
 _FROM_TORCH = re.compile(r"from torch[\w.]{0,100}+ import (\([^)]{0,4000}+\)|[^(\n]{1,1000}+)")
-_NAMED = re.compile(r"(\w++)(?:[ \t]{1,20}+as[ \t]{1,20}+(\w++))?+")
+_NAMED = re.compile(r"(\w++)(?:[ \t]{1,20}+as[ \t]{1,20}+(\w++))?")
 _GIVE_ONE_NUMBER = frozenset(("reduction", "zero_dimensional"))
 """Shapes of answers, as in operators.toml."""
-_GIVEN_NOTHING = re.compile(r"[\"'],\s{0,99}+(?:\w++=)?+(?:None\b|\[)")
+_GIVEN_NOTHING = re.compile(r"[\"'],\s{0,99}+(?:\w++=)?(?:None\b|\[)")
 _PROSE = re.compile(
     r'''"""[\s\S]*?"""|\'\'\'[\s\S]*?\'\'\'|"(?:[^"\\\n]|\\[\s\S])*"|'(?:[^'\\\n]|\\[\s\S])*'|#[^\n]*'''
 )
@@ -166,12 +166,12 @@ def _kept_tensor() -> list[tuple[list[str], re.Pattern[str]]]:
     """How one is made, each way with words of which one stands in any such text: to look for these costs little."""
     regions = operators().regions
     made = sorted({name.rpartition(".")[2] for name in regions["parameters"]})
-    assigned = rf"self\.(\w++)(?::[^=\n]{{0,300}}+| )(?<= )= (?:\w++\.)*+(?:{'|'.join(made)})\("
+    assigned = rf"self\.(\w++)(?::[^=\n]{{0,300}}+| )(?<= )= (?:\w++\.)*(?:{'|'.join(made)})\("
     tensors = "|".join(sorted(operators().annotations["tensor"]))
     return [
         *(([name], re.compile(rf"{name}\(\s*[\"'](\w+)")) for name in sorted(regions["buffer_methods"])),
         ([f"{name}(" for name in made], re.compile(assigned)),
-        (["Tensor"], re.compile(rf"\n[ \t]++(\w++): (?:\w++\.)*+(?:{tensors})\b")),
+        (["Tensor"], re.compile(rf"\n[ \t]++(\w++): (?:\w++\.)*(?:{tensors})\b")),
     ]
 
 
@@ -248,11 +248,11 @@ def _tested_tensor(text: str, tensor_calls: Sequence[str]) -> bool:
 @cache
 def _declared_tensors() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str], list[re.Pattern[str]]]:
     """Their type, what stands before it, assignments of plain arithmetic, and tests and counts of a name."""
-    tested = r" \(*(?:not )?(\w+)(?:\[[^\[\]\n]{0,99}+\])?+(?=\s*(?:[-+*/%@<>:),]|[=!]=|\n|and\b|or\b|else\b))"
+    tested = r" \(*(?:not )?(\w+)(?:\[[^\[\]\n]{0,99}+\])?(?=\s*(?:[-+*/%@<>:),]|[=!]=|\n|and\b|or\b|else\b))"
     tests = [re.compile(word + tested) for word in ("if", "while", "assert", "and", "or", "not")]
     return (
         re.compile(r"Tensor\b"),
-        re.compile(r"(?<!\w)(\w++)\s*+:\s*+[\"']?(?:[\w.]++\[)?+[\w.]*+$"),
+        re.compile(r"(?<!\w)(\w++)\s*+:\s*+[\"']?(?:[\w.]++\[)?[\w.]*+$"),
         re.compile(r"\n[ \t]+(\w+) = ([\w +\-*/%@<>=!.]+)(?=\n)"),
         [*tests, re.compile(r"range\((?:[^()\n]*\W)?(\w+)\)")],
     )

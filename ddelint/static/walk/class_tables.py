@@ -126,8 +126,8 @@ def _may_assign(node: FunctionNode, text: str) -> bool:
 
 @cache
 def _assignment(owner: str) -> re.Pattern[str]:
-    end = r"\s{0,200}+(?::[^\n=]{0,500}+)?+(?:[-+*/%&|^@]|//|\*\*|<<|>>)?=(?!=)"
-    return re.compile(rf"{re.escape(owner)}\.\w++(?:\s{{0,200}}+,\s{{0,200}}+[\w.*]{{1,200}}+){{0,100}}+\)?+{end}")
+    end = r"\s{0,200}+(?::[^\n=]{0,500}+)?(?:[-+*/%&|^@]|//|\*\*|<<|>>)?=(?!=)"
+    return re.compile(rf"{re.escape(owner)}\.\w++(?:\s{{0,200}}+,\s{{0,200}}+[\w.*]{{1,200}}+){{0,100}}\)?{end}")
 
 
 def own_assignments(node: FunctionNode) -> set[str]:

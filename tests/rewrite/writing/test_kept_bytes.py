@@ -113,7 +113,8 @@ LAYOUTS = {
         "def f(x):\n    if x.sum() > 0:\n        y = g(\n            x,\n            2,\n        )\n    return y\n"
     ),
     "yielded": (
-        "def f(x):\n    if x.sum() > 0:\n        yield g(\n            x\n        )\n    yield from h(\n        x\n    )\n"
+        "def f(x):\n    if x.sum() > 0:\n        yield g(\n            x\n        )\n"
+        "    yield from h(\n        x\n    )\n"
     ),
     "no last newline": "def f(x):\n    if x.sum() > 0:\n        y = 1\n    return y",
     "strings": "def f(x):\n    if x.sum() > 0:\n        y = '''a\n  b\n'''\n    return y, \"a\" 'b'\n",
