@@ -42,9 +42,10 @@ def other_flags(
     tested, members = _tested(called), annotated_members(called)
     found = 0
     named = [p for p in signature.parameters.values() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
-    for name, parameter in ((p.name, p) for p in named):
+    for parameter in named:
         if found >= _MOST:
             return
+        name = parameter.name
         value = given[name]
         others = [*_others(value, parameter.default, is_tested=name in tested), *_other_texts(value, name, texts)]
         others += members.get(name, ()) if value is None else ()

@@ -10,6 +10,7 @@ import pytest
 from ddelint.nouns.diagnostics import Applicability, Claim, Diagnostic, Edit, Span
 from ddelint.nouns.protocol import A_RESULT, UNFINISHED, Comparison, Compilation, Mismatch, TargetResult
 from ddelint.rewrite.candidate import Candidate
+from ddelint.rewrite.search.comparisons import Wanted
 from ddelint.rewrite.search.history import History
 from ddelint.rewrite.search.judging import Judging, fails_whatever_is_given
 from ddelint.rewrite.search.steps import Key, State, Step
@@ -129,21 +130,12 @@ def test_who_is_responsible_is_looked_for_on_the_input_that_shows_it() -> None:
         def comparisons(self) -> AskingStub:
             return self
 
-        def expect(self, *ignored: object, **options: object) -> None:
+        def expect(self, wanted: Wanted) -> None:
             pass
 
-        def of(
-            self,
-            history: History,
-            decisions: object,
-            samples: int,
-            *,
-            quick: bool,
-            only: frozenset[str],
-            exactly: str = "",
-        ) -> Any:
-            text = history.current("m.py").text
-            asked.append((text, only))
+        def of(self, wanted: Wanted) -> Comparison:
+            text = wanted.history.current("m.py").text
+            asked.append((text, wanted.only))
             found = (wrong,) if "z" in text else ()
             return Comparison(2, 1, not found, mismatches=found)
 

@@ -96,7 +96,7 @@ def _counted(test: ast.expr, counted_of: Callable[[ast.expr], str]) -> list[tupl
 def _counted_by(number: ast.expr, counted_of: Callable[[ast.expr], str]) -> Iterator[str]:
     """What a number counts: the least of several (`min(len(a), len(b))`) counts all of them, and so does a product."""
     match number:
-        case ast.Call(args=[_, _, *_] as numbers) if called(number) in {"min", "sym_min"}:
+        case ast.Call(args=[_, _, *_] as numbers) if called(number) in knowledge().least:
             for each in numbers:
                 yield from _counted_by(each, counted_of)
         case ast.BinOp(left=left, op=ast.Mult(), right=right):

@@ -111,6 +111,7 @@ class Knowledge:
     sized: frozenset[str]
     shaped: frozenset[str]
     distinct: frozenset[str]
+    least: frozenset[str]
     rows_found: frozenset[str]
     vouched: frozenset[str]
     present: frozenset[str]

@@ -8,6 +8,7 @@ raises as well.
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 from ddelint.nouns.diagnostics import Diagnostic
 from ddelint.rewrite.candidate import Context
@@ -44,7 +45,7 @@ class _Reading:
     """Reads expressions of one function, with nothing known of what runs saw."""
 
     def __init__(self, context: Context) -> None:
-        self.context = Context(context.site, context.diagnostic, "static", {})
+        self.context = replace(context, types={})
         self.kinds = Kinds(self.context)
 
     def is_one_integer(self, node: ast.expr, depth: int = 0) -> bool:

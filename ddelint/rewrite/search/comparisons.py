@@ -2,13 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from statistics import median
 
-from ddelint.nouns.protocol import Comparison, Decision
+from ddelint.nouns.protocol import Comparison, Decision, Mismatch
 from ddelint.rewrite.search.history import History
 from ddelint.rewrite.search.prover import Ahead, Prover
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A program that is to be held against the original, in eager and on the path that tracing takes."""
+
+    history: History
+    decisions: tuple[Decision, ...]
+    samples: int
+    quick: bool
+    shown: Mismatch | None = None
+    """What an input has shown: only what is made of that input's set is run then, and only the run that showed it where
+    the original's is known by then."""
+
+    @property
+    def only(self) -> frozenset[str]:
+        """The input set that is run; none of its own where all are."""
+        return frozenset((self.shown.base,)) if self.shown is not None and self.shown.base else frozenset()
+
+    @property
+    def exactly(self) -> str:
+        """The label of the one run that is wanted; empty for all."""
+        return self.shown.sample if self.shown is not None and self.only else ""
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What is the same for programs of one text that are compared alike."""
+        text = tuple(sorted(self.history.overlay.items()))
+        return text, frozenset(self.decisions), self.samples, self.only, self.exactly, self.quick
 
 
 class Comparisons:
@@ -23,47 +51,16 @@ class Comparisons:
         self._watched: dict[Decision, None] = {}
         """The decisions of all programs that were compared on all samples so far."""
 
-    def of(
-        self,
-        history: History,
-        decisions: Sequence[Decision],
-        samples: int,
-        *,
-        quick: bool,
-        only: frozenset[str] = frozenset(),
-        exactly: str = "",
-    ) -> Comparison:
-        """A program against the original, in eager and on the path that tracing takes.
+    def of(self, wanted: Wanted) -> Comparison:
+        """What comes of it; asked of the session once."""
+        if wanted.key not in self._known:
+            self._known[wanted.key] = self._asked(self._prover, wanted)
+        return self._known[wanted.key]
 
-        `only` on some input sets, and of what is made of these on the one that is labelled `exactly` so, where that is
-        known by then.
-        """
-        key = _key(history, decisions, samples, quick, only, exactly)
-        if key not in self._known:
-            watched = self._watched_with(decisions, quick=quick)
-            if not quick:
-                self._watched = dict.fromkeys(watched)
-            unique = tuple(dict.fromkeys(decisions))
-            self._known[key] = self._prover.compare(
-                history.overlay, unique, samples, quick, only=only, exactly=exactly, watched=watched
-            )
-        return self._known[key]
-
-    def expect(
-        self,
-        history: History,
-        decisions: Sequence[Decision],
-        samples: int,
-        *,
-        quick: bool,
-        only: frozenset[str] = frozenset(),
-        exactly: str = "",
-    ) -> None:
-        """That a program will be asked about: as `of`."""
-        if self._ahead is None or _key(history, decisions, samples, quick, only, exactly) in self._known:
-            return
-        watched, unique = self._watched_with(decisions, quick=quick), tuple(dict.fromkeys(decisions))
-        self._ahead.compare(history.overlay, unique, samples, quick, only=only, exactly=exactly, watched=watched)
+    def expect(self, wanted: Wanted) -> None:
+        """That it will be asked for: it is begun."""
+        if self._ahead is not None and wanted.key not in self._known:
+            self._asked(self._ahead, wanted)
 
     def seconds_of_quick(self) -> float | None:
         """What it takes to compare one more program on a few inputs; None where that is not known."""
@@ -78,18 +75,26 @@ class Comparisons:
         """Whether a program was compared on all samples."""
         return any(not quick for *_, quick in self._known)
 
-    def _watched_with(self, decisions: Sequence[Decision], *, quick: bool) -> tuple[Decision, ...]:
+    def _asked(self, whom: Prover | Ahead, wanted: Wanted) -> Comparison:
+        watched, unique = self._watched_with(wanted), tuple(dict.fromkeys(wanted.decisions))
+        if whom is self._prover and not wanted.quick:
+            self._watched = dict.fromkeys(watched)
+        return whom.compare(
+            wanted.history.overlay,
+            unique,
+            wanted.samples,
+            wanted.quick,
+            only=wanted.only,
+            exactly=wanted.exactly,
+            watched=watched,
+        )
+
+    def _watched_with(self, wanted: Wanted) -> tuple[Decision, ...]:
         """What is watched while the original runs, so that as many programs as possible are held against one run.
 
         On a few inputs all that was asked at first; on all, what was watched before: there each costs runs of its own.
         """
-        if not quick:
-            return tuple(self._watched | dict.fromkeys(decisions))
-        known = {decision.key: replace(decision, compiled=None) for decision in (*self.tests, *decisions)}
+        if not wanted.quick:
+            return tuple(self._watched | dict.fromkeys(wanted.decisions))
+        known = {decision.key: replace(decision, compiled=None) for decision in (*self.tests, *wanted.decisions)}
         return tuple(known[key] for key in sorted(known))
-
-
-def _key(
-    history: History, decisions: Sequence[Decision], samples: int, quick: bool, only: frozenset[str], exactly: str
-) -> tuple[object, ...]:
-    return tuple(sorted(history.overlay.items())), frozenset(decisions), samples, only, exactly, quick

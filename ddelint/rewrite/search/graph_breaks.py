@@ -7,6 +7,7 @@ from dataclasses import replace
 from ddelint.nouns.diagnostics import Applicability, Diagnostic, Question, Refusal
 from ddelint.rewrite.search import last_resort, verdict
 from ddelint.rewrite.search.asking import QUICK_SAMPLES, Asking
+from ddelint.rewrite.search.comparisons import Wanted
 from ddelint.rewrite.search.steps import Key, State, Step, key_of
 from ddelint.rewrite.search.trying import Trying
 from ddelint.rewrite.writing.imports import EngineError
@@ -37,7 +38,7 @@ def _break_graph(state: State, question: Question, key: Key, home: Diagnostic, a
         except (EngineError, SourceError, ValueError) as error:
             refused.append(Refusal(candidate.move, candidate.message, f"cannot be applied: {error}"))
             continue
-        comparison = asking.comparisons.of(history, (), QUICK_SAMPLES, quick=True)
+        comparison = asking.comparisons.of(Wanted(history, (), QUICK_SAMPLES, quick=True))
         reason = verdict.refutation(comparison, candidate.claim)
         if reason or comparison.failure is not None:
             refused.append(Refusal(candidate.move, candidate.message, reason or "could not be run"))

@@ -11,6 +11,7 @@ from ddelint.rewrite.candidate import Candidate
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.search import verdict
 from ddelint.rewrite.search.asking import QUICK_SAMPLES, SLOW_SECONDS, Asking
+from ddelint.rewrite.search.comparisons import Wanted
 from ddelint.rewrite.search.history import History
 from ddelint.rewrite.search.last_resort import unsupported
 from ddelint.rewrite.search.offering import CLAIM_RANK
@@ -65,8 +66,7 @@ class Judging:
         extent: Extent,
     ) -> tuple[Comparison, str]:
         """The original against the program with new candidates, and what refutes them."""
-        new, earlier = decisions, tuple(decision for step in state.steps for decision in step.decisions)
-        decisions = earlier + new
+        new, decisions = decisions, state.decisions + decisions
         candidates = [*added, *(step.candidate for step in state.steps)]
 
         def judged(comparison: Comparison) -> Comparison:
@@ -76,7 +76,7 @@ class Judging:
 
         at_once = self._is_at_once(extent)
         for samples in self._looks(at_once):
-            comparison = judged(self._asking.comparisons.of(history, decisions, samples, quick=not at_once))
+            comparison = judged(self._asking.comparisons.of(Wanted(history, decisions, samples, quick=not at_once)))
             if comparison.failure is not None:
                 return comparison, f"could not be run: {comparison.failure.message}"
             refuted = verdict.refutation(comparison, claim)
@@ -90,7 +90,7 @@ class Judging:
             # a few inputs did not show both sides: try more of them before calling the fix unsafe
             if affordable > QUICK_SAMPLES:
                 samples = min(self._asking.samples, affordable)
-                comparison = judged(self._asking.comparisons.of(history, decisions, samples, quick=False))
+                comparison = judged(self._asking.comparisons.of(Wanted(history, decisions, samples, quick=False)))
             refuted = verdict.refutation(comparison, claim)
             self.one_sided |= {d.key: unseen(d, side, state) for d, side in verdict.unreached(comparison, new)}
         return comparison, refuted
@@ -108,26 +108,18 @@ class Judging:
 
         Only on the input that has `shown` something, where one has.
         """
-        earlier = tuple(decision for step in state.steps for decision in step.decisions)
         samples = self._looks(at_once=False)[0]
-        only, exactly = _inputs_of(shown)
-        comparison = self._asking.comparisons.of(
-            history, earlier + decisions, samples, quick=True, only=only, exactly=exactly
-        )
+        comparison = self._asking.comparisons.of(Wanted(history, state.decisions + decisions, samples, True, shown))
         candidates = [*added, *(step.candidate for step in state.steps)]
         counting = verdict.before_later_checks(self._judged(candidates, comparison))
         return counting, "" if counting.failure is not None else verdict.refutation(counting, claim)
 
     def told_before(self, state: State, history: History, added: Candidate, decisions: tuple[Decision, ...]) -> str:
         """What keeps a candidate from being safe on the very inputs that have spoken against others."""
-        earlier = tuple(decision for step in state.steps for decision in step.decisions)
-        candidates = [added, *(step.candidate for step in state.steps)]
+        decisions, candidates = state.decisions + decisions, [added, *(step.candidate for step in state.steps)]
         for shown in self._telling[:_TELLING]:
-            only, exactly = _inputs_of(shown)
-            found = self._asking.comparisons.of(
-                history, earlier + decisions, self._asking.samples, quick=False, only=only, exactly=exactly
-            )
-            comparison = self._judged(candidates, found)
+            wanted = Wanted(history, decisions, self._asking.samples, False, shown)
+            comparison = self._judged(candidates, self._asking.comparisons.of(wanted))
             reason = "" if comparison.failure is not None else verdict.doubt(comparison)
             if reason:
                 return reason
@@ -135,9 +127,9 @@ class Judging:
 
     def expect_agreement(self, state: State, history: History, decisions: tuple[Decision, ...], extent: Extent) -> None:
         """That `agreement` will be asked for the program: its first comparison is begun."""
-        earlier = tuple(decision for step in state.steps for decision in step.decisions)
         at_once = self._is_at_once(extent)
-        self._asking.comparisons.expect(history, earlier + decisions, self._looks(at_once)[0], quick=not at_once)
+        samples = self._looks(at_once)[0]
+        self._asking.comparisons.expect(Wanted(history, state.decisions + decisions, samples, quick=not at_once))
 
     def _is_at_once(self, extent: Extent) -> bool:
         return extent is Extent.ALL and not self._is_slow
@@ -150,13 +142,8 @@ class Judging:
 
     def expect_whole(self, *states: State, shown: Mismatch | None = None, as_they_are: bool = False) -> None:
         """That programs will be compared as `compare_whole` does."""
-        only, exactly = _inputs_of(shown)
         for state in states:
-            decisions = tuple(decision for step in state.steps for decision in step.decisions)
-            samples = self._asking.samples
-            self._asking.comparisons.expect(
-                state.history, decisions, samples, quick=as_they_are, only=only, exactly=exactly
-            )
+            self._asking.comparisons.expect(self._whole(state, shown, as_they_are))
 
     def verified(self, state: State) -> Compilation:
         """The program of a state through every target; that it holds, and all samples agree, is expected."""
@@ -167,13 +154,11 @@ class Judging:
     def compare_whole(self, state: State, shown: Mismatch | None = None, *, as_they_are: bool = False) -> Comparison:
         """The program of a state on all samples; or only on the input that has `shown` something, and what is made of
         it, or on that `as_they_are`."""
-        only, exactly = _inputs_of(shown)
-        decisions = tuple(decision for step in state.steps for decision in step.decisions)
-        samples = self._asking.samples
-        comparison = self._asking.comparisons.of(
-            state.history, decisions, samples, quick=as_they_are, only=only, exactly=exactly
-        )
+        comparison = self._asking.comparisons.of(self._whole(state, shown, as_they_are))
         return self._judged([step.candidate for step in state.steps], comparison)
+
+    def _whole(self, state: State, shown: Mismatch | None, as_they_are: bool) -> Wanted:
+        return Wanted(state.history, state.decisions, self._asking.samples, as_they_are, shown)
 
     def _responsible(self, state: State, shown: Mismatch | None, speaks: Callable[[Comparison], str]) -> Step:
         """The step without which nothing `speaks` against the program; the last one where they only differ together.
@@ -275,7 +260,7 @@ class Judging:
             step.candidate.claim is Claim.PROMISE or step.raises or any(_REFUSES in reason for reason in step.reasons)
             for step in everything.steps
         )
-        suspects = [step for claim in _SUSPICION for step in reversed(safe.steps) if step.candidate.claim is claim]
+        suspects = _suspects(safe)
         if everything.compilation is None or known or not suspects:
             return None
         for result in everything.compilation.results:
@@ -309,13 +294,6 @@ class Judging:
         return again.failure is None and passed and not any(m.speaks_against for m in again.mismatches)
 
 
-def _inputs_of(shown: Mismatch | None) -> tuple[frozenset[str], str]:
-    """The input set that has shown something, where it does so alone, and the run of it that did."""
-    if shown is None or not shown.base:
-        return frozenset(), ""
-    return frozenset((shown.base,)), shown.sample
-
-
 def _strictest(state: State) -> Claim:
     return min((step.candidate.claim for step in state.steps), key=lambda claim: -CLAIM_RANK[claim])
 
@@ -328,6 +306,11 @@ def fails_whatever_is_given(compilation: Compilation | None) -> bool:
     results = compilation.results if compilation is not None else ()
     failing = [r for r in results if r.compared and not r.agreed and any(m.is_refusal for m in r.mismatches)]
     return bool(failing) and any(r.ok for r in results) and all(r.ok or r in failing for r in results)
+
+
+def _suspects(safe: State) -> list[Step]:
+    """The safe steps, whoever is doubted first in front."""
+    return [step for claim in _SUSPICION for step in reversed(safe.steps) if step.candidate.claim is claim]
 
 
 def _failing_in_compiled(safe: State, everything: State) -> tuple[Step, str] | None:
@@ -354,14 +337,14 @@ def _failing_backward(safe: State, everything: State) -> tuple[Step, str] | None
         _BACKWARD in reason for step in everything.steps for reason in step.reasons
     ):
         return None
-    suspects = [step for claim in _SUSPICION for step in reversed(safe.steps) if step.candidate.claim is claim]
+    suspects = _suspects(safe)
     failing = [m for m in everything.compilation.mismatches if m.aspect == "backward"]
     return (suspects[0], f"{_BACKWARD}: {failing[0].got}") if suspects and failing else None
 
 
 def _parting_in_a_row(safe: State, everything: State) -> tuple[Step, str] | None:
     """Where calls in a row part with eager: what is traced saw the first of them alone."""
-    suspects = [step for claim in _SUSPICION for step in reversed(safe.steps) if step.candidate.claim is claim]
+    suspects = _suspects(safe)
     for result in everything.compilation.results if everything.compilation is not None and suspects else ():
         for mismatch in result.mismatches:
             if mismatch.in_a_row:

@@ -15,6 +15,7 @@ from ddelint.nouns.diagnostics import Applicability, Claim, Diagnostic, Fix, Spa
 from ddelint.nouns.protocol import Comparison, Compilation, TraceResult
 from ddelint.rewrite.search import last_resort, verdict
 from ddelint.rewrite.search.asking import Asking
+from ddelint.rewrite.search.comparisons import Wanted
 from ddelint.rewrite.search.graph_breaks import with_graph_breaks
 from ddelint.rewrite.search.history import History, fix_edits
 from ddelint.rewrite.search.judging import Judging, fails_whatever_is_given
@@ -331,11 +332,11 @@ class Search:
             history = history.add(minimal_edits(source, text), number)
         if history.overlay == state.history.overlay:
             return state.history
-        decisions = tuple(decision for step in state.steps for decision in step.decisions)
+        wanted = Wanted(history, state.decisions, self._asking.samples, quick=False)
         if state.compilation is not None:
-            self._asking.comparisons.expect(history, decisions, self._asking.samples, quick=False)
+            self._asking.comparisons.expect(wanted)
             self._asking.expect_verified(history)
-        alike = self._asking.comparisons.of(history, decisions, self._asking.samples, quick=False)
+        alike = self._asking.comparisons.of(wanted)
         return history if alike.failure is None and not verdict.refutation(alike, Claim.EQUIVALENT) else state.history
 
     def _open_fixes(self, safe: State, everything: State, written: History) -> dict[tuple[Span, str], Fix]:

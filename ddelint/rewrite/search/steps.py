@@ -82,6 +82,11 @@ class State:
     """Those of `others` that a move was offered for, none of which cleared them."""
     compilation: Compilation | None = None
 
+    @property
+    def decisions(self) -> tuple[Decision, ...]:
+        """The tests that the steps have rewritten."""
+        return tuple(decision for step in self.steps for decision in step.decisions)
+
 
 def dropped(state: State, step: Step) -> State:
     """The state without a step; the same where a later one rests on it."""

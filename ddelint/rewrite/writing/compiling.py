@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping
 
 import libcst as cst
-import libcst.matchers as m
 
+from ddelint.rewrite.reading.names import answer_while_compiling
 from ddelint.rewrite.writing.renaming import renamed
-
-_COMPILING = m.Call(func=m.Attribute(value=m.Attribute(attr=m.Name("compiler")), attr=m.Name("is_compiling")), args=[])
-_NOT_COMPILING = m.UnaryOperation(operator=m.Not(), expression=_COMPILING)
 
 
 def settled(text: str, stand_ins: Mapping[str, str]) -> str:
@@ -39,8 +37,8 @@ class _Settling(cst.CSTTransformer):
         )
 
     def leave_IfExp(self, original_node: cst.IfExp, updated_node: cst.IfExp) -> cst.BaseExpression:
-        known = self.is_compiling is not None and m.matches(original_node.test, _COMPILING)
-        if not known or not m.matches(original_node.orelse, m.Name() | m.Attribute()):
+        known = self.is_compiling is not None and _sides(original_node.test) == (True, False)
+        if not known or not isinstance(original_node.orelse, (cst.Name, cst.Attribute)):
             return updated_node
         return updated_node.body if self.is_compiling else updated_node.orelse
 
@@ -64,12 +62,9 @@ class _Settling(cst.CSTTransformer):
 
 def _sides(test: cst.BaseExpression) -> tuple[bool | None, bool | None]:
     """Whether the arms of a test are for compiling (True), for eager (False), or may be for either (None)."""
-    if m.matches(test, _COMPILING):
-        return True, False
-    if m.matches(test, _NOT_COMPILING):
-        return False, True
-    if m.matches(test, m.BooleanOperation(left=_NOT_COMPILING, operator=m.And())):
-        return False, None
-    if m.matches(test, m.BooleanOperation(left=_COMPILING, operator=m.Or())):
-        return None, False
-    return None, None
+    node = ast.parse(cst.Module([]).code_for_node(test), mode="eval").body
+    answer = answer_while_compiling(node)
+    if answer is None:
+        return None, None
+    compiled = None if any(isinstance(inner, ast.BoolOp) for inner in ast.walk(node)) else True
+    return (compiled, False) if answer else (False, compiled)

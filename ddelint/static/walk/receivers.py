@@ -9,9 +9,6 @@ from ddelint.static.domain.state import State
 from ddelint.static.domain.values import UNKNOWN, Tensor
 from ddelint.static.walk.walker import Walker
 
-_READS = ("item", "list_of_items", "nonzero", "unique", "bincount")
-"""Answers (keys of [returns]) of methods that arrays have, too, and nothing else has."""
-
 
 def tensor_by_method(walker: Walker, function: ast.Attribute, state: State) -> Tensor | None:
     """The tensor that a method is called on; None where it may be something else.
@@ -23,7 +20,7 @@ def tensor_by_method(walker: Walker, function: ast.Attribute, state: State) -> T
     method, receiver = function.attr, function.value
     behaviour = known.returns.get(method, "")
     sure = method in known.sure_methods
-    if not sure and not behaviour.startswith("reduction") and behaviour not in _READS:
+    if not sure and not behaviour.startswith("reduction") and behaviour not in known.regions["array_reads"]:
         return None
     if walker.value_of(receiver, state) != UNKNOWN:
         return None
