@@ -126,8 +126,11 @@ class Runner:
         assert self._call is not None
         return self._call
 
-    def start(self, reference: Reference) -> None:
-        """Compile by a first call in an empty cache, compare the result with `reference`, count what a call does."""
+    def start(self, reference: Reference, *, compared: bool = True) -> None:
+        """Compile by a first call in an empty cache, compare the result with `reference`, count what a call does.
+
+        Not `compared` is what this device gives otherwise in eager already.
+        """
         setting, device = self._setting, self._setting.device
         try:
             with self.around(), torch_internals.empty_inductor_cache(), torch_internals.generated_code(self.codes):
@@ -148,9 +151,8 @@ class Runner:
                 self.give_up(str(outcome.error))
                 return
             tolerance = EXACT if not compiled and device == "cpu" else devices.tolerance(device)
-            differing = next(
-                (m for m in mismatches(reference, [outcome], "cuda" if device != "cpu" else "compile", tolerance)), None
-            )
+            target_name = "compile" if device == "cpu" else "cuda"
+            differing = next(iter(mismatches(reference, [outcome], target_name, tolerance)), None) if compared else None
             self._call = lambda: target(*args, **kwargs)
             with self.around(), setting.entry.surroundings():
                 self._call()
@@ -162,7 +164,7 @@ class Runner:
                 launches=counts.launches if compiled else None,
                 kernels=counts.kernels + written,
                 host_syncs=counts.host_syncs,
-                agrees=differing is None,
+                agrees=differing is None if compared else None,
                 difference="" if differing is None else _difference(differing),
             )
         except (Exception, SystemExit) as error:

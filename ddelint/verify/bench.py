@@ -34,6 +34,10 @@ _TRIED = 16
 """Declared inputs among which the batch is looked for."""
 _SHARE = 0.75
 """Of the request's time, after which no further arm is started."""
+_NOT_COMPARED = (
+    "results are not compared: in eager, the original gives on {device} what it does not give on the CPU "
+    "(random draws differ)"
+)
 
 
 def measure_program(
@@ -67,6 +71,9 @@ def measure_program(
     setting = Setting(entry, seed, state, device)
     about = replace(about, sample=reference.sample.label, batch=_described(setting))
     plain = parities.marks_of(setting)
+    compared = device == "cpu" or bool(devices.agreeing(original, [reference], lambda found: found.sample.make()))
+    if not compared:
+        about = replace(about, notes=(*about.notes, _NOT_COMPARED.format(device=device)))
     runners = [Runner(setting, which, how, plain if plain.dimensions and how == FULLGRAPH else None) for how in hows]
     if which == FIXED and plain.dimensions:
         runners.append(Runner(setting, which, BACKED, replace(plain, unbacked=False, hints={}, bounds={})))
@@ -75,15 +82,15 @@ def measure_program(
         if perf_counter() - started > _SHARE * options.timeout:
             runner.give_up("not measured: the entry's time is over (--timeout)")
             continue
-        runner.start(reference)
+        runner.start(reference, compared=compared)
         runner.count_recompiles()
         runner.try_cuda_graphs()
     measure(runners, setting, _SECONDS)
-    compared: Parity | None = None
+    sizes: Parity | None = None
     if parity and which == FIXED and perf_counter() - started < _SHARE * options.timeout:
-        compared = parities.compare_parity(setting, reference, options, timed=True)
-        compared = replace(compared, on_gpu=parities.on_gpu(setting, options))
-    return replace(about, arms=tuple(runner.arm for runner in runners), parity=compared)
+        sizes = parities.compare_parity(setting, reference, options, timed=True)
+        sizes = replace(sizes, on_gpu=parities.on_gpu(setting, options))
+    return replace(about, arms=tuple(runner.arm for runner in runners), parity=sizes)
 
 
 def compare_sizes(original: Entry, rewritten: Callable[[], Entry], options: SessionOptions, *, timed: bool) -> Parity:

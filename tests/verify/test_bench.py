@@ -13,7 +13,11 @@ from ddelint.nouns.measurements import BACKED, COMPILED, EAGER, FIXED, FULLGRAPH
 from ddelint.nouns.protocol import SessionOptions
 from ddelint.trace import torch_internals
 from ddelint.verify import profiles
+from ddelint.verify.arms import Runner, Setting
 from ddelint.verify.bench import compare_sizes, measure_program
+from ddelint.verify.calls import run
+from ddelint.verify.inputs import variations
+from ddelint.verify.references import Reference
 from ddelint.verify.timing import interleaved, quartiles
 
 without_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
@@ -134,6 +138,17 @@ def test_a_wrong_program_is_seen_to_differ(program: Program, options: SessionOpt
     wrong = program(SOFTMAX.replace("* 2", "* 3"))
     measured = measure_program(original, lambda: wrong, FIXED, options, parity=False)
     assert [arm.agrees for arm in measured.arms] == [False, False]
+
+
+def test_what_a_device_gives_otherwise_in_eager_is_not_compared(program: Program) -> None:
+    original, wrong = program(SOFTMAX), program(SOFTMAX.replace("* 2", "* 3"))
+    sample = next(variations(original, 2, 0))
+    reference = Reference(sample, [run(original.build(), sample.make())])
+    differing, unsaid = (Runner(Setting(wrong, 0), ORIGINAL, EAGER) for _ in range(2))
+    differing.start(reference)
+    unsaid.start(reference, compared=False)
+    assert (differing.arm.agrees, bool(differing.arm.difference)) == (False, True)
+    assert (unsaid.arm.agrees, unsaid.arm.difference) == (None, "")
 
 
 @pytest.mark.skipif(
