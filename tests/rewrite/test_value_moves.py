@@ -113,6 +113,31 @@ def test_other_containers_stay(line: str, types: dict[str, TypeFact]) -> None:
     assert changed("stack_and_index", line, line.removeprefix("y = "), types) == []
 
 
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (
+            "    layer = table[n]\n    return layer(x) + layer(y)\n",
+            "    return torch.stack([module(x) for module in table])[n] + "
+            "torch.stack([module(y) for module in table])[n]\n",
+        ),
+        (
+            "    layer = table[n]\n    return layer(x)\n",
+            "    if not torch.compiler.is_compiling():\n        layer = table[n]\n"
+            "    return torch.stack([module(x) for module in table])[n] if torch.compiler.is_compiling() else layer(x)\n",
+        ),
+        ("    layer = table[n]\n    return layer(x), layer\n", ""),
+        ("    layer = table[n]\n    n += 1\n    return layer(x)\n", ""),
+        ("    layer = table[n]\n    if x is None:\n        layer = y\n    return layer(x)\n", ""),
+    ],
+)
+def test_a_module_that_is_chosen_under_a_name_is_called_by_it(body: str, expected: str) -> None:
+    text = f"import torch\n\n\ndef fn(x, y, table, n):\n{body}"
+    facts = {"table": LAYERS, "n": COUNT, "x": TENSOR, "y": TENSOR}
+    found = rewritten("stack_and_index", context_of(text, "table[n]", facts))
+    assert any(expected in one for one in found) if expected else not found
+
+
 def test_a_table_of_the_module_is_seen_without_types() -> None:
     text = "import torch\n\nGAINS = [0.25, 1, 2.0]\n\n\ndef fn(x, k):\n    return x * GAINS[k.item()]\n"
     assert (

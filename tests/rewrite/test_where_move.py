@@ -729,3 +729,30 @@ def test_what_is_counted_stays_an_integer_where_a_tensor_will_not_do(start: str,
     found = rewritten("where_merge", context_of(f"def fn(x, mask):\n{body}", "mask.any()", types, "DDE105"))
     assert any("torch.where(any_mask, n + " in text and "n).item()" in text for text in found) is keeps
     assert "n).item()" not in found[0]
+
+
+def test_what_stands_behind_an_early_return_divides_by_no_zero() -> None:
+    text = (
+        "import torch\n\n\ndef fn(x):\n    n = (x > 0).sum().item()\n    if n == 0:\n        return x\n"
+        "    share = 4 / n\n    return x * share\n"
+    )
+    plain, beside, *unprotected = rewritten("where_merge", context_of(text, "n == 0", {"x": TENSOR}))
+    assert "    share = 4 / torch.sym_max(n, 1)\n" in plain
+    assert "    share = 4 / torch.sym_max(n, 1) if torch.compiler.is_compiling() else 4 / n\n" in beside
+    assert all("sym_max" not in text for text in unprotected)
+
+
+def test_numbers_that_are_returned_are_read_where_there_is_something() -> None:
+    text = (
+        "import torch\n\n\ndef fn(x):\n    at = x.nonzero().flatten()\n    if at.numel() == 0:\n        return 0, 4\n"
+        "    return at[0].item(), at[-1].item() + 1\n"
+    )
+    facts = {"x": TENSOR, "at": TypeFact("tensor", "int64", ("u0",))}
+    plain = rewritten("where_merge", context_of(text, "at.numel() == 0", facts))[0]
+    assert "torch.where(at_is_empty, 0, torch.cat([at, at.new_zeros(1, *at.shape[1:])])[0].item()).item()" in plain
+    assert "[-1].item() + 1" in plain
+    import torch
+
+    function = load(plain)
+    assert function(torch.zeros(4)) == (0, 4)
+    assert function(torch.tensor([0.0, 1.0, 1.0, 0.0])) == (1, 3)

@@ -11,9 +11,9 @@ from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.around import is_tensor, number_kind, origins
 from ddelint.rewrite.reading.constants import value_of
 from ddelint.rewrite.reading.kinds import Kinds, definition, is_torch
-from ddelint.rewrite.reading.names import asks_compiling, is_pure, names_read
+from ddelint.rewrite.reading.names import asks_compiling, is_pure, names_read, names_written
 from ddelint.rewrite.reading.unread import unread_definitions
-from ddelint.rewrite.writing.rewrites import Part, Rewrite, restructured, rewriting
+from ddelint.rewrite.writing.rewrites import Expr, Part, Rewrite, restructured, rewriting
 
 _COST = "every element is computed or stacked, not only the one that is chosen"
 _COST_COMPILED = "compiled code computes or stacks every element, not only the one that is chosen"
@@ -36,7 +36,9 @@ def stack_and_index(context: Context) -> Iterator[Rewrite]:
                     continue
                 parent = context.site.source.parents.get(node)
                 if isinstance(parent, ast.Call) and parent.func is node:
-                    yield from _modules(context, kinds, parent, table, index)
+                    yield from _modules(context, kinds, [parent], table, index)
+                elif named := _calls_by_name(context, node):
+                    yield from _modules(context, kinds, named, table, index, parent)
                 else:
                     yield from _elements(context, kinds, node, table, index)
 
@@ -190,8 +192,27 @@ def _stackable(element: TypeFact | None) -> bool:
     return element is not None and element.kind == "tensor" and element.shape is not None and "?" not in element.shape
 
 
-def _modules(context: Context, kinds: Kinds, call: ast.Call, table: ast.expr, index: ast.expr) -> Iterator[Rewrite]:
-    """`layers[i](x)` → `torch.stack([layer(x) for layer in layers])[i]`."""
+def _calls_by_name(context: Context, node: ast.Subscript) -> list[ast.Call]:
+    """The calls of what one name is given, where nothing else is done with it: `layer = layers[i]`, `layer(x)`."""
+    parents = context.site.source.parents
+    uses = _uses_of(context, node)
+    calls = [parents.get(use) for use in uses if use is not node]
+    found = [call for use, call in zip(uses, calls) if isinstance(call, ast.Call) and call.func is use]
+    function = context.site.function
+    written = names_written(*function.body) if function is not None else set()
+    steady = all(definition(context, name) is not None for name in names_read(node.slice) & written)
+    return found if steady and len(found) == len(uses) else []
+
+
+def _modules(
+    context: Context,
+    kinds: Kinds,
+    calls: Sequence[ast.Call],
+    table: ast.expr,
+    index: ast.expr,
+    named: ast.AST | None = None,
+) -> Iterator[Rewrite]:
+    """`layers[i](x)` → `torch.stack([layer(x) for layer in layers])[i]`; `named` gives the chosen one its name."""
     fact = kinds.fact(table)
     if fact is not None:
         is_modules = fact.kind == "module" and fact.python_type.rpartition(".")[2] in _MODULES
@@ -200,22 +221,35 @@ def _modules(context: Context, kinds: Kinds, call: ast.Call, table: ast.expr, in
         )
         if not (is_modules or is_functions):
             return
+    asked = f"a module cannot be chosen by `{context.site.source.segment(index)}` while tracing"
+    stacked: dict[ast.AST, Any] = {call: _stacked(context, kinds, call, table, index) for call in calls}
+    unnamed: dict[ast.AST, Any] = {named: []} if named is not None else {}
+    yield restructured(f"{asked}; all run, and one output is kept", {**stacked, **unnamed}, _ALL_RUN)
+    if isinstance(named, ast.stmt):
+        unnamed = {named: context.write.in_eager([named])}
+    beside = {call: _unless_compiling(context, new, call) for call, new in stacked.items()}
+    message = f"{asked}; there all run; eager goes on choosing"
+    yield Rewrite(message, {**beside, **unnamed}, Claim.GENERAL_PATH, (_COST_COMPILED,))
+
+
+def _stacked(context: Context, kinds: Kinds, call: ast.Call, table: ast.expr, index: ast.expr) -> Expr:
+    """What the chosen module gives, of what all give."""
     used = {node.id for node in ast.walk(call) if isinstance(node, ast.Name)}
     name = next(n for n in ("module", "each", "module_", "each_") if n not in used)
-    write = context.write
-    stacked = write.expr(
+    return context.write.expr(
         "torch.stack([{each} for {name} in {table}])[{place}]",
-        each=write.replaced(call, {call.func: write.expression(name)}),
+        each=context.write.replaced(call, {call.func: context.write.expression(name)}),
         name=name,
         table=table,
         place=_place(context, kinds, index),
     )
-    asked = f"a module cannot be chosen by `{context.site.source.segment(index)}` while tracing"
-    yield restructured(f"{asked}; all run, and one output is kept", {call: stacked}, _ALL_RUN)
-    yield _beside_eager(context, f"{asked}; there all run; eager goes on choosing", call, stacked)
+
+
+def _unless_compiling(context: Context, new: Part, node: ast.AST) -> Expr:
+    return context.write.expr("{} if torch.compiler.is_compiling() else {}", new, node)
 
 
 def _beside_eager(context: Context, message: str, node: ast.expr, new: Any) -> Rewrite:
     """Eager as it was: what it does not choose does not run there, and gets no gradient, not even one of zeros."""
-    choice = context.write.expr("{} if torch.compiler.is_compiling() else {}", new, node)
-    return Rewrite(message, {node: choice}, Claim.GENERAL_PATH, (_COST_COMPILED,))
+    changes: dict[ast.AST, Any] = {node: _unless_compiling(context, new, node)}
+    return Rewrite(message, changes, Claim.GENERAL_PATH, (_COST_COMPILED,))

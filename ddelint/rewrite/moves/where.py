@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -238,30 +238,42 @@ def _early(merge: Merge) -> Iterator[Rewrite]:
     *between, last = _behind(merge)
     if then.returned is None or not isinstance(last, ast.Return):
         raise NotMergeable("no return at the end of the block")
+    compiled = [each for each in between if not _stands_in_eager_alone(each)]
     # what comes between may change what the early return reads: keep its value from here
     changed = {name for kept in between for name in targets_written(kept)}
     kept = list(then.prelude)
-    if write.reads(test) & changed:
-        name = fresh_name(merge.source, condition_name(write.code(test)))
+    name = write.expression(fresh_name(merge.source, condition_name(write.code(test))))
+    protected = _harmless_between(merge, compiled, name)
+    if protected or write.reads(test) & changed:
         kept += write.assigned(name, test)
-        test = write.expression(name)
+        test = name
     values: list[Value] = []
     for value in then.returned:
         if write.reads(value.built) & changed:
-            name = fresh_name(merge.source, "early_result" if len(then.returned) == 1 else f"early_result{len(values)}")
-            kept += write.assigned(name, value.built)
-            value = Value(write.expression(name))
+            result = fresh_name(
+                merge.source, "early_result" if len(then.returned) == 1 else f"early_result{len(values)}"
+            )
+            kept += write.assigned(result, value.built)
+            value = Value(write.expression(result))
         values.append(value)
-    compiled = [each for each in between if not _stands_in_eager_alone(each)]
     folded, final = _folded(merge, compiled, merge.reader().read([last], "final"))
     lines = merge.returned(test, Arm([], {}, values, then.structure), final)
     if len(compiled) == len(between):
-        plain = _rewrite(statement.test, {statement: kept, **dict.fromkeys(folded, ()), last: lines})
-        yield from _unless_silent(merge, plain)
+        changes: dict[ast.AST, Any] = {statement: kept, **protected, **dict.fromkeys(folded, ()), last: lines}
+        yield from _unless_silent(merge, _rewrite(statement.test, changes))
     if not between:
         yield _return_beside(merge, [*kept, *lines])
     elif not folded:
-        yield _early_in_eager(merge, kept, last, lines)
+        yield _early_in_eager(merge, kept, protected, last, lines)
+
+
+def _harmless_between(merge: Merge, between: Sequence[ast.stmt], test: Expr) -> dict[ast.AST, Expr]:
+    """What is computed behind an early return and now always, kept harmless where the program has returned before."""
+    if not merge.safe or any(map(has_return, between)):
+        return {}
+    values = [node.value for each in between for node in own_statements(each) if isinstance(node, ast.Assign)]
+    found = {value: harmless(merge.context, value, test, taken=False) for value in values}
+    return {value: new for value, new in found.items() if new is not None}
 
 
 def _stands_in_eager_alone(statement: ast.stmt) -> bool:
@@ -269,10 +281,14 @@ def _stands_in_eager_alone(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.If) and not statement.orelse and answer_while_compiling(statement.test) is False
 
 
-def _early_in_eager(merge: Merge, kept: Statements, last: ast.Return, lines: Statements) -> Rewrite:
+def _early_in_eager(
+    merge: Merge, kept: Statements, protected: Mapping[ast.AST, Expr], last: ast.Return, lines: Statements
+) -> Rewrite:
     """Eager returns early as before; while compiling, what it would have returned is chosen at the end."""
     write, statement = merge.write, merge.statement
     changes: dict[ast.AST, Any] = {last: [*write.while_compiling(lines), last]}
+    for value, new in protected.items():
+        changes[value] = write.expr("{} if torch.compiler.is_compiling() else {}", new, value)
     if kept:
         changes[statement] = write.beside(kept, [statement])
     else:

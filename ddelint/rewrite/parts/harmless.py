@@ -9,7 +9,7 @@ import ast
 from dataclasses import dataclass, field
 
 from ddelint.rewrite.candidate import Context
-from ddelint.rewrite.reading.around import number_kind
+from ddelint.rewrite.reading.around import is_count, is_read, number_kind
 from ddelint.rewrite.reading.kinds import Kind, Kinds, is_torch
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import called
@@ -17,6 +17,10 @@ from ddelint.rewrite.writing.rewrites import Expr
 
 FLOATS = "torch.where({}, torch.full((), {}, dtype=torch.float64), {}).item()"
 """A choice between two Python floats: as a tensor of the default dtype, one would be rounded."""
+
+
+INTEGERS = "torch.where({}, torch.full((), {}, dtype=torch.int64), {}).item()"
+"""The same between two integers."""
 
 
 def harmless(context: Context, node: ast.expr, test: Expr, taken: bool) -> Expr | None:
@@ -54,7 +58,9 @@ class _Arm:
                 if reduced is not None:
                     self.changes[reduced] = self._extended(reduced, knowledge().extremes[name])
                     return
-            case ast.BinOp(op=ast.Div(), left=left, right=right) if not isinstance(right, ast.Constant):
+            case ast.BinOp(op=ast.Div() | ast.FloorDiv() | ast.Mod(), left=left, right=right) if not isinstance(
+                right, ast.Constant
+            ):
                 divisor = self._divisor(left, right)
                 if divisor is not None:
                     self.visit(left)
@@ -109,10 +115,22 @@ class _Arm:
         if self.kinds.of(node) in (Kind.TENSOR, Kind.UNKNOWN):
             return self._filled(node, 1)
         least = _least(self.context.site.decision, node, self.taken)
+        if least is None and is_read(self.kinds, node) and is_count(self.kinds, node):
+            least = ast.Constant(1)
         if least is not None:
             return self.write.expr("torch.sym_max({}, {})", node, least)
-        is_float = number_kind(self.kinds, node) == "float"
-        return self._filled(node, 1.0, FLOATS) if is_float and self._has_gradient(dividend) else None
+        if not is_read(self.kinds, node) or not (self._has_gradient(dividend) or self._is_number(dividend)):
+            return None
+        match number_kind(self.kinds, node):
+            case "float":
+                return self._filled(node, 1.0, FLOATS)
+            case "int":
+                return self._filled(node, 1, INTEGERS)
+        return None
+
+    def _is_number(self, node: ast.expr) -> bool:
+        """Whether nothing but an error comes of dividing `node` by zero."""
+        return self.kinds.of(node) is Kind.NUMBER
 
     def _has_gradient(self, node: ast.expr) -> bool:
         parts = (inner for inner in ast.walk(node) if isinstance(inner, ast.expr))

@@ -20,6 +20,7 @@ from ddelint.rewrite.reading.regions import live_behind
 from ddelint.rewrite.writing.rewrites import Expr, Part, Statements
 from ddelint.sources.buffers import is_buffer
 
+_NUMBER = "torch.where({}, {}, {}).item()"
 _LONG_TEST = 40
 """Characters of a test from which it gets a name of its own."""
 _TAKING = {"copy_": "{target}.copy_({value})", "append": "{target}.append({value})"}
@@ -147,8 +148,11 @@ class Merge:
         """`torch.where(test, first, second)`; the value itself where both are the same."""
         if self.write.code(first.built) == self.write.code(second.built):
             return first.built
-        values = [self._safe(value, test, taken) for value, taken in ((first, True), (second, False))]
-        return self.write.expr("torch.where({}, {}, {})", test, *values)
+        return self.write.expr("torch.where({}, {}, {})", test, *self._both(test, first, second))
+
+    def _both(self, test: Expr, first: Value, second: Value) -> tuple[Expr, Expr]:
+        """Both values, each kept harmless where it isn't chosen."""
+        return self._safe(first, test, True), self._safe(second, test, False)
 
     def _safe(self, value: Value, test: Expr, taken: bool) -> Expr:
         protected = harmless(self.context, value.node, test, taken) if self.safe and value.node is not None else None
@@ -254,7 +258,7 @@ class Merge:
         given = {number_kind(kinds, node) if node is not None else held for node in (then, otherwise)}
         if not self.numbers or held != "int" or given != {"int"}:
             return self.choose(test, choice.then, choice.otherwise)
-        return self.write.expr("torch.where({}, {}, {}).item()", test, choice.then.built, choice.otherwise.built)
+        return self.write.expr(_NUMBER, test, *self._both(test, choice.then, choice.otherwise))
 
     def _assignment(self, choice: _Choice, value: Expr) -> Statements:
         target, operator = choice.target, choice.then.operator
@@ -321,8 +325,7 @@ class Merge:
         numbers = {number_kind(kinds, value.node) if value.node is not None else "" for value in (first, second)}
         if "" in numbers or self.write.code(first.built) == self.write.code(second.built):
             return self.choose(test, first, second)
-        template = FLOATS if "float" in numbers else "torch.where({}, {}, {}).item()"
-        return self.write.expr(template, test, first.built, second.built)
+        return self.write.expr(FLOATS if "float" in numbers else _NUMBER, test, *self._both(test, first, second))
 
     # ------------------------------------------------------------------ the test's name
 

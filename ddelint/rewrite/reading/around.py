@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 
+from ddelint.knowledge.operators import operators
 from ddelint.rewrite.candidate import Context
-from ddelint.rewrite.reading.kinds import NUMBERS, Kind, Kinds, definition, is_torch, is_whole
-from ddelint.rewrite.reading.names import blocks
+from ddelint.rewrite.reading.kinds import NUMBERS, Kind, Kinds, definition, is_torch, is_whole, tensor_argument
+from ddelint.rewrite.reading.names import blocks, called
 from ddelint.sources.source import SourceFile
 
 _DEEPEST = 8
+_UNBACKED = re.compile(r"\bu\d")
+"""A size that data decides, in the text of a tensor's shape."""
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
@@ -114,6 +118,62 @@ def number_of(dtype: str) -> str:
     if dtype == "bool":
         return "bool"
     return "int" if is_whole(dtype) else "float" if dtype.startswith(("float", "bfloat")) else ""
+
+
+def is_count(kinds: Kinds, node: ast.expr, depth: int = 0) -> bool:
+    """Whether a whole number is never negative since it counts: rows, elements, the places where a mask is true."""
+    if depth > _DEEPEST:
+        return False
+    match node:
+        case ast.Constant(value=int() as value):
+            return value >= 0
+        case ast.Subscript(value=ast.Attribute(attr="shape"), slice=ast.Constant() | ast.UnaryOp()):
+            return True
+        case (
+            ast.Call(func=ast.Attribute(value=counted, attr="item"), args=[])
+            | ast.Call(func=ast.Name(id="int") | ast.Attribute(attr="sym_int"), args=[counted])
+        ) if isinstance(counted, ast.Call):
+            if called(counted) in operators().counting and (subject := tensor_argument(counted)) is not None:
+                return kinds.dtype(subject) == "bool"
+            return is_count(kinds, counted, depth + 1)
+        case (
+            ast.Call(func=ast.Attribute(attr="size"), args=[_])
+            | ast.Call(func=ast.Attribute(attr="numel" | "nelement") | ast.Name(id="len"))
+        ):
+            return True
+        case ast.BinOp(left=left, right=right, op=ast.Add() | ast.Mult() | ast.FloorDiv()):
+            return is_count(kinds, left, depth + 1) and is_count(kinds, right, depth + 1)
+        case ast.NamedExpr(value=value):
+            return is_count(kinds, value, depth + 1)
+        case ast.Name(id=name):
+            defined = definition(kinds.context, name)
+            return defined is not None and is_count(kinds, defined, depth + 1)
+    return False
+
+
+def is_read(kinds: Kinds, node: ast.expr, depth: int = 0) -> bool:
+    """Whether a number hangs on what a tensor holds: on a value that was read, or on a size that data decides."""
+    for inner in ast.walk(node):
+        match inner:
+            case ast.Call(func=ast.Attribute(attr="item" | "tolist"), args=[]):
+                return True
+            case ast.Call(func=ast.Name(id="int" | "float"), args=[tensor]) if is_tensor(kinds, tensor):
+                return True
+            case (
+                ast.Subscript(value=ast.Attribute(value=tensor, attr="shape"))
+                | ast.Call(func=ast.Attribute(value=tensor, attr="size" | "numel" | "nelement"))
+                | ast.Call(func=ast.Name(id="len"), args=[tensor])
+            ):
+                shape = kinds.shape(tensor)
+                if shape is not None and any(_UNBACKED.search(size) for size in shape):
+                    return True
+            case ast.Name(id=name):
+                defined = definition(kinds.context, name) if depth < _DEEPEST else None
+                fact = kinds.fact(inner)
+                seen = fact is not None and fact.kind in ("symint", "symfloat")
+                if seen if defined is None else is_read(kinds, defined, depth + 1):
+                    return True
+    return False
 
 
 def looped_over(context: Context, name: str) -> ast.expr | None:

@@ -9,14 +9,17 @@ from control_flow import TENSOR, context_of
 
 from ddelint.nouns.diagnostics import TypeFact
 from ddelint.rewrite.parts.harmless import harmless
+from ddelint.rewrite.reading.around import is_count, is_read
+from ddelint.rewrite.reading.kinds import Kinds
 
 LEARNED = TypeFact("tensor", "float32", ("3",), requires_grad=True)
 TYPES = {"x": TENSOR, "y": TENSOR, "t": TENSOR, "n": TypeFact("symfloat"), "k": TypeFact("int"), "w": LEARNED}
+TYPES |= {"i": TypeFact("symint"), "h": TypeFact("tensor", "float32", ("u0",))}
 
 
 def protected(arm: str, test: str, taken: bool = True) -> str | None:
     context = context_of(
-        f"import torch as th\n\n\ndef fn(x, y, t, n, k, w):\n    return {arm} if {test} else y\n", test, TYPES
+        f"import torch as th\n\n\ndef fn(x, y, t, n, k, w, i, h):\n    return {arm} if {test} else y\n", test, TYPES
     )
     choice = context.site.source.parents[context.site.decision] if context.site.decision else None
     assert isinstance(choice, ast.IfExp)
@@ -39,6 +42,13 @@ def protected(arm: str, test: str, taken: bool = True) -> str | None:
         ("x / n", "n > -1", None),
         ("w / n", "t.sum() > 0", "w / th.where(c, th.full((), n, dtype=th.float64), 1.0).item()"),
         ("w / k", "t.sum() > 0", None),
+        ("w / i", "t.sum() > 0", "w / th.where(c, th.full((), i, dtype=th.int64), 1).item()"),
+        ("x / i", "t.sum() > 0", None),
+        ("2 % i", "t.sum() > 0", "2 % th.where(c, th.full((), i, dtype=th.int64), 1).item()"),
+        ("x / (x > 0).sum().item()", "t.sum() > 0", "x / th.sym_max((x > 0).sum().item(), 1)"),
+        ("x // len(h)", "t.sum() > 0", "x // th.sym_max(len(h), 1)"),
+        ("x / (h.shape[0] - 1)", "t.sum() > 0", None),
+        ("x / x.shape[0]", "t.sum() > 0", None),
         ("x[0] + x[1]", "x.numel() > 0", "th.cat([x, x.new_zeros(1, *x.shape[1:])])[0] + x[1]"),
         ("(x + y)[-1]", "len(x + y) > 0", "th.cat([(x + y).new_zeros(1, *(x + y).shape[1:]), x + y])[-1]"),
         ("x[0, 1]", "x.shape[0] > 0", "th.cat([x, x.new_zeros(1, *x.shape[1:])])[0, 1]"),
@@ -61,3 +71,22 @@ def test_operands_that_can_do_harm_get_a_value_that_cannot(arm: str, test: str, 
 def test_the_other_arm_is_protected_where_the_test_holds() -> None:
     assert protected("x / y", "t.sum() > 0", taken=False) == "x / th.where(c, 1, y)"
     assert protected("x / n", "n <= 2", taken=False) == "x / th.sym_max(n, 2)"
+
+
+@pytest.mark.parametrize(
+    ("made", "expected"),
+    [
+        ("(x > 0).sum().item()", True),
+        ("int((x > 0).sum())", True),
+        ("len(h) * 2", True),
+        ("len(h) - 1", False),
+        ("x.argmax().item()", False),
+        ("x.long().sum().item()", False),
+        ("(x.max() > 0).sum().item() + h.shape[0]", True),
+    ],
+)
+def test_a_count_is_never_negative(made: str, expected: bool) -> None:
+    context = context_of(f"def fn(x, h):\n    n = {made}\n    return x if n > 2 else x / n\n", "n > 2", TYPES)
+    divisor = ast.parse("n", mode="eval").body
+    assert is_count(Kinds(context), divisor) is expected
+    assert is_read(Kinds(context), divisor)
