@@ -124,7 +124,8 @@ def test_other_containers_stay(line: str, types: dict[str, TypeFact]) -> None:
         (
             "    layer = table[n]\n    return layer(x)\n",
             "    if not torch.compiler.is_compiling():\n        layer = table[n]\n"
-            "    return torch.stack([module(x) for module in table])[n] if torch.compiler.is_compiling() else layer(x)\n",
+            "    return torch.stack([module(x) for module in table])[n] "
+            "if torch.compiler.is_compiling() else layer(x)\n",
         ),
         ("    layer = table[n]\n    return layer(x), layer\n", ""),
         ("    layer = table[n]\n    n += 1\n    return layer(x)\n", ""),
