@@ -1,71 +1,114 @@
 """Reductions that raise where there is nothing, each over one element more that is never the one that is looked for.
 
-What stands behind an emptiness test then runs of nothing, too, and gives for something what it gave before.
+What stands behind an emptiness test then runs of nothing, too, and gives for something what it gave before. Standard
+deviation and variance have neither value nor gradient of one element: they get one more where the test wants two.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from ddelint.rewrite.candidate import Context
-from ddelint.rewrite.parts.applied import applied, integer, is_plain
+from ddelint.rewrite.parts.applied import Applied, applied, integer, is_plain
 from ddelint.rewrite.reading.changes_of_calls import run_by_calls
 from ddelint.rewrite.reading.kinds import Kind, Kinds
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import called
-from ddelint.rewrite.reading.polarity import general_side
+from ddelint.rewrite.reading.polarity import general_side, least_behind
 from ddelint.rewrite.writing.rewrites import Expr, Part
 from ddelint.sources.sites import site_of
 
+_UNLIKE_DATA = "-123.0"
+"""An element beside another: what spreads has no gradient where both are the same."""
 
-def of_nothing_too(context: Context, path: Sequence[ast.AST], *, known: bool) -> dict[ast.AST, Expr]:
+
+def of_nothing_too(context: Context, test: ast.expr, path: Sequence[ast.AST], *, known: bool) -> dict[ast.AST, Expr]:
     """The operands of the reductions on a path that may be of nothing, each with what takes its place.
 
     Functions of the same file that are called there are on the path, but for those that ask for themselves. `known`:
     only where the size in question is known to change from run to run.
     """
     source = context.site.source
-    changes = _extended_on(context, path, known)
+    extended = _Extended(known, two=_wants_two(test))
+    changes = extended.on(context, path)
     for function in run_by_calls(context, path):
         if not any(map(_leaves_where_nothing_is, function.body)):
             inside = replace(context, site=site_of(source, function.body[0]), types=context.types_in(function))
-            changes |= _extended_on(inside, function.body, known)
+            changes |= extended.on(inside, function.body)
     return changes
+
+
+def _wants_two(test: ast.expr) -> bool:
+    """Whether a test lets two or more pass on its general side: `n < 2`, `len(x) <= 1`, `n > 1 and …`."""
+    return any(
+        isinstance(node, ast.Compare) and least_behind(node.ops[0], integer(node.comparators[0])) >= 2
+        for node in ast.walk(test)
+    )
 
 
 def _leaves_where_nothing_is(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.If) and general_side(statement.test) is False
 
 
-def _extended_on(context: Context, path: Sequence[ast.AST], known: bool) -> dict[ast.AST, Expr]:
-    calls = (node for root in path for node in ast.walk(root) if isinstance(node, ast.Call))
-    return dict(
-        pair for node in calls if called(node) in knowledge().extremes for pair in _extended(context, node, known)
-    )
+@dataclass(frozen=True, slots=True)
+class _Extended:
+    """What reductions take: one element more. `two`: standard deviations, too, of one element."""
 
+    known: bool
+    two: bool
 
-def _extended(context: Context, node: ast.Call, known: bool) -> Iterator[tuple[ast.AST, Expr]]:
-    """What a call reduces, with one element more; nothing where it surely reduces something, or integers."""
-    call, kinds = applied(node), Kinds(context)
-    if call is None or kinds.of(call.tensor) is not Kind.TENSOR or len(call.arguments) > 2:
-        return
-    given = call.argument(0, "dim")
-    dimension, shape = integer(given), kinds.shape(call.tensor)
-    is_float = kinds.dtype(call.tensor).startswith(("float", "bfloat"))
-    if not is_float or (known and shape is None) or (given is not None and dimension is None) or shape == ():
-        return
-    if dimension is None:
-        reduced = shape or ()
-    else:
-        reduced = shape[dimension : dimension + 1 or None] if shape is not None else ()
-    if shape is not None and all(size.isdecimal() and size != "0" for size in reduced):
-        return
-    value = context.write.expr(knowledge().extremes[called(node)])
-    built = _with_one_more(context, call.tensor, dimension, None if shape is None else len(shape), value)
-    if built is not None:
-        yield call.tensor, built
+    def on(self, context: Context, path: Sequence[ast.AST]) -> dict[ast.AST, Expr]:
+        """The operands on a path, each with what takes its place."""
+        changes: dict[ast.AST, Expr] = {}
+        for node in (node for root in path for node in ast.walk(root) if isinstance(node, ast.Call)):
+            call = applied(node)
+            if call is None or len(call.arguments) > 2:
+                continue
+            if called(node) in knowledge().extremes:
+                built = self._one_more(context, call, knowledge().extremes[called(node)])
+            elif self.two and called(node) in knowledge().spreads:
+                built = self._two(context, call)
+            else:
+                continue
+            if built is not None:
+                changes[call.tensor] = built
+        return changes
+
+    def _one_more(self, context: Context, call: Applied, value: str) -> Expr | None:
+        """What a call reduces, with one element more; None where it surely reduces something, or integers."""
+        kinds, given = Kinds(context), call.argument(0, "dim")
+        if kinds.of(call.tensor) is not Kind.TENSOR:
+            return None
+        dimension, shape = integer(given), kinds.shape(call.tensor)
+        is_float = kinds.dtype(call.tensor).startswith(("float", "bfloat"))
+        if not is_float or (self.known and shape is None) or (given is not None and dimension is None) or shape == ():
+            return None
+        if dimension is None:
+            reduced = shape or ()
+        else:
+            reduced = shape[dimension : dimension + 1 or None] if shape is not None else ()
+        if shape is not None and all(size.isdecimal() and size != "0" for size in reduced):
+            return None
+        rank = None if shape is None else len(shape)
+        return _with_one_more(context, call.tensor, dimension, rank, context.write.expr(value))
+
+    def _two(self, context: Context, call: Applied) -> Expr | None:
+        """What a call reduces, with one element more where it has less than two."""
+        built = self._one_more(context, call, _UNLIKE_DATA)
+        dimension, shape = integer(call.argument(0, "dim")), Kinds(context).shape(call.tensor)
+        if built is None or not is_plain(call.tensor):
+            return None
+        if dimension == 0 and (shape is None or len(shape) > 1):
+            template = "{}[: torch.sym_max({}.shape[0], 2)]"
+        elif dimension is None:
+            template = "{}[: torch.sym_max({}.numel(), 2)]"
+        elif dimension == -1 or (shape is not None and dimension == len(shape) - 1):
+            template = "{}[..., : torch.sym_max({}.shape[-1], 2)]"
+        else:
+            return None
+        return context.write.expr(template, built, call.tensor)
 
 
 def _with_one_more(

@@ -15,12 +15,10 @@ from ddelint.rewrite.parts.applied import integer
 from ddelint.rewrite.reading.kinds import Kinds, reduces_all, tensor_argument
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import called, fresh_name, names_written, position
-from ddelint.rewrite.reading.polarity import general_side
+from ddelint.rewrite.reading.polarity import general_side, least_behind
 from ddelint.rewrite.writing.rewrites import Expr, Statements
 
 _MOST_ROWS = 8
-_LEAST: dict[type[ast.cmpop], int] = {ast.Eq: 1, ast.NotEq: 1, ast.Lt: 0, ast.GtE: 0, ast.LtE: 1, ast.Gt: 1}
-"""What a comparison of a size with a number lets pass at least: that number, or one more."""
 
 
 def rows_for_nothing(
@@ -84,10 +82,8 @@ def _counted(test: ast.expr, counted_of: Callable[[ast.expr], str]) -> list[tupl
             if isinstance(right, (ast.Tuple, ast.List, ast.Set)):
                 return [(name, 1) for each in right.elts if (name := counted_of(each))]
         case ast.Compare(left=left, ops=[operator], comparators=[right]):
-            bound = integer(right)
-            if bound is not None and type(operator) in _LEAST:
-                rows = bound + _LEAST[type(operator)]
-                return [(name, rows) for name in _counted_by(left, counted_of) if 0 < rows <= _MOST_ROWS]
+            rows = least_behind(operator, integer(right))
+            return [(name, rows) for name in _counted_by(left, counted_of) if 0 < rows <= _MOST_ROWS]
         case _:
             return [(name, 1) for name in _counted_by(test, counted_of)]
     return []

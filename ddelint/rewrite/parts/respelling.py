@@ -206,7 +206,7 @@ def _taking_nothing(context: Context) -> Iterator[tuple[Rewrite, str, bool, Mapp
     if test is None or side is None or asks_compiling(test) or context.site.block in (Block.RAISES, Block.WARNS):
         return
     path = general_path(context, test, side)
-    sure, all_of_them = (of_nothing_too(context, path, known=known) for known in (True, False))
+    sure, all_of_them = (of_nothing_too(context, test, path, known=known) for known in (True, False))
     if sure:
         yield Rewrite("", sure), ast.unparse(test), True, {}
     if len(all_of_them) > len(sure):

@@ -108,6 +108,7 @@ class Knowledge:
     dtypes: Mapping[str, str]
     numbers: frozenset[str]
     extremes: Mapping[str, str]
+    spreads: frozenset[str]
     sized: frozenset[str]
     shaped: frozenset[str]
     distinct: frozenset[str]

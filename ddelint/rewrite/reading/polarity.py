@@ -22,6 +22,8 @@ IS_SOME = frozenset(((ast.NotEq, 0), (ast.Gt, 0), (ast.GtE, 1)))
 """What a comparison of a size with a number asks: whether there is nothing, or something."""
 _EMPTY = IS_NONE | {(ast.Eq, 1), (ast.LtE, 1), (ast.Lt, 2)}
 _FILLED = IS_SOME | {(ast.NotEq, 1), (ast.Gt, 1), (ast.GtE, 2)}
+_LEAST: dict[type[ast.cmpop], int] = {ast.Eq: 1, ast.NotEq: 1, ast.Lt: 0, ast.GtE: 0, ast.LtE: 1, ast.Gt: 1}
+"""What a comparison of a size with a number lets pass at least: that number, or one more."""
 
 
 def side_of(context: Context, test: ast.expr) -> bool | None:
@@ -79,6 +81,11 @@ def _compared(left: ast.expr, operator: ast.cmpop, right: ast.expr) -> bool | No
             return True
     # an equality between two numbers is the special case
     return {ast.Eq: False, ast.NotEq: True}.get(kind)
+
+
+def least_behind(operator: ast.cmpop, bound: int | None) -> int:
+    """How many there are at least on the general side of `n < bound`, `n >= bound`, …; 0 where that isn't known."""
+    return 0 if bound is None or type(operator) not in _LEAST else bound + _LEAST[type(operator)]
 
 
 def general_path(context: Context, test: ast.expr, side: bool) -> list[ast.AST]:

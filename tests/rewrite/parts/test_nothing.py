@@ -47,6 +47,41 @@ def test_one_element_more_where_there_may_be_nothing_to_choose_from(reduced: str
     assert lines == ([f"return y * {expected}"] if expected else [])
 
 
+@pytest.mark.parametrize(
+    ("test", "reduced", "expected"),
+    [
+        (
+            "len(y) < 2",
+            "y.std()",
+            "torch.nn.functional.pad(y, (0, 1), value=-123.0)[: torch.sym_max(y.numel(), 2)].std()",
+        ),
+        (
+            "y.numel() <= 1",
+            "torch.var(y, 0)",
+            "torch.var(torch.nn.functional.pad(y, (0, 1), value=-123.0)[..., : torch.sym_max(y.shape[-1], 2)], 0)",
+        ),
+        (
+            "not x.shape[0] > 1",
+            "x.std(dim=0)[0]",
+            "torch.nn.functional.pad(x, (0, 0, 0, 1), value=-123.0)[: torch.sym_max(x.shape[0], 2)].std(dim=0)[0]",
+        ),
+        (
+            "x.size(0) == 1",
+            "x.var()",
+            "torch.nn.functional.pad(x.flatten(), (0, 1), value=-123.0)[: torch.sym_max(x.numel(), 2)].var()",
+        ),
+        ("not (len(x) >= 2 and len(y) >= 2)", "x.std(-2)[0]", None),
+        ("len(y) == 0", "y.std()", None),
+        ("len(y) < 2", "y.mean()", None),
+        ("len(y) < 2", "(y + 1).std()", None),
+        ("len(y) < 2", "x.std(1)", None),
+    ],
+)
+def test_one_element_more_where_what_spreads_has_only_one(test: str, reduced: str, expected: str | None) -> None:
+    found = [line for line in said(f"if {test}:\n    return y\nreturn y * {reduced}", test) if "123" in line]
+    assert [line.removeprefix("return y ").removeprefix("* ") for line in found] == ([expected] if expected else [])
+
+
 @pytest.mark.parametrize(("shape", "first"), [(("n", "3"), True), (None, False)])
 def test_where_no_size_is_known_it_is_tried_last(shape: tuple[str, ...] | None, first: bool) -> None:
     text = "def fn(x, y):\n    if len(y) == 0:\n        return y\n    return y + x.amin(-2)[0]\n"
