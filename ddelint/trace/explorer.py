@@ -377,10 +377,19 @@ class Explorer:
         self._differentiating = True
         try:
             joint.differentiate(results)
+        except joint.NoDerivative as error:
+            self._note_missing_derivative(error.made)
         except Exception:  # a gradient that fails asks nothing; verification takes real ones
             return
         finally:
             self._differentiating = False
+
+    def _note_missing_derivative(self, made: joint.Call | None) -> None:
+        """What comes out of a call has no derivative: eager may never ask for it, the joint graph does."""
+        who = None if made is None else provenance.blame(made.stack, self._paths)
+        if who is not None:
+            inquiry = Inquiry("other", None, "the joint graph needs a derivative, and torch has none of this call")
+            self._add(replace(self._question(self._observer, inquiry, who), cpp_frames=()))
 
     def _blame(self) -> Blame | None:
         stack = joint.asking_stack() if self._differentiating else provenance.live_stack(call.__code__)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import dropwhile
 from typing import Any
 
@@ -25,30 +26,7 @@ _AUTOGRAD = os.path.join(torch_internals.TORCH_FOLDER, "autograd", "")
 
 
 class OriginsWanted(Stopped):
-    """A gradient asks, and nobody has remembered what it is the gradient of."""
-
-
-def differentiate(results: Any) -> None:
-    """Run the backward pass of what a program returned, as torch.compile traces it into the joint graph.
-
-    Gradients of all leaves are taken, with a fake gradient for each returned tensor that has one. Raises what the
-    formulas raise; does nothing where nothing requires a gradient.
-    """
-    outputs = [value for value in torch_internals.leaves(results) if _has_gradient(value)]
-    nodes = [value.grad_fn for value in outputs]
-    leaves = [node.variable for node in _reached(nodes, known=None) if hasattr(node, "variable")]
-    if leaves:
-        seeds = [torch.ones_like(value) for value in outputs]
-        _differentiate(outputs, leaves, seeds)
-
-
-def _differentiate(outputs: list[Any], leaves: list[Any], seeds: list[Any]) -> None:
-    """Frames of the backward pass stand below this one."""
-    torch.autograd.grad(outputs, leaves, seeds, allow_unused=True)
-
-
-def _has_gradient(value: Any) -> bool:
-    return isinstance(value, torch.Tensor) and value.grad_fn is not None
+    """A gradient asks, or is missing, and nobody has remembered what it is the gradient of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +36,54 @@ class Call:
     stack: list[Place]
     operand: Any
     """Its first argument."""
+
+
+class NoDerivative(Exception):
+    """The backward pass comes to a call that torch has no derivative of."""
+
+    def __init__(self, made: Call | None) -> None:
+        super().__init__("no derivative")
+        self.made = made
+
+
+def differentiate(results: Any) -> None:
+    """Run the backward pass of what a program returned, as torch.compile traces it into the joint graph.
+
+    Gradients of all leaves are taken, with a fake gradient for each returned tensor that has one. Raises what the
+    formulas raise, NoDerivative where there is none; does nothing where nothing requires a gradient.
+    """
+    outputs = [value for value in torch_internals.leaves(results) if _has_gradient(value)]
+    nodes = [*_reached([value.grad_fn for value in outputs], known=None)]
+    leaves = [node.variable for node in nodes if hasattr(node, "variable")]
+    if not leaves:
+        return
+    seeds = [torch.ones_like(value) for value in outputs]
+    running: list[Call] = []
+    remembered = [node for node in nodes if _CALL in node.metadata]
+    for node in remembered:
+        node.register_prehook(partial(_note_running, running, node.metadata[_CALL]))
+    try:
+        _differentiate(outputs, leaves, seeds)
+    except NotImplementedError as error:
+        if torch_internals.NO_FORMULA not in str(error):
+            raise
+        if not remembered:
+            raise OriginsWanted from None
+        raise NoDerivative(running[-1] if running else None) from None
+
+
+def _note_running(running: list[Call], made: Call, gradients: Any) -> None:
+    """A hook of a node: its formula runs next."""
+    running.append(made)
+
+
+def _differentiate(outputs: list[Any], leaves: list[Any], seeds: list[Any]) -> None:
+    """Frames of the backward pass stand below this one."""
+    torch.autograd.grad(outputs, leaves, seeds, allow_unused=True)
+
+
+def _has_gradient(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.grad_fn is not None
 
 
 def remember(results: Any, call: Call) -> None:

@@ -697,6 +697,10 @@ def uninteresting_files() -> frozenset[str]:
     return frozenset(private("torch.fx.experimental.symbolic_shapes", "uninteresting_files")())
 
 
+NO_FORMULA = "the derivative for"
+"""What a NotImplementedError says of an operator that has none."""
+
+
 def running_node() -> Any:
     """The autograd node whose formula runs in this thread's backward pass; None outside of one."""
     return private("torch._C", "_current_autograd_node")()

@@ -56,6 +56,46 @@ def test_both_sides_of_a_gradient_are_explored() -> None:
     assert set(question.answers) == {"true", "false"}
 
 
+class Levels(torch.nn.Module):
+    """Returns what `unique` gives."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.project = torch.nn.Linear(4, 4)
+
+    def forward(self, x: torch.Tensor) -> Any:
+        levels = self.project(x).round()
+        values, counts = levels.unique(return_counts=True)
+        return values.sum(), counts
+
+
+class LevelsCounted(Levels):
+    """Only compares what `unique` gives."""
+
+    def forward(self, x: torch.Tensor) -> Any:
+        levels = self.project(x).round()
+        return levels.sum(), (torch.unique(levels) > 0).sum()
+
+
+def test_a_call_without_a_derivative_is_blamed_where_its_result_comes_out() -> None:
+    (question,) = trace(Levels, torch.randn(6, 4)).questions
+    assert (question.joint, question.kind, question.asks) == (True, "other", ("joint",))
+    assert (question.expression, question.detail) == (
+        "levels.unique(return_counts=True)",
+        "the joint graph needs a derivative, and torch has none of this call",
+    )
+
+
+def test_what_has_no_derivative_and_needs_none_is_no_finding() -> None:
+    assert trace(LevelsCounted, torch.randn(6, 4)).questions == ()
+    assert trace(Levels, torch.randn(6, 4), gradients=False).questions == ()
+
+
+def test_torch_compile_stops_where_a_derivative_is_missing() -> None:
+    with torch_internals.compile_settings(recompiles=8), pytest.raises(Exception, match="is not implemented"):
+        torch.compile(Levels(), backend="aot_eager", fullgraph=True)(torch.randn(6, 4))
+
+
 class _Scaled(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
     def forward(ctx: Any, rows: torch.Tensor) -> torch.Tensor:
