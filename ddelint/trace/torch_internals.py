@@ -735,6 +735,14 @@ def tracing_predicates() -> dict[str, Any]:
     return found
 
 
+def conditional() -> Any:
+    """The function behind `torch.cond`; None where this release has made it something else."""
+    with contextlib.suppress(TorchInternalsMissing):
+        function = inspect.unwrap(private("torch", "cond"))
+        return function if inspect.isfunction(function) and function.__closure__ is None else None
+    return None
+
+
 def holds_control_flow(graph: torch.fx.GraphModule) -> bool:
     """Whether a graph calls an operator that is given graphs: `torch.cond`, a loop."""
     operator = private("torch._ops", "HigherOrderOperator")

@@ -13,6 +13,8 @@ from collections.abc import Callable, Collection, Iterator
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
+import torch
+
 from ddelint.trace import torch_internals
 
 Asked = Callable[[str, FrameType], bool | None]
@@ -64,11 +66,52 @@ def watched() -> Iterator[Consultation]:
 
 @contextlib.contextmanager
 def assumed(targets: Collection[str]) -> Iterator[None]:
-    """Predicates called outside of torch answer as under the first of `targets` (`compile`, `export`, `strict`)."""
+    """Predicates called outside of torch answer as under the first of `targets` (`compile`, `export`, `strict`).
+
+    `torch.cond` runs the arm that its predicate chooses. By itself it compiles both on each call (torch 2.13: half a
+    second); whether they can be compiled is what the tracer says.
+    """
     target = next((target for target in ("compile", "strict", "export") if target in targets), "export")
     answers = _PREDICATES[target] | _GUARDS
-    with _patched(lambda name, frame: answers.get(name.partition("#")[0])):
+    with _patched(lambda name, frame: answers.get(name.partition("#")[0])), _plain_conditionals():
         yield
+
+
+@contextlib.contextmanager
+def _plain_conditionals() -> Iterator[None]:
+    function = torch_internals.conditional()
+    if function is None:
+        yield
+        return
+    own = function.__code__
+    function.__code__ = _chosen.__code__
+    try:
+        yield
+    finally:
+        function.__code__ = own
+
+
+def _chosen(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: Any = ()) -> Any:
+    from ddelint.verify.traced_path import Operands
+
+    operands = Operands.apply(*operands) if len(operands) else ()
+    return true_fn(*operands) if pred else false_fn(*operands)
+
+
+class Operands(torch.autograd.Function):  # type: ignore[misc]
+    """What `torch.cond` is given: its gradient needs them unchanged, as that of the operator does."""
+
+    @staticmethod
+    def forward(ctx: Any, *operands: Any) -> tuple[Any, ...]:
+        """Copies: views may not be changed in place by anybody."""
+        ctx.save_for_backward(*(operand for operand in operands if isinstance(operand, torch.Tensor)))
+        return tuple(o.clone() if isinstance(o, torch.Tensor) else o for o in operands)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> tuple[Any, ...]:
+        """Their gradients. Raises RuntimeError where one of them was changed in place."""
+        _ = ctx.saved_tensors
+        return gradients
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -667,6 +668,30 @@ def test_what_the_original_does_on_the_traced_path_is_not_held_against_the_rewri
     rewritten = original.replace("if keep.any()", "if torch.compiler.is_compiling() or keep.any()")
 
     assert judged(program, options, original, rewritten).equal
+
+
+def test_on_the_traced_path_cond_runs_the_arm_that_is_chosen_and_compiles_neither(monkeypatch: Any) -> None:
+    import torch
+
+    from ddelint.verify import traced_path
+
+    monkeypatch.setattr(torch, "compile", None)
+    x = torch.tensor([2.0, 3.0], requires_grad=True)
+    results = []
+    with traced_path.assumed(("export",)):
+        for total in (1.0, 9.0):
+            chosen = torch.cond(x.sum() > total, lambda x, n: x * n, lambda x, n: x - n, (x, torch.tensor(7.0)))
+            chosen.sum().backward()
+            results.append(chosen.tolist())
+        y = x * 1
+        chosen = torch.cond(x.sum() > 1.0, lambda y: y + 1, lambda y: y, (y,))
+        y.add_(1)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            chosen.sum().backward()
+    assert results == [[14.0, 21.0], [-5.0, -4.0]]
+    assert x.grad is not None
+    assert x.grad.tolist() == [8.0, 8.0]
+    assert torch.cond.__code__.co_filename.startswith(os.path.dirname(torch.__file__))
 
 
 def test_the_predicates_are_themselves_again_afterwards(program: Program, options: SessionOptions) -> None:
