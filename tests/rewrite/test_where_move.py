@@ -756,3 +756,24 @@ def test_numbers_that_are_returned_are_read_where_there_is_something() -> None:
     function = load(plain)
     assert function(torch.zeros(4)) == (0, 4)
     assert function(torch.tensor([0.0, 1.0, 1.0, 0.0])) == (1, 3)
+
+
+@pytest.mark.parametrize(
+    ("read", "first"),
+    [
+        ("x[n:]", True),
+        ("x[:, n : n + 2]", True),
+        ("x.narrow(0, n, 2)", True),
+        ("x.new_zeros(n, 3)", True),
+        ("torch.arange(n + 1)", True),
+        ("x * n", False),
+        ("x + (n > 2)", False),
+    ],
+)
+def test_what_is_read_as_a_bound_stays_an_integer_first(read: str, first: bool) -> None:
+    types = {**TYPES, "n": TypeFact("int")}
+    body = f"    n = 0\n    if mask.any():\n        n = n + 1\n    return {read}\n"
+    found = rewritten(
+        "where_merge", context_of(f"import torch\ndef fn(x, mask):\n{body}", "mask.any()", types, "DDE105")
+    )
+    assert ("n).item()" in found[0]) is first

@@ -35,6 +35,7 @@ from ddelint.rewrite.reading.names import (
     targets_written,
 )
 from ddelint.rewrite.reading.naming import condition_name
+from ddelint.rewrite.reading.number_uses import is_wanted_as_number
 from ddelint.rewrite.reading.regions import changed_in_place, leaves_a_loop
 from ddelint.rewrite.writing.rewrites import Changes, Expr, Rewrite, Statements, restructured, rewriting
 from ddelint.sources.sites import Block, Role
@@ -122,7 +123,9 @@ def _numbers_of(node: ast.expr) -> tuple[list[ast.expr], list[ast.expr]]:
 
 
 def _branch(context: Context, statement: ast.If, assumed: bool) -> Iterator[Rewrite]:
-    for numbers, safe, in_place in itertools.product((False, True), (True, False), (True, False)):
+    kinds, counted = Kinds(context), names_written(*statement.body, *statement.orelse)
+    stays = any(number_kind(kinds, ast.Name(name)) == "int" and is_wanted_as_number(kinds, name) for name in counted)
+    for numbers, safe, in_place in itertools.product((stays, not stays), (True, False), (True, False)):
         merge = Merge(context, statement, assumed, safe, in_place=in_place, may_fall_silent=True, numbers=numbers)
         with suppress(NotMergeable, NotAPredicate, ValueError):
             if not has_return(statement):

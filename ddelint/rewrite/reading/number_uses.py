@@ -65,6 +65,15 @@ def uses_as_number(kinds: Kinds, name: str) -> Uses | None:
     return Uses(count, casts, reads)
 
 
+def is_wanted_as_number(kinds: Kinds, name: str) -> bool:
+    """Whether the site's function reads `name` somewhere as a bound, a place or a size."""
+    function = kinds.context.site.function
+    return function is not None and any(
+        isinstance(use, ast.Name) and use.id == name and isinstance(use.ctx, ast.Load) and _takes_number(kinds, use)
+        for use in ast.walk(function)
+    )
+
+
 def _may_change(function: ast.FunctionDef | ast.AsyncFunctionDef, value: ast.expr) -> bool:
     """Whether a tensor may be a view of something that the function writes to."""
     match value:
