@@ -138,3 +138,18 @@ def test_an_object_of_which_nothing_is_known_ends_none() -> None:
     text = "def fn(x, t, cfg):\n    while cfg.more and x.sum() < t:\n        x = x * 2\n    return x\n"
     types = {**TYPES, "cfg": TypeFact("other")}
     assert candidates("masked_loop", context_of(text, "x.sum() < t", types, "DDE106")) == []
+
+
+@pytest.mark.parametrize("test", ["n == 3", "n > t.numel()", "not n < 3"])
+def test_an_exit_that_asks_is_one_although_each_run_sees_plain_numbers(test: str) -> None:
+    body = f"    n = 0\n    for i in range(4):\n        n = n + int(x[i] > 0)\n        if {test}:\n            break\n"
+    text = f"def fn(x, t):\n{body}        x = x * 2\n    return x\n"
+    (found,) = rewritten("masked_loop", context_of(text, test, TYPES, "DDE101"))
+    assert "choices.append((" in found
+
+
+def test_what_python_knows_is_still_no_exit() -> None:
+    body = "    n = 0\n    for i in range(4):\n        if i > 2:\n            break\n        x = x * 2\n"
+    text = f"def fn(x, t):\n{body}        if x.sum() > t:\n            break\n    return x\n"
+    (found,) = rewritten("masked_loop", context_of(text, "x.sum() > t", TYPES, "DDE105"))
+    assert found.count("choices.append((") == 1

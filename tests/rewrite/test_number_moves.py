@@ -103,6 +103,36 @@ def test_the_length_of_a_tensor_is_its_size(
     assert changed("shape_instead_of_len", line, asking, types) == expected
 
 
+OBJECT = TypeFact("other", python_type="made_here.Matches")
+
+
+@pytest.mark.parametrize(
+    ("own", "line", "expected"),
+    [
+        ("return self.left.shape[0]", "y = len(n) < 2", "y = n.left.shape[0] < 2"),
+        ('"""Pairs."""\n        return self.left.size(0)', "y = len(n)", "y = n.left.size(0)"),
+        ("return len(self.left)", "y = len(x.found)", "y = x.found.left.shape[0]"),
+        ("return int(self.keep.sum())", "y = max(len(n), 1)", "y = max(n.__len__(), 1)"),
+        ("return self.left.shape[0] * self.right.shape[1]", "y = len(n)", "y = n.left.shape[0] * n.right.shape[1]"),
+        ("left = self.left\n        return left.shape[0]", "y = len(n)", "y = n.__len__()"),
+        ("return SIZES[self]", "y = len(n)", "y = n.__len__()"),
+        ("return self.left.numel()", "y = len(x.pop())", ""),
+    ],
+)
+def test_the_length_of_an_object_is_what_it_returns(own: str, line: str, expected: str) -> None:
+    text = f"class Matches:\n    def __len__(self):\n        {own}\n\n\ndef fn(x, n):\n    {line}\n"
+    asking = line[line.index("len(") : line.index(")") + 1]
+    found = rewritten(
+        "shape_instead_of_len", context_of(text, asking, {"n": OBJECT, "x.found": OBJECT, "x.pop()": OBJECT})
+    )
+    assert [one.splitlines()[-1].strip() for one in found] == ([expected] if expected else [])
+
+
+def test_the_length_of_an_object_of_another_file_is_asked_of_it() -> None:
+    (found,) = rewritten("shape_instead_of_len", context_of("def fn(n):\n    return len(n)\n", "len(n)", {"n": OBJECT}))
+    assert found.endswith("return n.__len__()\n")
+
+
 @pytest.mark.parametrize(
     ("line", "asking", "types", "expected"),
     [
