@@ -153,3 +153,22 @@ def test_what_python_knows_is_still_no_exit() -> None:
     text = f"def fn(x, t):\n{body}        if x.sum() > t:\n            break\n    return x\n"
     (found,) = rewritten("masked_loop", context_of(text, "x.sum() > t", TYPES, "DDE105"))
     assert found.count("choices.append((") == 1
+
+
+@pytest.mark.parametrize(
+    ("test", "stored", "held"),
+    [
+        ("n == t.numel()", "x[n] = 1.0", "n = torch.sym_min(n, t.numel() - 1)"),
+        ("n >= 3", "x[n : n + 1] += 1.0", "n = torch.sym_min(n, 3 - 1)"),
+        ("n > self.last", "x = x + x.narrow(0, n, 1)", "n = torch.sym_min(n, self.last)"),
+        ("n == 3", "x = x * n", ""),
+        ("n != 3", "x[n] = 1.0", ""),
+        ("n + 1 == 3", "x[n] = 1.0", ""),
+    ],
+)
+def test_a_number_that_an_exit_keeps_in_range_stays_there(test: str, stored: str, held: str) -> None:
+    body = f"    n = 0\n    for i in range(4):\n        n = n + int(x[i] > 0)\n        if {test}:\n            break\n"
+    text = f"import torch\ndef fn(self, x, t):\n{body}        {stored}\n    return x\n"
+    types = {**TYPES, "self.last": TypeFact("int")}
+    (found,) = rewritten("masked_loop", context_of(text, test, types, "DDE101"))
+    assert [line.strip() for line in found.splitlines() if "sym_min" in line] == ([held] if held else [])

@@ -34,6 +34,7 @@ from ddelint.rewrite.reading.names import (
     position,
     targets_written,
 )
+from ddelint.rewrite.reading.number_uses import is_wanted_as_number
 from ddelint.rewrite.reading.regions import assigned_on_every_way, bound_inside, changed_in_place, live_behind
 from ddelint.rewrite.writing.rewrites import Expr, Part, Rewrite, Statements, restructured
 
@@ -197,12 +198,29 @@ class _Leaving:
             raise NotMergeable("what is done at the exit cannot be noted")
         parts = self._known_part(exit)
         if parts is None:
-            return self.write.beside([*arm.prelude, *choices.noted(merge.truths({}).of(exit.test), given)], [exit])
+            noted = choices.noted(merge.truths({}).of(exit.test), given)
+            return self.write.beside([*arm.prelude, *noted, *self._in_range(exit.test)], [exit])
         asking, known = parts
         asked = asking[0] if len(asking) == 1 else ast.copy_location(ast.BoolOp(ast.Or(), asking), asking[0])
         noted = choices.noted(merge.truths({}).of(asked), given)
         ends = self.write.lines("if {known}:\n    break", known=self.write.joined(ast.Or(), known))
         return self.write.beside([*arm.prelude, *noted, *ends], [exit])
+
+    def _in_range(self, test: ast.expr) -> Statements:
+        """Behind `if i == n: break`, which keeps `i` below `n`, it stays there: iterations that eager hasn't count for
+        nothing, but must not raise."""
+        match test:
+            case ast.Compare(
+                left=ast.Name() as number, ops=[ast.Eq() | ast.GtE() | ast.Gt() as sign], comparators=[end]
+            ):
+                pass
+            case _:
+                return []
+        kinds = {number_kind(self.kinds, number), number_kind(self.kinds, end)}
+        if kinds != {"int"} or not is_pure(end) or not is_wanted_as_number(self.kinds, number.id):
+            return []
+        template = "torch.sym_min({}, {})" if isinstance(sign, ast.Gt) else "torch.sym_min({}, {} - 1)"
+        return self.write.assigned(number, self.write.expr(template, number, end))
 
     # ------------------------------------------------------------------ what is kept
 
