@@ -172,3 +172,21 @@ def test_a_number_that_an_exit_keeps_in_range_stays_there(test: str, stored: str
     types = {**TYPES, "self.last": TypeFact("int")}
     (found,) = rewritten("masked_loop", context_of(text, test, types, "DDE101"))
     assert [line.strip() for line in found.splitlines() if "sym_min" in line] == ([held] if held else [])
+
+
+LEFT = "    for i in range(4):\n        if x.sum() > t:\n            break\n"
+
+
+@pytest.mark.parametrize(
+    "change", ["y[i].narrow(0, 1, 2).copy_(x)", "y[i][1:] = x", "y.view(-1)[i].mul_(2)", "y.t().zero_()"]
+)
+def test_what_a_loop_changes_through_a_view_is_noted_by_its_name(change: str) -> None:
+    body = f"    y = x.new_zeros(4, 4)\n{LEFT}        {change}\n"
+    text = f"def fn(x, t):\n{body}        x = x + 1\n    return y\n"
+    (found,) = rewritten("masked_loop", context_of(text, "x.sum() > t", TYPES, "DDE105"))
+    assert "choices.append((x.sum() > t, y.clone()))" in found
+
+
+def test_what_has_no_name_is_not_noted() -> None:
+    text = f"def fn(x, t):\n{LEFT}        f(i).add_(x)\n    return x\n"
+    assert candidates("masked_loop", context_of(text, "x.sum() > t", TYPES, "DDE105")) == []

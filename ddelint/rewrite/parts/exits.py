@@ -35,7 +35,7 @@ from ddelint.rewrite.reading.names import (
     targets_written,
 )
 from ddelint.rewrite.reading.number_uses import is_wanted_as_number
-from ddelint.rewrite.reading.regions import assigned_on_every_way, bound_inside, changed_in_place, live_behind
+from ddelint.rewrite.reading.regions import assigned_on_every_way, bound_inside, changed_in_place, live_behind, root_of
 from ddelint.rewrite.writing.rewrites import Expr, Part, Rewrite, Statements, restructured
 
 _CONTAINERS = frozenset(("list", "tuple", "dict", "set", "module", "str", "none"))
@@ -235,7 +235,7 @@ class _Leaving:
         for name in sorted(lists & live):
             self._keep_list(name)
         own = bound_inside([self.loop]) - names_written(self.loop)
-        for place in sorted(targets_written(self.loop) - own):
+        for place in sorted({_held(text) for text in targets_written(self.loop)} - own):
             if place in lists or (place.isidentifier() and place not in live) or self._is_left(place):
                 continue
             if place in grown:
@@ -312,6 +312,17 @@ class _Leaving:
                     length = write.expr("{} * {}[0].shape[{}]", size, node, dim)
                     return parent, write.expr("{}.narrow({}, 0, {})", parent, dim, length)
         raise NotMergeable("a list whose length depends on data")
+
+
+def _held(place: str) -> str:
+    """The name or chain of attributes that holds what a loop changes: `x` of `x[i].narrow(0, n, 2)`.
+
+    Raises NotMergeable where there is none.
+    """
+    root = root_of(ast.parse(place, mode="eval").body)
+    if not all(part.isidentifier() for part in root.split(".")):
+        raise NotMergeable("what is changed has no name")
+    return root
 
 
 def _read_in(test: ast.AST) -> Iterator[ast.Name | ast.Attribute]:
