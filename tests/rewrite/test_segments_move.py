@@ -101,6 +101,59 @@ def fn(x, ids):
 """
 
 
+GIVEN_BACK = """
+def fn(x, ids):
+    context = torch.zeros_like(x)
+    for g in ids.unique():
+        members = ids == g
+        if members.sum() == 1:
+            context[members] = x[members]
+        else:
+            context[members] = x[members].mean(0)
+    return context
+"""
+GIVEN_BACK_BY_PLACES = """
+def fn(scores, ids):
+    best = scores.clone()
+    for g in range(2):
+        where = (ids == g).nonzero().flatten()
+        if where.numel() == 0:
+            continue
+        best[where] = scores[where].amax(0)
+    return best
+"""
+GIVEN_BACK_IN_PLACE = """
+def fn(x, ids):
+    y = x * 2
+    for g in ids.unique().tolist():
+        y[ids == g] = y[ids == g].sum(dim=0)
+    return y
+"""
+GIVEN_BACK_WHERE_SOME = """
+def fn(scores, ids):
+    out = scores.new_full(scores.shape, -1.0)
+    for g in range(3):
+        if (ids == g).any():
+            out[ids == g] = scores[ids == g].mean()
+    return out
+"""
+GIVEN_BACK_BUT_FOR_ONE = """
+def fn(x, ids):
+    out = x + 0
+    for g in torch.unique(ids):
+        rows = x[ids == g]
+        out[ids == g] = rows if len(rows) < 2 else rows.amin(0)
+    return out
+"""
+
+
+def test_what_one_group_has_is_no_row_of_another_tensor() -> None:
+    other = GIVEN_BACK_BUT_FOR_ONE.replace("rows if", "x[ids > g] if")
+    kept = GIVEN_BACK_BUT_FOR_ONE.replace("out[ids == g]", "out[ids > g]")
+    for text in (other, kept):
+        assert candidates(MOVE, context_of(text, "torch.unique(ids)", TYPES)) == []
+
+
 def test_a_mean_over_groups_that_may_be_empty() -> None:
     (found,) = rewritten(MOVE, context_of(GUARDED, "rows.shape[0] == 0", TYPES, "DDE102"))
     assert found == (
@@ -127,6 +180,11 @@ def test_a_mean_over_groups_that_may_be_empty() -> None:
         (OF_NOTHING, "range(count)"),
         (SUM_OF_NOTHING, "where.numel() == 0"),
         (PIECE_OF_NOTHING, "p.shape[0] > 0"),
+        (GIVEN_BACK, "members.sum() == 1"),
+        (GIVEN_BACK_BY_PLACES, "where.numel() == 0"),
+        (GIVEN_BACK_IN_PLACE, "ids.unique().tolist()"),
+        (GIVEN_BACK_WHERE_SOME, "(ids == g).any()"),
+        (GIVEN_BACK_BUT_FOR_ONE, "torch.unique(ids)"),
     ],
 )
 def test_texts_agree_with_the_loop(text: str, asking: str) -> None:

@@ -74,7 +74,8 @@ def _for_loop(context: Context, kinds: Kinds, loop: ast.For) -> Iterator[Rewrite
     written = names_written(*loop.body) | {groups.name, groups.piece}
     parts = [part for part in (reduction.values, reduction.ids, reduction.otherwise) if part is not None]
     own = {name.id for name in reduction.nothing}  # in the new text, none of the values
-    if (names_read(*parts) - own) & (written | names_read(outcome.out)):
+    stored = set() if outcome.rows else names_read(outcome.out)  # a group's own rows are read by no other
+    if (names_read(*parts) - own) & (written | stored):
         return
     built = _AtOnce(context, groups, reduction, guarded=outcome.guard is not None)
     if not outcome.appends:
@@ -257,6 +258,8 @@ class _AtOnce:
     def stored(self, outcome: Outcome) -> Statements:
         """The result in the rows that the loop has written to."""
         write, out = self.write, outcome.out
+        if outcome.rows:
+            return self._given_to_rows(out)
         if self.groups.distinct is not None:  # none of them is empty
             return write.lines("{out}[{groups}] = {result}", out=out, groups=self.numbers, result=self.result)
         rows = write.expression(out)
@@ -264,6 +267,15 @@ class _AtOnce:
             rows = write.expr("{}.narrow(0, 0, {})", rows, self.count)
         value = self._chosen(rows) if outcome.guard is not None else self.result
         return write.lines("{rows}.copy_({value})", rows=rows, value=value)
+
+    def _given_to_rows(self, out: ast.expr) -> Statements:
+        """Each row of `out` gets the result of its group; what belongs to none stays as it is."""
+        write, result = self.write, self.write.expression(self.result)
+        if self.groups.distinct is not None:
+            return write.lines("{out}.copy_({result}[{place}])", out=out, result=result, place=self.place)
+        own = self._column(write.expr("{} > 0", self.place))
+        value = write.expr("{}[({} - 1).clamp(min=0)]", result, self.place)
+        return write.lines("{out}.copy_(torch.where({own}, {value}, {out}))", out=out, own=own, value=value)
 
 
 def _has_rows(context: Context, out: ast.expr, groups: Groups) -> bool:

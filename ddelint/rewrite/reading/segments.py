@@ -46,13 +46,17 @@ class Reduction:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one iteration does: it stores the reduction in a row of `out`, or appends it to the list `out`."""
+    """What one iteration does: it stores the reduction in a row of `out`, or appends it to the list `out`.
+
+    `rows`: it stores it in all rows of `out` that are those of the group.
+    """
 
     reduction: Reduction
     out: ast.expr
     appends: bool
     guard: ast.expr | None = None
     """The test that leaves an empty group alone."""
+    rows: bool = False
 
 
 def groups_of(context: Context, target: ast.expr, iterated: ast.expr, depth: int = 0) -> Groups | None:
@@ -102,6 +106,20 @@ def is_stack(node: ast.Call) -> bool:
     return called(node) == "stack" and all(ast.unparse(dimension) == "0" for dimension in dimensions)
 
 
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """Where a group's result is kept: in its row of `out`, at the end of the list `out`, in rows that `ids` names."""
+
+    out: ast.expr
+    value: ast.expr
+    appends: bool
+    ids: ast.expr | None = None
+
+    @property
+    def place(self) -> tuple[str, bool, str]:
+        return ast.unparse(self.out), self.appends, "" if self.ids is None else ast.unparse(self.ids)
+
+
 @dataclass
 class Iteration:
     """Reads one iteration over groups; `names` holds the values that it has given to names so far."""
@@ -128,22 +146,29 @@ class Iteration:
             case ast.If(test=test, body=inner, orelse=[]) if guard is None:
                 return _guarded(self.outcome(inner), test) if self._is_about_rows(test, empty=False) else None
         stored = self._stored(last)
-        reduction = self.value(stored[1]) if stored is not None else None
+        reduction = self.value(stored.value) if stored is not None else None
         if stored is None or reduction is None:
             return None
-        return _guarded(Outcome(reduction, stored[0], stored[2]), guard)
+        if stored.ids is not None and (reduction.ids is None or not _alike(stored.ids, reduction.ids)):
+            return None
+        return _guarded(Outcome(reduction, stored.out, stored.appends, rows=stored.ids is not None), guard)
 
-    def _stored(self, statement: ast.stmt) -> tuple[ast.expr, ast.expr, bool] | None:
-        """(where to, what, whether it is appended) of the statement that keeps a group's result."""
+    def _stored(self, statement: ast.stmt) -> _Stored | None:
+        """What the statement that keeps a group's result does."""
         match statement:
-            case ast.Assign(targets=[ast.Subscript(value=out, slice=ast.Name(id=index))], value=value):
-                return (out, value, False) if index == self.groups.name else None
+            case ast.Assign(targets=[ast.Subscript(value=out, slice=ast.Name(id=index))], value=value) if (
+                index == self.groups.name
+            ):
+                return _Stored(out, value, False)
+            case ast.Assign(targets=[ast.Subscript(value=out, slice=selected)], value=value):
+                ids = self._ids(selected)
+                return None if ids is None else _Stored(out, value, False, ids)
             case ast.Expr(value=ast.Call(func=ast.Attribute(value=out, attr="append"), args=[value])):
-                return out, value, True
+                return _Stored(out, value, True)
             case ast.If(test=test, body=[one], orelse=[other]):
                 first, second = self._stored(one), self._stored(other)
-                if first is not None and second is not None and _place(first) == _place(second):
-                    return first[0], ast.IfExp(test=test, body=first[1], orelse=second[1]), first[2]
+                if first is not None and second is not None and first.place == second.place:
+                    return replace(first, value=ast.IfExp(test=test, body=first.value, orelse=second.value))
         return None
 
     # ------------------------------------------------------------------ what is reduced
@@ -153,6 +178,10 @@ class Iteration:
         node = self._resolved(node)
         if not isinstance(node, ast.IfExp):
             return self._reduction(node)
+        if self._is_about_one(node.test) and (found := self._reduction(node.orelse)) is not None:
+            rows = self._resolved(node.body)
+            is_same = isinstance(rows, ast.Subscript) and _alike(rows.value, found.values)
+            return found if is_same and self._selects(rows) else None
         for empty, reduced, otherwise in ((False, node.body, node.orelse), (True, node.orelse, node.body)):
             if self._is_about_rows(node.test, empty=empty):
                 found = self._reduction(reduced)
@@ -239,6 +268,15 @@ class Iteration:
                 return not empty and self._ids(tensor_argument(test)) is not None
         return not empty and self._counts(test)
 
+    def _is_about_one(self, test: ast.expr) -> bool:
+        """Whether a test says that the group has but one row, which each of the reductions gives back."""
+        match test:
+            case ast.Compare(left=left, ops=[ast.Eq() | ast.LtE()], comparators=[ast.Constant(value=1)]):
+                return self._counts(left)
+            case ast.Compare(left=left, ops=[ast.Lt()], comparators=[ast.Constant(value=2)]):
+                return self._counts(left)
+        return False
+
     def _counts(self, node: ast.expr) -> bool:
         """Whether `node` is how many rows the group has (or a number that is 0 exactly if there are none)."""
         node = self._resolved(node)
@@ -272,8 +310,8 @@ def _guarded(found: Outcome | None, test: ast.expr | None) -> Outcome | None:
     return None if twice else replace(found, guard=test)
 
 
-def _place(stored: tuple[ast.expr, ast.expr, bool]) -> tuple[str, bool]:
-    return ast.unparse(stored[0]), stored[2]
+def _alike(one: ast.expr, other: ast.expr) -> bool:
+    return ast.unparse(one) == ast.unparse(other)
 
 
 def _reducing(node: ast.expr) -> ast.Call | None:
