@@ -68,7 +68,7 @@ def test_eager_is_what_it_was_and_what_is_compiled_comes_to_the_same(
     ("body", "end"),
     [
         (SKIPPED, "    return losses\n"),
-        (SKIPPED, "    return torch.stack(losses).max()\n"),
+        (SKIPPED, "    return torch.cat(losses).max()\n"),
         (SKIPPED, "    return sum(losses) + scale\n"),
         (SKIPPED.replace("        scale", "        x[c] = 0\n        scale"), ENDS["sum"]),
         (SKIPPED + "        losses.append(x.sum())\n", ENDS["sum"]),
@@ -77,3 +77,89 @@ def test_eager_is_what_it_was_and_what_is_compiled_comes_to_the_same(
 )
 def test_other_lists_stay(body: str, end: str) -> None:
     assert rewritten("counted_list", context_of(text(body, end), "own.sum() <= 0", TYPES, "DDE105")) == []
+
+
+TWO = """import torch
+
+
+def fn(x, labels):
+    kept, classes = [], []
+    for c in range(4):
+        own = x * (labels == c)
+        if own.sum() == 0:
+            continue
+        top = own.amax()
+        if top > 2 or torch.isnan(own).any():
+            continue
+        kept.append(own)
+        classes.append(labels.new_tensor(c))
+    if len(kept) == 0:
+        return x.new_zeros(0, x.shape[0]), labels.new_zeros(0)
+    return torch.stack(kept), torch.stack(classes)
+"""
+TAKEN = """import torch
+
+
+def fn(x, labels):
+    rows: list[torch.Tensor] = []
+    for row, label in zip(x.view(3, 2), labels):
+        if label != 1:
+            rows.append(row * 2)
+    if rows:
+        return torch.stack(rows)
+    return x.new_zeros((0, 2))
+"""
+REDUCED = """import torch
+
+
+def fn(x, labels):
+    peaks = []
+    for i in range(6):
+        if labels[i] == 0:
+            continue
+        peaks.append(x[i] + 1)
+    return torch.stack(peaks).sort().values[:2] if len(peaks) > 0 else x[:0]
+"""
+COUNTED = """import torch
+
+
+def fn(x, labels):
+    rows = []
+    scale = x.abs().sum()
+    for label in labels:
+        if label > 1:
+            continue
+        if scale < 3:
+            continue
+        rows.append(x - label)
+    total = len(rows)
+    if total == 0:
+        return x.new_zeros(0, 6), total
+    return torch.stack(rows), total
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "asking"),
+    [
+        (TWO, "own.sum() == 0"),
+        (TWO, "top > 2 or torch.isnan(own).any()"),
+        (TAKEN, "label != 1"),
+        (REDUCED, "labels[i] == 0"),
+        (COUNTED, "scale < 3"),
+    ],
+)
+def test_what_is_stacked_is_selected_from_all(source: str, asking: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    types = {**TYPES, "top": TypeFact("tensor", "float32", ()), "label": TypeFact("tensor", "int64", ())}
+    new = rewritten("counted_list", context_of(source, asking, types, "DDE105"))[0]
+    original, changed = load(source), load(new)
+    for number in range(12):
+        torch.manual_seed(number)
+        arguments: tuple[Any, ...] = (torch.randn(6), torch.randint(0, 1 if number == 7 else 4, (6,)))
+        expected = original(*arguments)
+        torch.testing.assert_close(changed(*arguments), expected)
+        with monkeypatch.context() as patched:
+            patched.setattr(torch.compiler, "is_compiling", lambda: True)
+            torch.testing.assert_close(changed(*arguments), expected)
