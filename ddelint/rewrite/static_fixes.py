@@ -22,7 +22,7 @@ from ddelint.rewrite.reading.handlers import may_be_caught
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.mixed import may_be_number
 from ddelint.rewrite.reading.names import bindings
-from ddelint.rewrite.reading.scripting import scripted
+from ddelint.rewrite.reading.scripting import scripted, scripted_elsewhere
 from ddelint.rewrite.reading.shown import is_shown
 from ddelint.rewrite.renamed_calls import renamed_call
 from ddelint.rewrite.writing.edits import without_repeats
@@ -147,7 +147,9 @@ def _with_fix(finding: Diagnostic, sources: Mapping[str, SourceFile]) -> Diagnos
         others = scripted(site) if not finding.code.startswith(_OF_CALLS) else ""
         if not others and finding.code in _READING and keeps_nothing_for_numbers(candidate):
             others = other_callers(site) or undeclared(site, _tensors(finding))
-        is_safe = entry.applicability is Applicability.SAFE and not others and is_shown(context)
+        is_shown_safe = entry.applicability is Applicability.SAFE and not others and is_shown(context)
+        others = scripted_elsewhere(site) if is_shown_safe else others
+        is_safe = is_shown_safe and not others
         reasons = () if is_safe else tuple(filter(None, (others, _unshown(candidate, finding))))
         display = entry.applicability is Applicability.DISPLAY
         applicability = entry.applicability if display or is_safe else Applicability.UNSAFE

@@ -50,11 +50,12 @@ def check_instead_of_raise(context: Context) -> Iterator[Rewrite]:
 
 
 def _message(context: Context, statement: ast.If) -> tuple[str, Expr] | None:
-    """The name of the exception that an `if` raises and nothing else, and its text as a function."""
+    """The name of the exception that an `if` raises and nothing else, and its text as a function.
+
+    One without a text has no arguments; that of a check always has one.
+    """
     write = context.write
     match statement.body:
-        case [ast.Raise(exc=ast.Name(id=name) | ast.Call(func=ast.Name(id=name), args=[], keywords=[]), cause=None)]:
-            said = write.expr('lambda: ""')
         case [ast.Raise(exc=ast.Call(func=ast.Name(id=name), args=[text], keywords=[]), cause=None)]:
             if not _is_constant_text(context, text):
                 return None

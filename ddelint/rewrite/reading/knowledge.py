@@ -114,6 +114,7 @@ class Knowledge:
     distinct: frozenset[str]
     least: frozenset[str]
     rows_found: frozenset[str]
+    of_tensors_alone: frozenset[str]
     vouched: frozenset[str]
     present: frozenset[str]
     row_adding: frozenset[str]

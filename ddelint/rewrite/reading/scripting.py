@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import os
 from functools import lru_cache
 
 from ddelint.knowledge.operators import dotted_name, operators, terminal_name
+from ddelint.rewrite.reading.neighbours import importers
 from ddelint.sources.sites import Site
 from ddelint.sources.source import SourceFile, descend
 
@@ -26,6 +28,21 @@ def scripted(site: Site) -> str:
     return f"TorchScript compiles `{function.name}`, too (line {row}), which was not run" if row else ""
 
 
+def scripted_elsewhere(site: Site) -> str:
+    """Which file of the project imports the site's function, or its class, and gives something to TorchScript."""
+    function, source = site.function, site.source
+    if function is None:
+        return ""
+    around = [node for node in (function, *source.ancestors(function)) if isinstance(node, (*_FUNCTIONS, ast.ClassDef))]
+    for file, _ in importers(source.filename, around[-1].name):
+        if _ANY in file.text and any(isinstance(n, ast.Call) and _scripts(n.func) for n in descend(file.tree)):
+            name = os.path.basename(file.filename)
+            return (
+                f"{name} imports `{around[-1].name}`, and may give `{function.name}` to TorchScript, which was not run"
+            )
+    return ""
+
+
 @lru_cache(maxsize=16)
 def _taken(source: SourceFile) -> dict[str, int]:
     """The functions and classes of a file that TorchScript compiles, by name, each with the line that says so."""
@@ -33,8 +50,8 @@ def _taken(source: SourceFile) -> dict[str, int]:
     for node in descend(source.tree):
         match node:
             case ast.Call(func=func, args=[first, *_]) if _scripts(func):
-                named = first.func if isinstance(first, ast.Call) else first
-                names = {terminal_name(named), *_classes_of(named, source)}
+                named = [part for part in ast.walk(first) if isinstance(part, (ast.Name, ast.Attribute))]
+                names = {name for part in named for name in (terminal_name(part), *_classes_of(part, source))}
                 found |= {name: node.lineno for name in names if name}
             case (
                 ast.FunctionDef(name=name, decorator_list=decorators)
