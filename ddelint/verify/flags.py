@@ -17,12 +17,20 @@ import torch
 
 from ddelint.trace.entry import Arguments
 from ddelint.verify.enumerations import annotated_members, as_there, other_members, said
-from ddelint.verify.members import places_of_numbers, with_other_number
+from ddelint.verify.members import (
+    is_of_tensors,
+    other_fields,
+    places_of_numbers,
+    with_field,
+    with_one_less,
+    with_one_more,
+    with_other_number,
+)
 from ddelint.verify.samples import Sample
 
 FLAG = "with another argument"
 """The mode of inputs with another Python argument, or setting, than any that was declared."""
-_MOST, _MOST_TEXTS, _MOST_INSIDE = 6, 3, 6
+_MOST, _MOST_TEXTS, _MOST_INSIDE, _MOST_LISTS = 6, 3, 6, 2
 NO_TEXTS: Mapping[str, Sequence[str]] = {}
 
 
@@ -35,7 +43,8 @@ def other_flags(
     program names becomes zero, or one; a text becomes each other one that the program compares it with (`texts`, by
     name; where none is compared under the argument's own name, those that other names are compared with); a member of
     an enumeration becomes each other one, and None one of the enumeration that the argument is annotated with. Last
-    come other floats, and the first numbers in lists and dictionaries.
+    come other floats, the first numbers in lists and dictionaries, fields of objects, and lists of tensors with one
+    more and one less.
     """
     called = _called(program)
     signature, given = _bound(called, sample)
@@ -55,7 +64,14 @@ def other_flags(
     last = (p.name for p in named if p.name not in tested or not isinstance(given[p.name], float))
     inner = ((name, place) for name in last for place in places_of_numbers(given[name]))
     for name, place in itertools.islice(inner, _MOST_INSIDE):
-        yield partial(_with_other_number, signature, name, place)
+        text = f"with another number ({place + 1})"
+        yield partial(_with_change, signature, name, text, partial(with_other_number, place=place))
+    fields = ((p.name, field, other) for p in named for field, other in other_fields(given[p.name], texts))
+    for name, field, other in itertools.islice(fields, _MOST_INSIDE):
+        yield partial(_with_change, signature, name, f"with {field}={said(other)}", partial(with_field, field, other))
+    for name in [p.name for p in named if is_of_tensors(given[p.name])][:_MOST_LISTS]:
+        yield partial(_with_change, signature, name, "with one more", with_one_more)
+        yield partial(_with_change, signature, name, "with one less", with_one_less)
 
 
 def other_numbers(program: Callable[..., Any], sample: Sample) -> Iterator[partial[Sample]]:
@@ -111,16 +127,18 @@ def _tested(called: Callable[..., Any]) -> frozenset[str]:
     return frozenset()
 
 
-def _with_other_number(signature: inspect.Signature, name: str, place: int, sample: Sample) -> Sample:
+def _with_change(
+    signature: inspect.Signature, name: str, text: str, change: Callable[[Any], object], sample: Sample
+) -> Sample:
+    """With what `change` makes of an argument."""
+
     def make() -> Arguments:
         args, kwargs = sample.make()
         bound = signature.bind(*args, **kwargs)
-        value = bound.arguments.get(name, signature.parameters[name].default)
-        bound.arguments[name] = with_other_number(value, place)
+        bound.arguments[name] = change(bound.arguments.get(name, signature.parameters[name].default))
         return bound.args, dict(bound.kwargs)
 
-    label = f"{sample.label}, {name} with another number ({place + 1})"
-    return replace(sample, label=label, declared=False, make=make, mode=FLAG)
+    return replace(sample, label=f"{sample.label}, {name} {text}", declared=False, make=make, mode=FLAG)
 
 
 def _with_argument(signature: inspect.Signature, name: str, value: object, sample: Sample) -> Sample:

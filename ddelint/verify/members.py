@@ -1,18 +1,26 @@
-"""Lists, tuples and dictionaries of numbers, each with one of its numbers changed.
+"""Lists, tuples and dictionaries of numbers, each with one of its numbers changed; objects, with one of their fields;
+lists of tensors, with one more or one less.
 
 One at a time: all at once may come to another side of a decision, where what one of them is for does not show.
 """
 
 from __future__ import annotations
 
+import copy
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
+import torch
 from torch.utils import _pytree as pytree
+
+from ddelint.verify.enumerations import as_there, other_members
 
 _CONTAINERS = (dict, list, tuple)
 _PLAIN = (bool, float, int, str, type(None))
+_NO_FIELDS = (torch.Tensor, torch.nn.Module, type, FunctionType, MethodType, ModuleType, Enum, *_CONTAINERS)
 
 
 def places_of_numbers(value: object) -> Sequence[int]:
@@ -35,6 +43,48 @@ def others_of(value: object) -> Sequence[object]:
     if not isinstance(value, _CONTAINERS) or not all(type(leaf) in _PLAIN for leaf in pytree.tree_leaves(value)):
         return ()
     return [with_other_number(value, place) for place in places_of_numbers(value)]
+
+
+def other_fields(value: object, texts: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, object]]:
+    """Of an object of the user's: a field, and what it becomes, one at a time. Bools are inverted, floats halved, zeros
+    made one half or one; a member of an enumeration becomes each other one, a text each other one of `texts`, by name;
+    lists and dictionaries of numbers have one of these changed."""
+    for name, held in fields_of(value).items():
+        others: Sequence[object] = [*other_members(held), *others_of(held)]
+        if type(held) is str:
+            others = [text for text in texts.get(name, ()) if text != held]
+        elif type(held) in _PLAIN and (other := _other(held)) is not held:
+            others = [other]
+        yield from ((name, other) for other in others if other != held)
+
+
+def fields_of(value: object) -> Mapping[str, object]:
+    """Field → value of an object of the user's; nothing for what is no such object."""
+    if isinstance(value, _NO_FIELDS) or type(value).__module__.partition(".")[0] in ("builtins", "torch"):
+        return {}
+    return getattr(value, "__dict__", {})
+
+
+def with_field(name: str, other: object, value: object) -> object:
+    """A copy of an object with another value in a field, also of one that forbids changes."""
+    changed = copy.copy(value)
+    object.__setattr__(changed, name, copy.deepcopy(as_there(other, getattr(value, name))))
+    return changed
+
+
+def is_of_tensors(value: object) -> bool:
+    """Whether it is a list or tuple of tensors, of which there may be more or fewer."""
+    return type(value) in (list, tuple) and bool(value) and all(isinstance(one, torch.Tensor) for one in value)  # type: ignore[attr-defined]
+
+
+def with_one_more(value: Any) -> Any:
+    """A list of tensors, and a copy of its last behind it."""
+    return type(value)((*value, value[-1].detach().clone()))
+
+
+def with_one_less(value: Any) -> Any:
+    """A list of tensors without its last; one that has a single one stays."""
+    return value[:-1] or value
 
 
 def is_container(value: object) -> bool:

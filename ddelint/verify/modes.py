@@ -19,6 +19,7 @@ from ddelint.trace.entry import Arguments
 from ddelint.verify.calls import letting_gradients_flow
 from ddelint.verify.inputs import is_integer, leaf_name
 from ddelint.verify.samples import AUTOCAST, UNREAD, Sample, is_ordinary
+from ddelint.verify.set_later import is_uniform, kept_to_be_set
 
 OTHER_SIZES = ("with one row", "without rows")
 """Modes in which sizes are others than those that are compiled for."""
@@ -89,7 +90,7 @@ def other_modes(program: Any) -> Iterator[Callable[[Sample], Sample]]:
     half and bfloat16; integers; under autocast; strides; one row, and none."""
     if isinstance(program, torch.nn.Module):
         yield partial(_in_training, not program.training)
-        if any(True for _ in _weights(program)):
+        if any(True for _ in _weights(program)) or any(True for _ in kept_to_be_set(program)):
             yield _with_other_weights
     yield _in_double
     yield partial(_in_half, torch.float16, "in half precision")
@@ -145,6 +146,9 @@ def _with_other_weights(sample: Sample) -> Sample:
             for weight in _weights(program):
                 drawn = torch.rand(weight.shape, generator=generator, dtype=torch.float64).to(weight.dtype)
                 weight.mul_(0.5 + drawn).add_(0.25 * drawn)
+            for kept in list(kept_to_be_set(program)):
+                drawn = torch.rand(kept.tensor.shape, generator=generator, dtype=torch.float64).to(kept.tensor.dtype)
+                kept.put(kept.tensor * (0.5 + drawn) + 0.25 * drawn)
         return program
 
     return _in_mode(sample, "with other weights", prepare=prepare)
@@ -157,7 +161,7 @@ def _weights(program: torch.nn.Module) -> Iterator[torch.Tensor]:
     changing = (
         (name, buffer)
         for name, buffer in program.named_buffers()
-        if "running_" in name or (name in saved and _is_uniform(buffer))
+        if "running_" in name or (name in saved and is_uniform(buffer))
     )
     for _, tensor in itertools.chain(program.named_parameters(), changing):
         if not torch.nn.parameter.is_lazy(tensor) and tensor.is_floating_point() and is_ordinary(tensor):
@@ -170,10 +174,6 @@ def _saved(program: torch.nn.Module) -> frozenset[str]:
         return frozenset(program.state_dict())
     except Exception:
         return frozenset()
-
-
-def _is_uniform(tensor: torch.Tensor) -> bool:
-    return is_ordinary(tensor) and tensor.numel() > 0 and bool((tensor == tensor.reshape(-1)[0]).all())
 
 
 def _in_double(sample: Sample) -> Sample:

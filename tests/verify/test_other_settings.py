@@ -384,3 +384,43 @@ def test_other_weights_are_also_those_of_saved_buffers_that_are_alike_all_over()
     assert bool((head.prior > 0).all())
     assert torch.equal(head.ramp, torch.arange(3.0))
     assert torch.equal(head.bar, torch.ones(2))
+
+
+class Options:
+    def __init__(self) -> None:
+        self.offset, self.scale, self.keep, self.rows, self.how, self.kind = 0.0, 2.0, True, 4, "sum", Kind.SUM
+        self.weights = [1.0, 8]
+
+
+def with_options(x: torch.Tensor, options: Options) -> torch.Tensor:
+    return x * options.scale + options.offset
+
+
+def test_fields_of_an_object_that_is_an_argument_are_others_in_a_copy() -> None:
+    options = Options()
+    sample = Sample("seed 0", True, lambda: ((torch.ones(2), options), {}))
+    changes = [change(sample) for change in other_flags(with_options, sample, {"how": ("sum", "mean")})]
+    given = [change.make()[0][1] for change in changes]
+    assert {
+        (change.label, *((k, v) for k, v in vars(o).items() if v != vars(options)[k]))
+        for change, o in zip(changes, given)
+    } == {
+        ("seed 0, options with offset=0.5", ("offset", 0.5)),
+        ("seed 0, options with scale=1.0", ("scale", 1.0)),
+        ("seed 0, options with keep=False", ("keep", False)),
+        ("seed 0, options with how='mean'", ("how", "mean")),
+        ("seed 0, options with kind=Kind.MEAN", ("kind", Kind.MEAN)),
+        ("seed 0, options with kind=Kind.MAX", ("kind", Kind.MAX)),
+    }
+    assert vars(options)["offset"] == 0.0
+    assert list(other_flags(with_options, Sample("s", True, lambda: ((torch.ones(2), torch.float32), {})))) == []
+
+
+def stacked(levels: list[torch.Tensor], pair: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
+    return torch.stack(levels)
+
+
+def test_lists_of_tensors_have_one_more_and_one_less() -> None:
+    sample = Sample("seed 0", True, lambda: (([torch.ones(2)], (torch.ones(1), torch.zeros(1))), {}))
+    lengths = [tuple(map(len, change(sample).make()[0])) for change in other_flags(stacked, sample)]
+    assert lengths == [(2, 2), (1, 2), (1, 3), (1, 1)]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from ddelint.knowledge.operators import dotted_name, terminal_name
 from ddelint.rewrite.candidate import Candidate
 from ddelint.rewrite.reading.kinds import is_torch
-from ddelint.rewrite.reading.neighbours import importers
+from ddelint.rewrite.reading.neighbours import Importers, importers
 from ddelint.rewrite.reading.plainly import is_number, is_tensor, kept_under, values_of
 from ddelint.sources.sites import Site
 from ddelint.sources.source import SourceFile, descend
@@ -31,9 +31,6 @@ _ENTRY, _OFFERED = "Entry", "model"
 """What a program is offered by to be run: `ddelint.Entry(fn, …)`, `model = fn`."""
 _PYTHONS = frozenset(("functools", "contextlib", "contextmanager", "lru_cache", "cache", "wraps", "property"))
 """Roots of decorators that keep a function nowhere."""
-
-Importers = Callable[[str, str], Iterable[tuple[SourceFile, str]]]
-"""As `neighbours.importers`; whoever asks about many candidates remembers what it gave."""
 
 
 def other_callers(site: Site, run: Collection[str] | None = None, importing: Importers = importers) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 from ddelint.knowledge.operators import dotted_name, terminal_name
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.managers import caught, is_imported, library
-from ddelint.rewrite.reading.neighbours import comes_from, importers, imports_file
+from ddelint.rewrite.reading.neighbours import Importers, comes_from, importers, imports_file
 from ddelint.rewrite.reading.reaching import (
     calls_of_anything,
     is_called_by_other_names,
@@ -28,7 +28,7 @@ _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 """What is written inside of these runs elsewhere; a lambda mostly where it stands (`sorted(rows, key=lambda …)`)."""
 
 
-def may_be_caught(site: Site, errors: tuple[type[BaseException], ...] = ()) -> bool:
+def may_be_caught(site: Site, errors: tuple[type[BaseException], ...] = (), importing: Importers = importers) -> bool:
     """Whether something in the project may catch what the site's statement raises, or what a fix raises in its place.
 
     Looked at: what Python itself catches for its protocols; what is around the statement in its function, and around
@@ -37,7 +37,8 @@ def may_be_caught(site: Site, errors: tuple[type[BaseException], ...] = ()) -> b
     goes on, or no name need stand (`a + b` runs `__add__`, `next(rows)` a generator).
 
     `errors`: what an expression and the one in its place raise (`int(t)`: ValueError, or TypeError, for what is no
-    single number); without them it is a `raise` or an `assert`, for which a check raises RuntimeError.
+    single number); without them it is a `raise` or an `assert`, for which a check raises RuntimeError. `importing`: the
+    files that are looked at.
     """
     raised = errors or (_raised(site.statement, site.source), RuntimeError)
     if _is_guarded(site.source, site.statement, raised) or (not errors and _is_signal(raised[0], site.function)):
@@ -50,7 +51,7 @@ def may_be_caught(site: Site, errors: tuple[type[BaseException], ...] = ()) -> b
     is_handed_on = is_called_by_other_names(names, site.function, site.source)
     if is_handed_on and not errors and is_given_away(names, site.source):
         return True
-    if not errors and _is_caught_elsewhere(names, site, raised, is_handed_on=is_handed_on):
+    if not errors and _is_caught_elsewhere(names, site, raised, importing, is_handed_on=is_handed_on):
         return True
     if any(_catches(decorator, site.source, raised) for decorator in _decorators(names, site.source)):
         return True
@@ -76,7 +77,12 @@ def _is_one_of(node: ast.expr, names: Collection[str], source: SourceFile) -> bo
 
 
 def _is_caught_elsewhere(
-    names: Collection[str], site: Site, raised: tuple[type[BaseException] | None, ...], *, is_handed_on: bool
+    names: Collection[str],
+    site: Site,
+    raised: tuple[type[BaseException] | None, ...],
+    importing: Importers,
+    *,
+    is_handed_on: bool,
 ) -> bool:
     """Whether another file of the project that imports one of the names catches something around it."""
     top = {node.name for node in site.source.tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
@@ -84,7 +90,7 @@ def _is_caught_elsewhere(
     return any(
         _is_caught_at({called}, file, raised, is_handed_on=is_handed_on)
         for name in sorted((set(names) | owners) & top)
-        for file, called in importers(site.source.filename, name)
+        for file, called in importing(site.source.filename, name)
         if imports_file(file, site.source.filename)
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
@@ -25,6 +25,8 @@ _SKIPPED = frozenset(("site-packages", "node_modules", "__pycache__", "venv", "b
 
 Read = Callable[[str], SourceFile]
 """A file by its absolute name. Raises KeyError for one that it does not know."""
+Importers = Callable[[str, str], Iterable[tuple[SourceFile, str]]]
+"""As `importers`; whoever asks about many candidates remembers what it gave."""
 
 
 def imported(source: SourceFile, name: str, read: Read | None = None) -> tuple[SourceFile, str] | None:
@@ -136,6 +138,12 @@ def importers(filename: str, name: str) -> Iterator[tuple[SourceFile, str]]:
 def _imported_words(filename: str, _changed: int) -> frozenset[bytes]:
     """The names in a file's import statements, by its text alone. Raises OSError, ValueError."""
     return frozenset(word for line in _IMPORTS.findall(read_regular(filename)) for word in _WORDS.findall(line))
+
+
+def is_test(filename: str) -> bool:
+    """Whether a file holds tests, as pytest finds them: what they call runs in eager mostly."""
+    path = Path(filename)
+    return path.stem.startswith("test_") or path.stem.endswith("_test") or path.stem == "conftest"
 
 
 def imports_file(source: SourceFile, filename: str) -> bool:

@@ -1,0 +1,51 @@
+"""Methods that subclasses have of their own: what was run of a class says nothing of these."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Collection, Iterator
+
+from ddelint.knowledge.operators import terminal_name
+from ddelint.rewrite.reading.names import qualified_name
+from ddelint.rewrite.reading.neighbours import Importers, importers
+from ddelint.sources.sites import Site
+from ddelint.sources.source import SourceFile, descend
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def overridden(site: Site, run: Collection[str], importing: Importers = importers) -> str:
+    """Which subclass, here or in a file that imports the class, has a method of its own that is called from the site's
+    statement on, and that was not run (`run`: `FILE::QUALIFIED.NAME`); empty where none has."""
+    function, source = site.function, site.source
+    owner = source.parents.get(function) if function is not None else None
+    if function is None or not isinstance(owner, ast.ClassDef):
+        return ""
+    called = set(_called_from(site, function))
+    for file, name in ((source, owner.name), *importing(source.filename, owner.name)) if called else ():
+        for heir, method in _methods_of_heirs(file, name):
+            if method.name in called and f"{file.filename}::{qualified_name(file, method)}" not in run:
+                where = f"line {method.lineno}" + ("" if file is source else f" of {os.path.basename(file.filename)}")
+                return f"`{heir}` has a `{method.name}` of its own ({where}), which was not run"
+    return ""
+
+
+def _called_from(site: Site, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
+    """The methods of its own object that a function calls from the site's statement on: in a loop, before it, too."""
+    around = [node for node in site.source.ancestors(site.statement) if isinstance(node, (ast.For, ast.While))]
+    first = min([site.statement.lineno, *(loop.lineno for loop in around)])
+    for node in descend(function):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=name), lineno=row) if row >= first:
+                yield name
+
+
+def _methods_of_heirs(source: SourceFile, base: str) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    """The methods of the classes of a file that are made of a class, each with its class's name."""
+    names = {base}
+    classes = [node for node in descend(source.tree) if isinstance(node, ast.ClassDef)]
+    for node in sorted(classes, key=lambda node: node.lineno):  # what a class is made of stands before it
+        if any(terminal_name(one) in names for one in node.bases):
+            names.add(node.name)
+            yield from ((node.name, method) for method in node.body if isinstance(method, _FUNCTIONS))

@@ -1,0 +1,57 @@
+"""What is not saved, and set by somebody later, is another one among other weights; constants stay."""
+
+from __future__ import annotations
+
+import torch
+
+from ddelint.verify.modes import other_modes
+from ddelint.verify.samples import Sample
+
+SAMPLE = Sample("seed 0", True, lambda: ((), {}))
+
+
+class Statistics:
+    def __init__(self) -> None:
+        self.mean, self.width, self.limit = torch.zeros(2), torch.ones(2), torch.ones(2)
+
+    def fit(self, mean: torch.Tensor, width: torch.Tensor) -> None:
+        self.mean = mean
+        self.width[0] = width[0]
+
+
+class Model(torch.nn.Module):
+    def __init__(self, statistics: Statistics) -> None:
+        super().__init__()
+        self.register_buffer("prior", torch.zeros(2), persistent=False)
+        self.register_buffer("constant", torch.ones(2), persistent=False)
+        self.register_buffer("ramp", torch.arange(2.0), persistent=False)
+        self.shift, self.fixed, self.count = torch.zeros(2), torch.zeros(2), torch.zeros(2, dtype=torch.long)
+        self.statistics = statistics
+
+    def begin(self, prior: torch.Tensor) -> None:
+        self.prior.copy_(prior)
+        self.ramp.copy_(prior)
+        self.count += 1
+
+
+def moved(model: Model) -> None:
+    model.shift = torch.ones(2)
+
+
+def test_what_is_set_later_is_another_one() -> None:
+    statistics = Statistics()
+    model = Model(statistics)
+    (change,) = [mode for mode in other_modes(model) if "other weights" in mode(SAMPLE).label]
+    before = {**dict(model.named_buffers()), **vars(model), **vars(statistics)}
+    before = {name: value.clone() for name, value in before.items() if isinstance(value, torch.Tensor)}
+    changed = change(SAMPLE).prepare(model)
+    after = {**dict(changed.named_buffers()), **vars(changed), **vars(changed.statistics)}
+    different = {name for name, value in before.items() if not torch.equal(value, after[name])}
+    assert different == {"prior", "shift", "mean", "width"}
+    assert torch.equal(statistics.mean, torch.zeros(2)), "others hold the object, too"
+
+
+def test_what_nobody_sets_gives_no_mode() -> None:
+    model = torch.nn.ReLU()
+    model.register_buffer("constant", torch.ones(2), persistent=False)
+    assert not any("other weights" in mode(SAMPLE).label for mode in other_modes(model))
