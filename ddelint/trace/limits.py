@@ -17,8 +17,11 @@ class TooMuch(BaseException):
 
 
 @contextlib.contextmanager
-def limited(seconds: float | None, memory: int | None) -> Iterator[None]:
+def limited(seconds: float | None, memory: int | None, *, waiting: float = 1.0) -> Iterator[None]:
     """Within: TooMuch is raised after `seconds`, and allocations that add more than `memory` bytes fail.
+
+    Where it may be `waiting` (more than 1), the seconds are those that this process computes, and so many times as many
+    may pass.
 
     Time is watched in the main thread only, memory on Linux only; elsewhere the limits of the whole request remain.
     """
@@ -26,7 +29,9 @@ def limited(seconds: float | None, memory: int | None) -> Iterator[None]:
         if memory is not None and sys.platform.startswith("linux"):
             stack.enter_context(_limited_memory(memory))
         if seconds is not None and threading.current_thread() is threading.main_thread():
-            stack.enter_context(_limited_time(seconds))
+            stack.enter_context(_limited_time(seconds * waiting, signal.SIGALRM, signal.ITIMER_REAL))
+            if waiting > 1.0:
+                stack.enter_context(_limited_time(seconds, signal.SIGPROF, signal.ITIMER_PROF))
         yield
 
 
@@ -36,17 +41,17 @@ def is_too_much(kind: str, message: str) -> bool:
 
 
 @contextlib.contextmanager
-def _limited_time(seconds: float) -> Iterator[None]:
+def _limited_time(seconds: float, told_by: signal.Signals, timer: int) -> Iterator[None]:
     def stop(number: int, frame: FrameType | None) -> None:
         raise TooMuch
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = signal.signal(told_by, stop)
+    signal.setitimer(timer, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(timer, 0)
+        signal.signal(told_by, before)
 
 
 @contextlib.contextmanager

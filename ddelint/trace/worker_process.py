@@ -71,6 +71,8 @@ _ENVIRONMENT = {
     "OPENBLAS_NUM_THREADS": "1",
     "TORCHINDUCTOR_COMPILE_THREADS": "1",
     "TOKENIZERS_PARALLELISM": "false",
+    # the order of a set of names, in a program or in ddelint, is the same in each run
+    "PYTHONHASHSEED": "0",
     # `torch.cuda.is_available()` in a user's file must not make a CUDA context before the fork
     "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
     "OBJC_DISABLE_INITIALIZE_FORK_SAFETY": "YES",

@@ -6,7 +6,7 @@ import copy
 import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from time import perf_counter, process_time
+from time import process_time
 
 from ddelint.nouns.protocol import Comparison, Decision, EntryFailure, Mismatch, SessionOptions
 from ddelint.trace.entry import Entry
@@ -32,6 +32,7 @@ from ddelint.verify.references import Reference, is_informative, is_refusal, pat
 from ddelint.verify.running import run_sample
 from ddelint.verify.sameness import EXACT, REORDERED
 from ddelint.verify.samples import Sample
+from ddelint.verify.stopwatch import Stopwatch
 from ddelint.verify.work import Work
 
 QUICK = 12
@@ -191,16 +192,15 @@ def _run(
     quick: bool,
     only: frozenset[str],
 ) -> Originals:
-    started, busy = perf_counter(), process_time()
+    watch, busy = Stopwatch(), process_time()
     original = rewinding.entry
     count = max(1, min(samples, QUICK) if quick and not only else samples)
     extra = 0 if quick or not decisions else _EXTRA
     limit = min(_QUICK_SECONDS if quick else _FULL_SECONDS, options.timeout / 5)
     with recording(decisions) as recorder, traced_path.watched() as consultation:
-        until = started + limit
-        latest = until + limit * (0.0 if quick else _OWED)
-        runs = Runs(original, decisions, options, recorder, consultation, until, latest)
-        runs.vary(count, extra, until if quick else started + limit * _VARIED, only)
+        latest = limit * (1.0 if quick else 1.0 + _OWED)
+        runs = Runs(original, decisions, options, recorder, consultation, watch, limit, latest)
+        runs.vary(count, extra, limit if quick else limit * _VARIED, only)
         if not quick:
             runs.guide()
             runs.redraw()

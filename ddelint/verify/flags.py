@@ -18,7 +18,7 @@ import torch
 from ddelint.trace.entry import Arguments
 from ddelint.verify.enumerations import annotated_members, as_there, other_members, said
 from ddelint.verify.members import (
-    is_of_tensors,
+    is_of_any_length,
     other_fields,
     places_of_numbers,
     with_field,
@@ -43,8 +43,8 @@ def other_flags(
     program names becomes zero, or one; a text becomes each other one that the program compares it with (`texts`, by
     name; where none is compared under the argument's own name, those that other names are compared with); a member of
     an enumeration becomes each other one, and None one of the enumeration that the argument is annotated with. Last
-    come other floats, the first numbers in lists and dictionaries, fields of objects, and lists of tensors with one
-    more and one less.
+    come other floats, the first numbers in lists and dictionaries, fields of objects, and lists of tensors or numbers
+    with one more and one less.
     """
     called = _called(program)
     signature, given = _bound(called, sample)
@@ -69,7 +69,7 @@ def other_flags(
     fields = ((p.name, field, other) for p in named for field, other in other_fields(given[p.name], texts))
     for name, field, other in itertools.islice(fields, _MOST_INSIDE):
         yield partial(_with_change, signature, name, f"with {field}={said(other)}", partial(with_field, field, other))
-    for name in [p.name for p in named if is_of_tensors(given[p.name])][:_MOST_LISTS]:
+    for name in [p.name for p in named if is_of_any_length(given[p.name])][:_MOST_LISTS]:
         yield partial(_with_change, signature, name, "with one more", with_one_more)
         yield partial(_with_change, signature, name, "with one less", with_one_less)
 

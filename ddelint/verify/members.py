@@ -49,13 +49,20 @@ def other_fields(value: object, texts: Mapping[str, Sequence[str]]) -> Iterator[
     """Of an object of the user's: a field, and what it becomes, one at a time. Bools are inverted, floats halved, zeros
     made one half or one; a member of an enumeration becomes each other one, a text each other one of `texts`, by name;
     lists and dictionaries of numbers have one of these changed."""
-    for name, held in fields_of(value).items():
+    for name, held in _fields_inside(value):
         others: Sequence[object] = [*other_members(held), *others_of(held)]
         if type(held) is str:
-            others = [text for text in texts.get(name, ()) if text != held]
+            others = [text for text in texts.get(name.rpartition(".")[2], ()) if text != held]
         elif type(held) in _PLAIN and (other := _other(held)) is not held:
             others = [other]
         yield from ((name, other) for other in others if other != held)
+
+
+def _fields_inside(value: object) -> Iterator[tuple[str, object]]:
+    """Its fields, and those of the objects that it holds (`loss.weight`)."""
+    for name, held in fields_of(value).items():
+        yield name, held
+        yield from ((f"{name}.{inner}", one) for inner, one in fields_of(held).items())
 
 
 def fields_of(value: object) -> Mapping[str, object]:
@@ -66,24 +73,33 @@ def fields_of(value: object) -> Mapping[str, object]:
 
 
 def with_field(name: str, other: object, value: object) -> object:
-    """A copy of an object with another value in a field, also of one that forbids changes."""
+    """A copy of an object with another value in a field (`loss.weight`: of one that it holds), also of one that forbids
+    changes."""
+    first, _, inner = name.partition(".")
+    held = getattr(value, first)
     changed = copy.copy(value)
-    object.__setattr__(changed, name, copy.deepcopy(as_there(other, getattr(value, name))))
+    object.__setattr__(
+        changed, first, with_field(inner, other, held) if inner else copy.deepcopy(as_there(other, held))
+    )
     return changed
 
 
-def is_of_tensors(value: object) -> bool:
-    """Whether it is a list or tuple of tensors, of which there may be more or fewer."""
-    return type(value) in (list, tuple) and bool(value) and all(isinstance(one, torch.Tensor) for one in value)  # type: ignore[attr-defined]
+def is_of_any_length(value: Any) -> bool:
+    """Whether it is a list or tuple of tensors, or a list of numbers, of which there may be more or fewer."""
+    if type(value) not in (list, tuple) or not value:
+        return False
+    are_numbers = type(value) is list and all(type(one) in (int, float) for one in value)
+    return are_numbers or all(isinstance(one, torch.Tensor) for one in value)
 
 
 def with_one_more(value: Any) -> Any:
-    """A list of tensors, and a copy of its last behind it."""
-    return type(value)((*value, value[-1].detach().clone()))
+    """A list, and a copy of its last member behind it."""
+    last = value[-1].detach().clone() if isinstance(value[-1], torch.Tensor) else value[-1]
+    return type(value)((*value, last))
 
 
 def with_one_less(value: Any) -> Any:
-    """A list of tensors without its last; one that has a single one stays."""
+    """A list without its last member; one that has a single one stays."""
     return value[:-1] or value
 
 

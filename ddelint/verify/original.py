@@ -9,7 +9,6 @@ import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from time import perf_counter
 from typing import Any
 
 from ddelint.nouns.protocol import INTEGERS, NOT_FINITE, Decision, Mismatch, SessionOptions
@@ -29,6 +28,7 @@ from ddelint.verify.rewritten_meetings import meetings_of_rewritten
 from ddelint.verify.running import run_sample
 from ddelint.verify.sameness import differences
 from ddelint.verify.samples import BEHIND, CALLS_IN_A_ROW, REQUIRING_GRAD, Sample
+from ddelint.verify.stopwatch import Stopwatch
 
 _GUIDED = 96
 """Runs for finding an input that takes a side which no variation took."""
@@ -87,10 +87,12 @@ class Runs:
         options: SessionOptions,
         recorder: Recorder,
         consultation: traced_path.Consultation,
+        watch: Stopwatch,
         until: float,
         latest: float,
     ) -> None:
-        """`until`: when no more is begun; `latest`: up to when one run of each kind is begun all the same."""
+        """`until`: from how many seconds on no more is begun; `latest`: up to when one run of each kind is begun all
+        the same."""
         self.references: list[Reference] = []
         self.left_out: list[str] = []
         """What nothing was run of, as time ran out: how a program was not run ("in train()")."""
@@ -101,7 +103,7 @@ class Runs:
         self._options = options
         self._recorder = recorder
         self._consultation = consultation
-        self._until, self._latest = until, latest
+        self._watch, self._until, self._latest = watch, until, latest
         self._has_gradients = True
         """Whether a backward pass goes through on all sides that were tried."""
 
@@ -116,7 +118,7 @@ class Runs:
                 return
             if number >= count and not _unreached(self._decisions, self.references):
                 return
-            if self.references and perf_counter() > until:
+            if self.references and self._watch.seconds() > until:
                 return
             if not only or sample.label in only:
                 self._add(sample, before=before)
@@ -410,11 +412,11 @@ class Runs:
                     yield met(parting.reference, *found)
 
     def _is_over(self) -> bool:
-        return perf_counter() > self._until
+        return self._watch.seconds() > self._until
 
     def _is_left_out(self, what: str, *, first: bool) -> bool:
         """Whether a run is not begun any more; `first`: nothing was run yet of what it is there for, which is noted."""
-        if not self._is_over() or (first and perf_counter() <= self._latest):
+        if not self._is_over() or (first and self._watch.seconds() <= self._latest):
             return False
         if first and what not in self.left_out:
             self.left_out.append(what)

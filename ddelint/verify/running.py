@@ -11,6 +11,7 @@ from ddelint.trace.limits import TooMuch, is_too_much, limited
 from ddelint.verify.calls import Outcome, Raised, raised, run
 from ddelint.verify.frozen import Constant
 from ddelint.verify.samples import Sample
+from ddelint.verify.stopwatch import WAITING
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ def run_sample(
     if sample.declared or patience is None:
         return _run_sample(entry, sample, twice, before, between, once, sequel)
     try:
-        with limited(patience.seconds * (3 if twice else 1 + len(sequel)), patience.memory):
+        with limited(patience.seconds * (3 if twice else 1 + len(sequel)), patience.memory, waiting=WAITING):
             outcomes = _run_sample(entry, sample, twice, before, between, once, sequel)
     except (TooMuch, MemoryError):
         return None

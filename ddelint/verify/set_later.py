@@ -37,7 +37,7 @@ def kept_to_be_set(program: torch.nn.Module) -> Iterator[Kept]:
     is made: buffers, attributes of modules, and of plain objects that these hold."""
     for module in program.modules():
         later = _set_later(type(module))
-        for name in module._non_persistent_buffers_set & later:
+        for name in sorted(module._non_persistent_buffers_set & later):
             buffer = module._buffers.get(name)
             if buffer is not None and _may_be_other(buffer):
                 yield Kept(buffer, buffer.copy_)

@@ -53,8 +53,9 @@ _WITHIN = 4
 """Where only inputs move, a result is taken to move so much more by what is rounded within."""
 _IN_VAIN = 6
 """Answers that did not help, after which none is asked for: the program is another one."""
-_SECONDS = 10.0
-"""What an answer may take, where the references are made."""
+_SECONDS, _WAITED = 10.0, 4.0
+"""What an answer may take, where the references are made; and so many times as long it is waited for, since others may
+compute beside it, and one answer that is missed is the last."""
 
 
 class Witness:
@@ -109,7 +110,7 @@ class Witness:
             return ()
         try:
             self._connection.send((reference, what))
-            if self._connection.poll(self._seconds):
+            if self._connection.poll(self._seconds * _WAITED):
                 answer: Moved = pickle.loads(self._connection.recv_bytes())
                 return answer
         except (OSError, EOFError, pickle.PickleError, AttributeError, ImportError):

@@ -1491,6 +1491,68 @@ WRONG = (
 DOUBTFUL = (
     Row(
         "C",
+        "offset_in_options",
+        "nothing of nothing in eager only",
+        GENERAL_PATH,
+        f"""
+        if not {COMPILING} and rows.shape[0] == 0:
+            y = x.new_zeros(3)
+        else:
+            y = rows.sum(0) + options.offset
+        """,
+        "options with offset=0.5: value differs",
+    ),
+    Row(
+        "C",
+        "priced_levels",
+        "nothing of nothing in eager only",
+        GENERAL_PATH,
+        f"""
+        if not {COMPILING} and found.shape[0] == 0:
+            y = flat.new_zeros(())
+        else:
+            y = found.sum() + 0.5 * (len(levels) - 1)
+        """,
+        "levels with one more: value differs",
+    ),
+    Row(
+        "C",
+        "prior_set_later",
+        "nothing of nothing in eager only",
+        GENERAL_PATH,
+        f"""
+        if not {COMPILING} and rows.shape[0] == 0:
+            y = x.new_zeros(3)
+        else:
+            y = rows.sum(0) + self.prior
+        """,
+        "with other weights: value differs",
+    ),
+    Row(
+        "D",
+        "bonus_of_heirs",
+        "nothing of nothing in eager only",
+        GENERAL_PATH,
+        f"""
+        if not {COMPILING} and rows.shape[0] == 0:
+            y = x.new_zeros(3)
+        else:
+            y = self.bonus(rows).sum(0)
+        """,
+        "`Averaging` has a `bonus` of its own",
+    ),
+    Row(
+        "E",
+        "skipped_by_the_loop",
+        "a check, which raises RuntimeError once it is compiled",
+        EQUIVALENT,
+        """
+        torch._check_value(torch.sym_not((x.max() > 3).item()), lambda: "too large")
+        """,
+        "may catch what is raised",
+    ),
+    Row(
+        "C",
         "reduced_as_named",
         "the reduction of nothing, which is 0 as long as it is the sum",
         RESTRUCTURED,
@@ -2150,6 +2212,36 @@ DOUBTFUL = (
 )
 
 RIGHT = (
+    Row(
+        "C",
+        "offset_in_options",
+        "both computed, and chosen",
+        RESTRUCTURED,
+        """
+        none = torch.full((), rows.shape[0] == 0)
+        y = torch.where(none, x.new_zeros(3), rows.sum(0) + options.offset)
+        """,
+    ),
+    Row(
+        "C",
+        "priced_levels",
+        "both computed, and chosen",
+        RESTRUCTURED,
+        """
+        none = torch.full((), found.shape[0] == 0)
+        y = torch.where(none, flat.new_zeros(()), found.sum() + 0.5 * (len(levels) - 1))
+        """,
+    ),
+    Row(
+        "C",
+        "prior_set_later",
+        "both computed, and chosen",
+        RESTRUCTURED,
+        """
+        none = torch.full((), rows.shape[0] == 0)
+        y = torch.where(none, x.new_zeros(3), rows.sum(0) + self.prior)
+        """,
+    ),
     Row(
         "C",
         "reduced_as_named",

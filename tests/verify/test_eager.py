@@ -16,8 +16,7 @@ from ddelint.nouns.diagnostics import Claim, Span
 from ddelint.nouns.protocol import Comparison, Decision, Mismatch, SessionOptions
 from ddelint.rewrite.search import verdict
 from ddelint.trace.entry import Entry
-from ddelint.verify import eager
-from ddelint.verify import original as original_runs
+from ddelint.verify import stopwatch
 from ddelint.verify.eager import compare, hold_against, run_original
 from ddelint.verify.mismatches import TRACED_PATH, with_what_varies_noted
 from ddelint.verify.witness import Moved, Witness
@@ -822,8 +821,7 @@ def test_what_nothing_was_run_of_is_run_late_or_said(
     """A program that takes its time: each look at the clock but the first finds that time is over."""
     limit = min(60.0, options.timeout / 5)
     clock = itertools.chain([0.0], itertools.repeat(limit * late))
-    for module in (eager, original_runs):
-        monkeypatch.setattr(module, "perf_counter", lambda: next(clock))
+    monkeypatch.setattr(stopwatch.Stopwatch, "seconds", lambda _: next(clock))
 
     found = judged(program, options, ORIGINAL, ORIGINAL.replace("x[keep].sum(0)", "x[keep].sum(0).float()"))
 
@@ -876,8 +874,7 @@ def test_what_was_not_changed_at_once_is_named(
     """
     limit = min(60.0, options.timeout / 5)
     clock = itertools.chain([0.0], itertools.repeat(limit * 3 if is_over else 0.0))
-    for module in (eager, original_runs):
-        monkeypatch.setattr(module, "perf_counter", lambda: next(clock))
+    monkeypatch.setattr(stopwatch.Stopwatch, "seconds", lambda _: next(clock))
     inputs = "\n\ndef make_inputs(seed):\n    return (torch.randn(3),)\n"
     first = program(textwrap.dedent(text) + inputs)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable
+from time import process_time
 
 import pytest
 import torch
@@ -11,6 +13,7 @@ import torch
 from ddelint.nouns.protocol import SessionOptions
 from ddelint.trace.entry import Entry
 from ddelint.trace.limits import TooMuch, is_too_much, limited
+from ddelint.verify import stopwatch
 from ddelint.verify.eager import compare
 
 
@@ -25,6 +28,29 @@ def test_an_endless_loop_is_ended_even_where_the_user_catches_everything() -> No
 
     with pytest.raises(TooMuch), limited(0.05, None):
         stubborn()
+
+
+def test_where_others_may_compute_beside_it_only_what_it_computes_counts() -> None:
+    def working() -> None:
+        until = process_time() + 0.2
+        while process_time() < until:
+            pass
+
+    with limited(60.0, None, waiting=2.0):
+        working()
+    with pytest.raises(TooMuch), limited(0.05, None, waiting=1000.0):
+        working()
+    assert signal.getitimer(signal.ITIMER_PROF) == signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+def test_what_passes_while_a_process_waits_counts_half(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = {"computed": 0.0, "passed": 0.0}
+    monkeypatch.setattr(stopwatch, "process_time", lambda: times["computed"])
+    monkeypatch.setattr(stopwatch, "perf_counter", lambda: times["passed"])
+    watch = stopwatch.Stopwatch()
+    for computed, passed, expected in ((1.0, 1.5, 1.0), (1.0, 6.0, 3.0), (4.0, 6.0, 4.0)):
+        times |= {"computed": computed, "passed": passed}
+        assert watch.seconds() == expected
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux enforces the limit")

@@ -17,6 +17,7 @@ import torch
 
 from ddelint.sources.source import SourceFile
 from ddelint.verify.flags import other_flags
+from ddelint.verify.members import other_fields, with_field
 from ddelint.verify.modes import other_modes
 from ddelint.verify.other_settings import other_globals, other_settings, other_texts, pairs
 from ddelint.verify.samples import Sample
@@ -195,6 +196,7 @@ def test_none_becomes_a_member_of_the_enumeration_that_is_annotated() -> None:
 def test_numbers_in_lists_and_floats_that_no_test_names_become_others(given: object, expected: list[object]) -> None:
     sample = Sample("seed 0", True, lambda: ((copy.deepcopy(given),), {}))
     changed = [change(sample) for change in other_flags(lambda value: value, sample)]
+    changed = [each for each in changed if " with one " not in each.label]
     assert [each.make() for each in changed] == [((value,), {}) for value in expected]
     assert sample.make() == ((given,), {})
 
@@ -424,3 +426,32 @@ def test_lists_of_tensors_have_one_more_and_one_less() -> None:
     sample = Sample("seed 0", True, lambda: (([torch.ones(2)], (torch.ones(1), torch.zeros(1))), {}))
     lengths = [tuple(map(len, change(sample).make()[0])) for change in other_flags(stacked, sample)]
     assert lengths == [(2, 2), (1, 2), (1, 3), (1, 1)]
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ([1.0, 2.0], [[1.0, 2.0, 2.0], [1.0]]),
+        ([3], [[3, 3], [3]]),
+        ((3, 4), []),
+        ([], []),
+        (["a"], []),
+        ([1, None], []),
+    ],
+)
+def test_lists_of_numbers_have_as_well(given: object, expected: list[object]) -> None:
+    sample = Sample("seed 0", True, lambda: ((given,), {}))
+    changed = [change(sample) for change in other_flags(lambda value: value, sample)]
+    assert [each.make()[0][0] for each in changed if " with one " in each.label] == expected
+
+
+def test_so_are_fields_of_what_an_object_holds() -> None:
+    options = Options()
+    options.inner = Config()  # type: ignore[attr-defined]
+    options.inner.slack = 0.0  # type: ignore[attr-defined]
+    changed = with_field("inner.slack", 0.5, options)
+    assert ("inner.slack", 0.5) in {
+        (name, other) for name, other in other_fields(options, {}) if not isinstance(other, list)
+    }
+    assert changed.inner.slack == 0.5  # type: ignore[attr-defined]
+    assert options.inner.slack == 0.0  # type: ignore[attr-defined]

@@ -62,7 +62,8 @@ def _message(context: Context, statement: ast.If) -> tuple[str, Expr] | None:
             said = write.expr("lambda: {}", text)
         case _:
             return None
-    return (name, said) if name in knowledge().checks else None
+    is_pythons = name not in names_written(context.site.source.tree)
+    return (name, said) if name in knowledge().checks and is_pythons else None
 
 
 def _is_constant_text(context: Context, text: ast.expr) -> bool:

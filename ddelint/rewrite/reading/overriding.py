@@ -32,13 +32,27 @@ def overridden(site: Site, run: Collection[str], importing: Importers = importer
 
 
 def _called_from(site: Site, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
-    """The methods of its own object that a function calls from the site's statement on: in a loop, before it, too."""
+    """The methods of its own object that a function calls from the site's statement on (in a loop, before it, too), and
+    those that these call."""
     around = [node for node in site.source.ancestors(site.statement) if isinstance(node, (ast.For, ast.While))]
     first = min([site.statement.lineno, *(loop.lineno for loop in around)])
+    waiting = [name for name, row in _own_calls(function) if row >= first]
+    methods = {node.name: node for node in descend(site.source.tree) if isinstance(node, _FUNCTIONS)}
+    known: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name not in known:
+            known.add(name)
+            yield name
+            waiting += [inner for inner, _ in _own_calls(methods[name])] if name in methods else []
+
+
+def _own_calls(function: ast.AST) -> Iterator[tuple[str, int]]:
+    """The methods that are asked of `self`, each with the line."""
     for node in descend(function):
         match node:
-            case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=name), lineno=row) if row >= first:
-                yield name
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=name), lineno=row):
+                yield name, row
 
 
 def _methods_of_heirs(source: SourceFile, base: str) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:

@@ -31,7 +31,7 @@ def is_shown(context: Context) -> bool:
             return reading.has_rows(value)
     if diagnostic.code in ("DDE103", "DDE104"):
         test = context.site.decision
-        return test is not None and all(map(reading.is_array, _operands(test)))
+        return test is not None and all(map(reading.is_one_answer, _operands(test)))
     return diagnostic.code in knowledge().vouched
 
 
@@ -87,6 +87,10 @@ class _Reading:
         if not isinstance(node, ast.Call) or called(node) not in knowledge().reductions or not reduces_all(node):
             return False
         return is_whole(self.kinds.dtype(node)) and self.is_array(node)
+
+    def is_one_answer(self, node: ast.expr) -> bool:
+        """Whether it is an array of one element, whose truth value is told: `torch.isnan(x).any()`."""
+        return self.kinds.shape(node) == () and self.is_array(node)
 
     def has_rows(self, node: ast.expr, depth: int = 0) -> bool:
         """Whether it is an array of at least one dimension: `y[y > 0]`, `torch.nonzero(x)`."""

@@ -35,7 +35,7 @@ QUICK_SAMPLES = 16
 MARGIN, VERIFIED_SECONDS, VERIFIED_BY_TRACED, COMPARED_BY_LOOKED = 1.5, 5.0, 12.0, 6.0
 """What verifying may take: more than it took before, or several times what a run of a trace, and a first comparison,
 took: what is verified asks nothing, so that it has one way."""
-CAUGHT = "something in the project may catch what is raised, which is another exception once compiled"
+CAUGHT = "something in the project may catch what is raised, which is another exception once compiled, or none"
 SLOW_SECONDS = 3.0
 """What a comparison or a trace may take before its program counts as one that takes long."""
 
@@ -342,8 +342,8 @@ class Asking:
         is_checked = candidate.claim in (Claim.GENERAL_PATH, Claim.RESTRUCTURED)
         if is_checked and (heir := overridden(site, self._types, self._importers)):
             return heir
-        is_check = isinstance(site.statement, ast.Assert) or site.block is Block.RAISES
-        if is_check and candidate.claim is Claim.EQUIVALENT and may_be_caught(site, (), self._importers_but_tests):
+        raises = isinstance(site.statement, ast.Assert) or site.block is Block.RAISES
+        if raises and may_be_caught(site, (), self._importers_but_tests):
             return CAUGHT
         if keeps_nothing_for_numbers(candidate):
             is_shortcut = candidate.claim is Claim.GENERAL_PATH

@@ -40,6 +40,11 @@ def test_one_that_was_run_says_what_it_does() -> None:
     assert found(BASE + HEIR.format("after"), run=("model.py::Heir.after",)) == ""
 
 
+def test_so_does_one_that_a_method_calls() -> None:
+    method = "    def after(self, x):\n        return self.inner(x)\n\n\n"
+    assert found(BASE.rstrip() + "\n\n" + method + HEIR.format("inner")).startswith("`Heir` has a `inner` of its own")
+
+
 def test_classes_made_of_the_heir_count() -> None:
     text = BASE + HEIR.format("other") + "\n\n" + HEIR.format("after").replace("Heir(Base)", "Last(Heir)")
     assert found(text).startswith("`Last` has a `after` of its own")

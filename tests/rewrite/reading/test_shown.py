@@ -67,6 +67,7 @@ def test_what_the_text_shows_is_safe(code: str, lines: str) -> None:
         ("DDE103", "if x.sum() > 3:\n    raise ValueError('a')"),
         ("DDE103", "y = torch.abs(x)\nif y.sum() > flags:\n    raise ValueError('a')"),
         ("DDE103", "y = torch.abs(x)\nif flags and y.sum() > 3:\n    raise ValueError('a')"),
+        ("DDE103", "if torch.isnan(x):\n    raise ValueError('a')"),
         ("DDE104", "y = torch.abs(x)\nassert y.sum() > 3 or not flags"),
         ("DDE204", "y = torch.zeros(x.sum())"),
         ("DDE110", "if x.sum() > 3:\n    print('large')"),
@@ -94,6 +95,14 @@ def test_what_another_file_gives_to_torchscript_is_not(text: str, is_safe: bool,
     assert fix is not None
     assert (fix.applicability is Applicability.SAFE) is is_safe
     assert is_safe or "use.py imports `f`" in fix.message
+
+
+def test_an_exception_that_only_is_called_like_pythons_is_left_to_eager() -> None:
+    text = "import torch\nfrom mine import ValueError\n\n\n@torch.compile\ndef f(x):\n    if torch.isnan(x).any():\n"
+    source = SourceFile("model.py", f"{text}        raise ValueError('nan')\n")
+    (found,) = with_static_fixes(check_source(source), {source.filename: source})
+    assert found.fix is not None
+    assert "raise ValueError('nan')" in source.apply(found.fix.edits)
 
 
 def test_an_exception_without_arguments_is_left_to_eager() -> None:
