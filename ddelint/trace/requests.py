@@ -203,6 +203,7 @@ def _compare(options: SessionOptions, request: Mapping[str, Any]) -> object:
             request["samples"],
             request["quick"],
             only=frozenset(request["only"]),
+            exactly=request["exactly"],
         )
 
 

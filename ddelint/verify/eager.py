@@ -57,17 +57,22 @@ def compare(
     samples: int,
     quick: bool,
     only: frozenset[str] = frozenset(),
+    exactly: str = "",
 ) -> Comparison:
     """Run the original, then what `rewritten()` gives, on the same inputs, and list the differences.
 
     `rewritten` is called once, after all runs of the original. `only`: on the input sets of these labels and what is
-    made of them, if there are any. `equal`: no difference on declared inputs, and none in results on ours where both
-    returned. A difference in exceptions on inputs of our own making is only listed. What the programs raise is caught;
-    what `rewritten` raises goes through.
+    made of them, if there are any; `exactly`: of that, the run that is labelled so. `equal`: no difference on declared
+    inputs, and none in results on ours where both returned. A difference in exceptions on inputs of our own making is
+    only listed. What the programs raise is caught; what `rewritten` raises goes through.
     """
     rewinding = Rewinding(original)
 
     def make() -> Originals:
+        if exactly:
+            alone = _run(rewinding, decisions, options, samples, quick=quick, only=only, exactly=exactly)
+            if alone.runs.have_run(exactly):
+                return alone.on(only, exactly)
         return _run(rewinding, decisions, options, samples, quick=quick, only=only)
 
     with witnessed(rewinding.entry, make, _references_of) as originals:
@@ -191,6 +196,7 @@ def _run(
     *,
     quick: bool,
     only: frozenset[str],
+    exactly: str = "",
 ) -> Originals:
     watch, busy = Stopwatch(), process_time()
     original = rewinding.entry
@@ -201,18 +207,7 @@ def _run(
         latest = limit * (1.0 if quick else 1.0 + _OWED)
         runs = Runs(original, decisions, options, recorder, consultation, watch, limit, latest)
         runs.vary(count, extra, limit if quick else limit * _VARIED, only)
-        if not quick:
-            runs.guide()
-            runs.redraw()
-            runs.thicken()
-        runs.differentiate()
-        if not quick:
-            runs.hold()
-            runs.change_modes()
-            runs.call_in_a_row()
-        met = [] if quick else list(runs.meet())
-        if not quick:
-            runs.change_pairs()
+        met = _run_exactly(runs, exactly, quick=quick) if exactly else _run_further(runs, quick=quick)
     rewinding.back()
     stable, seeded = _is_stable(original, runs.references)
     looked_at = [] if quick or only else work.looked_at(runs.references)
@@ -220,6 +215,34 @@ def _run(
     rewinding.back()
     seconds = process_time() - busy
     return Originals(original, runs, met, options, count, extra, quick, stable, seeded, worked, seconds)
+
+
+def _run_further(runs: Runs, *, quick: bool) -> list[tuple[Decision, Parting | Mismatch]]:
+    """What is made of the inputs that were varied; gives where the sides of decisions meet."""
+    if quick:
+        runs.differentiate()
+        return []
+    runs.guide()
+    runs.redraw()
+    runs.thicken()
+    runs.differentiate()
+    runs.hold()
+    runs.change_modes()
+    runs.call_in_a_row()
+    met = list(runs.meet())
+    runs.change_pairs()
+    return met
+
+
+def _run_exactly(runs: Runs, exactly: str, *, quick: bool) -> list[tuple[Decision, Parting | Mismatch]]:
+    """As `_run_further`, up to the one run that is labelled so, and without what searches for inputs."""
+    if not runs.have_run(exactly):
+        runs.differentiate()  # what has no gradients at all is run without them
+    runs.exactly = exactly
+    for make in () if quick else (runs.hold, runs.change_modes, runs.change_pairs):
+        if not runs.have_run(exactly):
+            make()
+    return [] if quick else list(runs.meet())
 
 
 def _again(program: Entry, references: Sequence[Reference], count: int, seed: int) -> list[Sample | None]:

@@ -104,8 +104,12 @@ class Runs:
         self._recorder = recorder
         self._consultation = consultation
         self._watch, self._until, self._latest = watch, until, latest
+        self.exactly = ""
+        """Where it is set, nothing is run any more but what is labelled so, and what that is made from."""
         self._has_gradients = True
         """Whether a backward pass goes through on all sides that were tried."""
+        self._unforced: dict[int, Left | None] = {}
+        """What a run of a reference (by `id`) leaves with nothing forced."""
 
     def vary(self, count: int, extra: int, until: float, only: Collection[str] = ()) -> None:
         """Declared inputs and variations: `count`, and `extra` more as long as some side was not taken.
@@ -123,6 +127,10 @@ class Runs:
             if not only or sample.label in only:
                 self._add(sample, before=before)
             before = sample
+
+    def have_run(self, label: str) -> bool:
+        """Whether a run that is labelled so was made."""
+        return any(label in map(r.label_of, range(len(r.calls))) for r in self.references)
 
     def guide(self) -> None:
         """For each side that was not taken, inputs that come nearer and nearer to it."""
@@ -434,6 +442,8 @@ class Runs:
     ) -> None:
         """Run on what `derive` makes of an input set (of the one that is itself derived from another, `of`)."""
         sample = derive(given)
+        if self.exactly and not self.exactly.startswith(sample.label):
+            return
         self._recorder.take()
         self._consultation.take()
         patience = patience_of(self.references, self._options)

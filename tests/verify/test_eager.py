@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import textwrap
@@ -19,6 +20,8 @@ from ddelint.trace.entry import Entry
 from ddelint.verify import stopwatch
 from ddelint.verify.eager import compare, hold_against, run_original
 from ddelint.verify.mismatches import TRACED_PATH, with_what_varies_noted
+from ddelint.verify.running import run_sample
+from ddelint.verify.samples import Sample
 from ddelint.verify.witness import Moved, Witness
 
 Program = Callable[..., Entry]
@@ -37,6 +40,20 @@ def judged(
     first = program(textwrap.dedent(original) + textwrap.dedent(inputs))
     second = program(textwrap.dedent(rewritten) + textwrap.dedent(inputs))
     return compare(first, lambda: second, (), options, samples, False)
+
+
+@contextlib.contextmanager
+def monitored(module: Any) -> Iterator[list[str]]:
+    """The labels of what a module runs meanwhile."""
+    ran: list[str] = []
+
+    def noted(entry: Entry, sample: Sample, **how: Any) -> object:
+        ran.append(sample.label)
+        return run_sample(entry, sample, **how)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "run_sample", noted)
+        yield ran
 
 
 ORIGINAL = """
@@ -73,6 +90,29 @@ def test_the_input_set_that_shows_a_difference_shows_it_alone(program: Program, 
     assert alone.samples < everything.samples
     assert {mismatch.base for mismatch in alone.mismatches} == {shown.base}
     assert (shown.aspect, shown.expected, shown.got) in {(m.aspect, m.expected, m.got) for m in alone.mismatches}
+
+
+def test_of_what_is_made_of_an_input_set_one_run_is_made_where_that_is_wanted(
+    program: Program, options: SessionOptions
+) -> None:
+    """As where the original was run before; and all of it where there is no such run."""
+    entry, other = (program(t + INPUTS) for t in (ORIGINAL, "def fn(x, keep):\n    return x[keep].sum(0).float()\n"))
+    everything = compare(entry, lambda: other, (), options, 32, False)
+    shown = next(m for m in everything.mismatches if m.sample != m.base)
+
+    def asked(exactly: str) -> tuple[Comparison, int]:
+        with monitored(original_runs) as ran:
+            found = compare(entry, lambda: other, (), options, 32, False, frozenset((shown.base,)), exactly)
+        return found, len(ran)
+
+    (alone, few), (without_it, many) = asked(shown.sample), asked("seed 0, as nobody runs it")
+    held = hold_against(
+        run_original(entry, (), options, 32, False), lambda: other, (), frozenset((shown.base,)), shown.sample
+    )
+    assert alone.mismatches == held.mismatches
+    assert {mismatch.sample for mismatch in alone.mismatches} == {shown.sample}
+    assert len({mismatch.sample for mismatch in without_it.mismatches}) > 1
+    assert few < many / 2
 
 
 @pytest.mark.parametrize("quick", [False, True])
