@@ -8,6 +8,7 @@ as it is, and with the decision forced to the other side, and what both leave is
 from __future__ import annotations
 
 import ast
+import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -51,24 +52,31 @@ def block_of(statement: ast.If, function: ast.AST, loops: bool) -> Block:
 
 
 class Meetings:
-    """What was left at each meeting place in one run, in the order of time."""
+    """What was left at each meeting place in one run, in the order of time; nothing is kept but within `kept`."""
 
     def __init__(self) -> None:
-        self._kept: dict[str, list[Mapping[str, Frozen]]] = {}
+        self._kept: dict[str, list[Mapping[str, Frozen]]] | None = None
+
+    @contextlib.contextmanager
+    def kept(self) -> Iterator[Mapping[str, list[Mapping[str, Frozen]]]]:
+        """Within, what is left is noted in what this gives, by the key of the decision."""
+        self._kept = {}
+        try:
+            yield self._kept
+        finally:
+            self._kept = None
 
     def note(self, key: str, values: Mapping[str, Any], names: Sequence[str]) -> None:
         """The values of names where the sides of the decision `key` meet."""
-        freezer = Freezer()
-        found = {name: freezer.freeze(_state(values[name])) for name in names if name in values}
-        self._kept.setdefault(key, []).append(found)
+        if self._kept is not None:
+            freezer = Freezer()
+            found = {name: freezer.freeze(_state(values[name])) for name in names if name in values}
+            self._kept.setdefault(key, []).append(found)
 
     def note_returned(self, key: str, value: Any) -> None:
         """What the function of the decision `key` returns."""
-        self._kept.setdefault(key, []).append({_RETURNED: Freezer().freeze(_state(value))})
-
-    def take(self, key: str) -> list[Mapping[str, Frozen]]:
-        """What was noted since the last call of this method."""
-        return self._kept.pop(key, [])
+        if self._kept is not None:
+            self._kept.setdefault(key, []).append({_RETURNED: Freezer().freeze(_state(value))})
 
 
 def _state(value: Any) -> Any:

@@ -52,6 +52,10 @@ _MEETINGS = 12
 """Inputs for each side that is skipped on which is looked at what the block leaves."""
 
 
+Left = Mapping[str, list[Mapping[str, Frozen]]]
+"""Decision key → what was left at its meeting place, in the order of time."""
+
+
 def count_sides(decisions: Sequence[Decision], references: Sequence[Reference]) -> dict[str, tuple[int, int]]:
     """Decision key → how many input sets took its true and its false side."""
     informative = [r for r in references if (not r.twin or r.sequel) and r.is_informative]
@@ -349,7 +353,9 @@ class Runs:
 
     def meet(self) -> Iterator[tuple[Decision, Mismatch | Parting]]:
         """What the sides leave where they meet, on inputs that take the side which the compiled program skips."""
-        return ((decision, found) for decision in self._decisions for found in self._meet(decision))
+        for decision in self._decisions:
+            yield from ((decision, found) for found in self._meet(decision))
+        self._unforced.clear()
 
     def _meet(self, decision: Decision) -> Iterator[Mismatch | Parting]:
         block = self._recorder.blocks.get(decision.key)
@@ -360,9 +366,8 @@ class Runs:
         for number, reference in enumerate(taking):
             if self._is_left_out("up to where its sides meet", first=not number):
                 break
-            as_it_is = self._left(reference, decision.key)
-            with self._recorder.forced(decision.key, decision.compiled):
-                forced = self._left(reference, decision.key)
+            as_it_is = self._left_as_it_is(reference, decision.key)
+            forced = self._left_forced(reference, decision.key, decision.compiled)
             if as_it_is is None or forced is None:
                 continue
             found = difference(as_it_is, forced)
@@ -381,9 +386,8 @@ class Runs:
         for reference in doing:
             if self._is_over():
                 return
-            as_it_is = self._left(reference, decision.key)
-            with self._recorder.forced(decision.key, False):
-                without = self._left(reference, decision.key)
+            as_it_is = self._left_as_it_is(reference, decision.key)
+            without = self._left_forced(reference, decision.key, False)
             if as_it_is is None or without is None or not is_untouched(as_it_is, without):
                 return
         if doing:
@@ -395,12 +399,24 @@ class Runs:
     def _takes(self, reference: Reference, key: str, side: bool) -> bool:
         return reference.first.returned and not reference.twin and side in reference.sides.get(key, set())
 
-    def _left(self, reference: Reference, key: str, program: Entry | None = None) -> list[Mapping[str, Frozen]] | None:
-        """What one run (of the original) leaves at a decision's meeting places; None where it does not return."""
-        self._recorder.meetings.take(key)
+    def _left_as_it_is(self, reference: Reference, key: str) -> list[Mapping[str, Frozen]] | None:
+        """What the original leaves at a decision's meeting places, its decisions as they come; one run for all."""
+        if id(reference) not in self._unforced:
+            self._unforced[id(reference)] = self._left(reference)
+        left = self._unforced[id(reference)]
+        return None if left is None else left.get(key, [])
+
+    def _left_forced(self, reference: Reference, key: str, side: bool) -> list[Mapping[str, Frozen]] | None:
+        """The same with one decision forced to a side."""
+        with self._recorder.forced(key, side):
+            left = self._left(reference)
+        return None if left is None else left.get(key, [])
+
+    def _left(self, reference: Reference, program: Entry | None = None) -> Left | None:
+        """What one run (of the original) leaves at the meeting places; None where it does not return."""
         patience = patience_of(self.references, self._options)
-        calls = run_sample(program or self._original, reference.sample, twice=False, patience=patience, once=True)
-        left = self._recorder.meetings.take(key)
+        with self._recorder.meetings.kept() as left:
+            calls = run_sample(program or self._original, reference.sample, twice=False, patience=patience, once=True)
         self._recorder.take()
         return left if calls is not None and calls[0].returned else None
 
@@ -413,7 +429,7 @@ class Runs:
         decisions = tuple({parting.decision.key: parting.decision for parting in partings}.values())
         with meetings_of_rewritten(decisions, self._recorder) as kept, traced_path.assumed(self._options.targets):
             for parting in partings:
-                left = self._left(parting.reference, parting.decision.key, program)
+                left = (self._left(parting.reference, program) or {}).get(parting.decision.key)
                 if parting.decision.key not in kept or not left:
                     yield parting.mismatch
                 elif (found := difference(parting.as_it_is, left)) is not None:
