@@ -12,12 +12,15 @@ import math
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 
 Shape = tuple[Any, ...]
 """A test's build: ("part", number), ("not", S), ("and" | "or", [S, …]), ("all" | "any", S)."""
+
+Difference: TypeAlias = float | torch.Tensor
+"""By how much two numbers differ, or the elements of two tensors."""
 
 _OPERATORS: dict[type[ast.cmpop], tuple[str, Callable[[Any, Any], Any]]] = {
     ast.Gt: (">", operator.gt),
@@ -76,31 +79,46 @@ def _shape(node: ast.expr, parts: list[Part]) -> Shape | None:
     return None
 
 
-def difference(left: Any, right: Any) -> torch.Tensor | None:
-    """`left - right`, element by element, as float64; None where these are no numbers."""
+def difference(left: Any, right: Any) -> Difference | None:
+    """`left - right`, element by element, as float64; a number, where each is one. None where they are none."""
     with contextlib.suppress(Exception):
+        number, its = _number(left), _number(right)
+        if number is not None and its is not None:
+            return number - its
         one, other = (torch.as_tensor(side).detach() for side in (left, right))
         if max(one.numel(), other.numel()) <= _LARGEST and not (one.is_complex() or other.is_complex()):
             return (one.to("cpu", torch.float64) - other.to("cpu", torch.float64)).reshape(-1)
     return None
 
 
-def distance(shape: Shape, values: Mapping[int, tuple[str, torch.Tensor]], want: bool) -> float:
+def _number(value: Any) -> float | None:
+    """A number, or the one that a tensor without dimensions holds."""
+    if isinstance(value, torch.Tensor):
+        return None if value.dim() or value.is_complex() else float(value.detach())
+    return float(value) if isinstance(value, (bool, int, float)) else None
+
+
+def distance(shape: Shape, values: Mapping[int, tuple[str, Difference]], want: bool) -> float:
     """How far the test is from being `want`, 0 where it is; inf where nothing says.
 
     `values` holds each evaluated comparison's sign and difference.
     """
+    kind, below = shape
+    if kind == "part" and below in values and isinstance(values[below][1], float):
+        sign, by = values[below]  # as most are: tensors for these took as long as what programs do in between
+        return _violation_of_one(sign if want else _CONTRARY[sign], by)
     far = _far(shape, values, want)
     return math.inf if far is None else float(far.min()) if far.numel() else math.inf
 
 
-def _far(shape: Shape, values: Mapping[int, tuple[str, torch.Tensor]], want: bool) -> torch.Tensor | None:
+def _far(shape: Shape, values: Mapping[int, tuple[str, Difference]], want: bool) -> torch.Tensor | None:
     kind, below = shape
     if kind == "part":
         if below not in values:
             return None
         sign, by = values[below]
-        return _violation(sign if want else _CONTRARY[sign], by)
+        elements = torch.tensor([by], dtype=torch.float64) if isinstance(by, float) else by
+        return _violation(sign if want else _CONTRARY[sign], elements)
     if kind == "not":
         return _far(below, values, not want)
     if kind in ("all", "any"):
@@ -133,3 +151,21 @@ def _violation(sign: str, by: torch.Tensor) -> torch.Tensor:
         case _:
             far = (by == 0).double()
     return torch.where(by.isnan(), torch.inf, far)
+
+
+def _violation_of_one(sign: str, by: float) -> float:
+    """The same for one number."""
+    if math.isnan(by):
+        return math.inf
+    match sign:
+        case ">":
+            return 0.0 if by > 0 else _NEXT - by
+        case ">=":
+            return max(-by, 0.0)
+        case "<":
+            return 0.0 if by < 0 else by + _NEXT
+        case "<=":
+            return max(by, 0.0)
+        case "==":
+            return abs(by)
+    return float(by == 0)

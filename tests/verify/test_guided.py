@@ -59,6 +59,14 @@ def test_how_far_a_test_is_from_each_side(test: str, names: dict[str, object], t
     assert far(test, False, **names) == pytest.approx(false, abs=1e-6)
 
 
+@pytest.mark.parametrize("sign", [">", ">=", "<", "<=", "==", "!="])
+@pytest.mark.parametrize("n", [3, 4.0, 5, math.nan, math.inf, True])
+def test_one_number_is_as_far_as_a_tensor_that_holds_it(sign: str, n: float) -> None:
+    for want in (True, False):
+        apart, together = far(f"n {sign} 4", want, n=n), far(f"(n {sign} 4).all()", want, n=torch.tensor([n]).double())
+        assert apart == together
+
+
 def test_what_is_no_number_tells_nothing() -> None:
     assert difference("a", "b") is None
     assert far("n > 4", True, n=None) == math.inf
