@@ -978,6 +978,36 @@ def test_others_at_its_place_are_tried_first_on_what_all_samples_spoke_with(move
     assert prover.asked[0] == (frozenset(("seed 3",)), "seed 3, odd")
 
 
+def test_one_comparison_on_all_samples_tells_of_all_that_are_doubtful(moves: pytest.MonkeyPatch) -> None:
+    moves.setitem(MOVES, MERGE, many(MERGE, Claim.RESTRUCTURED, "TOLD{number}({test})", 2))
+
+    class Doubting(Prover):
+        """The first fix of each question is safe by a few inputs alone."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.whole: set[str] = set()
+
+        def compare(self, *asked: Any, **options: Any) -> Comparison:
+            overlay, _, _, quick = asked
+            text, only = overlay.get(NAME, TEXT), options["only"]
+            if not quick and not only:
+                self.whole.add(text)
+            shown = tuple(
+                Mismatch(f"{name}, as none", False, "eager", "warning", "none", "one", base=name)
+                for name in ("n", "m")
+                if f"TOLD0({name} " in text and not quick and (not only or name in only)
+            )
+            return replace(super().compare(*asked, **options), mismatches=shown)
+
+    prover = Doubting()
+    outcome = search(prover)
+    written = outcome.safe.current(NAME).text
+    assert "TOLD1(n > 4)" in written
+    assert "TOLD1(m > 5)" in written
+    assert {text.count("TOLD0(") for text in prover.whole} == {2, 0}
+
+
 def test_no_program_is_sent_through_the_front_ends_twice() -> None:
     class Counting(Prover):
         def __init__(self) -> None:

@@ -16,7 +16,7 @@ from ddelint.rewrite.search.history import History
 from ddelint.rewrite.search.last_resort import unsupported
 from ddelint.rewrite.search.offering import CLAIM_RANK
 from ddelint.rewrite.search.reporting import unseen
-from ddelint.rewrite.search.steps import State, Step
+from ddelint.rewrite.search.steps import State, Step, without
 
 PROBES = 2
 """Inputs on which a candidate for a program that takes long is tried first: most wrong ones show at once."""
@@ -92,6 +92,7 @@ class Judging:
                 samples = min(self._asking.samples, affordable)
                 comparison = judged(self._asking.comparisons.of(Wanted(history, decisions, samples, quick=False)))
             refuted = verdict.refutation(comparison, claim)
+            self._tells(verdict.refuting(comparison, claim) if refuted else verdict.doubting(comparison))
             self.one_sided |= {d.key: unseen(d, side, state) for d, side in verdict.unreached(comparison, new)}
         return comparison, refuted
 
@@ -219,12 +220,34 @@ class Judging:
         if one_sided:
             self.one_sided |= {key: reason for _, key, reason in one_sided}
             return [(step, reason) for step, _, reason in one_sided]
-        reason = verdict.doubt(comparison)
-        if not reason:
-            return []
-        shown = verdict.doubting(comparison)
-        self._tells(shown)
-        return [(self._responsible(safe, shown, verdict.doubt), reason)]
+        return self._all_doubtful(safe, verdict.all_doubting(comparison))
+
+    def _all_doubtful(self, safe: State, doubting: Sequence[Mismatch]) -> list[tuple[Step, str]]:
+        """Who answers for the first mismatch; and for each that is shown still once those who did are gone.
+
+        To leave the others for later would take another comparison on all samples for each.
+        """
+        found: list[tuple[Step, str]] = []
+        told = []
+        for shown in doubting:
+            if found and not (safe.steps and self._is_still_shown(safe, shown)):
+                continue
+            step = self._responsible(safe, shown, verdict.doubt)
+            found.append((step, verdict.doubt_of(shown)))
+            told.append(shown)
+            safe = without(safe, [step])
+        for shown in reversed(told):
+            self._tells(shown)
+        return found
+
+    def _is_still_shown(self, state: State, shown: Mismatch) -> bool:
+        """Whether the one run that has shown something does so for the program of another state."""
+        if not shown.base:
+            return False
+        comparison = self.compare_whole(state, shown)
+        return comparison.failure is None and any(
+            (m.aspect, m.where) == (shown.aspect, shown.where) for m in verdict.all_doubting(comparison)
+        )
 
     def _tells(self, shown: Mismatch | None) -> None:
         if shown is not None and shown.base and shown not in self._telling:

@@ -231,7 +231,8 @@ class Trying:
         # behind a side that eager alone takes, a check may stop what eager never brings to it
         behind_a_shortcut = diagnostic.code == VALIDATION and any(map(is_unsafe_path, state.steps))
         extent = Extent.FEW if settled else Extent.BOTH_SIDES
-        if behind_a_shortcut or self._is_suspect(key):
+        doubted = self.doubted.get(known_as(key, candidate))  # on all inputs: no need to run it on them again
+        if behind_a_shortcut or (self._is_suspect(key) and not doubted):
             extent = Extent.FEW_THEN_ALL
         comparison, refuted = self._judging.agreement(state, history, [candidate], decisions, candidate.claim, extent)
         if refuted:
@@ -241,7 +242,6 @@ class Trying:
         reasons = doubts(comparison, candidate, () if settled else decisions, state)
         called_elsewhere = self._asking.other_callers(state.history, question, candidate)
         reasons += [called_elsewhere] if called_elsewhere else []
-        doubted = self.doubted.get(known_as(key, candidate))
         reasons += [doubted] if doubted and doubted not in reasons else []
         applicability = Applicability.UNSAFE if reasons else Applicability.SAFE
         if reasons and not allow_unsafe:

@@ -66,16 +66,24 @@ def _is_lenient(mismatch: Mismatch, claim: Claim) -> bool:
 def doubt(comparison: Comparison) -> str:
     """What keeps a rewrite that isn't refuted from being safe: it raises elsewhere, or takes too long."""
     mismatch = doubting(comparison)
-    if mismatch is None:
-        return ""
+    return "" if mismatch is None else doubt_of(mismatch)
+
+
+def doubt_of(mismatch: Mismatch) -> str:
+    """One such thing, in words."""
     whose = "a declared input" if mismatch.declared else "an input of our own making"
     return f"on {whose} ({mismatch.sample}): {described(mismatch)}"
 
 
 def doubting(comparison: Comparison) -> Mismatch | None:
     """The mismatch that keeps a rewrite from being safe: the gravest, of these the first."""
+    return next(iter(all_doubting(comparison)), None)
+
+
+def all_doubting(comparison: Comparison) -> list[Mismatch]:
+    """The mismatches that keep a rewrite from being safe, the gravest first."""
     told = (mismatch for mismatch in comparison.mismatches if not _is_only_noted(mismatch))
-    return min((m for m in told if m.narrower or m.aspect in (*_RAISED, *_TOLD)), key=_mildness, default=None)
+    return sorted((m for m in told if m.narrower or m.aspect in (*_RAISED, *_TOLD)), key=_mildness)
 
 
 def _mildness(mismatch: Mismatch) -> int:
