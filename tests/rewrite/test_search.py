@@ -409,6 +409,45 @@ def test_a_move_that_trips_ends_no_search(moves: pytest.MonkeyPatch, monkeypatch
     assert "if not compiling and n > 4:" in outcome.safe.current(NAME).text
 
 
+@pytest.mark.parametrize("cut_short", [True, False])
+def test_a_fake_kernel_is_missed_by_the_first_question_where_no_other_is_open(
+    moves: pytest.MonkeyPatch, cut_short: bool
+) -> None:
+    """The operator's is asked for where the region stood; a whole trace is made of the program with it."""
+
+    def outline(context: Context) -> Iterator[Candidate]:
+        edit = Edit(context.site.span, f"region({context.site.source.segment(context.site.span)})")
+        yield Candidate("outline", Claim.RESTRUCTURED, "outlined", (edit,), last_resort=True)
+
+    def kernel(context: Context) -> Iterator[Candidate]:
+        edit = Edit(context.site.span, f"faked({context.site.source.segment(context.site.span)})")
+        yield Candidate("fake_kernel", Claim.EQUIVALENT, "its fake kernel", (edit,))
+
+    class Missing(Prover):
+        """Asks about `n > 4` until that is in an operator, whose fake kernel is missing; and about m, if wanted."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.asked: list[tuple[bool, bool]] = []
+
+        def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
+            line = overlay.get(NAME, TEXT).splitlines()[4]
+            self.asked.append(("region" in line and "faked" not in line, first))
+            found = [q for q in super().trace(overlay).questions if not cut_short or q.span.row != 7]
+            if "region" in line and "faked" not in line:
+                span = Span(NAME, 5, line.index("region") + 1, 5, line.index(")") + 2)
+                missing = Question(span, "operator", "region", "u0", operator="lib::region", fake="def fake(n): ...")
+                found.insert(0, replace(missing, detail="There was no fake impl registered for region"))
+            return TraceResult(tuple(found[:1] if first else found), runs=1)
+
+    moves.setitem(MOVES, "outline", outline)
+    moves.setitem(MOVES, "fake_kernel", kernel)
+    prover = Missing()
+    outcome = search(prover)
+    assert "faked(region(n > 4))" in outcome.everything.current(NAME).text
+    assert [first for is_missing, first in prover.asked if is_missing] == [cut_short]
+
+
 def test_a_last_resort_that_trips_ends_no_search(moves: pytest.MonkeyPatch, monkeypatch: pytest.MonkeyPatch) -> None:
     def trips(context: Context) -> Iterator[Candidate]:
         yield Candidate("outline", Claim.RESTRUCTURED, "", ([][len(context.kind)],), last_resort=True)

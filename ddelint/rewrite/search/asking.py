@@ -180,10 +180,16 @@ class Asking:
             self._asks_anything[key] = self._finds_a_question(history, key)
         return self._asks_anything[key]
 
-    def _finds_a_question(self, history: History, key: tuple[tuple[str, str], ...]) -> bool:
+    def asks_first(self, history: History) -> TraceResult:
+        """A trace that ends with a program's first question: a whole one where there is none, or it is known."""
+        key = tuple(sorted(history.overlay.items()))
         traced = self._traces.get(key) or self.prover.trace(history.overlay, first=True)
         if not traced.questions:
             self._traces[key] = traced
+        return traced
+
+    def _finds_a_question(self, history: History, key: tuple[tuple[str, str], ...]) -> bool:
+        traced = self.asks_first(history)
         if not any(q.span.filename in self.originals for q in traced.questions):
             traced = self.trace(history)
         asking = (q for q in self._confirmed(history, traced) if q.kind != "other")
@@ -391,7 +397,10 @@ class Asking:
             detail=question.detail,
             operator=question.operator,
             targets=self.targets,
-            asked=tuple(q.span for q in self.asked(history) if q.span.filename == source.filename),
+            # a fake kernel rests on no other question, and to know them takes a whole trace
+            asked=()
+            if question.fake
+            else tuple(q.span for q in self.asked(history) if q.span.filename == source.filename),
             fake=question.fake,
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Hashable, Sequence
 from contextlib import suppress
 
@@ -203,7 +204,7 @@ class Trying:
         try:
             history = self.applied(state.history, candidate, number)
             if candidate.last_resort:
-                history = self._with_fake_kernels(history, number)
+                history = self._with_fake_kernels(state, history, number)
         except (EngineError, SourceError, ValueError) as error:
             return None, f"cannot be applied: {error}"
         decisions = decisions_of(state.history, candidate, question, self._asking.asked(state.history), state.steps)
@@ -275,9 +276,14 @@ class Trying:
             _ = changed.current(name).tree
         return changed
 
-    def _with_fake_kernels(self, history: History, number: int) -> History:
-        """The history with a fake kernel for each operator that step `number` made and that the tracer missed."""
-        for question in self._asking.trace(history).questions:
+    def _with_fake_kernels(self, state: State, history: History, number: int) -> History:
+        """The history with a fake kernel for each operator that step `number` made and that the tracer missed.
+
+        Where nothing but the step's question is open, that is what is asked first, if anything is.
+        """
+        open_questions = [question for question in self._asking.asked(state.history) if question.kind != "other"]
+        looks = (self._asking.asks_first, self._asking.trace)[len(open_questions) > 1 :]
+        for question in itertools.chain.from_iterable(look(history).questions for look in looks):
             if question.fake and question.span.filename in self._asking.originals:
                 diagnostic = self._asking.diagnosed(history, question)
                 kernel = next(self._asking.candidates(history, question, diagnostic), None)
