@@ -949,6 +949,9 @@ def keep_headers() -> None:
     It preprocesses the header in each process, to see whether anything that it includes has changed
     (torch/_inductor/codecache.py: `_precompile_header`): 0.8 CPU seconds for each program that is verified. Here the
     command, and size and time of the compiler, of torch, and of Python's and the system's headers say that it has not.
+
+    The first file that is ever compiled does without: to precompile the header takes as long as two or three files
+    without it (15 CPU seconds, at a load of 10, where a file took 8.4, and 2.4 with it). The next one has it.
     """
     codecache: Any = import_module("torch._inductor.codecache")
     precompile = getattr(codecache, "_precompile_header", None)
@@ -963,21 +966,35 @@ def keep_headers() -> None:
     stamps = [(path, stamp(path)) for path in files]
 
     @functools.cache
-    def kept(header: str, command_line: str, **command: Any) -> str:
-        what = repr((stamps, header, command_line))
-        note = Path(folder, f"ddelint-{hashlib.blake2b(what.encode(), digest_size=16).hexdigest()}")
-        with contextlib.suppress(OSError, ValueError):
-            path = note.read_text("utf-8")
-            if os.path.isfile(f"{path}.gch"):
-                return path
+    def precompiled(header: str, command_line: str, note: Path, **command: Any) -> str:
         path = str(precompile(header, command_line, **command))
-        with contextlib.suppress(OSError):
-            own = note.with_name(f"{note.name}.{os.getpid()}")
-            own.write_text(path, "utf-8")
-            own.replace(note)
+        _write_note(note, path)
         return path
 
+    def kept(header: str, command_line: str, **command: Any) -> str | None:
+        what = repr((stamps, header, command_line))
+        note = Path(folder, f"ddelint-{hashlib.blake2b(what.encode(), digest_size=16).hexdigest()}")
+        path = None
+        with contextlib.suppress(OSError, ValueError):
+            path = note.read_text("utf-8")
+        if path and any(os.path.isfile(f"{path}{ending}") for ending in (".gch", ".pch")):
+            return path
+        if path is None and _write_note(note, ""):
+            return None
+        return precompiled(header, command_line, note, **command)
+
     codecache._precompile_header = kept
+
+
+def _write_note(note: Path, text: str) -> bool:
+    """Whether a file could be written that others read, or none."""
+    own = note.with_name(f"{note.name}.{os.getpid()}")
+    with contextlib.suppress(OSError):
+        note.parent.mkdir(parents=True, exist_ok=True)
+        own.write_text(text, "utf-8")
+        own.replace(note)
+        return True
+    return False
 
 
 def lowered_stack(chain: Sequence[BaseException]) -> str:
