@@ -97,3 +97,84 @@ def test_it_goes_through_every_front_end_and_gives_the_same() -> None:
     )
     (program,) = with_imports("constant_result", context_of(text, "times.int().tolist()", TYPES))
     assert failures(text, program, [(torch.randn(4),), (torch.zeros(4),)], ("export", "strict", "compile")) == []
+
+
+PAIRS = ("sigmas = torch.linspace(1, 0, n)", "pairs = list(zip(sigmas[:-1], sigmas[1:]))", "times = x")
+EACH_TURN = [
+    (
+        (
+            *PAIRS,
+            "for i, (a, b) in enumerate(pairs):",
+            "    a, b = map(lambda t: t.item(), (a, b))",
+            "    times = a * b",
+        ),
+        "t.item()",
+        "tuple(map(lambda t: t.item(), (a, b)))",
+        "a, b = value",
+    ),
+    (
+        (
+            "for t, left in tqdm(zip(torch.linspace(0, 1, n), range(n)), total=n):",
+            "    p = torch.cos(t * 2)",
+            "    times = max(int((p * 5).item()), left)",
+        ),
+        "int((p * 5).item())",
+        "in zip(torch.linspace(0, 1, n), range(n)):\n            p = torch.cos(t * 2)\n            values.append(",
+        "in zip(tqdm(zip(torch.linspace(0, 1, n), range(n)), total=n), ",
+    ),
+    (
+        ("times = x", "for t in torch.arange(n):", "    if t > 2:", "        times = times + 1"),
+        "t > 2",
+        "bool(t > 2)",
+        "if value:",
+    ),
+    (
+        ("ramp = torch.arange(n)", "times = x", "for i in range(n):", "    times = times if not ramp[i].any() else x"),
+        "ramp[i].any()",
+        "bool(ramp[i].any())",
+        "not value else",
+    ),
+    (
+        ("times = x", "for t in enumerate(tqdm(torch.arange(n))):", "    times = times + float(t[1])"),
+        "float(t[1])",
+        "in enumerate(torch.arange(n)):",
+        "in zip(enumerate(tqdm(torch.arange(n))), _fn_",
+    ),
+]
+
+
+@pytest.mark.parametrize(("lines", "asking", "inside", "behind"), EACH_TURN)
+def test_what_is_read_in_each_turn_is_computed_for_all(
+    lines: tuple[str, ...], asking: str, inside: str, behind: str
+) -> None:
+    (found,) = rewritten("constant_result", context_of(text_of(*lines), asking, TYPES))
+    definition, function = found.split("\n\n\ndef fn(")
+    assert inside in definition
+    assert behind in function
+
+
+@pytest.mark.parametrize(
+    ("lines", "asking"),
+    [
+        (("for t in torch.arange(n):", "    times = float(t * m)", "    m = m + 1"), "float(t * m)"),
+        (("for t in x:", "    times = float(t)"), "float(t)"),
+        (("for t in torch.arange(n):", "    t = t + x", "    times = float(t)"), "float(t)"),
+        (("for t in torch.arange(n):", "    for m in range(3):", "        times = float(t)"), "float(t)"),
+        (("for t in torch.arange(n):", "    self.m = n", "    times = float(t * self.m)"), "float(t * self.m)"),
+    ],
+)
+def test_what_another_turn_may_change_is_left(lines: tuple[str, ...], asking: str) -> None:
+    assert rewritten("constant_result", context_of(text_of(*lines), asking, {**TYPES, "x": TENSOR})) == []
+
+
+def test_each_turn_gives_the_same_in_every_front_end() -> None:
+    import torch
+
+    text = (
+        "import torch\n\n\ndef fn(x):\n    for t in torch.linspace(-1, 9, 4):\n        k = int(t.item())\n"
+        "        x = x * k if t > 3 else x + 1\n    return x\n"
+    )
+    (program,) = with_imports("constant_result", context_of(text, "int(t.item())", TYPES))
+    assert "zip(" in program
+    (program,) = with_imports("constant_result", context_of(program, "t > 3", TYPES))
+    assert failures(text, program, [(torch.randn(4),), (torch.zeros(4),)], ("export", "strict", "compile")) == []

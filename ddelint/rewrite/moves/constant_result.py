@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.parts.bars import values_gone_over
 from ddelint.rewrite.parts.outlining.forms import TENSOR
 from ddelint.rewrite.parts.outlining.operands import OutOfReach, handed, parameter_name, reads
 from ddelint.rewrite.parts.outlining.region import Region
@@ -45,10 +46,17 @@ class _DependsOnMore(Exception):
 
 @dataclass
 class _Computation:
-    """What is read, and the statements before it that it depends on."""
+    """What is read, and the statements before it that it depends on.
+
+    Where it is read of what a loop goes over, one by one, the function computes it for all turns.
+    """
 
     read: ast.expr
     statements: list[ast.stmt] = field(default_factory=list)
+    """In front of the loop, where there is one."""
+    loop: ast.For | None = None
+    in_loop: list[ast.stmt] = field(default_factory=list)
+    """The statements of the loop."""
     parameters: dict[str, tuple[str, str]] = field(default_factory=dict)
     """What it is given, a name or chain of attributes: what that is called inside, and its annotation."""
     replacements: dict[str, str] = field(default_factory=dict)
@@ -57,7 +65,18 @@ class _Computation:
     @property
     def body(self) -> list[ast.stmt]:
         """All of it, in order."""
-        return [*self.statements, ast.Expr(self.read)]
+        last: ast.stmt = ast.Expr(self.read)
+        if self.loop is not None:
+            last = ast.For(self.loop.target, self.loop.iter, [*self.in_loop, last], [])
+        return [*self.statements, last]
+
+    def add(self, statements: set[ast.stmt]) -> bool:
+        """Take in statements that give a name its value; False where all of them are in."""
+        new = statements - {*self.statements, *self.in_loop}
+        inside = new & set(self.loop.body) if self.loop is not None else set()
+        self.in_loop = sorted({*self.in_loop, *inside}, key=position)
+        self.statements = sorted({*self.statements, *(new - inside)}, key=position)
+        return bool(new)
 
 
 @rewriting("constant_result")
@@ -65,9 +84,10 @@ def constant_result(context: Context) -> Iterator[Rewrite]:
     """`torch.linspace(0, n, k).int().tolist()` → a function that runs while compiling, whose result is a constant."""
     for read in dict.fromkeys(_reads(context)):
         try:
-            yield _written(context, _computation(context, read))
+            found = _computation(context, read)
         except (_DependsOnMore, OutOfReach):
             continue
+        yield _written(context, found) if found.loop is None else _written_for_all_turns(context, found.loop, found)
 
 
 def _reads(context: Context) -> Iterator[ast.expr]:
@@ -80,31 +100,84 @@ def _reads(context: Context) -> Iterator[ast.expr]:
             continue
         around = [parent for parent in source.ancestors(node) if isinstance(parent, ast.expr)]
         binding = [number for number, parent in enumerate(around) if isinstance(parent, _BINDING)]
+        if _is_tested(source.parents.get(node), node) and not binding:
+            yield node
+            continue
         for parent in around[binding[-1] :] if binding else [node]:
-            if isinstance(parent, ast.ListComp) or (isinstance(parent, ast.Call) and not _is_lazy(parent)):
+            lazy = _is_lazy(parent) and not _is_unpacked(source.parents.get(parent))
+            if isinstance(parent, ast.ListComp) or (isinstance(parent, ast.Call) and not lazy):
                 yield parent
                 break
 
 
-def _is_lazy(call: ast.Call) -> bool:
-    return isinstance(call.func, ast.Name) and call.func.id in _LAZY
+def _is_lazy(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _LAZY
+
+
+def _is_tested(parent: ast.AST | None, node: ast.expr) -> bool:
+    """Whether nothing but the truth of a value is asked for."""
+    match parent:
+        case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
+            return test is node
+        case ast.BoolOp() | ast.UnaryOp(op=ast.Not()):
+            return True
+    return False
+
+
+def _is_unpacked(parent: ast.AST | None) -> bool:
+    """Whether all that an expression gives is taken at once: `a, b = map(…)`."""
+    return isinstance(parent, ast.Assign) and all(
+        isinstance(target, (ast.Tuple, ast.List)) for target in parent.targets
+    )
 
 
 def _computation(context: Context, read: ast.expr) -> _Computation:
     """How `read` comes about. Raises _DependsOnMore or OutOfReach where it is not made of Python's values alone."""
     found = _Computation(read)
-    while len(found.statements) <= _MOST_STATEMENTS:
+    while len(found.statements) + len(found.in_loop) <= _MOST_STATEMENTS:
         try:
             _read_parameters(context, found)
         except OutOfReach as error:
-            giving = set(_giving(context, read, error.name)) - set(found.statements)
-            if not giving:
+            loop = _loop_giving(context, read, error.name)
+            if loop is not None and found.loop is None:
+                found.loop = loop
+                found.statements, before = [], found.statements
+                found.add(set(before))
+            elif not found.add(set(_giving(context, read, error.name))):
                 raise
-            found.statements = sorted({*found.statements, *giving}, key=position)
         else:
             _check_pure(found.body)
+            if found.loop is not None:
+                _check_untouched(found.loop, found)
             return found
     raise _DependsOnMore
+
+
+def _loop_giving(context: Context, read: ast.expr, name: str) -> ast.For | None:
+    """The loop that gives `name` the values it goes over, one a turn, where a turn reads once and gives no other."""
+    source, statement = context.site.source, _statement(context, read)
+    loop = source.parents.get(statement)
+    if not isinstance(loop, ast.For) or statement not in loop.body or name not in names_written(loop.target):
+        return None
+    earlier = loop.body[: loop.body.index(statement)]
+    return loop if name not in names_written(*earlier) | changed_in_place(earlier) else None
+
+
+def _check_untouched(loop: ast.For, found: _Computation) -> None:
+    """Raises _DependsOnMore where a turn of the loop changes what the values of later turns are computed from."""
+    changed = names_written(*loop.body) | changed_in_place(loop.body)
+    changed |= {
+        ast.unparse(node)
+        for statement in loop.body
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+    }
+    if any(
+        f"{one}.".startswith(f"{text}.") or f"{text}.".startswith(f"{one}.")
+        for text in found.parameters
+        for one in changed
+    ):
+        raise _DependsOnMore
 
 
 def _read_parameters(context: Context, found: _Computation) -> None:
@@ -167,17 +240,58 @@ def _check_pure(body: list[ast.stmt]) -> None:
 
 
 def _written(context: Context, found: _Computation) -> Rewrite:
+    body = context.write.lines("return {value}", value=_value(context, found))
+    changes, call = _defined(context, found, "", body)
+    changes |= {statement: [] for statement in _needless(context, found)}
+    return Rewrite(_MESSAGE, changes | {found.read: call}, preferred=True)
+
+
+def _written_for_all_turns(context: Context, loop: ast.For, found: _Computation) -> Rewrite:
+    """The values of all turns are computed in front of the loop, which goes over them beside its own."""
+    write, source, renamed = context.write, context.site.source, found.replacements
+    values, value = (fresh_name(source, word) for word in ("values", "value"))
+    body = write.lines(
+        _ALL_TURNS,
+        values=values,
+        target=write.expression(loop.target),
+        iterated=write.renamed(values_gone_over(write, loop.iter), renamed),
+        body=write.renamed_lines(found.in_loop, renamed),
+        value=_value(context, found),
+    )
+    changes, call = _defined(context, found, "_each_turn", body)
+    changes[loop.target] = write.tuple([loop.target, write.expr(value)])
+    changes[loop.iter] = write.expr("zip({}, {})", write.expression(loop.iter), call)
+    return Rewrite(_MESSAGE, changes | {found.read: write.expr(value)}, preferred=True)
+
+
+_ALL_TURNS = """
+{values} = []
+for {target} in {iterated}:
+    {body}
+    {values}.append({value})
+return {values}
+"""
+
+
+def _value(context: Context, found: _Computation) -> Any:
+    """What is read, in the function, as what can be a constant: a truth value, a tuple."""
+    value = context.write.renamed(found.read, found.replacements)
+    if _is_tested(context.site.source.parents.get(found.read), found.read):
+        return context.write.expr("bool({})", value)
+    return context.write.expr("tuple({})", value) if _is_lazy(found.read) else value
+
+
+def _defined(context: Context, found: _Computation, ending: str, end: list[Any]) -> tuple[dict[ast.AST, Any], Any]:
+    """The function in front of the one that reads, and its call; the function's body ends in `end`."""
     write, source, function = context.write, context.site.source, context.site.function
     assert function is not None
-    name = fresh_name(source, f"_{function.name.strip('_')}_{_what_it_gives(context, found.read)}")
-    body = write.renamed_lines(found.statements, found.replacements)
-    body += write.lines("return {value}", value=write.renamed(found.read, found.replacements))
+    name = fresh_name(source, f"_{function.name.strip('_')}_{_what_it_gives(context, found.read)}{ending}")
+    body = [*write.renamed_lines(found.statements, found.replacements), *end]
     parameters = [(inside, write.expr(annotation)) for inside, annotation in found.parameters.values()]
     definition = write.lines(knowledge().outlining["constant"], name=name, parameters=parameters, body=body)
     top = [node for node in (function, *source.ancestors(function)) if isinstance(node, ast.stmt)][-1]
     call = write.expr("{}({})", name, [write.expr(text) for text in found.parameters])
-    changes: dict[ast.AST, Any] = {statement: [] for statement in _needless(context, found)}
-    return Rewrite(_MESSAGE, changes | {top: [*definition, top], found.read: call}, preferred=True)
+    return {top: [*definition, top]}, call
 
 
 def _what_it_gives(context: Context, read: ast.expr) -> str:

@@ -6,9 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.parts.bars import without_bar
 from ddelint.rewrite.reading.around import around
-from ddelint.rewrite.reading.knowledge import knowledge
-from ddelint.rewrite.reading.names import called
 from ddelint.rewrite.writing.rewrites import Rewrite, rewriting
 
 _MESSAGE = "show how far the loop is in eager alone: it gives the values that it is given"
@@ -21,14 +20,9 @@ def without_progress_bar(context: Context) -> Iterator[Rewrite]:
     for bar in around(context):
         if not isinstance(bar, ast.Call) or not _is_gone_over(bar, source.parents.get(bar)):
             continue
-        match called(bar), bar.args:
-            case name, [values, *_] if name in knowledge().progress.of_values:
-                plain = write.expression(values)
-            case name, [_, *_] if name in knowledge().progress.of_ranges:
-                plain = write.expr("range({})", bar.args)
-            case _:
-                continue
-        yield Rewrite(_MESSAGE, {bar: write.expr("{} if {} else {}", plain, write.compiling, bar)})
+        plain = without_bar(write, bar)
+        if plain is not None:
+            yield Rewrite(_MESSAGE, {bar: write.expr("{} if {} else {}", plain, write.compiling, bar)})
 
 
 def _is_gone_over(bar: ast.Call, parent: ast.AST | None) -> bool:
