@@ -87,6 +87,8 @@ class Outcome:
     """Whether the module was in training mode."""
     reached: frozenset[str] = frozenset()
     """What the program reaches beside its module, whether the call changed it or not (see `reach`)."""
+    assigned: frozenset[str] = frozenset()
+    """Plain attributes that hold another tensor than before: what is assigned while torch.export traces is lost."""
 
     @property
     def returned(self) -> bool:
@@ -159,6 +161,7 @@ def run(
         frozenset(map(_warning, warned)),
         module is not None and module.training,
         reached.names,
+        watch.assigned(),
     )
 
 
@@ -229,11 +232,17 @@ class _Watch:
         self._tensors = {name: self._mark(tensor) for name, tensor in self._identities.items()}
         freezer = Freezer()
         self._attributes = {name: _kept(freezer, value) for name, value in self._all_attributes()}
+        self._held = {name: value for name, value in self._all_attributes() if isinstance(value, torch.Tensor)}
 
     @property
     def tensors(self) -> Mapping[str, torch.Tensor]:
         """The parameters and buffers before the call, by name."""
         return self._identities
+
+    def assigned(self) -> frozenset[str]:
+        """The plain attributes that hold a tensor now, and held another one or none."""
+        now = ((name, value) for name, value in self._all_attributes() if isinstance(value, torch.Tensor))
+        return frozenset(name for name, value in now if self._held.get(name) is not value)
 
     def changes(self, freezer: Freezer) -> tuple[dict[str, Frozen], frozenset[str]]:
         """What differs now; and the names that stand for another tensor now."""

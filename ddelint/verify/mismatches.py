@@ -27,7 +27,7 @@ from ddelint.verify.samples import AUTOCAST, BEHIND, UNREAD
 
 TRACED_PATH = "traced path"
 SIDE_EFFECT = "side effect"
-"""The aspect in which the path that tracing picks leaves other state than eager behind, where that is no tensor."""
+"""The aspect in which other state is left behind than in eager, where that is no tensor, or one that was assigned."""
 MEETING = "meeting"
 """The aspect in which the sides of a decision differ where they meet, whatever comes of it later."""
 ZEROS = "gradient of zeros"
@@ -171,7 +171,8 @@ def outcome_differences(
         yield Difference("mutation", f"arguments{found.place}", found.expected, found.got)
     # what only the rewritten program has (how an operator finds its modules) is no state of the original's
     own = {name: value for name, value in got.effects.items() if name not in got.reached - expected.reached}
-    yield from _effect_differences(expected.effects, own, tolerance, everything, moved)
+    lost = frozenset() if everything else expected.assigned
+    yield from _effect_differences(expected.effects, own, tolerance, everything, moved, lost)
     if everything:
         for name in sorted(got.rebound - expected.rebound):
             yield Difference("mutation", name, f"self.{name} is the same tensor as before", "another one in its place")
@@ -184,12 +185,19 @@ def _noise(moved: MovedCall, part: Callable[[Outcome], Frozen | None]) -> Noise:
 
 
 def _effect_differences(
-    expected: Mapping[str, Frozen], got: Mapping[str, Frozen], tolerance: Tolerance, everything: bool, moved: MovedCall
+    expected: Mapping[str, Frozen],
+    got: Mapping[str, Frozen],
+    tolerance: Tolerance,
+    everything: bool,
+    moved: MovedCall,
+    lost: frozenset[str],
 ) -> Iterator[Difference]:
+    """`lost`: what was assigned to attributes, where that need not be kept."""
     for name in dict.fromkeys((*expected, *got)):
         one, other = expected.get(name), got.get(name)
         reported = name if " " in name or name.startswith("self.") else f"self.{name}"
-        aspect = "mutation" if everything or isinstance(one or other, FrozenTensor) else SIDE_EFFECT
+        counts = everything or (isinstance(one or other, FrozenTensor) and not (other is None and name in lost))
+        aspect = "mutation" if counts else SIDE_EFFECT
         if one is None or other is None:
             changed, unchanged = f"{reported} changed", f"{reported} unchanged"
             yield Difference(aspect, name, *((unchanged, changed) if one is None else (changed, unchanged)))
