@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from control_flow import MASK, TENSOR, candidates, context_of, load, rewritten
+from control_flow import MASK, TENSOR, candidates, context_of, failures, load, rewritten, with_imports
 
 from ddelint.nouns.diagnostics import Claim, Symbol, TypeFact
 from ddelint.rewrite.reading.replacements import Operator, holes, parameters, replacements, without
@@ -202,3 +202,30 @@ def test_the_table_names_parameters(operator: Operator) -> None:
 
 def test_keyword_arguments_go_where_nothing_is_given_for_them() -> None:
     assert without("f({a}, b=({c}, 1), d={e}).g()", {"c"}) == "f({a}, d={e}).g()"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("before", "call"),
+    [
+        (
+            "rows = [torch.unique_consecutive(e) for e in x]",
+            "torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=-1)",
+        ),
+        ("rows = [x[0][x[0] > 1], x[1][x[1] > 0]]", "pad_sequence(rows, True)"),
+        ("", "rnn.pad_sequence([e[e > 1] for e in x])"),
+        ("rows = [e[e > 1].float()[:, None] * torch.ones(3) for e in x]", "pad_sequence(rows, True, 2)"),
+        ("lowest = 7", "pad_sequence(tuple(e.nonzero() for e in x), padding_value=lowest)"),
+    ],
+)
+def test_rows_are_padded_to_the_longest_of_lengths_that_are_symbols(before: str, call: str) -> None:
+    head = "import torch\nfrom torch.nn.utils import rnn\nfrom torch.nn.utils.rnn import pad_sequence\n\n\ndef fn(x):\n"
+    text = f"{head}    {before}\n    y = {call}\n    return y + 0\n"
+    (program,) = with_imports(
+        "equivalent_operator", context_of(text, call, {"x": TypeFact("tensor", "int64", ("2", "4"))})
+    )
+    samples = [
+        (torch.tensor(rows),)
+        for rows in ([[1, 1, 2, 3], [1, 1, 1, 2]], [[2, 1, 2, 3], [1, 0, 2, 2]], [[1] * 4, [2] * 4])
+    ]
+    assert failures(text, program, samples, ("export", "compile")) == []

@@ -11,6 +11,7 @@ from ddelint.rewrite.parts.applied import below, named
 from ddelint.rewrite.proving.relations import elements, parsed
 from ddelint.rewrite.reading.around import around
 from ddelint.rewrite.reading.kinds import Kinds, is_torch
+from ddelint.rewrite.reading.managers import library
 from ddelint.rewrite.reading.names import asks_compiling, called
 from ddelint.rewrite.reading.replacements import Operator, holes, parameters, replacements, without
 from ddelint.rewrite.writing.rewrites import Expr, Rewrite, Statements, restructured, rewriting
@@ -44,7 +45,7 @@ def _given(context: Context, node: ast.expr, operator: Operator) -> Given | None
         case ast.Call(func=function, args=arguments):
             fact = Kinds(context).fact(function)
             is_module = fact is not None and fact.python_type.rpartition(".")[2] in operator.modules
-            if isinstance(function, ast.Attribute) and not is_module and not is_torch(function.value):
+            if isinstance(function, ast.Attribute) and not is_module and not _of_torch(context, function.value):
                 arguments = [function.value, *arguments]
             given = dict(zip(expected, arguments)) | {k.arg or "": k.value for k in node.keywords}
             starred = any(isinstance(argument, ast.Starred) for argument in arguments)
@@ -55,6 +56,11 @@ def _given(context: Context, node: ast.expr, operator: Operator) -> Given | None
                 return {**own, **given}
             return given if fits and called(node) in operator.names else None
     return None
+
+
+def _of_torch(context: Context, owner: ast.expr) -> bool:
+    """Whether a function is one of a module of torch, not a method: `F`, or what a file imports so."""
+    return is_torch(owner) or library(owner, context.site.source) == "torch"
 
 
 def _offered(context: Context, node: ast.expr, operator: Operator, given: Given) -> Iterator[Rewrite]:
