@@ -1,4 +1,4 @@
-"""stored_in_view: what is written in the place of a store at a number from data, and that both store alike."""
+"""stored_in_view, read_in_view: what is written in the place of a store or read at a number from data."""
 
 from __future__ import annotations
 
@@ -50,3 +50,24 @@ def test_a_view_of_the_place_takes_the_value(line: str, place: str, expected: st
 )
 def test_other_places_stay(line: str, place: str) -> None:
     assert rewritten("stored_in_view", context_of(text(line), place, TYPES, "DDE202")) == []
+
+
+READS = [
+    ("y = x[:, n]", "x[:, n]", "y = x.select(1, n)"),
+    ("y = x[1, n] + x[n, 2]", "x[1, n]", "y = x.select(0, 1).select(0, n) + x.select(0, n).select(0, 2)"),
+    ("y = fn(x[n, n - 1, 0])", "x[n, n - 1, 0]", "y = fn(x.select(0, n).select(0, n - 1).select(0, 0))"),
+    ("y = x[t, :].sum()", "x[t, :]", "y = x.select(0, t.item()).sum()"),
+    ("y = x[0, int(x[0, n, 1])]", "x[0, n, 1]", "y = x[0, int(x.select(0, 0).select(0, n).select(0, 1))]"),
+]
+
+
+@pytest.mark.parametrize(("line", "place", "expected"), READS)
+def test_a_view_of_the_place_is_read(line: str, place: str, expected: str) -> None:
+    assert rewritten("read_in_view", context_of(text(line), place, TYPES, "DDE202")) == [text(expected)]
+
+
+@pytest.mark.parametrize(
+    ("line", "place"), [("y = x[n]", "x[n]"), ("y = x[1:, n]", "x[1:, n]"), ("x[0, n] = 1", "x[0, n]")]
+)
+def test_other_reads_stay(line: str, place: str) -> None:
+    assert rewritten("read_in_view", context_of(text(line), place, TYPES, "DDE202")) == []

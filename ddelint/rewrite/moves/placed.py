@@ -1,12 +1,13 @@
-"""A value stored at a place that a number from data names: a view of that place takes it without a question."""
+"""A value stored at, or read from, a place that numbers from data name: a view of that place asks nothing."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import Any
 
 from ddelint.rewrite.candidate import Context
-from ddelint.rewrite.reading.around import is_tensor, number_kind
+from ddelint.rewrite.reading.around import around, is_tensor, number_kind
 from ddelint.rewrite.reading.kinds import Kinds
 from ddelint.rewrite.reading.names import is_pure
 from ddelint.rewrite.writing.rewrites import Expr, Rewrite, rewriting
@@ -31,6 +32,24 @@ def stored_in_view(context: Context) -> Iterator[Rewrite]:
     line = write.expr("{}.{method}({})", view, value, method=method)
     message = "storing at a number from data asks for the number itself; a view of that place does not"
     yield Rewrite(message, {context.site.statement: write.block([line])})
+
+
+@rewriting("read_in_view")
+def read_in_view(context: Context) -> Iterator[Rewrite]:
+    """`x[i, n]` → `x.select(0, i).select(0, n)`: torch.compile takes no symbol among several indices (2.13)."""
+    kinds = Kinds(context)
+    changes: dict[ast.AST, Any] = {}
+    for place in around(context):
+        match place:
+            case ast.Subscript(slice=ast.Tuple(), ctx=ast.Load()):
+                view = _view(context, kinds, place)
+                if view is not None:
+                    changes[place] = view
+    inner = {place: view for place, view in changes.items() if not changes.keys() & {*list(ast.walk(place))[1:]}}
+    if inner:
+        yield Rewrite(
+            "reading at several indices asks for the numbers themselves; a view of that place does not", inner
+        )
 
 
 def _view(context: Context, kinds: Kinds, place: ast.Subscript) -> Expr | None:
