@@ -17,6 +17,7 @@ from ddelint.nouns.diagnostics import Claim, Span
 from ddelint.nouns.protocol import Comparison, Decision, Mismatch, SessionOptions
 from ddelint.rewrite.search import verdict
 from ddelint.trace.entry import Entry
+from ddelint.verify import original as original_runs
 from ddelint.verify import stopwatch
 from ddelint.verify.eager import compare, hold_against, run_original
 from ddelint.verify.mismatches import TRACED_PATH, with_what_varies_noted
