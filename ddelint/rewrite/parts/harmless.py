@@ -115,11 +115,13 @@ class _Arm:
         if self.kinds.of(node) in (Kind.TENSOR, Kind.UNKNOWN):
             return self._filled(node, 1)
         least = _least(self.context.site.decision, node, self.taken)
-        if least is None and is_read(self.kinds, node) and is_count(self.kinds, node):
+        if least is None and (not is_read(self.kinds, node) or self._is_above_zero(node)):
+            return None
+        if least is None and is_count(self.kinds, node):
             least = ast.Constant(1)
         if least is not None:
             return self.write.expr("torch.sym_max({}, {})", node, least)
-        if not is_read(self.kinds, node) or not (self._has_gradient(dividend) or self._is_number(dividend)):
+        if not (self._has_gradient(dividend) or self._is_number(dividend)):
             return None
         match number_kind(self.kinds, node):
             case "float":
@@ -127,6 +129,15 @@ class _Arm:
             case "int":
                 return self._filled(node, 1, INTEGERS)
         return None
+
+    def _is_above_zero(self, node: ast.expr) -> bool:
+        """Whether a number is positive whatever was read: `max(n, 1)`, `count + 1`."""
+        match node:
+            case ast.Call(func=ast.Name(id="max") | ast.Attribute(attr="sym_max"), args=[*parts]):
+                return any(map(_is_positive, parts))
+            case ast.BinOp(op=ast.Add(), left=left, right=right):
+                return any(_is_positive(a) and is_count(self.kinds, b) for a, b in ((left, right), (right, left)))
+        return False
 
     def _is_number(self, node: ast.expr) -> bool:
         """Whether nothing but an error comes of dividing `node` by zero."""
@@ -144,6 +155,10 @@ class _Arm:
 
     def _filled(self, operand: ast.expr, value: float, choice: str = "torch.where({}, {}, {})") -> Expr:
         return self.write.expr(choice, self.test, *((operand, value) if self.taken else (value, operand)))
+
+
+def _is_positive(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, int | float) and node.value > 0
 
 
 def _least(test: ast.expr | None, number: ast.expr, taken: bool) -> ast.expr | None:

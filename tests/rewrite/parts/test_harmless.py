@@ -49,6 +49,8 @@ def protected(arm: str, test: str, taken: bool = True) -> str | None:
         ("x // len(h)", "t.sum() > 0", "x // th.sym_max(len(h), 1)"),
         ("x / (h.shape[0] - 1)", "t.sum() > 0", None),
         ("x / x.shape[0]", "t.sum() > 0", None),
+        ("w / max(i, 1)", "t.sum() > 0", None),
+        ("w / (len(h) + 1)", "t.sum() > 0", None),
         ("x[0] + x[1]", "x.numel() > 0", "th.cat([x, x.new_zeros(1, *x.shape[1:])])[0] + x[1]"),
         ("(x + y)[-1]", "len(x + y) > 0", "th.cat([(x + y).new_zeros(1, *(x + y).shape[1:]), x + y])[-1]"),
         ("x[0, 1]", "x.shape[0] > 0", "th.cat([x, x.new_zeros(1, *x.shape[1:])])[0, 1]"),
