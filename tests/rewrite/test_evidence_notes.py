@@ -109,3 +109,15 @@ def test_what_stopped_a_front_end_is_not_named_where_that_takes_the_fixed_progra
     assert [diagnostic.code for diagnostic in found] == codes
     state.compilation = None
     assert len(diagnostics(state, state, Comparison(8, 8, True, {}, ()))) == 2
+
+
+@pytest.mark.parametrize(
+    ("reason", "stands"), [("export fails with it: AssertionError: a", False), ("it is a promise", True)]
+)
+def test_what_a_fix_is_blamed_for_is_no_finding_beside_it(reason: str, stands: bool) -> None:
+    state = state_of(Applicability.UNSAFE)
+    state.steps[:] = [replace(step, reasons=(reason,)) for step in state.steps]
+    for key, failing in state.others.items():
+        state.others[key] = replace(failing, message="tracing stops here for another reason: AssertionError: a")
+    found = diagnostics(state, State(state.history), Comparison(8, 8, True, {}, ()))
+    assert any(diagnostic.code == "DDE005" for diagnostic in found) is stands

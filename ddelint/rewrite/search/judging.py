@@ -13,7 +13,7 @@ from ddelint.rewrite.search import verdict
 from ddelint.rewrite.search.asking import QUICK_SAMPLES, SLOW_SECONDS, Asking
 from ddelint.rewrite.search.comparisons import Wanted
 from ddelint.rewrite.search.history import History
-from ddelint.rewrite.search.last_resort import unsupported
+from ddelint.rewrite.search.last_resort import failure_of, unsupported
 from ddelint.rewrite.search.offering import CLAIM_RANK
 from ddelint.rewrite.search.reporting import unseen
 from ddelint.rewrite.search.steps import State, Step, without
@@ -343,7 +343,7 @@ def _failing_in_compiled(safe: State, everything: State) -> tuple[Step, str] | N
     if not suspects:
         return None
     for diagnostic in unsupported(safe.others).values():
-        return suspects[-1], f"{diagnostic.asks[0]} fails with it: {diagnostic.message.partition(': ')[2]}"
+        return suspects[-1], f"{diagnostic.asks[0]} fails with it: {failure_of(diagnostic)}"
     for result in everything.compilation.results if everything.compilation is not None else ():
         if result.error and not result.error.startswith(UNFINISHED):
             return suspects[-1], f"{result.target} fails with it: {result.error}"

@@ -32,6 +32,11 @@ def unsupported(others: Mapping[Key, Diagnostic]) -> dict[Key, Diagnostic]:
     return {key: diagnostic for key, diagnostic in others.items() if diagnostic.code == _UNSUPPORTED}
 
 
+def failure_of(diagnostic: Diagnostic) -> str:
+    """What stops a front end, in its own words."""
+    return diagnostic.message.partition(": ")[2]
+
+
 def candidates(context: Context, refused: list[Refusal]) -> Iterator[Candidate]:
     """Regions as operators; why there is none is noted in `refused`."""
     yield from _offered(OUTLINE, context, refused)

@@ -52,12 +52,17 @@ def _unsafe_ones(state: State, safe_numbers: set[int]) -> list[int]:
 
 
 def _still_standing(state: State) -> Iterator[Diagnostic]:
-    """What is named beside the questions, but for what stopped a front end that takes the fixed program."""
+    """What is named beside the questions, but for what stopped a front end that takes the fixed program, and for what a
+    fix is blamed for: its reasons say so."""
     compilation = state.compilation if not state.given_up else None
     run = {result.target for result in compilation.results} if compilation is not None else set()
     failing = {r.target for r in compilation.results if not r.ok or r.mismatches} if compilation is not None else run
     cleared = last_resort.unsupported(state.others)
+    reasons = [reason for step in state.steps for reason in step.reasons]
     for key, diagnostic in state.others.items():
+        failure = last_resort.failure_of(diagnostic)
+        if key in cleared and failure and any(failure in reason for reason in reasons):
+            continue
         asking = run & set(diagnostic.asks)
         if key not in cleared or not asking or asking & failing:
             yield diagnostic
