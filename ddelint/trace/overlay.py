@@ -38,8 +38,10 @@ _remembered: dict[str, list[FunctionType]] = {}
 """Real path → the functions that were there when `note_functions` looked."""
 _names: dict[str, list[str]] = {}
 """Real path → the names of its modules that were there when `remember` looked."""
-_known: set[str] = set()
-"""The names of all of these modules."""
+_known: dict[str, None] = {}
+"""The names of all of these modules, in the order of `sys.modules`."""
+_MARKS = 8
+"""So many known modules in a row say that none came before them later."""
 _cells: set[str] = set()
 """Files (real paths) whose text was executed in `__main__` piece by piece: a notebook's cells."""
 
@@ -51,13 +53,32 @@ def remember() -> None:
     that they lie in.
     """
     note_functions()
-    for name in tuple(sys.modules):
+    note_modules()
+    gc.collect()
+    gc.freeze()
+
+
+def note_modules() -> None:
+    """Note which files the modules are of that were loaded since the last call.
+
+    Those that a process noted before it was forked are not looked at again: that would copy the pages of all.
+    """
+    for name in _later_modules():
         filename = _file_of(sys.modules.get(name))
         if filename is not None:
             _names.setdefault(filename, []).append(name)
-    _known.update(sys.modules)
-    gc.collect()
-    gc.freeze()
+        _known.setdefault(name)
+
+
+def _later_modules() -> list[str]:
+    """The names that are not known: all behind the last known ones in `sys.modules`, where these stand as they did."""
+    last = list(itertools.islice(reversed(_known), _MARKS))
+    behind: list[str] = []
+    for name in reversed(sys.modules):
+        behind.append(name)
+        if last and behind[-len(last) :] == last:
+            break
+    return [name for name in reversed(behind) if name not in _known]
 
 
 def note_functions() -> None:
@@ -459,7 +480,7 @@ def _loaded_modules(changed: Mapping[str, str]) -> dict[str, list[ModuleType]]:
     wanted = {_real(name) for name in changed}
     found: dict[str, list[ModuleType]] = {}
     noted = [name for filename in sorted(wanted) for name in _names.get(filename, ())]
-    for name in (*noted, *(name for name in tuple(sys.modules) if name not in _known)):
+    for name in (*noted, *_later_modules()):
         module = sys.modules.get(name)
         filename = _file_of(module)
         if filename is not None and filename in wanted and isinstance(module, ModuleType):

@@ -67,10 +67,11 @@ def _load_torch() -> EntryFailure | None:
     closed_devices.keep_closed()  # first: Dynamo knows functions by what they are when it is loaded
     torch.set_num_threads(1)
     _load(PRELOADED)
-    from ddelint.trace import torch_internals, warm_up
+    from ddelint.trace import overlay, torch_internals, warm_up
 
     torch_internals.seed_without_stacks()
     warm_up.front_ends()
+    overlay.note_modules()
     forkable.note_open_files()
     return None
 

@@ -8,6 +8,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -280,3 +281,25 @@ def test_windows_newlines_and_encodings(load: Callable[..., Any], tmp_path: Path
     assert module.f() == "èé"
     assert overlay.install({str(path): text.replace("èé", "ü")}, fresh=True) == "fresh"
     assert importlib.import_module("coded").f() == "ü"
+
+
+@pytest.mark.parametrize("loaded_again", [None, "json"])
+@pytest.mark.parametrize("gone", [None, "textwrap"])
+def test_modules_that_came_later_are_noted(
+    monkeypatch: pytest.MonkeyPatch, loaded_again: str | None, gone: str | None
+) -> None:
+    """Whatever has become of the last one that was there before."""
+    known = {name: importlib.import_module(name) for name in ("sys", "textwrap", "json")}
+    modules = dict(known)
+    monkeypatch.setattr(overlay, "sys", SimpleNamespace(modules=modules))
+    monkeypatch.setattr(overlay, "_known", {})
+    monkeypatch.setattr(overlay, "_names", {})
+    overlay.note_modules()
+    for name in filter(None, (loaded_again, gone)):
+        del modules[name]
+    modules["user.model"] = inspect
+    if loaded_again is not None:
+        modules[loaded_again] = known[loaded_again]
+    overlay.note_modules()
+    assert list(overlay._known) == [*known, "user.model"]
+    assert overlay._names[overlay._real(str(inspect.__file__))] == ["user.model"]
