@@ -53,9 +53,10 @@ _WITHIN = 4
 """Where only inputs move, a result is taken to move so much more by what is rounded within."""
 _IN_VAIN = 6
 """Answers that did not help, after which none is asked for: the program is another one."""
-_SECONDS, _WAITED = 10.0, 4.0
-"""What an answer may take, where the references are made; and so many times as long it is waited for, since others may
-compute beside it, and one answer that is missed is the last."""
+_SECONDS = 10.0
+"""CPU seconds that an answer may take, where the references are made: what it says is the same on a busy machine."""
+_BUSY = 8
+"""So many times as long it is waited for, as others may want the processor, too."""
 
 
 class Witness:
@@ -109,8 +110,8 @@ class Witness:
         if self._connection is None:
             return ()
         try:
-            self._connection.send((reference, what))
-            if self._connection.poll(self._seconds * _WAITED):
+            self._connection.send((reference, what, self._seconds))
+            if self._connection.poll(self._seconds * _BUSY):
                 answer: Moved = pickle.loads(self._connection.recv_bytes())
                 return answer
         except (OSError, EOFError, pickle.PickleError, AttributeError, ImportError):
@@ -131,8 +132,11 @@ class Witness:
         """Answer until killed; never returns."""
         try:
             torch.set_num_threads(1)  # a pool of threads does not survive a fork
+            signal.signal(signal.SIGPROF, signal.SIG_DFL)
             while True:
-                connection.send_bytes(pickle.dumps(self._moved_runs(*connection.recv())))
+                reference, what, seconds = connection.recv()
+                signal.setitimer(signal.ITIMER_PROF, seconds)  # whose signal ends this process
+                connection.send_bytes(pickle.dumps(self._moved_runs(reference, what)))
         except BaseException:  # whatever it is, the parent goes on without an answer
             os._exit(1)
 

@@ -9,6 +9,7 @@ import pytest
 
 from ddelint.nouns.protocol import SessionOptions
 from ddelint.verify import references as module
+from ddelint.verify import witness
 from ddelint.verify.compiled import eager_references
 from ddelint.verify.references import Reference, witnessed
 
@@ -50,3 +51,17 @@ def test_it_answers_with_gradients(
     assert 0 < amount < 1e-3
     assert call.result != third.first.result
     assert call.gradients is not None
+
+
+def test_what_takes_too_much_of_the_processor_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That is what is limited, not the time by the clock, of which a busy machine gives it less."""
+    monkeypatch.setattr(witness, "_SECONDS", 0.05)
+    monkeypatch.setattr(witness, "_BUSY", 10_000)
+
+    def endless(*_: object) -> None:
+        while True:
+            pass
+
+    key = (0, "seed 0", "", 0, False)
+    with witness.Witness(endless).ready() as asked:
+        assert list(asked.moved(key)) == []
