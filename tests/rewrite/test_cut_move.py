@@ -35,6 +35,14 @@ PROGRAMS = {
         "    return x + y\n",
         "ends.size(0) != 0",
     ),
+    "several at once": (
+        "    y = x * 2\n    if ends.size(0) > 0:\n        x, y = x[: ends[0]], y[: ends[0]]\n    return x + y\n",
+        "ends.size(0) > 0",
+    ),
+    "several returned": (
+        "    y = x * 2\n    if ends.numel():\n        return x[: ends[0]], y[: ends[0]]\n    return x, y\n",
+        "ends.numel()",
+    ),
 }
 
 

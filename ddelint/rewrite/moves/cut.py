@@ -41,7 +41,7 @@ def cut_or_keep(context: Context) -> Iterator[Rewrite]:
     *before, last = statement.body
     returns = isinstance(last, ast.Return)
     cuts = list(_returned(context, statement)) if returns else list(_assigned(context, statement))
-    own = [inner for inner in before if returns or _cut_of(context, inner) is None]
+    own = [inner for inner in before if returns or not _cuts_of(context, inner)]
     if not cuts or not _are_its_own(context, statement, own):
         return
     for assumed in (context.diagnostic.code == "DDE105", context.diagnostic.code != "DDE105"):
@@ -65,14 +65,15 @@ def _lines(context: Context, cuts: Sequence[_Cut], assumed: bool, returns: bool)
     lines = write.assigned(kept, write.expr("torch.where({}, {}, {}).item()", test, cut, whole))
     values = [write.expr("{}[:{}]", one.name, write.expression(kept)) for one in cuts]
     if returns:
-        return [*lines, *write.lines("return {value}", value=values[0])]
+        value = values[0] if len(values) == 1 else write.tuple(values)
+        return [*lines, *write.lines("return {value}", value=value)]
     return [*lines, *(line for one, value in zip(cuts, values) for line in write.assigned(one.name, value))]
 
 
 def _assigned(context: Context, statement: ast.If) -> Iterator[_Cut]:
     """The cuts of a block that ends in one, all to one length."""
-    found = [cut for inner in statement.body if (cut := _cut_of(context, inner)) is not None]
-    ends_in_one = found and _cut_of(context, statement.body[-1]) is not None
+    found = [cut for inner in statement.body for cut in _cuts_of(context, inner)]
+    ends_in_one = bool(_cuts_of(context, statement.body[-1]))
     if ends_in_one and len({ast.unparse(cut.length) for cut in found}) == 1:
         yield from found
 
@@ -81,18 +82,30 @@ def _returned(context: Context, statement: ast.If) -> Iterator[_Cut]:
     """`return x[:n]` in front of `return x`."""
     block = enclosing_block(context.site.source, statement)
     match statement.body[-1], block[block.index(statement) + 1 :]:
-        case ast.Return(value=ast.expr() as value), [ast.Return(value=ast.Name(id=name))]:
-            cut = _cut_to(context, value)
-            if cut is not None and cut.name == name:
-                yield cut
+        case ast.Return(value=ast.expr() as value), [ast.Return(value=ast.expr() as whole)]:
+            found = _cuts(context, whole, value)
+            if len({ast.unparse(cut.length) for cut in found}) == 1:
+                yield from found
 
 
-def _cut_of(context: Context, statement: ast.stmt) -> _Cut | None:
+def _cuts_of(context: Context, statement: ast.stmt) -> list[_Cut]:
+    """What a statement cuts, where it does nothing else: `x = x[:n]`, `x, y = x[:n], y[:n]`."""
     match statement:
-        case ast.Assign(targets=[ast.Name(id=name)], value=value):
-            cut = _cut_to(context, value)
-            return cut if cut is not None and cut.name == name else None
-    return None
+        case ast.Assign(targets=[target], value=value):
+            return _cuts(context, target, value)
+    return []
+
+
+def _cuts(context: Context, wholes: ast.expr, values: ast.expr) -> list[_Cut]:
+    """The cuts that `values` are of the names `wholes`, one each; none where one of them is something else."""
+    match wholes, values:
+        case ast.Tuple(elts=names), ast.Tuple(elts=cut) if len(names) == len(cut):
+            pairs = list(zip(names, cut))
+        case _:
+            pairs = [(wholes, values)]
+    found = [_cut_to(context, value) for _, value in pairs]
+    own = [each for each, (name, _) in zip(found, pairs) if each is not None and ast.unparse(name) == each.name]
+    return own if len(own) == len(pairs) else []
 
 
 def _cut_to(context: Context, value: ast.expr) -> _Cut | None:
