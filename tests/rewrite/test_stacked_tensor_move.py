@@ -23,6 +23,8 @@ MOVE = "stack_instead_of_tensor"
     [
         ("torch.tensor(scalars)", "torch.stack(scalars).detach()"),
         ("torch.as_tensor([x.sum(), x.max()])", "torch.stack([x.sum(), x.max()]).detach()"),
+        ("torch.tensor([x.sum(), x.std(), x.norm()])", "torch.stack([x.sum(), x.std(), x.norm()]).detach()"),
+        ("torch.tensor([x.mean(), torch.var(x)])", "torch.stack([x.mean(), torch.var(x)]).detach()"),
         (
             "torch.tensor([(x > k).any() for k in range(3)])",
             "torch.stack([(x > k).any() for k in range(3)]).detach()",

@@ -218,6 +218,8 @@ class Kinds:
             return "" if of_floats else "integer"
         if name in table.accumulating:
             return "int64" if is_integer(inner) else inner if inner in _WIDE else ""
+        if name in table.of_floats:
+            return inner if inner in _WIDE else ""
         if name in table.dtypes and not node.args and isinstance(node.func, ast.Attribute):
             return table.dtypes[name]
         return inner if name in table.same_dtype and not self._may_promote(node, inner, depth) else ""

@@ -99,6 +99,7 @@ class Knowledge:
     boolean: frozenset[str]
     integer: frozenset[str]
     accumulating: frozenset[str]
+    of_floats: frozenset[str]
     same_dtype: frozenset[str]
     promoting: frozenset[str]
     literal: frozenset[str]
