@@ -114,13 +114,13 @@ EACH_TURN = [
     ),
     (
         (
-            "for t, left in tqdm(zip(torch.linspace(0, 1, n), range(n)), total=n):",
+            "for t, left in tqdm(zip(torch.linspace(0, 1, n), range(n)), total=m):",
             "    p = torch.cos(t * 2)",
             "    times = max(int((p * 5).item()), left)",
         ),
         "int((p * 5).item())",
         "in zip(torch.linspace(0, 1, n), range(n)):\n            p = torch.cos(t * 2)\n            values.append(",
-        "in zip(tqdm(zip(torch.linspace(0, 1, n), range(n)), total=n), ",
+        "in zip(tqdm(zip(torch.linspace(0, 1, n), range(n)), total=m), _fn_times_each_turn(n)):",
     ),
     (
         ("times = x", "for t in torch.arange(n):", "    if t > 2:", "        times = times + 1"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ddelint.rewrite.candidate import Context
-from ddelint.rewrite.parts.bars import values_gone_over
+from ddelint.rewrite.parts.bars import values_gone_over, values_of
 from ddelint.rewrite.parts.outlining.forms import TENSOR
 from ddelint.rewrite.parts.outlining.operands import OutOfReach, handed, parameter_name, reads
 from ddelint.rewrite.parts.outlining.region import Region
@@ -67,7 +67,7 @@ class _Computation:
         """All of it, in order."""
         last: ast.stmt = ast.Expr(self.read)
         if self.loop is not None:
-            last = ast.For(self.loop.target, self.loop.iter, [*self.in_loop, last], [])
+            last = ast.For(self.loop.target, values_of(self.loop.iter), [*self.in_loop, last], [])
         return [*self.statements, last]
 
     def add(self, statements: set[ast.stmt]) -> bool:

@@ -10,14 +10,20 @@ from ddelint.rewrite.reading.names import called
 from ddelint.rewrite.writing.rewrites import Expr, Writer
 
 
+def values_of(iterated: ast.expr) -> ast.expr:
+    """What a bar is given that gives its values; anything else is its own."""
+    match iterated:
+        case ast.Call(args=[values, *_]) if called(iterated) in knowledge().progress.of_values:
+            return values
+    return iterated
+
+
 def without_bar(write: Writer, bar: ast.expr) -> Expr | None:
     """The values that a bar gives, which are those that it is given; None for what is no bar."""
-    match bar:
-        case ast.Call(args=[values, *_]) if called(bar) in knowledge().progress.of_values:
-            return write.expression(values)
-        case ast.Call(args=[_, *_]) if called(bar) in knowledge().progress.of_ranges:
-            return write.expr("range({})", bar.args)
-    return None
+    if isinstance(bar, ast.Call) and bar.args and called(bar) in knowledge().progress.of_ranges:
+        return write.expr("range({})", bar.args)
+    values = values_of(bar)
+    return write.expression(values) if values is not bar else None
 
 
 def values_gone_over(write: Writer, iterated: ast.expr) -> Expr:
