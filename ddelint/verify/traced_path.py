@@ -68,8 +68,8 @@ def watched() -> Iterator[Consultation]:
 def assumed(targets: Collection[str]) -> Iterator[None]:
     """Predicates called outside of torch answer as under the first of `targets` (`compile`, `export`, `strict`).
 
-    `torch.cond` runs the arm that its predicate chooses. By itself it compiles both on each call (torch 2.13: half a
-    second); whether they can be compiled is what the tracer says.
+    `torch.cond` runs the arm that its predicate chooses. By itself it compiles both on each call (torch 2.13: 0.09 s
+    of CPU for the smallest, 0.0002 s here); whether they can be compiled is what the tracer says.
     """
     target = next((target for target in ("compile", "strict", "export") if target in targets), "export")
     answers = _PREDICATES[target] | _GUARDS

@@ -159,3 +159,29 @@ def test_who_is_responsible_is_looked_for_on_the_input_that_shows_it() -> None:
         ("a\nz\n", frozenset(("seed 3",))),
         ("a\ny\n", frozenset(("seed 3",))),
     ]
+
+
+@pytest.mark.parametrize(
+    ("takes_long", "late", "compared"), [(False, False, 0), (True, False, 1), (False, True, 1), (True, True, 1)]
+)
+def test_late_a_program_is_compared_before_it_is_compiled(takes_long: bool, late: bool, compared: int) -> None:
+    seen: list[Wanted] = []
+    wrong = Mismatch("seed 6", True, "traced path", "value", "1", "0")
+
+    class Asked:
+        samples = 64
+
+        @property
+        def comparisons(self) -> Any:
+            return self
+
+        def takes_long(self, _: History) -> bool:
+            return takes_long
+
+        def of(self, wanted: Wanted) -> Comparison:
+            seen.append(wanted)
+            return Comparison(64, 32, False, mismatches=(wrong,))
+
+    judging: Any = Judging(Asked())  # type: ignore[arg-type]
+    assert judging.is_wrong(state_of("where_merge", Compilation(())), late=late) is bool(compared)
+    assert len(seen) == compared

@@ -200,11 +200,13 @@ class Judging:
         self._tells(shown)
         return self._responsible(state, shown, lambda found: verdict.refutation(found, strictest)), reason
 
-    def is_wrong(self, state: State) -> bool:
-        """Whether all samples speak against the program of a state, where that is known much sooner than compiled."""
-        return self._asking.takes_long(state.history) and bool(
-            verdict.refutation(self.compare_whole(state), _strictest(state))
-        )
+    def is_wrong(self, state: State, *, late: bool = False) -> bool:
+        """Whether all samples speak against the program of a state, where that is known much sooner than compiled.
+
+        `late`: there may be no time for both, and what differs from the original is no fix, compiled or not.
+        """
+        known_first = late or self._asking.takes_long(state.history)
+        return known_first and bool(verdict.refutation(self.compare_whole(state), _strictest(state)))
 
     def doubtful(self, safe: State) -> list[tuple[Step, str]]:
         """The safe steps that all samples show to be less than safe, where the few that they were tried on did not."""

@@ -178,7 +178,7 @@ class Phase:
         """
         if state.steps:
             needed = self._needed.of(state)
-            if self._judging.is_wrong(needed):
+            if self._judging.is_wrong(needed, late=self._seconds_left() <= 0):
                 return None  # what takes longest is not done for a program that does not stay
             state.compilation = self._judging.verified(needed)
             asked = self._first_open(needed, state.compilation)
