@@ -143,6 +143,33 @@ def test_a_symbol_as_a_key_is_a_data_dependent_failure(compiled: Callable[..., C
     assert asked(found.results[0]).startswith("failure {3: x}.get(")
 
 
+def test_an_export_of_which_no_module_can_be_made_is_an_error_of_export_alone(
+    compiled: Callable[..., Compilation],
+) -> None:
+    text = """
+    import torch
+
+    class Bias(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.bias = torch.nn.Parameter(torch.ones(3))
+
+        def forward(self, x):
+            return x + self.bias
+
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.graph = Bias()
+
+        def forward(self, x, mask):
+            return self.graph(x)
+    """
+    found = by_target(compiled(text, targets=("export", "compile")))
+    assert (found["export"].ok, found["compile"].ok) == (False, True)
+    assert "references nonexistent attribute" in found["export"].error
+
+
 def test_an_export_that_silently_differs_is_caught_on_replay(compiled: Callable[..., Compilation]) -> None:
     found = compiled("def fn(x, keep):\n    return [f'{keep.sum().item()} kept']\n", targets=("export",))
 
