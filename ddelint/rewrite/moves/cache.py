@@ -36,7 +36,7 @@ def bypass_cache(context: Context) -> Iterator[Rewrite]:
                 source, name, method=True
             ):
                 plain = write.expr("type(self).{}.__wrapped__({})", name, ["self", *node.args, *node.keywords])
-                choice = write.expr("{} if torch.compiler.is_compiling() else {}", plain, node)
+                choice = write.either(plain, node)
                 yield Rewrite(_MESSAGE, {node: choice}, _claim(found, source))
     yield from _dictionary(context)
 

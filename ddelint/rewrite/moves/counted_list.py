@@ -77,7 +77,7 @@ def counted_list(context: Context) -> Iterator[Rewrite]:
                 if one.name not in uses.stacked:
                     value = write.expr("torch.where({}, {}, 0)", counted, value or one.value)
                 if value is not None:
-                    changes[one.value] = _while_compiling(context, value, one.value)
+                    changes[one.value] = context.write.either(value, one.value)
             changes[filled[0].born] = [filled[0].born, *write.lines("{kept} = []", kept=kept)]
             for number, branch in enumerate(skipping):
                 counts = ast.copy_location(ast.UnaryOp(ast.Not(), branch.test), branch.test) if skips else branch.test
@@ -104,7 +104,7 @@ def _kept_harmless(context: Context, filling: Sequence[ast.stmt], counted: Expr)
         if isinstance(statement, ast.Assign):
             new = harmless(context, statement.value, counted, taken=True)
             if new is not None:
-                found[statement.value] = _while_compiling(context, new, statement.value)
+                found[statement.value] = context.write.either(new, statement.value)
     return found
 
 
@@ -217,17 +217,13 @@ def _early_return_at_the_end(context: Context, loop: ast.For, found: _Uses, kept
                     said = {use: new for use, new in uses.items() if use not in set(ast.walk(test))}
                     if any(use in set(ast.walk(early)) for use in said):
                         answered = write.expr("torch.compiler.is_compiling() or {}", test)
-                    return {test: answered, **{use: _while_compiling(context, new, use) for use, new in said.items()}}
+                    return {test: answered, **{use: context.write.either(new, use) for use, new in said.items()}}
                 inside: dict[ast.AST, Any] = {use: new for use, new in uses.items() if use in set(ast.walk(late))}
                 rest = {use: new for use, new in uses.items() if use not in set(ast.walk(test)) | set(inside)}
                 chosen = write.expr(
                     "torch.where(torch.stack({}).any(), {}, {})", kept, write.replaced(late, inside), early
                 )
                 lines = write.lines("return {value}", value=chosen)
-                elsewhere: dict[ast.AST, Any] = {u: _while_compiling(context, new, u) for u, new in rest.items()}
+                elsewhere: dict[ast.AST, Any] = {u: context.write.either(new, u) for u, new in rest.items()}
                 return {**elsewhere, test: answered, last: [*write.while_compiling(lines), last]}
-    return {use: _while_compiling(context, new, use) for use, new in uses.items()}
-
-
-def _while_compiling(context: Context, compiled: Expr, eager: ast.expr) -> Expr:
-    return context.write.expr("{} if torch.compiler.is_compiling() else {}", compiled, eager)
+    return {use: context.write.either(new, use) for use, new in uses.items()}

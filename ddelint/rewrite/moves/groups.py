@@ -84,7 +84,7 @@ def _distinct_groups(context: Context, loop: ast.For, name: str) -> Iterator[Rew
     yield restructured(message, {loop.iter: groups, **numbers, **unread}, _COST)
     if all(isinstance(node, ast.Call) and isinstance(node.func, ast.Name) for node in numbers):  # `int(e)` is of either
         listed = _only_listed(context, loop.iter)
-        choice = write.expr("{} if torch.compiler.is_compiling() else {}", groups, listed)
+        choice = write.either(groups, listed)
         message = "while compiling, loop over all that the container holds; eager keeps to those that were chosen"
         yield Rewrite(message, {listed: choice}, Claim.GENERAL_PATH, (_COST_COMPILED,))
     if numbers or names_read(ids) & names_written(*loop.body):

@@ -40,7 +40,7 @@ def conversion_in_eager(context: Context) -> Iterator[Rewrite]:
             whole = ast.unparse(target) == ast.unparse(module)
         case _:
             whole = False
-    choice = write.expr("{} if torch.compiler.is_compiling() else {}", module, call)
+    choice = write.either(module, call)
     yield Rewrite(
         "convert the module only in eager: where it has this dtype and device already, nothing changes",
         {statement: write.in_eager([statement])} if whole else {call: choice},

@@ -42,7 +42,7 @@ def padding_stays(context: Context) -> Iterator[Rewrite]:
             continue
         whole, dimension = cut
         size = write.expr("{}.shape[{}]", whole, dimension)
-        new = write.expr("{} if torch.compiler.is_compiling() else {}", size, value)
+        new = write.either(size, value)
         yield Rewrite(_MESSAGE, {value: new}, Claim.GENERAL_PATH, (_COST,), preferred=True)
         cut_results = _results_cut(context, statement, value, dimension)
         if cut_results:

@@ -22,7 +22,7 @@ def without_progress_bar(context: Context) -> Iterator[Rewrite]:
             continue
         plain = without_bar(write, bar)
         if plain is not None:
-            yield Rewrite(_MESSAGE, {bar: write.expr("{} if {} else {}", plain, write.compiling, bar)})
+            yield Rewrite(_MESSAGE, {bar: write.either(plain, bar)})
 
 
 def _is_gone_over(bar: ast.Call, parent: ast.AST | None) -> bool:

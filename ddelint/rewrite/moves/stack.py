@@ -227,7 +227,7 @@ def _modules(
     yield restructured(f"{asked}; all run, and one output is kept", {**stacked, **unnamed}, _ALL_RUN)
     if isinstance(named, ast.stmt):
         unnamed = {named: context.write.in_eager([named])}
-    beside = {call: _unless_compiling(context, new, call) for call, new in stacked.items()}
+    beside = {call: context.write.either(new, call) for call, new in stacked.items()}
     message = f"{asked}; there all run; eager goes on choosing"
     yield Rewrite(message, {**beside, **unnamed}, Claim.GENERAL_PATH, (_COST_COMPILED,))
 
@@ -245,11 +245,7 @@ def _stacked(context: Context, kinds: Kinds, call: ast.Call, table: ast.expr, in
     )
 
 
-def _unless_compiling(context: Context, new: Part, node: ast.AST) -> Expr:
-    return context.write.expr("{} if torch.compiler.is_compiling() else {}", new, node)
-
-
 def _beside_eager(context: Context, message: str, node: ast.expr, new: Any) -> Rewrite:
     """Eager as it was: what it does not choose does not run there, and gets no gradient, not even one of zeros."""
-    changes: dict[ast.AST, Any] = {node: _unless_compiling(context, new, node)}
+    changes: dict[ast.AST, Any] = {node: context.write.either(new, node)}
     return Rewrite(message, changes, Claim.GENERAL_PATH, (_COST_COMPILED,))

@@ -36,7 +36,7 @@ def stack_instead_of_tensor(context: Context) -> Iterator[Rewrite]:
         stacked = write.expr("torch.stack({}).detach()", listed)
         if options:
             stacked = write.expr("{stacked}.to({options})", stacked=stacked, options=options)
-        new = write.expr("{} if torch.compiler.is_compiling() else {}", stacked, node)
+        new = write.either(stacked, node)
         yield Rewrite(_MESSAGE, {node: new})
 
 

@@ -291,7 +291,7 @@ def _early_in_eager(
     write, statement = merge.write, merge.statement
     changes: dict[ast.AST, Any] = {last: [*write.while_compiling(lines), last]}
     for value, new in protected.items():
-        changes[value] = write.expr("{} if torch.compiler.is_compiling() else {}", new, value)
+        changes[value] = write.either(new, value)
     if kept:
         changes[statement] = write.beside(kept, [statement])
     else:

@@ -167,7 +167,7 @@ def _with_rows(context: Context, name: str, rows: int) -> Expr:
     filled = context.write.expr(
         "torch.cat([{x}, {zeros}])[: torch.sym_max({x}.shape[0], {n})]", x=name, zeros=zeros, n=rows
     )
-    return context.write.expr("{} if torch.compiler.is_compiling() else {}", filled, name)
+    return context.write.either(filled, name)
 
 
 def _is_read(statements: Sequence[ast.stmt], name: str) -> bool:

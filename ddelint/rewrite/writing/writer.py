@@ -132,6 +132,10 @@ class Writer(Pieces):
                 return [first.with_changes(leading_lines=[*above, *first.leading_lines]), *rest]
         return self.block(branch.orelse)
 
+    def either(self, compiled: Part, eager: Part) -> Expr:
+        """`compiled if torch.compiler.is_compiling() else eager`."""
+        return self.expr("{} if {} else {}", compiled, self.compiling, eager)
+
     def while_compiling(self, lines: Lines) -> Statements:
         """`if torch.compiler.is_compiling():` around lines that return: what eager does stands behind it."""
         built = self.block(lines)
