@@ -308,12 +308,17 @@ def _budget(outcome: Outcome) -> Iterable[Diagnostic]:
 
 
 def fails_elsewhere(entry: str, compilation: Compilation | None) -> list[str]:
-    """What is said of targets that fail although nothing is left to fix, where no line under PATHs can be blamed."""
-    return [
-        f"{entry}: {result.target} fails all the same, in no file that is checked: {result.error}"
-        for result in (compilation.results if compilation is not None else ())
-        if result.error and not result.questions and not result.error.startswith(UNFINISHED)
-    ]
+    """What is said of targets that fail although nothing is left to fix, where no line under PATHs can be blamed.
+
+    And of those that took more time than there was, so that nobody knows.
+    """
+    said = []
+    for result in compilation.results if compilation is not None else ():
+        if result.error.startswith(UNFINISHED):
+            said.append(f"{entry}: whether {result.target} takes the program is not known: it {result.error}")
+        elif result.error and not result.questions:
+            said.append(f"{entry}: {result.target} fails all the same, in no file that is checked: {result.error}")
+    return said
 
 
 def entry_failure(failure: EntryFailure, spec: EntrySpec, run: Run) -> Diagnostic:

@@ -21,10 +21,16 @@ def test_a_failure_without_a_line_is_told() -> None:
     ]
 
 
-def test_what_has_a_line_or_took_too_long_is_told_elsewhere() -> None:
+def test_what_took_too_long_is_not_known() -> None:
+    results = (TargetResult("compile", "cpu", ok=False, error=f"{UNFINISHED} within 3 s"),)
+    assert fails_elsewhere("model.py:Model", Compilation(results)) == [
+        "model.py:Model: whether compile takes the program is not known: it did not finish within 3 s"
+    ]
+
+
+def test_what_has_a_line_is_told_elsewhere() -> None:
     results = (
         TargetResult("export", "cpu", ok=False, error="RuntimeError: no", questions=(ASKED,)),
-        TargetResult("compile", "cpu", ok=False, error=f"{UNFINISHED} within 3 s"),
         TargetResult("strict", "cpu", ok=False),
     )
 
