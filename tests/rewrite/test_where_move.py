@@ -777,3 +777,14 @@ def test_what_is_read_as_a_bound_stays_an_integer_first(read: str, first: bool) 
         "where_merge", context_of(f"import torch\ndef fn(x, mask):\n{body}", "mask.any()", types, "DDE105")
     )
     assert ("n).item()" in found[0]) is first
+
+
+def test_a_bound_that_lets_nan_through_is_one_of_two_ways_to_keep_a_divisor_from_zero() -> None:
+    body = "    peak = x.max().item()\n    if peak > 2.0:\n        x = x / peak\n    return x\n"
+    text = f"import torch\n\n\ndef fn(x):\n{body}"
+    facts = {"x": TypeFact("tensor", "float32", ("4",), requires_grad=True), "peak": TypeFact("symfloat")}
+    found = rewritten("where_merge", context_of(text, "peak > 2.0", facts))
+    bounded = next(number for number, one in enumerate(found) if "x / torch.sym_max(peak, 2.0)" in one)
+    chosen = next(number for number, one in enumerate(found) if "peak, dtype=torch.float64), 1.0).item()" in one)
+    unprotected = next(number for number, one in enumerate(found) if "x / peak, x)" in one)
+    assert bounded < chosen < unprotected

@@ -44,6 +44,8 @@ _COST = "both values are computed"
 _MOST_REPEATED = 3
 """Statements of an arm that may stand in the text twice."""
 _BARE = ("return", "return None")
+_PROTECTED = ((True, True), (True, False), (False, True))
+"""Whether what isn't chosen is kept harmless, and whether by the bound that the test says."""
 _MESSAGE = "compute both values and choose with torch.where"
 _MESSAGE_BESIDE = "while compiling, compute both values and choose with torch.where; eager keeps its branch"
 
@@ -85,8 +87,11 @@ def _ternary(context: Context, assumed: bool) -> Iterator[Rewrite]:
         built = Truths(context, device_of(context, *arms), assumed).of(test)
         if numbers == {float}:
             yield _rewrite(test, {choice: write.expr(FLOATS, built, *arms)})
-        protected = [harmless(context, arm, built, arm is choice.body) or arm for arm in arms]
-        for values in (protected, arms):
+        for safe, bounded in _PROTECTED:
+            kept = [
+                harmless(context, arm, built, arm is choice.body, bounded=bounded) if safe else None for arm in arms
+            ]
+            values = [arm if protected is None else protected for arm, protected in zip(arms, kept)]
             yield _rewrite(test, {choice: write.expr("torch.where({}, {}, {})", built, *values)})
 
 
@@ -125,8 +130,17 @@ def _numbers_of(node: ast.expr) -> tuple[list[ast.expr], list[ast.expr]]:
 def _branch(context: Context, statement: ast.If, assumed: bool) -> Iterator[Rewrite]:
     kinds, counted = Kinds(context), names_written(*statement.body, *statement.orelse)
     stays = any(number_kind(kinds, ast.Name(name)) == "int" and is_wanted_as_number(kinds, name) for name in counted)
-    for numbers, safe, in_place in itertools.product((stays, not stays), (True, False), (True, False)):
-        merge = Merge(context, statement, assumed, safe, in_place=in_place, may_fall_silent=True, numbers=numbers)
+    for numbers, (safe, bounded), in_place in itertools.product((stays, not stays), _PROTECTED, (True, False)):
+        merge = Merge(
+            context,
+            statement,
+            assumed,
+            safe,
+            in_place=in_place,
+            may_fall_silent=True,
+            numbers=numbers,
+            bounded=bounded,
+        )
         with suppress(NotMergeable, NotAPredicate, ValueError):
             if not has_return(statement):
                 yield from _assigning(merge)
@@ -275,7 +289,7 @@ def _harmless_between(merge: Merge, between: Sequence[ast.stmt], test: Expr) -> 
     if not merge.safe or any(map(has_return, between)):
         return {}
     values = [node.value for each in between for node in own_statements(each) if isinstance(node, ast.Assign)]
-    found = {value: harmless(merge.context, value, test, taken=False) for value in values}
+    found = {value: harmless(merge.context, value, test, taken=False, bounded=merge.bounded) for value in values}
     return {value: new for value, new in found.items() if new is not None}
 
 

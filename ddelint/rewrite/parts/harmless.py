@@ -23,12 +23,13 @@ INTEGERS = "torch.where({}, torch.full((), {}, dtype=torch.int64), {}).item()"
 """The same between two integers."""
 
 
-def harmless(context: Context, node: ast.expr, test: Expr, taken: bool) -> Expr | None:
+def harmless(context: Context, node: ast.expr, test: Expr, taken: bool, *, bounded: bool = True) -> Expr | None:
     """An arm that is computed where it isn't chosen, too; None where it has nothing to protect.
 
-    `test` is the choice's condition as built; the arm is chosen where it is true (`taken`) or false.
+    `test` is the choice's condition as built; the arm is chosen where it is true (`taken`) or false. `bounded`: a float
+    is kept from zero by the bound that the test says it has, which is short, and lets NaN through.
     """
-    arm = _Arm(context, test, taken)
+    arm = _Arm(context, test, taken, bounded)
     arm.visit(node)
     return context.write.replaced(node, arm.changes) if arm.changes else None
 
@@ -38,6 +39,7 @@ class _Arm:
     context: Context
     test: Expr
     taken: bool
+    bounded: bool
     changes: dict[ast.AST, Expr] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -114,7 +116,9 @@ class _Arm:
     def _divisor(self, dividend: ast.expr, node: ast.expr) -> Expr | None:
         if self.kinds.of(node) in (Kind.TENSOR, Kind.UNKNOWN):
             return self._filled(node, 1)
-        least = _least(self.context.site.decision, node, self.taken)
+        kind = number_kind(self.kinds, node)
+        is_bounded = self.bounded or kind != "float"
+        least = _least(self.context.site.decision, node, self.taken) if is_bounded else None
         if least is None and (not is_read(self.kinds, node) or self._is_above_zero(node)):
             return None
         if least is None and is_count(self.kinds, node):
@@ -123,7 +127,7 @@ class _Arm:
             return self.write.expr("torch.sym_max({}, {})", node, least)
         if not (self._has_gradient(dividend) or self._is_number(dividend)):
             return None
-        match number_kind(self.kinds, node):
+        match kind:
             case "float":
                 return self._filled(node, 1.0, FLOATS)
             case "int":

@@ -101,6 +101,9 @@ class Merge:
     numbers: bool = False
     """Whether a name that either arm gives an integer keeps one: what reads it may want no tensor."""
 
+    bounded: bool = True
+    """Whether a bound that the test says is enough to keep a float that divides from zero (see `harmless`)."""
+
     def __post_init__(self) -> None:
         self.source, self.write = self.context.site.source, self.context.write
         self.place = self.whole or self.statement
@@ -133,7 +136,7 @@ class Merge:
         readers = [self.reader(local), self.reader(local)]
         if self.safe:
             for reader, taken in zip(readers, (True, False)):
-                reader.harmless = partial(harmless, self.context, test=name, taken=taken)
+                reader.harmless = partial(harmless, self.context, test=name, taken=taken, bounded=self.bounded)
         then, otherwise = readers[0].read(self.statement.body, suffix), readers[1].read(self.statement.orelse, other)
         if not any(reader.protects for reader in readers):
             return [], test, then, otherwise
@@ -155,7 +158,9 @@ class Merge:
         return self._safe(first, test, True), self._safe(second, test, False)
 
     def _safe(self, value: Value, test: Expr, taken: bool) -> Expr:
-        protected = harmless(self.context, value.node, test, taken) if self.safe and value.node is not None else None
+        if not self.safe or value.node is None:
+            return value.built
+        protected = harmless(self.context, value.node, test, taken, bounded=self.bounded)
         return value.built if protected is None else protected
 
     # ------------------------------------------------------------------ names and places
