@@ -12,10 +12,10 @@ from typing import Any
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.arms import Arm, NotMergeable, Value, chosen_returns
 from ddelint.rewrite.parts.branch_functions import MOST_BEHIND, has_return, own_statements
-from ddelint.rewrite.parts.checks import Checks, Inexpressible
-from ddelint.rewrite.parts.harmless import FLOATS, harmless
-from ddelint.rewrite.parts.merge import Merge, device_of
-from ddelint.rewrite.parts.truths import NotAPredicate, Truths
+from ddelint.rewrite.parts.harmless import harmless
+from ddelint.rewrite.parts.merge import Merge
+from ddelint.rewrite.parts.ternaries import COST, PROTECTED, chosen, merged_ternary
+from ddelint.rewrite.parts.truths import NotAPredicate
 from ddelint.rewrite.reading.around import number_kind
 from ddelint.rewrite.reading.effects import SILENT
 from ddelint.rewrite.reading.kinds import Kind, Kinds
@@ -25,7 +25,6 @@ from ddelint.rewrite.reading.names import (
     asks_compiling,
     called,
     changes_in_place,
-    draws_random,
     enclosing_block,
     fresh_name,
     is_pure,
@@ -40,13 +39,9 @@ from ddelint.rewrite.reading.regions import changed_in_place, leaves_a_loop
 from ddelint.rewrite.writing.rewrites import Changes, Expr, Rewrite, Statements, restructured, rewriting
 from ddelint.sources.sites import Block, Role
 
-_COST = "both values are computed"
 _MOST_REPEATED = 3
 """Statements of an arm that may stand in the text twice."""
 _BARE = ("return", "return None")
-_PROTECTED = ((True, True), (True, False), (False, True))
-"""Whether what isn't chosen is kept harmless, and whether by the bound that the test says."""
-_MESSAGE = "compute both values and choose with torch.where"
 _MESSAGE_BESIDE = "while compiling, compute both values and choose with torch.where; eager keeps its branch"
 
 
@@ -62,75 +57,16 @@ def where_merge(context: Context) -> Iterator[Rewrite]:
     speaks = site.block is Block.RAISES or (site.block is Block.WARNS and not getattr(site.statement, "orelse", ()))
     for assumed in (context.diagnostic.code == "DDE105", context.diagnostic.code != "DDE105"):
         if site.role is Role.TERNARY_TEST:
-            yield from _ternary(context, assumed)
+            yield from merged_ternary(context, assumed)
         elif site.role is Role.IF_TEST and isinstance(site.statement, ast.If) and not speaks:
             yield from _branch(context, site.statement, assumed)
             yield from _before_changes(context, site.statement, assumed)
 
 
-def _ternary(context: Context, assumed: bool) -> Iterator[Rewrite]:
-    write, test = context.write, context.site.decision
-    choice = context.site.source.parents.get(test) if test is not None else None
-    if test is None or not isinstance(choice, ast.IfExp):
-        return
-    yield from _nested_numbers(context, choice, assumed)
-    arms = (choice.body, choice.orelse)
-    if not all(is_pure(arm) and not draws_random(arm) for arm in arms):
-        return
-    numbers = {type(arm.value) if isinstance(arm, ast.Constant) else None for arm in arms}
-    with suppress(Inexpressible):
-        if numbers == {int}:  # of floats, what is compiled fails behind Dynamo (torch 2.13)
-            condition = Checks(context, assume_tensor=assumed).condition(test, True)
-            new = write.expr("torch.sym_ite({}, {}, {})", condition, *arms)
-            yield restructured("let torch.sym_ite choose between the two", {choice: new}, decisions=(test,))
-    with suppress(NotAPredicate):
-        built = Truths(context, device_of(context, *arms), assumed).of(test)
-        if numbers == {float}:
-            yield _rewrite(test, {choice: write.expr(FLOATS, built, *arms)})
-        for safe, bounded in _PROTECTED:
-            kept = [
-                harmless(context, arm, built, arm is choice.body, bounded=bounded) if safe else None for arm in arms
-            ]
-            values = [arm if protected is None else protected for arm, protected in zip(arms, kept)]
-            yield _rewrite(test, {choice: write.expr("torch.where({}, {}, {})", built, *values)})
-
-
-def _nested_numbers(context: Context, choice: ast.IfExp, assumed: bool) -> Iterator[Rewrite]:
-    """`0.1 if c else 0.01 if d else f`: one number, chosen by nested torch.where."""
-    parents, outermost = context.site.source.parents, choice
-    while isinstance(parent := parents.get(outermost), ast.IfExp) and parent.test is not outermost:
-        outermost = parent
-    leaves, tests = _numbers_of(outermost)
-    kinds = {number_kind(Kinds(context), leaf) for leaf in leaves}
-    if len(tests) < 2 or len(kinds) != 1 or not kinds <= {"int", "float"} or not all(map(is_pure, (*leaves, *tests))):
-        return
-    write, truths = context.write, Truths(context, None, assumed)
-
-    def chosen(node: ast.expr) -> Expr:
-        if not isinstance(node, ast.IfExp):
-            return write.expression(node)
-        first = chosen(node.body)
-        if not isinstance(node.body, ast.IfExp) and kinds == {"float"}:
-            first = write.expr("torch.full((), {}, dtype=torch.float64)", first)
-        return write.expr("torch.where({}, {}, {})", truths.of(node.test), first, chosen(node.orelse))
-
-    with suppress(NotAPredicate):
-        new = write.expr("{}.item()", chosen(outermost))
-        yield restructured(_MESSAGE, {outermost: new}, _COST, decisions=tuple(tests))
-
-
-def _numbers_of(node: ast.expr) -> tuple[list[ast.expr], list[ast.expr]]:
-    """What nested ternaries choose between, and their tests."""
-    if not isinstance(node, ast.IfExp):
-        return [node], []
-    parts = [_numbers_of(node.body), _numbers_of(node.orelse)]
-    return [leaf for leaves, _ in parts for leaf in leaves], [node.test, *(t for _, tests in parts for t in tests)]
-
-
 def _branch(context: Context, statement: ast.If, assumed: bool) -> Iterator[Rewrite]:
     kinds, counted = Kinds(context), names_written(*statement.body, *statement.orelse)
     stays = any(number_kind(kinds, ast.Name(name)) == "int" and is_wanted_as_number(kinds, name) for name in counted)
-    for numbers, (safe, bounded), in_place in itertools.product((stays, not stays), _PROTECTED, (True, False)):
+    for numbers, (safe, bounded), in_place in itertools.product((stays, not stays), PROTECTED, (True, False)):
         merge = Merge(
             context,
             statement,
@@ -155,10 +91,6 @@ def _binding(test: ast.expr) -> list[ast.NamedExpr]:
     return [node for node in ast.walk(test) if isinstance(node, ast.NamedExpr)][::-1]
 
 
-def _rewrite(test: ast.expr, changes: Changes) -> Rewrite:
-    return restructured(_MESSAGE, changes, _COST, decisions=(test,))
-
-
 def _assigning(merge: Merge) -> Iterator[Rewrite]:
     """Both arms give values to names and places."""
     statement, write = merge.statement, merge.write
@@ -172,7 +104,7 @@ def _assigning(merge: Merge) -> Iterator[Rewrite]:
     lines = [*before, *condition, *merge.assigned(test, then, otherwise)]
     if operator is not None:
         lines = _behind_known(merge, operator, known, lines)
-    plain = _rewrite(statement.test, {statement: lines})
+    plain = chosen(statement.test, {statement: lines})
     if write.is_elif(statement) or (operator is not None and not merge.keeps_eager):
         yield from _unless_silent(merge, plain)
         return
@@ -191,7 +123,7 @@ def _unless_silent(merge: Merge, plain: Rewrite) -> Iterator[Rewrite]:
 
 def _beside(merge: Merge, changes: Changes) -> Rewrite:
     """A rewrite that eager doesn't run."""
-    notes = (_COST, SILENT) if merge.falls_silent else (_COST,)
+    notes = (COST, SILENT) if merge.falls_silent else (COST,)
     return restructured(_MESSAGE_BESIDE, changes, *notes, decisions=(merge.statement.test,))
 
 
@@ -236,7 +168,7 @@ def _returning(merge: Merge) -> Iterator[Rewrite]:
     statement = merge.statement
     named, test, then, otherwise = merge.arms(merge.truths({}).of(statement.test), "early")
     lines = [*named, *merge.returned(test, then, otherwise)]
-    yield from _unless_silent(merge, _rewrite(statement.test, {statement: lines}))
+    yield from _unless_silent(merge, chosen(statement.test, {statement: lines}))
     if not merge.write.is_elif(statement):
         yield _return_beside(merge, lines)
 
@@ -277,7 +209,7 @@ def _early(merge: Merge) -> Iterator[Rewrite]:
     lines = merge.returned(test, Arm([], {}, values, then.structure), final)
     if len(compiled) == len(between):
         changes: dict[ast.AST, Any] = {statement: kept, **protected, **dict.fromkeys(folded, ()), last: lines}
-        yield from _unless_silent(merge, _rewrite(statement.test, changes))
+        yield from _unless_silent(merge, chosen(statement.test, changes))
     if not between:
         yield _return_beside(merge, [*kept, *lines])
     elif not folded:
