@@ -13,7 +13,14 @@ from ddelint.rewrite.reading.around import is_count, is_read
 from ddelint.rewrite.reading.kinds import Kinds
 
 LEARNED = TypeFact("tensor", "float32", ("3",), requires_grad=True)
-TYPES = {"x": TENSOR, "y": TENSOR, "t": TENSOR, "n": TypeFact("symfloat"), "k": TypeFact("int"), "w": LEARNED}
+TYPES = {
+    "x": TENSOR,
+    "y": TENSOR,
+    "t": TENSOR,
+    "n": TypeFact("symfloat"),
+    "k": TypeFact("int", value="2"),
+    "w": LEARNED,
+}
 TYPES |= {"i": TypeFact("symint"), "h": TypeFact("tensor", "float32", ("u0",))}
 
 
@@ -45,8 +52,15 @@ def protected(arm: str, test: str, taken: bool = True) -> str | None:
         ("w / i", "t.sum() > 0", "w / th.where(c, th.full((), i, dtype=th.int64), 1).item()"),
         ("x / i", "t.sum() > 0", None),
         ("2 % i", "t.sum() > 0", "2 % th.where(c, th.full((), i, dtype=th.int64), 1).item()"),
-        ("x / (x > 0).sum().item()", "t.sum() > 0", "x / th.sym_max((x > 0).sum().item(), 1)"),
-        ("x // len(h)", "t.sum() > 0", "x // th.sym_max(len(h), 1)"),
+        ("x // i", "t.sum() > 0", "x // th.where(c, th.full((), i, dtype=th.int64), 1).item()"),
+        ("x / (x > 0).sum().item()", "t.sum() > 0", None),
+        ("w / len(h)", "len(h) > 0", "w / th.sym_max(len(h), 1)"),
+        ("w / len(h)", "0 < len(h) and k > 1", "w / th.sym_max(len(h), 1)"),
+        ("w / len(h)", "len(h) != 0", "w / th.sym_max(len(h), 1)"),
+        ("w / len(h)", "len(h) > k", "w / th.sym_max(len(h), 1)"),
+        ("w / len(h)", "len(h) < 4", "w / th.where(c, th.full((), len(h), dtype=th.int64), 1).item()"),
+        ("w / len(h)", "len(h) <= 0", "w / th.where(c, th.full((), len(h), dtype=th.int64), 1).item()"),
+        ("w / len(h)", "len(h) > 0 or k > 1", "w / th.where(c, th.full((), len(h), dtype=th.int64), 1).item()"),
         ("x / (h.shape[0] - 1)", "t.sum() > 0", None),
         ("x / x.shape[0]", "t.sum() > 0", None),
         ("w / max(i, 1)", "t.sum() > 0", None),
@@ -92,3 +106,20 @@ def test_a_count_is_never_negative(made: str, expected: bool) -> None:
     divisor = ast.parse("n", mode="eval").body
     assert is_count(Kinds(context), divisor) is expected
     assert is_read(Kinds(context), divisor)
+
+
+@pytest.mark.parametrize(
+    ("test", "expected"),
+    [
+        ("len(h) == 0", "w / th.sym_max(len(h), 1)"),
+        ("not len(h)", "w / th.sym_max(len(h), 1)"),
+        ("len(h) == 0 or k > 1", "w / th.sym_max(len(h), 1)"),
+        ("len(h) < 1", "w / th.sym_max(len(h), 1)"),
+        ("len(h) <= k", "w / th.sym_max(len(h), 1)"),
+        ("len(h) > 4", "w / th.where(c, th.full((), 1, dtype=th.int64), len(h)).item()"),
+        ("len(h) == 3", "w / th.where(c, th.full((), 1, dtype=th.int64), len(h)).item()"),
+        ("len(h) == 0 and k > 1", "w / th.where(c, th.full((), 1, dtype=th.int64), len(h)).item()"),
+    ],
+)
+def test_a_count_is_none_of_zero_where_its_test_says_so(test: str, expected: str) -> None:
+    assert protected("w / len(h)", test, taken=False) == expected
