@@ -480,7 +480,8 @@ def _loaded_modules(changed: Mapping[str, str]) -> dict[str, list[ModuleType]]:
     wanted = {_real(name) for name in changed}
     found: dict[str, list[ModuleType]] = {}
     noted = [name for filename in sorted(wanted) for name in _names.get(filename, ())]
-    for name in (*noted, *_later_modules()):
+    # the name of the program that runs stands in front, whichever it is
+    for name in dict.fromkeys((*noted, "__main__", *_later_modules())):
         module = sys.modules.get(name)
         filename = _file_of(module)
         if filename is not None and filename in wanted and isinstance(module, ModuleType):

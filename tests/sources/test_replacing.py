@@ -23,7 +23,7 @@ FIXABLE = """import torch
 
 class Model(torch.nn.Module):
     def forward(self, x):
-        if x.min() < 0:
+        if torch.amin(x) < 0:
             raise ValueError("negative")
         return x
 """
