@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-import ast
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from statistics import median
 
-from ddelint.nouns.diagnostics import STILL_ASKS, TIME_IS_OVER, Claim, Diagnostic, Question, Refusal, TypeFact
+from ddelint.nouns.diagnostics import STILL_ASKS, TIME_IS_OVER, Diagnostic, Question, Refusal, TypeFact
 from ddelint.nouns.protocol import LOWERING, Compilation, TraceResult
 from ddelint.rewrite.candidate import Candidate, Context
 from ddelint.rewrite.moves import load_moves
 from ddelint.rewrite.reading.bindings import moved_row
-from ddelint.rewrite.reading.callers import compiled_callers, keeps_nothing_for_numbers, other_callers
-from ddelint.rewrite.reading.handlers import may_be_caught
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import qualified_name
-from ddelint.rewrite.reading.neighbours import importers, is_test
-from ddelint.rewrite.reading.overriding import overridden
+from ddelint.rewrite.reading.neighbours import importers
 from ddelint.rewrite.reading.returned import returned_types
-from ddelint.rewrite.reading.scripting import scripted
 from ddelint.rewrite.search import last_resort
 from ddelint.rewrite.search.comparisons import Comparisons
+from ddelint.rewrite.search.elsewhere import others_not_run
 from ddelint.rewrite.search.history import History
 from ddelint.rewrite.search.offering import in_order, own_moves, takes_more
 from ddelint.rewrite.search.prover import Ahead, Prover, joined, passes
 from ddelint.rewrite.search.steps import VALIDATION, Key, State, key_of, tests_of
-from ddelint.sources.sites import Block, Site, locate, site_of
+from ddelint.sources.sites import Site, locate, site_of
 from ddelint.sources.source import SourceFile
 
 QUICK_SAMPLES = 16
@@ -35,7 +31,6 @@ QUICK_SAMPLES = 16
 MARGIN, VERIFIED_SECONDS, VERIFIED_BY_TRACED, COMPARED_BY_LOOKED = 1.5, 5.0, 12.0, 6.0
 """What verifying may take: more than it took before, or several times what a run of a trace, and a first comparison,
 took: what is verified asks nothing, so that it has one way."""
-CAUGHT = "something in the project may catch what is raised, which is another exception once compiled, or none"
 SLOW_SECONDS = 3.0
 """What a comparison or a trace may take before its program counts as one that takes long."""
 
@@ -343,21 +338,7 @@ class Asking:
         site = locate(history.current(question.span.filename), question.span)
         if site is None:
             return ""
-        if (also := scripted(site)) != "":
-            return also
-        is_checked = candidate.claim in (Claim.GENERAL_PATH, Claim.RESTRUCTURED)
-        if is_checked and (heir := overridden(site, self._types, self._importers)):
-            return heir
-        raises = isinstance(site.statement, ast.Assert) or site.block is Block.RAISES
-        if raises and may_be_caught(site, (), self._importers_but_tests):
-            return CAUGHT
-        if keeps_nothing_for_numbers(candidate):
-            is_shortcut = candidate.claim is Claim.GENERAL_PATH
-            return "" if is_shortcut else other_callers(site, self._types, self._importers)
-        return compiled_callers(site, self._types, self._importers) if is_checked else ""
-
-    def _importers_but_tests(self, filename: str, name: str) -> Iterator[tuple[SourceFile, str]]:
-        return ((file, called) for file, called in self._importers(filename, name) if not is_test(file.filename))
+        return others_not_run(site, candidate, self._types, self._importers)
 
     def last_resort_candidates(
         self, history: History, question: Question, diagnostic: Diagnostic, refused: list[Refusal]
