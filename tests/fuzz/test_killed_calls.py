@@ -24,7 +24,7 @@ MODEL = """import torch
 
 class Model(torch.nn.Module):
     def forward(self, x):
-        if x.min() < 0:
+        if torch.amin(x) < 0:
             raise ValueError("negative {number}")
         return x
 """
