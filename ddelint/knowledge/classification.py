@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from ddelint.knowledge.operators import operators, terminal_name
 from ddelint.nouns.diagnostics import Span, Symbol
+from ddelint.sources.comparing import MIRRORED
 from ddelint.sources.parsing import TOO_DEEP, parse
 from ddelint.sources.sites import Block, Role, Site, classify
 
@@ -20,12 +21,6 @@ input that is treated as unbacked."""
 
 _TESTS = frozenset((Role.IF_TEST, Role.WHILE_TEST, Role.ASSERT_TEST, Role.TERNARY_TEST, Role.COMPREHENSION_TEST))
 _BY_BLOCK = {Block.RAISES: "DDE103", Block.WARNS: "DDE110"}
-_MIRRORED: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Lt: ast.Gt,
-    ast.Gt: ast.Lt,
-    ast.LtE: ast.GtE,
-    ast.GtE: ast.LtE,
-}
 _EMPTINESS: frozenset[tuple[type[ast.cmpop], int]] = frozenset(
     ((ast.Eq, 0), (ast.NotEq, 0), (ast.Gt, 0), (ast.LtE, 0), (ast.Lt, 1), (ast.GtE, 1))
 )
@@ -76,7 +71,7 @@ def is_emptiness_test(node: ast.AST) -> bool:
         case ast.Compare(left=left, ops=[operator], comparators=[right]):
             kind = type(operator)
             if isinstance(left, ast.Constant):
-                left, right, kind = right, left, _MIRRORED.get(kind, kind)
+                left, right, kind = right, left, MIRRORED.get(kind, kind)
             if isinstance(left, ast.BinOp) and not isinstance(left.op, (ast.Add, ast.Mult)):
                 return False  # n % 2 == 0 is no test for emptiness
             return isinstance(right, ast.Constant) and type(right.value) is int and (kind, right.value) in _EMPTINESS
@@ -91,7 +86,7 @@ def _is_one_test(node: ast.AST) -> bool:
         case ast.Compare(left=left, ops=[operator], comparators=[right]):
             kind = type(operator)
             if isinstance(left, ast.Constant):
-                left, right, kind = right, left, _MIRRORED.get(kind, kind)
+                left, right, kind = right, left, MIRRORED.get(kind, kind)
             return (
                 isinstance(right, ast.Constant)
                 and type(right.value) is int

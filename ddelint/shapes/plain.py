@@ -12,6 +12,7 @@ from ddelint.shapes.extremes import spelled_out
 from ddelint.shapes.facts import Fact, Unreadable, negated, read, size_name
 from ddelint.shapes.linear_forms import follows, linear, refuted
 from ddelint.shapes.ranges import ranges_of
+from ddelint.sources.comparing import MIRRORED
 
 ALWAYS = "True"
 """A condition that holds for all sizes."""
@@ -22,12 +23,6 @@ _SIGNS: dict[type[ast.cmpop], str] = {
     ast.LtE: "<=",
     ast.Gt: ">",
     ast.GtE: ">=",
-}
-_MIRRORED: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Lt: ast.Gt,
-    ast.LtE: ast.GtE,
-    ast.Gt: ast.Lt,
-    ast.GtE: ast.LtE,
 }
 
 
@@ -193,7 +188,7 @@ def _compared(difference: Sum, op: type[ast.cmpop]) -> str:
     scaled = difference.times(Fraction(1, common))
     leading = next(iter(sorted(scaled.factors)))
     if scaled.factors[leading] < 0:
-        scaled, op = scaled.times(Fraction(-1)), _MIRRORED.get(op, op)
+        scaled, op = scaled.times(Fraction(-1)), MIRRORED.get(op, op)
     left = {name: factor for name, factor in scaled.factors.items() if factor > 0}
     right = {name: -factor for name, factor in scaled.factors.items() if factor < 0}
     constant = int(-scaled.constant)

@@ -60,6 +60,15 @@ def test_how_far_a_test_is_from_each_side(test: str, names: dict[str, object], t
 
 
 @pytest.mark.parametrize("sign", [">", ">=", "<", "<=", "==", "!="])
+@pytest.mark.parametrize("value", [-2.5, -0.0, 0.0, 1e-9, 3.0, math.inf, math.nan])
+def test_of_one_number_it_is_as_far_as_of_one_element(sign: str, value: float) -> None:
+    for want in (True, False):
+        assert far(f"n {sign} 0", want, n=value) == far(
+            f"n {sign} 0", want, n=torch.tensor([value], dtype=torch.float64)
+        )
+
+
+@pytest.mark.parametrize("sign", [">", ">=", "<", "<=", "==", "!="])
 @pytest.mark.parametrize("n", [3, 4.0, 5, math.nan, math.inf, True])
 def test_one_number_is_as_far_as_a_tensor_that_holds_it(sign: str, n: float) -> None:
     for want in (True, False):

@@ -30,14 +30,13 @@ def bypass_cache(context: Context) -> Iterator[Rewrite]:
     for node in around(context):
         match node:
             case ast.Call(func=ast.Name(id=name)) if found := cached(source, name, method=False):
-                plain = write.expr("{name}.__wrapped__ if torch.compiler.is_compiling() else {name}", name=name)
+                plain = write.either(write.expr("{}.__wrapped__", name), node.func)
                 yield Rewrite(_MESSAGE, {node.func: plain}, _claim(found, source))
             case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=name)) if found := cached(
                 source, name, method=True
             ):
                 plain = write.expr("type(self).{}.__wrapped__({})", name, ["self", *node.args, *node.keywords])
-                choice = write.either(plain, node)
-                yield Rewrite(_MESSAGE, {node: choice}, _claim(found, source))
+                yield Rewrite(_MESSAGE, {node: write.either(plain, node)}, _claim(found, source))
     yield from _dictionary(context)
 
 

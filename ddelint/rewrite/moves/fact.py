@@ -10,7 +10,8 @@ from ddelint.nouns.diagnostics import Claim, Symbol
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.proving.proofs import Proofs
 from ddelint.rewrite.proving.relations import elements, parsed, relation
-from ddelint.rewrite.reading.kinds import Kinds, tensor_argument
+from ddelint.rewrite.reading.around import counted_mask
+from ddelint.rewrite.reading.kinds import Kinds
 from ddelint.rewrite.reading.names import called, opposite, parameters
 from ddelint.rewrite.writing.rewrites import Rewrite, rewriting
 from ddelint.sources.sites import Role
@@ -93,12 +94,8 @@ def _bounds(context: Context) -> Iterator[ast.expr]:
 def _counted(context: Context, symbol: Symbol) -> ast.expr | None:
     """What the expression that made a symbol counts: `mask` of `mask.sum().item()`; None where it is no count."""
     tree = parsed(symbol.expression)
-    for node in ast.walk(tree) if tree is not None else ():
-        if isinstance(node, ast.Call) and called(node) in operators().counting:
-            subject = tensor_argument(node)
-            if subject is not None and Kinds(context).dtype(subject) == "bool":
-                return subject
-    return None
+    masks = (counted_mask(Kinds(context), node) for node in ast.walk(tree)) if tree is not None else ()
+    return next((mask for mask in masks if mask is not None), None)
 
 
 def _asked(context: Context) -> Iterator[ast.expr]:

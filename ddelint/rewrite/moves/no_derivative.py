@@ -18,6 +18,6 @@ def detach_while_compiling(context: Context) -> Iterator[Rewrite]:
     if call is not None:
         yield restructured(
             "while compiling, no gradient flows to what torch has no derivative of",
-            {call.tensor: context.write.expr("{x}.detach() if torch.compiler.is_compiling() else {x}", x=call.tensor)},
+            {call.tensor: context.write.either(context.write.expr("{}.detach()", call.tensor), call.tensor)},
             doubt="compiled, its result has no gradient, where eager raises as soon as one is asked for",
         )

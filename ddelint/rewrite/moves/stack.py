@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ddelint.nouns.diagnostics import Claim, TypeFact
@@ -37,8 +38,8 @@ def stack_and_index(context: Context) -> Iterator[Rewrite]:
                 parent = context.site.source.parents.get(node)
                 if isinstance(parent, ast.Call) and parent.func is node:
                     yield from _modules(context, kinds, [parent], table, index)
-                elif named := _calls_by_name(context, node):
-                    yield from _modules(context, kinds, named, table, index, parent)
+                elif isinstance(parent, ast.Assign) and (calls := _calls_by_name(context, node)):
+                    yield from _modules(context, kinds, calls, table, index, parent)
                 else:
                     yield from _elements(context, kinds, node, table, index)
 
@@ -141,7 +142,7 @@ def _elements(
         is_list = fact is None or fact.kind in {"list", "tuple"}
         new = write.expr("torch.stack({})[{}]" if is_list else "torch.stack(list({}))[{}]", table, place)
         yield restructured(f"{asked}; the stacked tensors can", {node: new}, _COST)
-        yield _beside_eager(context, f"{asked}; the stacked tensors can, which is left to the compiler", node, new)
+        yield _beside_eager(context, f"{asked}; the stacked tensors can, which is left to the compiler", {node: new})
 
 
 def _number_table(context: Context, kinds: Kinds, table: ast.expr) -> str | None:
@@ -194,14 +195,11 @@ def _stackable(element: TypeFact | None) -> bool:
 
 def _calls_by_name(context: Context, node: ast.Subscript) -> list[ast.Call]:
     """The calls of what one name is given, where nothing else is done with it: `layer = layers[i]`, `layer(x)`."""
-    parents = context.site.source.parents
-    uses = _uses_of(context, node)
-    calls = [parents.get(use) for use in uses if use is not node]
-    found = [call for use, call in zip(uses, calls) if isinstance(call, ast.Call) and call.func is use]
-    function = context.site.function
+    parents, function, uses = context.site.source.parents, context.site.function, _uses_of(context, node)
+    calls = [call for use in uses if isinstance(call := parents.get(use), ast.Call) and call.func is use]
     written = names_written(*function.body) if function is not None else set()
-    steady = all(definition(context, name) is not None for name in names_read(node.slice) & written)
-    return found if steady and len(found) == len(uses) else []
+    is_steady = all(definition(context, name) is not None for name in names_read(node.slice) & written)
+    return calls if is_steady and len(calls) == len(uses) else []
 
 
 def _modules(
@@ -210,7 +208,7 @@ def _modules(
     calls: Sequence[ast.Call],
     table: ast.expr,
     index: ast.expr,
-    named: ast.AST | None = None,
+    named: ast.Assign | None = None,
 ) -> Iterator[Rewrite]:
     """`layers[i](x)` → `torch.stack([layer(x) for layer in layers])[i]`; `named` gives the chosen one its name."""
     fact = kinds.fact(table)
@@ -223,13 +221,11 @@ def _modules(
             return
     asked = f"a module cannot be chosen by `{context.site.source.segment(index)}` while tracing"
     stacked: dict[ast.AST, Any] = {call: _stacked(context, kinds, call, table, index) for call in calls}
-    unnamed: dict[ast.AST, Any] = {named: []} if named is not None else {}
-    yield restructured(f"{asked}; all run, and one output is kept", {**stacked, **unnamed}, _ALL_RUN)
-    if isinstance(named, ast.stmt):
-        unnamed = {named: context.write.in_eager([named])}
-    beside = {call: context.write.either(new, call) for call, new in stacked.items()}
-    message = f"{asked}; there all run; eager goes on choosing"
-    yield Rewrite(message, {**beside, **unnamed}, Claim.GENERAL_PATH, (_COST_COMPILED,))
+    gone: dict[ast.AST, Any] = {named: []} if named is not None else {}
+    yield restructured(f"{asked}; all run, and one output is kept", stacked | gone, _ALL_RUN)
+    beside = _beside_eager(context, f"{asked}; there all run; eager goes on choosing", stacked)
+    in_eager: dict[ast.AST, Any] = {named: context.write.in_eager([named])} if named is not None else {}
+    yield replace(beside, changes={**beside.changes, **in_eager})
 
 
 def _stacked(context: Context, kinds: Kinds, call: ast.Call, table: ast.expr, index: ast.expr) -> Expr:
@@ -245,7 +241,7 @@ def _stacked(context: Context, kinds: Kinds, call: ast.Call, table: ast.expr, in
     )
 
 
-def _beside_eager(context: Context, message: str, node: ast.expr, new: Any) -> Rewrite:
+def _beside_eager(context: Context, message: str, compiled: Mapping[ast.AST, Any]) -> Rewrite:
     """Eager as it was: what it does not choose does not run there, and gets no gradient, not even one of zeros."""
-    changes: dict[ast.AST, Any] = {node: context.write.either(new, node)}
+    changes: dict[ast.AST, Any] = {node: context.write.either(new, node) for node, new in compiled.items()}
     return Rewrite(message, changes, Claim.GENERAL_PATH, (_COST_COMPILED,))

@@ -14,7 +14,7 @@ from ddelint.rewrite.parts.arms import Arm, NotMergeable, Value, chosen_returns
 from ddelint.rewrite.parts.branch_functions import MOST_BEHIND, has_return, own_statements
 from ddelint.rewrite.parts.harmless import harmless
 from ddelint.rewrite.parts.merge import Merge
-from ddelint.rewrite.parts.ternaries import COST, PROTECTED, chosen, merged_ternary
+from ddelint.rewrite.parts.ternaries import COST, chosen_by, merged_ternary, ways_to_protect
 from ddelint.rewrite.parts.truths import NotAPredicate
 from ddelint.rewrite.reading.around import number_kind
 from ddelint.rewrite.reading.effects import SILENT
@@ -66,7 +66,8 @@ def where_merge(context: Context) -> Iterator[Rewrite]:
 def _branch(context: Context, statement: ast.If, assumed: bool) -> Iterator[Rewrite]:
     kinds, counted = Kinds(context), names_written(*statement.body, *statement.orelse)
     stays = any(number_kind(kinds, ast.Name(name)) == "int" and is_wanted_as_number(kinds, name) for name in counted)
-    for numbers, (safe, bounded), in_place in itertools.product((stays, not stays), PROTECTED, (True, False)):
+    ways = itertools.product((stays, not stays), ways_to_protect(context), (True, False))
+    for numbers, (safe, bounded), in_place in ways:
         merge = Merge(
             context,
             statement,
@@ -104,7 +105,7 @@ def _assigning(merge: Merge) -> Iterator[Rewrite]:
     lines = [*before, *condition, *merge.assigned(test, then, otherwise)]
     if operator is not None:
         lines = _behind_known(merge, operator, known, lines)
-    plain = chosen(statement.test, {statement: lines})
+    plain = chosen_by(statement.test, {statement: lines})
     if write.is_elif(statement) or (operator is not None and not merge.keeps_eager):
         yield from _unless_silent(merge, plain)
         return
@@ -168,7 +169,7 @@ def _returning(merge: Merge) -> Iterator[Rewrite]:
     statement = merge.statement
     named, test, then, otherwise = merge.arms(merge.truths({}).of(statement.test), "early")
     lines = [*named, *merge.returned(test, then, otherwise)]
-    yield from _unless_silent(merge, chosen(statement.test, {statement: lines}))
+    yield from _unless_silent(merge, chosen_by(statement.test, {statement: lines}))
     if not merge.write.is_elif(statement):
         yield _return_beside(merge, lines)
 
@@ -209,7 +210,7 @@ def _early(merge: Merge) -> Iterator[Rewrite]:
     lines = merge.returned(test, Arm([], {}, values, then.structure), final)
     if len(compiled) == len(between):
         changes: dict[ast.AST, Any] = {statement: kept, **protected, **dict.fromkeys(folded, ()), last: lines}
-        yield from _unless_silent(merge, chosen(statement.test, changes))
+        yield from _unless_silent(merge, chosen_by(statement.test, changes))
     if not between:
         yield _return_beside(merge, [*kept, *lines])
     elif not folded:

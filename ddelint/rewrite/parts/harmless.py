@@ -6,21 +6,19 @@ Without it the gradient of the arm that isn't chosen can be NaN, and NaN times z
 from __future__ import annotations
 
 import ast
-import math
 from dataclasses import dataclass, field
 
 from ddelint.rewrite.candidate import Context
-from ddelint.rewrite.reading.around import is_count, is_read, number_kind
+from ddelint.rewrite.reading.around import is_read, number_kind
+from ddelint.rewrite.reading.divisors import counts_something, is_above_zero, least_said
 from ddelint.rewrite.reading.kinds import Kind, Kinds, is_torch
 from ddelint.rewrite.reading.knowledge import knowledge
-from ddelint.rewrite.reading.names import called, opposite
+from ddelint.rewrite.reading.names import called
 from ddelint.rewrite.writing.rewrites import Expr
 
 FLOATS = "torch.where({}, torch.full((), {}, dtype=torch.float64), {}).item()"
 """A choice between two Python floats: as a tensor of the default dtype, one would be rounded."""
-
-
-INTEGERS = "torch.where({}, torch.full((), {}, dtype=torch.int64), {}).item()"
+INTEGERS = "torch.where({}, {}, {}).item()"
 """The same between two integers."""
 
 
@@ -116,12 +114,11 @@ class _Arm:
         node = division.right
         if self.kinds.of(node) in (Kind.TENSOR, Kind.UNKNOWN):
             return self._filled(node, 1)
-        kind = number_kind(self.kinds, node)
-        is_bounded = self.bounded or kind != "float"
-        least = _least(self.context.site.decision, node, self.taken) if is_bounded else None
-        if least is None and (not is_read(self.kinds, node) or self._is_above_zero(node)):
+        kind, decision = number_kind(self.kinds, node), self.context.site.decision
+        least = least_said(decision, node, self.taken) if self.bounded or kind != "float" else None
+        if least is None and (not is_read(self.kinds, node) or is_above_zero(self.kinds, node)):
             return None
-        if least is None and self._is_no_zero(self.context.site.decision, node, self.taken):
+        if least is None and counts_something(self.kinds, decision, node, self.taken):
             least = ast.Constant(1)
         if least is not None:
             return self.write.expr("torch.sym_max({}, {})", node, least)
@@ -133,40 +130,6 @@ class _Arm:
             case "int":
                 return self._filled(node, 1, INTEGERS)
         return None
-
-    def _is_no_zero(self, test: ast.expr | None, count: ast.expr, true: bool) -> bool:
-        """Whether there is something to count where a test is true, or false."""
-        match test:
-            case ast.UnaryOp(op=ast.Not(), operand=operand):
-                return self._is_no_zero(operand, count, not true)
-            case ast.BoolOp(op=operator, values=values) if isinstance(operator, ast.And) is true:
-                return any(self._is_no_zero(value, count, true) for value in values)
-            case ast.Compare(left=left, ops=[sign], comparators=[right]) if type(sign) in _MIRRORED:
-                if _said(right) == _said(count):
-                    left, sign, right = right, _MIRRORED[type(sign)](), left
-                bound = self._bound(right)
-                if _said(left) != _said(count) or bound is None or not is_count(self.kinds, left):
-                    return False
-                holds = type(sign) if true else opposite(sign)
-                return bound == 0 if holds is ast.NotEq else bound >= _LEAST_OF_COUNT.get(holds, math.inf)
-            case ast.expr():
-                return true and _said(test) == _said(count) and is_count(self.kinds, test)
-        return False
-
-    def _bound(self, node: ast.expr) -> int | None:
-        """A known whole number, of the text or of the object that was run."""
-        fact = self.kinds.fact(node)
-        text = fact.value if fact is not None and fact.kind == "int" and fact.value else ast.unparse(node)
-        return int(text) if text.removeprefix("-").isdecimal() else None
-
-    def _is_above_zero(self, node: ast.expr) -> bool:
-        """Whether a number is positive whatever was read: `max(n, 1)`, `count + 1`."""
-        match node:
-            case ast.Call(func=ast.Name(id="max") | ast.Attribute(attr="sym_max"), args=[*parts]):
-                return any(map(_is_positive, parts))
-            case ast.BinOp(op=ast.Add(), left=left, right=right):
-                return any(_is_positive(a) and is_count(self.kinds, b) for a, b in ((left, right), (right, left)))
-        return False
 
     def _may_raise(self, division: ast.BinOp) -> bool:
         """Whether a division by zero gives an error, not infinity: of numbers, or of integers."""
@@ -184,37 +147,6 @@ class _Arm:
 
     def _filled(self, operand: ast.expr, value: float, choice: str = "torch.where({}, {}, {})") -> Expr:
         return self.write.expr(choice, self.test, *((operand, value) if self.taken else (value, operand)))
-
-
-_MIRRORED: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Lt: ast.Gt,
-    ast.Gt: ast.Lt,
-    ast.LtE: ast.GtE,
-    ast.GtE: ast.LtE,
-    ast.Eq: ast.Eq,
-    ast.NotEq: ast.NotEq,
-}
-_LEAST_OF_COUNT: dict[type[ast.cmpop], int] = {ast.Gt: 0, ast.GtE: 1, ast.Eq: 1}
-"""The least bound of which a comparison says that a count is none of zero."""
-
-
-def _said(node: ast.expr) -> str:
-    """A number by its name, also where the test gives it that."""
-    return node.target.id if isinstance(node, ast.NamedExpr) else ast.unparse(node)
-
-
-def _is_positive(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, int | float) and node.value > 0
-
-
-def _least(test: ast.expr | None, number: ast.expr, taken: bool) -> ast.expr | None:
-    """The positive constant that the test says `number` is no smaller than where the arm is chosen."""
-    match test:
-        case ast.Compare(left=left, ops=[sign], comparators=[ast.Constant(value=int() | float() as bound) as right]):
-            above = isinstance(sign, (ast.Gt, ast.GtE) if taken else (ast.Lt, ast.LtE))
-            if above and bound > 0 and ast.unparse(left) == ast.unparse(number):
-                return right
-    return None
 
 
 def _counted(test: ast.expr | None) -> set[str]:

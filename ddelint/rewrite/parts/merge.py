@@ -9,7 +9,7 @@ from functools import partial
 
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.arms import NEUTRAL, Arm, ArmReader, NotMergeable, Target, Value, chosen_returns
-from ddelint.rewrite.parts.harmless import FLOATS, harmless
+from ddelint.rewrite.parts.harmless import FLOATS, INTEGERS, harmless
 from ddelint.rewrite.parts.truths import Truths
 from ddelint.rewrite.reading.around import number_kind, read_elsewhere
 from ddelint.rewrite.reading.kinds import Kind, Kinds
@@ -20,7 +20,6 @@ from ddelint.rewrite.reading.regions import live_behind
 from ddelint.rewrite.writing.rewrites import Expr, Part, Statements
 from ddelint.sources.buffers import is_buffer
 
-_NUMBER = "torch.where({}, {}, {}).item()"
 _LONG_TEST = 40
 """Characters of a test from which it gets a name of its own."""
 _TAKING = {"copy_": "{target}.copy_({value})", "append": "{target}.append({value})"}
@@ -263,7 +262,7 @@ class Merge:
         given = {number_kind(kinds, node) if node is not None else held for node in (then, otherwise)}
         if not self.numbers or held != "int" or given != {"int"}:
             return self.choose(test, choice.then, choice.otherwise)
-        return self.write.expr(_NUMBER, test, *self._both(test, choice.then, choice.otherwise))
+        return self.write.expr(INTEGERS, test, *self._both(test, choice.then, choice.otherwise))
 
     def _assignment(self, choice: _Choice, value: Expr) -> Statements:
         target, operator = choice.target, choice.then.operator
@@ -330,7 +329,7 @@ class Merge:
         numbers = {number_kind(kinds, value.node) if value.node is not None else "" for value in (first, second)}
         if "" in numbers or self.write.code(first.built) == self.write.code(second.built):
             return self.choose(test, first, second)
-        return self.write.expr(FLOATS if "float" in numbers else _NUMBER, test, *self._both(test, first, second))
+        return self.write.expr(FLOATS if "float" in numbers else INTEGERS, test, *self._both(test, first, second))
 
     # ------------------------------------------------------------------ the test's name
 

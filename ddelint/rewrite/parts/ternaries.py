@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from ddelint.rewrite.candidate import Context
@@ -18,13 +18,21 @@ from ddelint.rewrite.writing.rewrites import Changes, Expr, Rewrite, restructure
 
 COST = "both values are computed"
 MESSAGE = "compute both values and choose with torch.where"
-PROTECTED = ((True, True), (True, False), (False, True))
-"""Whether what isn't chosen is kept harmless, and whether by the bound that the test says."""
 
 
-def chosen(test: ast.expr, changes: Changes) -> Rewrite:
+def chosen_by(test: ast.expr, changes: Changes) -> Rewrite:
     """The rewrite in which `torch.where` chooses as `test` did."""
     return restructured(MESSAGE, changes, COST, decisions=(test,))
+
+
+def ways_to_protect(context: Context) -> Sequence[tuple[bool, bool]]:
+    """Whether what isn't chosen is kept harmless, and whether by a bound that the test says of a float: in both ways
+    where it compares one."""
+    test, kinds = context.site.decision, Kinds(context)
+    nodes = ast.walk(test) if test is not None else ()
+    compared = [side for node in nodes if isinstance(node, ast.Compare) for side in (node.left, *node.comparators)]
+    is_of_floats = any(number_kind(kinds, side) == "float" for side in compared if not isinstance(side, ast.Constant))
+    return ((True, True), (True, False), (False, True)) if is_of_floats else ((True, True), (False, True))
 
 
 def merged_ternary(context: Context, assumed: bool) -> Iterator[Rewrite]:
@@ -46,13 +54,13 @@ def merged_ternary(context: Context, assumed: bool) -> Iterator[Rewrite]:
     with suppress(NotAPredicate):
         built = Truths(context, device_of(context, *arms), assumed).of(test)
         if numbers == {float}:
-            yield chosen(test, {choice: write.expr(FLOATS, built, *arms)})
-        for safe, bounded in PROTECTED:
+            yield chosen_by(test, {choice: write.expr(FLOATS, built, *arms)})
+        for safe, bounded in ways_to_protect(context):
             kept = [
                 harmless(context, arm, built, arm is choice.body, bounded=bounded) if safe else None for arm in arms
             ]
             values = [arm if protected is None else protected for arm, protected in zip(arms, kept)]
-            yield chosen(test, {choice: write.expr("torch.where({}, {}, {})", built, *values)})
+            yield chosen_by(test, {choice: write.expr("torch.where({}, {}, {})", built, *values)})
 
 
 def _nested_numbers(context: Context, choice: ast.IfExp, assumed: bool) -> Iterator[Rewrite]:

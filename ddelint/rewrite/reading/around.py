@@ -120,6 +120,14 @@ def number_of(dtype: str) -> str:
     return "int" if is_whole(dtype) else "float" if dtype.startswith(("float", "bfloat")) else ""
 
 
+def counted_mask(kinds: Kinds, node: ast.AST) -> ast.expr | None:
+    """The mask whose true places a call counts: `mask` of `mask.sum()`; None where it counts none."""
+    if not isinstance(node, ast.Call) or called(node) not in operators().counting:
+        return None
+    subject = tensor_argument(node)
+    return subject if subject is not None and kinds.dtype(subject) == "bool" else None
+
+
 def is_count(kinds: Kinds, node: ast.expr, depth: int = 0) -> bool:
     """Whether a whole number is never negative since it counts: rows, elements, the places where a mask is true."""
     if depth > _DEEPEST:
@@ -133,9 +141,7 @@ def is_count(kinds: Kinds, node: ast.expr, depth: int = 0) -> bool:
             ast.Call(func=ast.Attribute(value=counted, attr="item"), args=[])
             | ast.Call(func=ast.Name(id="int") | ast.Attribute(attr="sym_int"), args=[counted])
         ) if isinstance(counted, ast.Call):
-            if called(counted) in operators().counting and (subject := tensor_argument(counted)) is not None:
-                return kinds.dtype(subject) == "bool"
-            return is_count(kinds, counted, depth + 1)
+            return counted_mask(kinds, counted) is not None or is_count(kinds, counted, depth + 1)
         case (
             ast.Call(func=ast.Attribute(attr="size"), args=[_])
             | ast.Call(func=ast.Attribute(attr="numel" | "nelement") | ast.Name(id="len"))

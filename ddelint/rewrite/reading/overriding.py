@@ -6,9 +6,9 @@ import ast
 import os
 from collections.abc import Collection, Iterator
 
-from ddelint.knowledge.operators import terminal_name
 from ddelint.rewrite.reading.names import qualified_name
 from ddelint.rewrite.reading.neighbours import Importers, importers
+from ddelint.rewrite.reading.reaching import heirs
 from ddelint.sources.sites import Site
 from ddelint.sources.source import SourceFile, descend
 
@@ -57,9 +57,7 @@ def _own_calls(function: ast.AST) -> Iterator[tuple[str, int]]:
 
 def _methods_of_heirs(source: SourceFile, base: str) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
     """The methods of the classes of a file that are made of a class, each with its class's name."""
-    names = {base}
-    classes = [node for node in descend(source.tree) if isinstance(node, ast.ClassDef)]
-    for node in sorted(classes, key=lambda node: node.lineno):  # what a class is made of stands before it
-        if any(terminal_name(one) in names for one in node.bases):
-            names.add(node.name)
+    names = heirs(base, source)
+    for node in descend(source.tree):
+        if isinstance(node, ast.ClassDef) and node.name in names:
             yield from ((node.name, method) for method in node.body if isinstance(method, _FUNCTIONS))

@@ -34,7 +34,7 @@ def names_of(function: _Function, source: SourceFile) -> set[str]:
     what runs where a class is called, the class's."""
     found = {function.name, *_registering(function, source)}
     if function.name in _CONSTRUCTING and isinstance(owner := source.parents.get(function), ast.ClassDef):
-        found |= {owner.name, *_heirs(owner.name, source)}
+        found |= {owner.name, *heirs(owner.name, source)}
     return _closed(found, source)
 
 
@@ -70,14 +70,14 @@ def _mentions(names: Collection[str], source: SourceFile) -> Iterator[ast.Name |
                 yield node
 
 
-def _heirs(name: str, source: SourceFile) -> set[str]:
+def heirs(name: str, source: SourceFile) -> set[str]:
     """The classes of the file that are made of one, directly or not."""
     found = {
         node.name
         for node in descend(source.tree)
         if isinstance(node, ast.ClassDef) and any(terminal_name(base) == name for base in node.bases)
     }
-    return found | {heir for one in found - {name} for heir in _heirs(one, source)}
+    return found | {heir for one in found - {name} for heir in heirs(one, source)}
 
 
 def _names_beside(node: ast.Name | ast.Attribute, source: SourceFile) -> set[str]:

@@ -282,7 +282,8 @@ class Trying:
         Where nothing but the step's question is open, that is what is asked first, if anything is.
         """
         open_questions = [question for question in self._asking.asked(state.history) if question.kind != "other"]
-        looks = (self._asking.asks_first, self._asking.trace)[len(open_questions) > 1 :]
+        soon, whole = self._asking.asks_first, self._asking.trace
+        looks = [soon, whole] if len(open_questions) <= 1 else [whole]
         for question in itertools.chain.from_iterable(look(history).questions for look in looks):
             if question.fake and question.span.filename in self._asking.originals:
                 diagnostic = self._asking.diagnosed(history, question)
