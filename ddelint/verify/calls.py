@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
 
@@ -25,6 +25,7 @@ from ddelint.verify.frozen import (
     Constant,
     Freezer,
     Frozen,
+    FrozenTensor,
     is_dataclass,
     is_module_table,
     kind_of,
@@ -89,6 +90,8 @@ class Outcome:
     """What the program reaches beside its module, whether the call changed it or not (see `reach`)."""
     assigned: frozenset[str] = frozenset()
     """Plain attributes that hold another tensor than before: what is assigned while torch.export traces is lost."""
+    replaced: Mapping[str, Frozen] = field(default_factory=dict)
+    """What the changed parameters and buffers held before, where that is known."""
 
     @property
     def returned(self) -> bool:
@@ -162,6 +165,7 @@ def run(
         module is not None and module.training,
         reached.names,
         watch.assigned(),
+        dict(watch.held_before(changed)),
     )
 
 
@@ -265,6 +269,13 @@ class _Watch:
         changed.update(dict.fromkeys(gone, Constant("gone", None)))
         rebound = (name for name, tensor in now.items() if self._identities.get(name, tensor) is not tensor)
         return changed, frozenset(rebound)
+
+    def held_before(self, changed: Mapping[str, Frozen]) -> Iterator[tuple[str, Frozen]]:
+        """What parameters and buffers held when the watch began; the values of large ones are not kept."""
+        for name, after in changed.items():
+            values = self._tensors[name][2] if name in self._tensors else None
+            if values is not None and isinstance(after, FrozenTensor) and after.dtype == values.dtype:
+                yield name, replace(after, values=values.cpu(), shape=tuple(values.shape))
 
     def _all_tensors(self) -> dict[str, torch.Tensor]:
         if self._module is None:
