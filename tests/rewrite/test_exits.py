@@ -30,6 +30,9 @@ LIST = (
         ("torch.cat(rows)", "torch.cat(rows).narrow(0, 0, rows_size * rows[0].shape[0])"),
         ("sum(rows) / len(rows)", "torch.stack(rows).narrow(0, 0, rows_size).sum(0) / rows_size"),
         ("rows[-1], len(rows)", "rows_last, rows_size"),
+        ("rows[0], len(rows)", "rows[0], rows_size"),
+        ("torch.stack([row * 2 for row in rows])", "torch.stack([row * 2 for row in rows]).narrow(0, 0, rows_size)"),
+        ("sum(r.mean() for r in rows)", "torch.stack([r.mean() for r in rows]).narrow(0, 0, rows_size).sum(0)"),
     ],
 )
 def test_a_list_is_cut_where_the_loop_was_left(result: str, behind: str) -> None:
@@ -38,7 +41,17 @@ def test_a_list_is_cut_where_the_loop_was_left(result: str, behind: str) -> None
     assert found.endswith(f"    return {behind}\n")
 
 
-@pytest.mark.parametrize("result", ["rows", "rows[0]", "[row * 2 for row in rows]", "torch.stack(f(rows))"])
+@pytest.mark.parametrize(
+    "result",
+    [
+        "rows",
+        "rows[1]",
+        "[row * 2 for row in rows]",
+        "torch.stack(f(rows))",
+        "torch.stack([row for row in rows if f(row)])",
+        "torch.cat([row[1:] for row in rows])",
+    ],
+)
 def test_a_list_that_is_read_in_another_way_is_left_alone(result: str) -> None:
     text = f"def fn(x, t):\n{LIST.format(result=result)}"
     assert candidates("masked_loop", context_of(text, "x.sum() > t", TYPES, "DDE105")) == []
@@ -68,7 +81,8 @@ def test_what_cannot_be_noted_is_left_alone(body: str) -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        LIST.format(result="torch.stack(rows), rows[-1], sum(rows) / len(rows), n, x"),
+        LIST.format(result="torch.stack(rows), rows[-1], rows[0], sum(rows) / len(rows), n, x"),
+        LIST.format(result="sum(row.mean() for row in rows), torch.stack([row * n for row in rows])"),
         "    step, n = 1.0, 0\n    while n < 4 and x.sum() > t:\n        x = x / 2 + step\n        step = step * 0.3\n"
         "        n += 1\n    return x, step, n\n",
         "    out = x.new_zeros(4, 4)\n    found = False\n    for i in range(4):\n        x = x * 2\n"
@@ -85,7 +99,7 @@ def test_what_cannot_be_noted_is_left_alone(body: str) -> None:
         "    for i in range(4):\n        if x.sum() > t:\n            return {'x': x, 'n': i}\n        x = x * 2\n"
         "    return {'x': x, 'n': 9}\n",
     ],
-    ids=["list", "while", "two exits", "returns", "nested", "endless", "counted", "dictionary"],
+    ids=["list", "of each", "while", "two exits", "returns", "nested", "endless", "counted", "dictionary"],
 )
 def test_what_is_noted_agrees_with_eager(body: str) -> None:
     import torch

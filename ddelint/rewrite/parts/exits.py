@@ -291,27 +291,60 @@ class _Leaving:
         if last in used:
             self.kept.append(Kept(last, element := self.write.expr("{}[-1]", name), element))
 
+    def _first_has(self, name: str) -> bool:
+        """Whether the first iteration puts something into a list before it may leave the loop."""
+        for statement in self.loop.body:
+            if self._exits(statement):
+                return False
+            match statement:
+                case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=filled), attr="append"))):
+                    if filled == name:
+                        return True
+        return False
+
     def _cut(self, node: ast.Name, size: str, last: str) -> tuple[ast.expr, Expr]:
         """What reads the list, and what says the same of its first `size` elements."""
         write, parent = self.write, self.source.parents[node]
         match parent:
             case ast.Call(func=ast.Name(id="len")):
                 return parent, write.expression(size)
-            case ast.Call(func=ast.Name(id="sum"), args=[_], keywords=[]):
-                return parent, write.expr("torch.stack({}).narrow(0, 0, {}).sum(0)", node, size)
             case ast.Subscript(slice=ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=1))):
                 return parent, write.expression(last)
-            case ast.Call(args=[first, *rest], keywords=keywords) if first is node:
+            case ast.Subscript(slice=ast.Constant(value=0)) if self._first_has(node.id):
+                return parent, write.expression(parent)
+        read = self._one_of_each(node)
+        parent = self.source.parents[read]
+        match parent:
+            case ast.Call(func=ast.Name(id="sum"), args=[_], keywords=[]):
+                elements = self._listed(read)
+                return parent, write.expr("torch.stack({}).narrow(0, 0, {}).sum(0)", elements, size)
+            case ast.Call(args=[first, *rest], keywords=keywords) if first is read:
                 given: list[Part] = [*rest, *(k.value for k in keywords if k.arg in ("dim", "axis")), 0]
                 dim = given[0]
                 if called(parent) in knowledge().literal:
                     return parent, self.write.expr("{}.narrow(0, 0, {})", parent, size)
                 if called(parent) == "stack":
                     return parent, write.expr("{}.narrow({}, 0, {})", parent, dim, size)
-                if called(parent) in knowledge().concatenations:
+                if called(parent) in knowledge().concatenations and read is node:
                     length = write.expr("{} * {}[0].shape[{}]", size, node, dim)
                     return parent, write.expr("{}.narrow({}, 0, {})", parent, dim, length)
         raise NotMergeable("a list whose length depends on data")
+
+    def _listed(self, read: ast.Name | ast.ListComp | ast.GeneratorExp) -> Part:
+        match read:
+            case ast.GeneratorExp(elt=element, generators=[ast.comprehension(target=target, iter=iterated)]):
+                return self.write.expr("[{} for {} in {}]", element, target, iterated)
+        return read
+
+    def _one_of_each(self, node: ast.Name) -> ast.Name | ast.ListComp | ast.GeneratorExp:
+        """What has one element for each of the list's: `[row * 2 for row in rows]`, or the list itself."""
+        comprehension = self.source.parents[node]
+        built = self.source.parents.get(comprehension)
+        match comprehension, built:
+            case ast.comprehension(ifs=[], is_async=0), ast.ListComp(generators=[_]) | ast.GeneratorExp(generators=[_]):
+                if comprehension.iter is node:
+                    return built
+        return node
 
 
 def _held(place: str) -> str:
