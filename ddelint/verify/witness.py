@@ -222,8 +222,9 @@ class _Move:
             return value
         if not self.amount or storage_address(value) in known:
             return value
-        # whole numbers are counts, indices, switches: no rounding makes another of them
-        return torch.where(value == value.round(), value, self.tensor(value))
+        # whole numbers are counts, indices, switches: no rounding makes another of them; beyond 1 / eps all are whole
+        counts = (value == value.round()) & (value.abs() < 1 / torch.finfo(value.dtype).eps)
+        return torch.where(counts, value, self.tensor(value))
 
     def _moved(self, leaf: object) -> object:
         if not isinstance(leaf, torch.Tensor) or not is_ordinary(leaf) or not leaf.is_floating_point():

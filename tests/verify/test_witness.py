@@ -6,12 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import torch
 
 from ddelint.nouns.protocol import SessionOptions
 from ddelint.verify import references as module
 from ddelint.verify import witness
 from ddelint.verify.compiled import eager_references
 from ddelint.verify.references import Reference, witnessed
+from ddelint.verify.samples import Sample
 
 TRAINED = """
     class Model(torch.nn.Module):
@@ -65,3 +67,14 @@ def test_what_takes_too_much_of_the_processor_is_given_up(monkeypatch: pytest.Mo
     key = (0, "seed 0", "", 0, False)
     with witness.Witness(endless).ready() as asked:
         assert list(asked.moved(key)) == []
+
+
+def test_counts_are_not_moved_but_large_numbers_are(program: Callable[..., Any]) -> None:
+    """Beyond 1 / eps every number is a whole one, and rounded all the same."""
+    entry = program(TRAINED)
+    move = witness._Move(1, 1, half_precision=False)
+    move.both(entry, Sample("seed 0", True, lambda: entry.inputs(0)))
+    with move.operators():
+        given = torch.tensor([3.0, 2.5, 3e29, 7e6, 2.0**24]).neg()
+    stay = given == torch.tensor([-3.0, -2.5, -3e29, -7e6, -(2.0**24)])
+    assert stay.tolist() == [True, False, False, True, False]
