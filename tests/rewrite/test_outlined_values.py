@@ -105,6 +105,29 @@ def test_a_list_of_unknown_length_that_comes_out_is_not_the_last_word(lines: str
     assert "w = (" in body
 
 
+@pytest.mark.parametrize(
+    ("read", "comes_out"),
+    [
+        ("rows[0]", "rows[:1], x"),
+        ("rows[0] + rows[1]", "rows[:2], x"),
+        ("rows[-1]", "rows[-1:], x"),
+        ("rows[0] + rows[-1]", "x, y"),
+        ("sum(rows)", "x, y"),
+        ("rows[x.shape[0] - 2]", "x, y"),
+    ],
+)
+def test_of_a_list_that_another_loop_fills_only_what_is_read_comes_out(read: str, comes_out: str) -> None:
+    text = IMPORTS + (
+        "def fn(norm, x, t):\n    rows = []\n    for k in range(4):\n        x = norm(x)\n        rows.append(x)\n"
+        f"        if x.sum() > t.sum():\n            break\n    y = {read}\n    return norm(x + y)\n"
+    )
+    rows = TypeFact("list", length=4, element=TENSOR, python_type="list")
+    facts = {"norm": NORM, "x": TENSOR, "t": INTEGERS, "rows": rows, "y": TENSOR}
+    found, *_ = rewritten("outline", context_of(text, "x.sum() > t.sum()", facts, "DDE105"))
+    helper = found[found.index("def _fn_") : found.index("@torch.library")]
+    assert helper.rstrip().endswith(f"    return {comes_out}")
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_operator_gives_what_the_region_gives(name: str) -> None:
     body, facts = PROGRAMS[name]

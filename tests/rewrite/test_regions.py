@@ -102,6 +102,10 @@ def test_what_is_read_behind_a_statement(body: str, live: set[str]) -> None:
         ("for row in rows:\n    if row > 0:\n        keep += [row]", {"keep"}),
         ("while go:\n    for row in rows:\n        keep.extend(row)\n    go = False", {"keep"}),
         ("for level in range(3):\n    keep.append(rows[level])", set()),
+        ("for row in rows:\n    keep.append(row)\n    if row > 0:\n        break", {"keep"}),
+        ("for row in rows:\n    if row > 0:\n        continue\n    keep.append(row)", {"keep"}),
+        ("for row in rows:\n    keep.append(row)\n    if row > 0:\n        continue\n    other = row", set()),
+        ("for row in rows:\n    keep.append(row)\n    for one in row:\n        if one:\n            break", set()),
         ("while go:\n    self.keep.append(rows)\n    go = False", set()),
     ],
 )

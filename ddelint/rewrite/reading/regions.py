@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator, Sequence, Set
 
 from ddelint.rewrite.reading.knowledge import knowledge
@@ -75,7 +76,8 @@ _LIST_METHODS = frozenset(("append", "extend", "insert", "pop", "update", "clear
 
 
 def of_unknown_length(body: Sequence[ast.AST], *, uncertain: bool = False) -> set[str]:
-    """Lists that grow where nobody knows how often: in a `while`, or on one side of an `if` or `try`."""
+    """Lists that grow where nobody knows how often: in a `while`, in a `for` that is left early, behind a `continue`,
+    or on one side of an `if` or `try`."""
     found: set[str] = set()
     for node in body:
         match node:
@@ -84,7 +86,13 @@ def of_unknown_length(body: Sequence[ast.AST], *, uncertain: bool = False) -> se
             case ast.AugAssign(target=ast.Name(id=name)) if uncertain:
                 found.add(name)
         inside = uncertain or isinstance(node, (ast.While, ast.If, ast.Try))
-        found |= of_unknown_length(list(ast.iter_child_nodes(node)), uncertain=inside)
+        if isinstance(node, ast.For) and not inside:
+            always = list(itertools.takewhile(lambda statement: not leaves_a_loop(statement), node.body))
+            breaks = any(leaves_a_loop(statement, (ast.Break,)) for statement in node.body)
+            found |= of_unknown_length(always, uncertain=breaks)
+            found |= of_unknown_length(node.body[len(always) :], uncertain=len(always) < len(node.body))
+        else:
+            found |= of_unknown_length(list(ast.iter_child_nodes(node)), uncertain=inside)
     return found
 
 
@@ -276,12 +284,12 @@ def ends_in_return(body: Sequence[ast.stmt]) -> bool:
     return False
 
 
-def leaves_a_loop(statement: ast.stmt) -> bool:
-    """Whether a break or continue in `statement` is about a loop around it."""
+def leaves_a_loop(statement: ast.stmt, ways: tuple[type[ast.stmt], ...] = (ast.Break, ast.Continue)) -> bool:
+    """Whether a break or continue in `statement`, of the `ways` that count, is about a loop around it."""
     pending: list[ast.AST] = [statement]
     while pending:
         node = pending.pop()
-        if isinstance(node, (ast.Break, ast.Continue)):
+        if isinstance(node, ways):
             return True
         if isinstance(node, (ast.For, ast.While, ast.AsyncFor)):
             pending.extend(node.orelse)

@@ -61,12 +61,19 @@ def helper(write: Writer, region: Region, name: str, decorator: str = "") -> Sta
     else:
         body = write.renamed_lines(region.body, region.replacements)
         if region.targets:
-            body += write.lines("return {names}", names=one_or_all(write, list(region.targets)))
+            names = [_read_of(write, region, name) for name in region.targets]
+            body += write.lines("return {names}", names=one_or_all(write, names))
     operands = [*region.modules, *region.values]
     if decorator:
         parameters = [operand.name for operand in operands]
         return write.lines(_UNTYPED, decorator=decorator, name=name, parameters=parameters, body=body)
     return write.lines("def {name}({parameters}):\n    {body}", name=name, parameters=_typed(write, region), body=body)
+
+
+def _read_of(write: Writer, region: Region, name: str) -> Expr:
+    """What comes out of a name inside of the region."""
+    part = region.parts_read.get(name, "")
+    return write.expr(f"{name}[{part}]") if part else write.expression(name)
 
 
 def _typed(write: Writer, region: Region) -> list[tuple[str, Expr]]:

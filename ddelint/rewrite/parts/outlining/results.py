@@ -7,13 +7,14 @@ from collections.abc import Sequence
 
 from ddelint.nouns.protocol import RETURNED
 from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.parts.applied import integer
 from ddelint.rewrite.parts.outlining.forms import TENSOR, Form, Way, form_of
 from ddelint.rewrite.parts.outlining.operands import augmented, callers
 from ddelint.rewrite.parts.outlining.region import Region, Result
 from ddelint.rewrite.reading.bindings import type_behind
 from ddelint.rewrite.reading.changes_of_calls import changed_by_calls
 from ddelint.rewrite.reading.kinds import Kind, Kinds
-from ddelint.rewrite.reading.names import names_written
+from ddelint.rewrite.reading.names import names_written, position
 from ddelint.rewrite.reading.regions import (
     changed_in_place,
     ends_in_return,
@@ -46,11 +47,35 @@ def read_results(context: Context, region: Region, way: Way) -> str:
         fact = type_behind(context, target, region.body)
         form = form_of(fact, way)
         if name in growing and form is not None and "[" in form.annotation:
-            return f"`{target}` has another length for other data"
+            region.parts_read[name] = _part_that_is_read(context, region, name)
+            if not region.parts_read[name]:
+                return f"`{target}` has another length for other data"
         if form is None or (form.constant and len(region.targets) == 1):
             return f"`{target}` cannot come out of an operator"
         region.results.append(Result(name, form, (True,) if name in separate and form.schema else ()))
     return ""
+
+
+def _part_that_is_read(context: Context, region: Region, name: str) -> str:
+    """The elements of a list that the region fills (`:1`), where what stands behind it reads some by their number
+    alone; empty where it reads more."""
+    source, last = context.site.source, region.body[-1]
+    around = (last, *source.ancestors(last))
+    if context.site.function is None or any(isinstance(node, (ast.For, ast.While)) for node in around[1:]):
+        return ""
+    inside = {node for statement in region.body for node in ast.walk(statement)}
+    read: list[int] = []
+    for node in ast.walk(context.site.function):
+        if isinstance(node, ast.Name) and node.id == name and node not in inside and position(node) > position(last):
+            parent = source.parents[node]
+            match parent:
+                case ast.Subscript(slice=index, ctx=ast.Load()) if (number := integer(index)) is not None:
+                    read.append(number)
+                case _:
+                    return ""
+    if min(read) >= 0:
+        return f":{max(read) + 1}"
+    return f"{min(read)}:" if max(read) < 0 else ""
 
 
 def _attributes(body: Sequence[ast.stmt], in_place: set[str]) -> dict[str, str]:
