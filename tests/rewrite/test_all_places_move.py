@@ -58,6 +58,30 @@ def test_the_texts_agree_with_the_loop(loop: str, body: str) -> None:
     assert failures(text, program, samples, ("export",)) == []
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "        x[i] = x[i] / theta\n",
+        "        if x[i] > 0:\n            x[i] = theta\n",
+        "        x[i] = x[i] * 1.5 if x[i] > 0 else -x[i]\n",
+        "        value = table[0, i]\n        x[i] = value + 1\n",
+        "        x[i] = table.float().mean()\n",
+        "        x[i] = theta\n",
+        "        x[i] = -x[i] if x[i] > 1 else 0\n",
+        "        x[i] = i\n",
+    ],
+)
+@pytest.mark.parametrize("dtype", ["int64", "float16"])
+def test_what_is_stored_is_converted_as_by_a_store_at_one_place(body: str, dtype: str) -> None:
+    import torch
+
+    text = text_of("for i in ids.unique():", body)
+    program, *_ = with_imports(MOVE, context_of(text, "ids.unique():", TYPES, "DDE203"))
+    x = torch.tensor([3, 0, -5, 2, 1], dtype=getattr(torch, dtype))
+    samples = [(x, torch.randn(2, 5), torch.tensor(ids), 1.5) for ids in ([0, 2, 2], [4, 1, 3])]
+    assert failures(text, program, samples, targets=()) == []
+
+
 @pytest.mark.parametrize(("body", "twice"), [("        x[i] *= 2\n", True), ("        x[i] = theta\n", False)])
 def test_a_place_that_has_two_names_is_changed_twice_where_that_matters(body: str, twice: bool) -> None:
     import torch

@@ -134,18 +134,32 @@ class _Stores:
             ):
                 return self._store(place, self._write.operation(self._place(place), operator, self._value(value)), True)
             case ast.Assign(targets=[ast.Subscript() as place], value=value):
-                return self._store(place, self._value(value), self._reads(place, value))
+                built = self._value(value)
+                if self._is_tensor(value):
+                    built = self._as_stored(place, built, value)
+                return self._store(place, built, self._reads(place, value))
             case ast.If(test=test, body=[ast.Assign(targets=[ast.Subscript() as place], value=value)], orelse=other):
                 match other:
                     case []:
-                        otherwise, reads = self._place(place), True
+                        otherwise, reads, last = self._place(place), True, place
                     case [ast.Assign(targets=[ast.Subscript() as same], value=last)] if _alike(same, place):
                         otherwise, reads = self._value(last), self._reads(place, test, value, last)
                     case _:
                         raise _NoStore
                 chosen = self._write.expr("torch.where({}, {}, {})", self._value(test), self._value(value), otherwise)
-                return self._store(place, chosen, reads)
+                return self._store(place, self._as_stored(place, chosen, value, last), reads)
         raise _NoStore
+
+    def _as_stored(self, place: ast.Subscript, built: Expr, *values: ast.expr) -> Expr:
+        """In the dtype of what is changed: a store at one place converts, one at many places refuses another."""
+        if all(_keeps_dtype(value, ast.unparse(place.value)) for value in values):
+            return built
+        return self._write.expr("{}.to({}.dtype)", built, place.value)
+
+    def _is_tensor(self, value: ast.expr) -> bool:
+        """Whether a value is written as a tensor: one of each place, or one for all."""
+        of_each = isinstance(value, ast.IfExp) or bool(names_read(value) & (self.names | {self._name}))
+        return of_each or self._kinds.of(value) is Kind.TENSOR
 
     def _store(self, place: ast.Subscript, value: Expr, reads: bool) -> Statements:
         """One store; where it reads what it changes, no place may come twice."""
@@ -216,6 +230,20 @@ class _Stores:
         if self._kinds.of(node) is Kind.TENSOR and self._kinds.shape(node) != ():
             raise _NoStore
         return self._write.expression(node)
+
+
+def _keeps_dtype(value: ast.expr, base: str) -> bool:
+    """Whether a value has the dtype of `base`, whatever that is: made of its elements and of whole numbers."""
+    match value:
+        case ast.Subscript(value=read):
+            return ast.unparse(read) == base
+        case ast.Constant(value=number):
+            return isinstance(number, int) and not isinstance(number, bool)
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return _keeps_dtype(operand, base)
+        case ast.BinOp(left=left, op=operator, right=right):
+            return not isinstance(operator, ast.Div) and _keeps_dtype(left, base) and _keeps_dtype(right, base)
+    return False
 
 
 def _alike(one: ast.expr, other: ast.expr) -> bool:
