@@ -86,10 +86,18 @@ def _file_edits(source: SourceFile, changes: Changes) -> list[Edit]:
         raise _Lost("how a statement stands")
     texts.sort(key=lambda change: _order(source, change[0]))
     found = [edit for old, span, text in texts for edit in _edits(source, old, span, text, said)]
-    edits = sorted((*found, *(Edit(span, text) for span, text in fits.blanks.items())), key=lambda e: e.span)
+    blanks = [Edit(span, text) for span, text in fits.blanks.items()]
+    starts = {_start(source.span(old)) for old in fits.changes if isinstance(old, ast.expr)}
+    in_front = [edit for edit in blanks if _start(edit.span) in starts]
+    behind = [edit for edit in blanks if _start(edit.span) not in starts]
+    edits = sorted((*in_front, *found, *behind), key=lambda edit: edit.span)
     text = source.apply(edits)
     ast.parse(text)
     return edits if text != source.text else []
+
+
+def _start(span: Span) -> tuple[int, int]:
+    return span.row, span.column
 
 
 def _order(source: SourceFile, node: ast.AST) -> tuple[int, Span]:

@@ -242,3 +242,20 @@ def test_two_fixes_of_one_line_break_it_once() -> None:
         edits += candidate.edits
     lines = ["return (", "    f(sym(int(n)))", f"    + {LONG}", "    + g(sym(float(n)))", f"    + {LONG[31:]}", ")"]
     assert source.apply(list(dict.fromkeys(edits))) == "def fn(n):\n" + "".join(f"    {line}\n" for line in lines)
+
+
+@pytest.mark.parametrize("template", ["{chosen} if flag else {}", "{} if flag else {chosen}"])
+def test_a_call_that_is_broken_around_an_argument_begins_and_ends_beside_what_is_put_there(template: str) -> None:
+    text = "def fn(total, flag, items):\n    if flag:\n        items.append(total.sum() / total.numel())\n    x = 1\n"
+    source = SourceFile("model.py", text)
+    call = next(node for node in ast.walk(source.tree) if isinstance(node, ast.Call))
+    (argument,) = call.args
+    chosen = f"torch.where(flag, {' + '.join(['total.amax()'] * 10)}, 0)"
+    new = writer(source).expr(template.replace("{chosen}", chosen), argument)
+    candidate = rendered(source, "move", Rewrite("", {argument: new}))
+    assert candidate is not None
+    lines = source.apply(candidate.edits).splitlines()
+    first = lines.index("        items.append(")
+    assert lines[first + 1].startswith("            t")
+    assert lines[-2] == "        )"
+    assert [line for line in lines if line != line.rstrip()] == []
