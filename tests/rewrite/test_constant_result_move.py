@@ -140,6 +140,30 @@ EACH_TURN = [
         "in enumerate(torch.arange(n)):",
         "in zip(enumerate(tqdm(torch.arange(n))), _fn_",
     ),
+    (
+        ("places = torch.arange(n)", "times = {names[i.item()]: x[i] for i in places}"),
+        "i.item()",
+        "for i in places:\n            values.append(i.item())",
+        "times = {names[value]: x[i] for i, value in zip(places, _fn_times_each_turn(n))}",
+    ),
+    (
+        ("times = [x * table[int(i)] for i in torch.arange(n).flip(0)]",),
+        "int(i)",
+        "values.append(int(i))",
+        "[x * table[value] for i, value in zip(torch.arange(n).flip(0), _fn_times_each_turn(n))]",
+    ),
+    (
+        ("times = sum(x * (t * 2).item() for _, t in enumerate(torch.linspace(0, 1, n)))",),
+        "(t * 2).item()",
+        "for _, t in enumerate(torch.linspace(0, 1, n)):",
+        "x * value for (_, t), value in zip(enumerate(torch.linspace(0, 1, n)), _fn_",
+    ),
+    (
+        ("times = [x if t > 2 else -x for t in torch.arange(n)]",),
+        "t > 2",
+        "bool(t > 2)",
+        "x if value else -x for t, value in zip(",
+    ),
 ]
 
 
@@ -161,6 +185,9 @@ def test_what_is_read_in_each_turn_is_computed_for_all(
         (("for t in torch.arange(n):", "    t = t + x", "    times = float(t)"), "float(t)"),
         (("for t in torch.arange(n):", "    for m in range(3):", "        times = float(t)"), "float(t)"),
         (("for t in torch.arange(n):", "    self.m = n", "    times = float(t * self.m)"), "float(t * self.m)"),
+        (("times = [x * float(t) for t in x]",), "float(t)"),
+        (("times = [x * float(t) for t in torch.arange(n) if t > 1]",), "float(t)"),
+        (("times = [x * float(t) for m in range(3) for t in torch.arange(m)]",), "float(t)"),
     ],
 )
 def test_what_another_turn_may_change_is_left(lines: tuple[str, ...], asking: str) -> None:
@@ -177,4 +204,15 @@ def test_each_turn_gives_the_same_in_every_front_end() -> None:
     (program,) = with_imports("constant_result", context_of(text, "int(t.item())", TYPES))
     assert "zip(" in program
     (program,) = with_imports("constant_result", context_of(program, "t > 3", TYPES))
+    assert failures(text, program, [(torch.randn(4),), (torch.zeros(4),)], ("export", "strict", "compile")) == []
+
+
+def test_each_turn_of_a_comprehension_gives_the_same_in_every_front_end() -> None:
+    import torch
+
+    text = (
+        "import torch\n\nNAMES = ['a', 'b', 'c']\n\n\ndef fn(x):\n    order = torch.tensor([2, 0, 1])\n"
+        "    return {NAMES[i.item()]: x * i for i in order}\n"
+    )
+    *_, program = with_imports("constant_result", context_of(text, "i.item()", TYPES))
     assert failures(text, program, [(torch.randn(4),), (torch.zeros(4),)], ("export", "strict", "compile")) == []

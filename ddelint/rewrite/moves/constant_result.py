@@ -18,6 +18,7 @@ from ddelint.rewrite.reading.names import (
     draws_random,
     enclosing_block,
     fresh_name,
+    names_read,
     names_written,
     places_of_stores,
     position,
@@ -34,10 +35,14 @@ from ddelint.rewrite.writing.rewrites import Rewrite, rewriting
 _MESSAGE = "it depends on no tensor that is given: it is computed while compiling, and what comes out is a constant"
 _LAZY = frozenset(("enumerate", "filter", "iter", "map", "reversed", "zip"))
 """What Python's functions give whose result is read once: no constant."""
-_BINDING = (ast.Lambda, ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
+_COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
+_BINDING = (ast.Lambda, *_COMPREHENSIONS)
 _MORE = (ast.Return, ast.Yield, ast.YieldFrom, ast.Await, ast.NamedExpr, ast.Delete, ast.Global, ast.Nonlocal)
 """What does more than compute."""
 _MOST_STATEMENTS = 20
+
+
+_Loop = ast.For | ast.comprehension
 
 
 class _DependsOnMore(Exception):
@@ -54,7 +59,7 @@ class _Computation:
     read: ast.expr
     statements: list[ast.stmt] = field(default_factory=list)
     """In front of the loop, where there is one."""
-    loop: ast.For | None = None
+    loop: _Loop | None = None
     in_loop: list[ast.stmt] = field(default_factory=list)
     """The statements of the loop."""
     parameters: dict[str, tuple[str, str]] = field(default_factory=dict)
@@ -73,7 +78,7 @@ class _Computation:
     def add(self, statements: set[ast.stmt]) -> bool:
         """Take in statements that give a name its value; False where all of them are in."""
         new = statements - {*self.statements, *self.in_loop}
-        inside = new & set(self.loop.body) if self.loop is not None else set()
+        inside = new & set(_body_of(self.loop)) if self.loop is not None else set()
         self.in_loop = sorted({*self.in_loop, *inside}, key=position)
         self.statements = sorted({*self.statements, *(new - inside)}, key=position)
         return bool(new)
@@ -82,11 +87,15 @@ class _Computation:
 @rewriting("constant_result")
 def constant_result(context: Context) -> Iterator[Rewrite]:
     """`torch.linspace(0, n, k).int().tolist()` → a function that runs while compiling, whose result is a constant."""
+    written: set[ast.AST] = set()
     for read in dict.fromkeys(_reads(context)):
+        if read in written:
+            continue
         try:
             found = _computation(context, read)
         except (_DependsOnMore, OutOfReach):
             continue
+        written |= set(ast.walk(read))
         yield _written(context, found) if found.loop is None else _written_for_all_turns(context, found.loop, found)
 
 
@@ -108,6 +117,8 @@ def _reads(context: Context) -> Iterator[ast.expr]:
             if isinstance(parent, ast.ListComp) or (isinstance(parent, ast.Call) and not lazy):
                 yield parent
                 break
+        if binding and isinstance(around[binding[-1]], _COMPREHENSIONS):
+            yield node
 
 
 def _is_lazy(node: ast.expr) -> bool:
@@ -133,7 +144,7 @@ def _is_unpacked(parent: ast.AST | None) -> bool:
 
 def _computation(context: Context, read: ast.expr) -> _Computation:
     """How `read` comes about. Raises _DependsOnMore or OutOfReach where it is not made of Python's values alone."""
-    found = _Computation(read)
+    found = _Computation(read, loop=_generator(context, read))
     while len(found.statements) + len(found.in_loop) <= _MOST_STATEMENTS:
         try:
             _read_parameters(context, found)
@@ -153,7 +164,11 @@ def _computation(context: Context, read: ast.expr) -> _Computation:
     raise _DependsOnMore
 
 
-def _loop_giving(context: Context, read: ast.expr, name: str) -> ast.For | None:
+def _body_of(loop: _Loop) -> list[ast.stmt]:
+    return loop.body if isinstance(loop, ast.For) else []
+
+
+def _loop_giving(context: Context, read: ast.expr, name: str) -> _Loop | None:
     """The loop that gives `name` the values it goes over, one a turn, where a turn reads once and gives no other."""
     source, statement = context.site.source, _statement(context, read)
     loop = source.parents.get(statement)
@@ -163,12 +178,42 @@ def _loop_giving(context: Context, read: ast.expr, name: str) -> ast.For | None:
     return loop if name not in names_written(*earlier) | changed_in_place(earlier) else None
 
 
-def _check_untouched(loop: ast.For, found: _Computation) -> None:
+def _generator(context: Context, read: ast.expr) -> ast.comprehension | None:
+    """What the comprehension goes over that gives names of `read` their values, and has one value for each.
+
+    Raises _DependsOnMore where more than one is needed, or not each of them is taken.
+    """
+    around = [node for node in context.site.source.ancestors(read) if isinstance(node, _BINDING)]
+    giving = [node for node in around if names_read(read) & _bound_by(node)]
+    match giving:
+        case []:
+            return None
+        case [ast.ListComp(generators=[one]) | ast.SetComp(generators=[one]) | ast.GeneratorExp(generators=[one])]:
+            pass
+        case [ast.DictComp(generators=[one])]:
+            pass
+        case _:
+            raise _DependsOnMore
+    if one.ifs or one.is_async or read in set(ast.walk(one.iter)):
+        raise _DependsOnMore
+    return one
+
+
+def _bound_by(node: ast.expr) -> set[str]:
+    """The names that a comprehension or lambda gives values to."""
+    if isinstance(node, ast.Lambda):
+        return {each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)}
+    assert isinstance(node, _COMPREHENSIONS)
+    return {name for one in node.generators for name in names_written(one.target)}
+
+
+def _check_untouched(loop: _Loop, found: _Computation) -> None:
     """Raises _DependsOnMore where a turn of the loop changes what the values of later turns are computed from."""
-    changed = names_written(*loop.body) | changed_in_place(loop.body)
+    body = _body_of(loop)
+    changed = names_written(*body) | changed_in_place(body)
     changed |= {
         ast.unparse(node)
-        for statement in loop.body
+        for statement in body
         for node in ast.walk(statement)
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
     }
@@ -246,7 +291,7 @@ def _written(context: Context, found: _Computation) -> Rewrite:
     return Rewrite(_MESSAGE, changes | {found.read: call}, preferred=True)
 
 
-def _written_for_all_turns(context: Context, loop: ast.For, found: _Computation) -> Rewrite:
+def _written_for_all_turns(context: Context, loop: _Loop, found: _Computation) -> Rewrite:
     """The values of all turns are computed in front of the loop, which goes over them beside its own."""
     write, source, renamed = context.write, context.site.source, found.replacements
     values, value = (fresh_name(source, word) for word in ("values", "value"))

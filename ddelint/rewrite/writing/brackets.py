@@ -187,6 +187,8 @@ def place_of(source: SourceFile, node: ast.expr) -> int:
             return Binding.BITWISE_OR
         case ast.BoolOp(op=operator):
             return Binding.OR + 1 if isinstance(operator, ast.Or) else Binding.AND + 1
+        case ast.comprehension(target=target) if target is node:
+            return Binding.LOOSE
         case ast.IfExp() | ast.comprehension():
             return Binding.OR
         case ast.Lambda():
