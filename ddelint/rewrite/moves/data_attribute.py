@@ -1,4 +1,7 @@
-"""`x.data`, which export takes for a constant: what is read is detached, what is set is copied or left to eager."""
+"""`x.data`, which export takes for a constant: what is read is detached, what is set is copied or left to eager.
+
+So are tensors that an older name makes of others, `Variable(x)`, which Dynamo does not follow.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,8 @@ from collections.abc import Iterator
 
 from ddelint.nouns.diagnostics import Claim
 from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.reading.knowledge import knowledge
+from ddelint.rewrite.reading.managers import origin
 from ddelint.rewrite.reading.names import stands_in_eager
 from ddelint.rewrite.writing.rewrites import Rewrite, restructured, rewriting
 
@@ -15,12 +20,21 @@ _ATTRIBUTE = "data"
 
 @rewriting("detached_data")
 def detached_data(context: Context) -> Iterator[Rewrite]:
-    """`x.data` → `x.detach()`: the same memory, outside of autograd."""
-    write = context.write
+    """`x.data`, `Variable(x)` → `x.detach()`: the same memory, outside of autograd."""
+    write, source = context.write, context.site.source
     match context.site.node:
         case ast.Attribute(value=tensor, attr=attribute, ctx=ast.Load()) as node if attribute == _ATTRIBUTE:
             message = "export takes `.data` for a constant; `.detach()` is the same memory, outside of autograd"
             yield restructured(message, {node: write.expr("{}.detach()", tensor)})
+        case ast.Call(func=name, args=[tensor], keywords=options) as node if _wraps(origin(name, source), options):
+            message = "Dynamo doesn't follow this older name; `.detach()` is the same memory, outside of autograd"
+            yield restructured(message, {node: write.expr("{}.detach()", tensor)})
+
+
+def _wraps(name: str, options: list[ast.keyword]) -> bool:
+    """Whether a call by its dotted name gives the tensor that it is given, without a gradient."""
+    plain = [o.arg == "requires_grad" and isinstance(o.value, ast.Constant) and not o.value.value for o in options]
+    return name in knowledge().wrappers and all(plain)
 
 
 @rewriting("data_in_eager")

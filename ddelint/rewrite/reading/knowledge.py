@@ -140,6 +140,7 @@ class Knowledge:
     total: frozenset[str]
     ranks: frozenset[str]
     cut: frozenset[str]
+    wrappers: frozenset[str]
     unsafe_gradients: Mapping[str, float]
     overwriting: frozenset[str]
     functional: Mapping[str, str]
@@ -179,6 +180,7 @@ def _knowledge(table: dict[str, Any]) -> Knowledge:
         "message_reads": table["checks"]["message_reads"],
         "message_refused": table["checks"]["message_refused"],
         "cut": table["gradients"]["cut"],
+        "wrappers": table["gradients"]["wrappers"],
         "unsafe_gradients": table["gradients"]["unsafe"],
     }
     flat = (table[section] for section in ("types", "purity", "in_place", "groups", "cost"))
