@@ -29,6 +29,11 @@ MOVE = "stack_instead_of_tensor"
             "torch.tensor([(x > k).any() for k in range(3)])",
             "torch.stack([(x > k).any() for k in range(3)]).detach()",
         ),
+        ("torch.tensor(scalars, requires_grad=False)", "torch.stack(scalars).detach()"),
+        (
+            "torch.tensor(scalars, requires_grad=len(x) > 9 and not torch.compiler.is_compiling())",
+            "torch.stack(scalars).detach()",
+        ),
         ("torch.tensor(halves, dtype=x.dtype)", "torch.stack(halves).detach().to(dtype=x.dtype)"),
         (
             "torch.tensor((x.sum(), x.amin()), device=x.device, dtype=torch.float64)",

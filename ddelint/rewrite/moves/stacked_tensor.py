@@ -25,9 +25,10 @@ def stack_instead_of_tensor(context: Context) -> Iterator[Rewrite]:
     for node in around(context):
         match node:
             case ast.Call(func=ast.Attribute(value=owner), args=[listed], keywords=options) if (
-                is_torch(owner) and called(node) in knowledge().literal and is_pure(node) and not asks_compiling(node)
+                is_torch(owner) and called(node) in knowledge().literal and is_pure(node) and not asks_compiling(listed)
             ):
                 dtype = _element(kinds, listed)
+                options = [option for option in options if not _is_off_while_compiling(option)]
             case _:
                 continue
         given = {option.arg for option in options}
@@ -56,3 +57,15 @@ def _element(kinds: Kinds, listed: ast.expr) -> str | None:
             return None
     dtypes = {kinds.dtype(part) if kinds.shape(part) == () else None for part in parts}
     return dtypes.pop() if len(dtypes) == 1 else None
+
+
+def _is_off_while_compiling(option: ast.keyword) -> bool:
+    """`requires_grad=False`, and `requires_grad=… and not torch.compiler.is_compiling()`: a leaf in eager alone."""
+    if option.arg != "requires_grad":
+        return False
+    match option.value:
+        case ast.Constant(value=value):
+            return not value
+        case ast.BoolOp(op=ast.And(), values=[*_, ast.UnaryOp(op=ast.Not(), operand=last)]):
+            return asks_compiling(last)
+    return False
