@@ -39,8 +39,10 @@ Key = tuple[int, str, str, int, bool]
 Rerun = Callable[[Key, Callable[[Entry, Sample], tuple[Entry, Sample]]], "list[Outcome] | None"]
 """Runs the original again on the reference of that key, with the entry and the sample changed by a function."""
 
-INPUTS, OPERATORS, HALF_PRECISION = "inputs", "operators", "half precision"
+INPUTS, OPERATORS, HALF_PRECISION, NOTHING = "inputs", "operators", "half precision", "nothing"
 """What is moved."""
+_AGAIN = 2
+"""So many more runs say whether the original gives the same each time."""
 _ROUNDING_ERRORS, _LARGEST = 256, 1 / 64
 """So many make one step, far above the grid of floating-point numbers; and up to where a result is nearly linear."""
 _LARGEST_WITHIN = 1 / 16
@@ -102,6 +104,13 @@ class Witness:
             if self._answers[key]:
                 yield self._answers[key]
 
+    def again(self, reference: Key) -> Sequence[Sequence[Outcome]]:
+        """The calls of the original on a reference, run again as they were; none where nobody knows."""
+        key = reference, NOTHING
+        if key not in self._answers:
+            self._answers[key] = self._asked(*key)
+        return [calls for _, calls in self._answers[key]]
+
     def judged(self, *, wrong: bool) -> None:
         """Whether two results are different for all that it said."""
         self._in_vain += wrong
@@ -141,6 +150,9 @@ class Witness:
             os._exit(1)
 
     def _moved_runs(self, reference: Key, what: str) -> Moved:
+        if what == NOTHING:
+            again = [self._rerun(reference, lambda entry, sample: (entry, sample)) for _ in range(_AGAIN)]
+            return [(0.0, calls) for calls in again if calls is not None]
         runs = []
         operators = what != INPUTS
         for pattern, part in _PATTERNS:

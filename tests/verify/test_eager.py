@@ -973,3 +973,35 @@ def test_a_gradient_of_nan_where_what_is_returned_had_none_is_doubtful_on_inputs
     assert (found.aspect == "gradient of NaN") is spoilt
     (declared,) = with_what_varies_noted([Mismatch(sample, True, where, "gradient", expected, got)], [])
     assert declared.aspect == "gradient"
+
+
+UNWRITTEN = """
+import time
+
+def fn(x, keep):
+    if {where}:
+        return x * time.perf_counter_ns()  # as of memory that nobody wrote
+    return x{change}
+"""
+
+
+@pytest.mark.parametrize(
+    ("where", "change", "equal"),
+    [
+        ("x.isnan().any()", "", True),
+        ("x.shape[0] < 6", ".clone()", True),
+        ("x.abs().max() == 0", " + 0.0 * keep.sum()", True),
+        ("x.isnan().any()", " + 1", False),
+        ("x.isfinite().all() and keep.all()", " * (1 + (x == 0))", True),
+    ],
+)
+def test_what_the_original_gives_but_once_says_nothing(
+    program: Program, options: SessionOptions, where: str, change: str, equal: bool
+) -> None:
+    """On inputs of our own making it may read what nobody wrote; on declared ones that must not be."""
+    original, other = (UNWRITTEN.format(where=where, change=text) for text in ("", change))
+
+    found = judged(program, options, original, other)
+
+    assert found.equal == equal
+    assert equal or all(mismatch.declared for mismatch in found.mismatches if mismatch.aspect == "value")
