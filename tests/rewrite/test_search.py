@@ -594,25 +594,49 @@ def test_what_comes_to_the_same_while_compiling_is_run_once(moves: pytest.Monkey
     assert refused[0].reason == refused[1].reason
 
 
+class Many(Prover):
+    """Five questions, each text that is traced kept, and the input that shows a wrong one named."""
+
+    text = "def forward(x, n):\n" + "".join(f"    if n > {number}:\n        x = x + 1\n" for number in range(4, 9))
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+
+    def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
+        changed = overlay.get(NAME, self.text)
+        self.texts.append(changed)
+        return replace(super().trace({NAME: changed}), seconds=1.0)  # so that it is compared first
+
+    def compare(self, *asked: Any, **options: Any) -> Comparison:
+        found = super().compare(*asked, **options)
+        return replace(found, mismatches=tuple(replace(one, base="seed 0") for one in found.mismatches))
+
+
+@pytest.mark.parametrize("wrong_ones", [1, 2, 3])
+def test_the_next_candidate_of_what_is_wrong_is_tried_together_with_the_others(
+    moves: pytest.MonkeyPatch, wrong_ones: int
+) -> None:
+    """No question waits until it is tried alone, and nothing is traced for it."""
+
+    def propose(context: Context) -> Iterator[Candidate]:
+        test = context.site.source.segment(context.site.span)
+        words = [f"WRONG_{number}" for number in range(wrong_ones)] if test in ("n > 5", "n > 6") else []
+        for word in (*words, "right"):
+            edit = Edit(context.site.span, f"{word}({test})")
+            yield Candidate(SHORTCUT, Claim.GENERAL_PATH, word, (edit,), decisions=(context.site.span,))
+
+    moves.setitem(MOVES, SHORTCUT, propose)
+    prover = Many()
+    outcome = Search(asking(prover, prover.text)).run()
+    assert outcome.safe.current(NAME).text.count("right(") == 5
+    assert [(one.count("right("), one.count("WRONG")) for one in prover.texts[:2]] == [(0, 0), (5, 0)]
+
+
 def test_of_many_that_do_not_hold_together_the_wrong_ones_are_found_by_the_input_that_shows_it(
     moves: pytest.MonkeyPatch,
 ) -> None:
     """All others are kept at once, without any trace of them alone or in halves."""
-    text = "def forward(x, n):\n" + "".join(f"    if n > {number}:\n        x = x + 1\n" for number in range(4, 9))
-
-    class Many(Prover):
-        def __init__(self) -> None:
-            super().__init__()
-            self.texts: list[str] = []
-
-        def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
-            changed = overlay.get(NAME, text)
-            self.texts.append(changed)
-            return super().trace({NAME: changed})
-
-        def compare(self, *asked: Any, **options: Any) -> Comparison:
-            found = super().compare(*asked, **options)
-            return replace(found, mismatches=tuple(replace(one, base="seed 0") for one in found.mismatches))
 
     def propose(context: Context) -> Iterator[Candidate]:
         test = context.site.source.segment(context.site.span)
@@ -622,7 +646,7 @@ def test_of_many_that_do_not_hold_together_the_wrong_ones_are_found_by_the_input
 
     moves.setitem(MOVES, SHORTCUT, propose)
     prover = Many()
-    outcome = Search(asking(prover, text)).run()
+    outcome = Search(asking(prover, prover.text)).run()
     kept = outcome.safe.current(NAME).text
     assert [f"right(n > {number})" in kept for number in range(4, 9)] == [True, True, False, True, True]
     assert "WRONG" not in kept

@@ -66,9 +66,19 @@ class AtOnce:
                 self._alone.update(waiting)
             self._postponed.update(waiting)
         elif guilty:
-            self._alone.update(guilty)
+            # what was refuted has another candidate, or none: seen before anything is traced for the question alone
+            self._alone.update(p.key for p in proposals if p.key in guilty and not self._is_refuted(state, p))
         else:
             self._postponed.clear()
+
+    def _is_hopeful(self, state: State, question: Question, key: Key, candidate: Candidate) -> bool:
+        """Whether a candidate may turn out safe, for all that is known."""
+        if is_repeated(state, key, candidate) or not self._trying.may_be_safe(key, candidate):
+            return False
+        return not self._trying.is_refuted(state, question, key, candidate)
+
+    def _is_refuted(self, state: State, proposal: Proposal) -> bool:
+        return self._trying.is_refuted(state, proposal.question, proposal.key, proposal.candidate)
 
     @staticmethod
     def _are_too_few(found: list[Proposal]) -> bool:
@@ -88,8 +98,7 @@ class AtOnce:
             if not self._wanted(self._asking.at_home(state.history, diagnostic)):
                 continue
             offered = self._asking.candidates(state.history, question, diagnostic)
-            hopeful = (one for one in offered if not is_repeated(state, key, one))
-            candidate = next((one for one in hopeful if self._trying.may_be_safe(key, one)), None)
+            candidate = next((one for one in offered if self._is_hopeful(state, question, key, one)), None)
             is_settled_alone = candidate is not None and is_settled(state.history, candidate, diagnostic)
             called_elsewhere = candidate is not None and self._asking.other_callers(state.history, question, candidate)
             unfit = candidate is None or called_elsewhere or _is_expensive(state.history, question, candidate)

@@ -35,6 +35,8 @@ from ddelint.rewrite.writing.imports import EngineError, import_edits
 from ddelint.sources.sites import locate
 from ddelint.sources.source import SourceError
 
+Place = tuple[Key, Hashable, str]
+"""A question, what a candidate for it comes to, and the text that it rewrites."""
 _LEAVING = (ast.Return, ast.Break, ast.Continue, ast.Raise)
 
 
@@ -52,8 +54,8 @@ class Trying:
         """The answers to tests that these came to while compiling."""
         self.doubted: dict[Known, str] = {}
         """Candidates that a few inputs showed to be safe and all samples did not."""
-        self.refuted: dict[tuple[Key, Hashable, str], str] = {}
-        """Candidates that gave another result than the original, by the text that they rewrite, with the reason."""
+        self.refuted: dict[Place, str] = {}
+        """Candidates that gave another result than the original, with the reason."""
         self.refused: dict[Key, tuple[Refusal, ...]] = {}
         """Why the candidates for a question were refused when it was last tried."""
         self.reasons: dict[Known, str] = {}
@@ -152,9 +154,20 @@ class Trying:
             comparison, reason = self._judging.first_look(
                 state, alone, [p.candidate], p.decisions, p.candidate.claim, shown
             )
+            if reason:
+                place = self._place_of(state, p.question, p.key, p.candidate)
+                self._remember_refuted(place, p.candidate, comparison, reason)
             if reason or verdict.doubt(comparison):
                 guilty.add(p.key)
         return guilty or None
+
+    @staticmethod
+    def _place_of(state: State, question: Question, key: Key, candidate: Candidate) -> Place:
+        return key, _said(candidate), _what_decides(state.history, question)
+
+    def is_refuted(self, state: State, question: Question, key: Key, candidate: Candidate) -> bool:
+        """Whether a candidate that comes to the same gave another result."""
+        return self._place_of(state, question, key, candidate) in self.refuted
 
     def _expect_together(
         self, state: State, history: History, proposals: Sequence[Proposal], decisions: tuple[Decision, ...]
@@ -197,7 +210,7 @@ class Trying:
         """Apply, retrace, compare. Gives the new history and step, or None and the reason."""
         if candidate.claim is Claim.PROMISE and not allow_unsafe:
             return None, f"{NEEDS_A_PROMISE} (--unsafe-fixes)"
-        place = key, _said(candidate), _what_decides(state.history, question)
+        place = self._place_of(state, question, key, candidate)
         if place in self.refuted:
             return None, self.refuted[place]
         number = self.next_number()
@@ -254,9 +267,7 @@ class Trying:
         step = Step(number, key, home, candidate, decisions, applicability, tuple(reasons), sides, raises)
         return (history, step), ""
 
-    def _remember_refuted(
-        self, place: tuple[Key, Hashable, str], candidate: Candidate, comparison: Comparison, reason: str
-    ) -> None:
+    def _remember_refuted(self, place: Place, candidate: Candidate, comparison: Comparison, reason: str) -> None:
         self.refuted[place] = reason
         shown = verdict.refuting(comparison, candidate.claim)
         if shown is not None and not shown.declared:
