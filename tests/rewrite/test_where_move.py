@@ -334,6 +334,57 @@ def test_state_behind_an_early_return_keeps_what_it_held(early: str, late: str, 
     assert UPDATE + compiled + branch in found
 
 
+BOX = """import torch
+
+
+class Box:
+    def __init__(self, centre, count):
+        self.centre, self.count = centre * 1, count * 1
+
+    def learn(self, rows):
+        self.centre.mul_(0.5).add_(rows.mean(0))
+        self.count += 1
+        return self.centre.sum()
+
+    def update(self, rows):
+        self.learn(rows)
+
+    def step(self, x):
+{body}
+
+def fn(x, centre, count):
+    box = Box(centre, count)
+    return (*box.step(x), box.centre + 0, box.count + 0)
+"""
+EARLY = "        if x.sum() < 0:\n            return x * 0, x.sum()\n"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        EARLY + "        y = x * 2\n        return y, self.learn(y)\n",
+        EARLY + "        self.update(x)\n        return x + 1, self.centre.sum()\n",
+        EARLY + "        self.count += 1\n        self.centre.copy_(x[0])\n        return x + self.count, x.sum()\n",
+        EARLY + "        self.centre[0] = x.max()\n        y = self.centre * x\n        return y, y.sum()\n",
+        "        if self.count < 1:\n            return x * self.centre, self.centre.sum()\n"
+        "        x = x + self.learn(x)\n        self.count.add_(x.numel())\n        return x, x.sum()\n",
+        EARLY
+        + "        for row in range(2):\n            self.centre += x[row]\n        return x, self.centre.max()\n",
+    ],
+)
+def test_state_that_is_changed_behind_an_early_return_is_put_back(body: str) -> None:
+    import torch
+
+    text = BOX.format(body=body)
+    types = {"x": TENSOR, "self": TypeFact("module"), "self.centre": TENSOR, "self.count": INTEGERS}
+    test = body[body.index("if ") + 3 : body.index(":")]
+    found = with_imports("where_merge", context_of(text, test, types, "DDE105"))
+    assert found
+    assert all(".copy_(torch.where(" in one for one in found)
+    samples = [(torch.ones(3, 2) * sign, torch.arange(2.0), torch.tensor(n)) for sign in (1, -1) for n in (0, 2)]
+    assert failures(text, found[0], samples, ("export", "compile")) == []
+
+
 def test_the_first_of_what_may_be_nothing_is_taken_of_one_more() -> None:
     """`position[0, 0]` raises where there is no row, and the arm is computed there, too."""
     branch = (

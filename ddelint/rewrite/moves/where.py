@@ -10,10 +10,12 @@ from dataclasses import replace
 from typing import Any
 
 from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.parts import put_back
 from ddelint.rewrite.parts.arms import Arm, NotMergeable, Value, chosen_returns
 from ddelint.rewrite.parts.branch_functions import MOST_BEHIND, has_return, own_statements
 from ddelint.rewrite.parts.harmless import harmless
 from ddelint.rewrite.parts.merge import Merge
+from ddelint.rewrite.parts.put_back import changed_otherwise, changes_only, state_changed
 from ddelint.rewrite.parts.ternaries import COST, chosen_by, merged_ternary, ways_to_protect
 from ddelint.rewrite.parts.truths import NotAPredicate
 from ddelint.rewrite.reading.around import number_kind
@@ -189,13 +191,14 @@ def _early(merge: Merge) -> Iterator[Rewrite]:
     if then.returned is None or not isinstance(last, ast.Return):
         raise NotMergeable("no return at the end of the block")
     compiled = [each for each in between if not _stands_in_eager_alone(each)]
+    state = state_changed(merge.context, [*compiled, last])
     # what comes between may change what the early return reads: keep its value from here
-    changed = {name for kept in between for name in targets_written(kept)}
+    changed = {name for kept in between for name in targets_written(kept)} | {text.partition(".")[0] for text in state}
     kept = list(then.prelude)
     name = write.expression(fresh_name(merge.source, condition_name(write.code(test))))
     protected = _harmless_between(merge, compiled, name)
-    if protected or write.reads(test) & changed:
-        kept += write.assigned(name, test)
+    if protected or state or write.reads(test) & changed:
+        kept += write.assigned(name, write.expr("{}.clone()", test) if _is_place(statement.test) and state else test)
         test = name
     values: list[Value] = []
     for value in then.returned:
@@ -206,15 +209,38 @@ def _early(merge: Merge) -> Iterator[Rewrite]:
             kept += write.assigned(result, value.built)
             value = Value(write.expression(result))
         values.append(value)
-    folded, final = _folded(merge, compiled, merge.reader().read([last], "final"))
+    folded, final = _folded(merge, compiled, merge.reader().read([last], "final"), state)
+    if state:
+        final = _named_results(merge, final)
+        kept += put_back.kept(merge.context, state)
+        final.prelude += put_back.put_back(merge.context, state, test)
     lines = merge.returned(test, Arm([], {}, values, then.structure), final)
-    if len(compiled) == len(between):
+    if len(compiled) == len(between) and not state:
         changes: dict[ast.AST, Any] = {statement: kept, **protected, **dict.fromkeys(folded, ()), last: lines}
         yield from _unless_silent(merge, chosen_by(statement.test, changes))
     if not between:
         yield _return_beside(merge, [*kept, *lines])
     elif not folded:
         yield _early_in_eager(merge, kept, protected, last, lines)
+
+
+def _is_place(node: ast.expr) -> bool:
+    """Whether a test is a tensor that stands somewhere, and not what was computed from some."""
+    return isinstance(node, (ast.Name, ast.Attribute))
+
+
+def _named_results(merge: Merge, final: Arm) -> Arm:
+    """What is returned at the end, computed before state is put back: that may change it."""
+    write = merge.write
+    prelude, values = list(final.prelude), list[Value]()
+    for number, value in enumerate(final.returned or ()):
+        if write.code(value.built).isidentifier():
+            values.append(value)
+            continue
+        name = write.expression(fresh_name(merge.source, f"late_result{number}"))
+        prelude += write.assigned(name, value.built)
+        values.append(Value(name))
+    return replace(final, prelude=prelude, returned=values)
 
 
 def _harmless_between(merge: Merge, between: Sequence[ast.stmt], test: Expr) -> dict[ast.AST, Expr]:
@@ -342,12 +368,14 @@ def _behind(merge: Merge) -> list[ast.stmt]:
     return rest
 
 
-def _folded(merge: Merge, between: Sequence[ast.stmt], final: Arm) -> tuple[list[ast.If], Arm]:
+def _folded(
+    merge: Merge, between: Sequence[ast.stmt], final: Arm, state: Mapping[str, str]
+) -> tuple[list[ast.If], Arm]:
     """Further early returns in front of `final`, each as one choice: those that go, and what is returned then."""
     returns = [s for s in between if isinstance(s, ast.If) and has_return(s)]
     if len(returns) not in (0, len(between)) or any(statement.orelse for statement in returns):
         raise NotMergeable("another early return in between")
-    if not returns and not _only_compute(between):
+    if not returns and not _only_compute(merge.context, between, state):
         raise NotMergeable("a statement between that does more than compute")
     for statement in reversed(returns):
         early = merge.reader().read(statement.body, "early")
@@ -358,15 +386,15 @@ def _folded(merge: Merge, between: Sequence[ast.stmt], final: Arm) -> tuple[list
     return returns, final
 
 
-def _only_compute(statements: Sequence[ast.stmt]) -> bool:
-    """Whether statements may also run where the program returned before: they change nothing but what they make."""
+def _only_compute(context: Context, statements: Sequence[ast.stmt], state: Mapping[str, str]) -> bool:
+    """Whether statements may also run where the program returned before: they change what they make, and `state`."""
     inner = [node for statement in statements for node in own_statements(statement)]
     counted = {
         node.target.id for node in inner if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name)
     }
-    if changed_in_place(statements) - counted or any(map(leaves_a_loop, statements)):
+    if changed_otherwise(context, statements, state) - counted or any(map(leaves_a_loop, statements)):
         return False
-    return all(map(_computes, inner))
+    return all(_computes(each) or changes_only(context, each, state) for each in inner)
 
 
 def _computes(statement: ast.stmt) -> bool:

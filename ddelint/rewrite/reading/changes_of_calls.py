@@ -6,7 +6,7 @@ Across files, too.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ddelint.rewrite.candidate import Context
@@ -23,9 +23,14 @@ _MOST_BASES = 4
 def changed_by_calls(context: Context, body: Sequence[ast.stmt]) -> set[str]:
     """Tensors that `body` hands to code of the same project which changes what it is given, in place."""
     here, owner = _around(context)
-    found = here.changed(body, owner, _DEEPEST_CALL)
+
+    def tensors(file: _File, function: ast.FunctionDef) -> set[str]:
+        facts = context.types_in(function) if file is here else {}
+        return {text for text, fact in facts.items() if fact.kind == "tensor"}
+
+    found = here.changed(body, owner, _DEEPEST_CALL, tensors)
     facts = {text: context.type_of(text) for text in found}
-    return {text for text, fact in facts.items() if fact is not None and fact.kind == "tensor"}
+    return {text for text, fact in facts.items() if (found[text] if fact is None else fact.kind == "tensor")}
 
 
 def run_by_calls(context: Context, nodes: Sequence[ast.AST]) -> list[ast.FunctionDef]:
@@ -41,6 +46,10 @@ def _around(context: Context) -> tuple[_File, _Class | None]:
     owner = next((n for n in source.ancestors(function) if isinstance(n, ast.ClassDef)), None) if function else None
     here = _File(source, context.read)
     return here, None if owner is None else _Class(here, owner)
+
+
+_Tensors = Callable[["_File", ast.FunctionDef], set[str]]
+"""The names and attributes of a function of a file that a run saw hold tensors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,21 +70,26 @@ class _File:
         self._definitions = {s.name: s for s in source.tree.body if isinstance(s, (ast.FunctionDef, ast.ClassDef))}
         self._elsewhere: dict[str, tuple[_File, str] | None] = {}
 
-    def changed(self, body: Sequence[ast.stmt], owner: _Class | None, depth: int) -> set[str]:
-        """What calls in `body` change, as it is written there; `owner` is the class that `self` is of."""
-        found: set[str] = set()
+    def changed(self, body: Sequence[ast.stmt], owner: _Class | None, depth: int, tensors: _Tensors) -> dict[str, bool]:
+        """What calls in `body` change, as it is written there → whether what they run shows that it is a tensor.
+
+        `owner` is the class that `self` is of.
+        """
+        found: dict[str, bool] = {}
         for call in (node for statement in body for node in ast.walk(statement) if isinstance(node, ast.Call)):
             callee = self._callee(call.func, owner) if depth else None
             if callee is None:
                 continue
             ran = callee.function
-            inside = changed_in_place(ran.body) | _added_to(ran)
-            inside |= callee.file.changed(ran.body, callee.owner, depth - 1)
+            known = tensors(callee.file, ran)
+            inside = callee.file.changed(ran.body, callee.owner, depth - 1, tensors)
+            inside |= {text: text in known for text in changed_in_place(ran.body) | _added_to(ran)}
             given = _given(call, ran, callee.receiver)
-            for text in inside:
+            for text, is_tensor in inside.items():
                 root, _, rest = text.partition(".")
                 if root in given:
-                    found.add(f"{ast.unparse(given[root])}.{rest}" if rest else root_of(given[root]))
+                    here = f"{ast.unparse(given[root])}.{rest}" if rest else root_of(given[root])
+                    found[here] = is_tensor or found.get(here, False)
         return found
 
     def run(self, nodes: Sequence[ast.AST], owner: _Class | None, depth: int) -> Iterator[ast.FunctionDef]:
