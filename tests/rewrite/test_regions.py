@@ -49,6 +49,21 @@ def test_what_statements_change_in_place() -> None:
 
 
 @pytest.mark.parametrize(
+    ("body", "changed"),
+    [
+        ("if c:\n    x = x.clone()\n    x[0] = 1", set()),
+        ("if c:\n    x[0] = 1\nelse:\n    x = x.clone()", {"x"}),
+        ("for i in a:\n    y = x + i\n    y[0] = 1\n    x.zero_()", {"x"}),
+        ("if c:\n    x = x.clone()\nx[0] = 1", {"x"}),
+        ("with c:\n    if d:\n        rows = []\n        rows.append(x)", set()),
+        ("while x.add_(1).sum() < 4:\n    y = x * 2\n    y.zero_()", {"x"}),
+    ],
+)
+def test_a_block_changes_nothing_that_it_has_made(body: str, changed: set[str]) -> None:
+    assert changed_in_place(ast.parse(body).body) == changed
+
+
+@pytest.mark.parametrize(
     ("body", "given", "returns"),
     [
         ("a = 1\nif c:\n    b = 1\nelse:\n    b = 2", {"a", "b"}, False),

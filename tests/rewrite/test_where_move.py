@@ -385,6 +385,30 @@ def test_state_that_is_changed_behind_an_early_return_is_put_back(body: str) -> 
     assert failures(text, found[0], samples, ("export", "compile")) == []
 
 
+@pytest.mark.parametrize(
+    ("change", "behind"),
+    [
+        ("self.count += 1", "        x = x + 1\n"),
+        ("self.centre.copy_(x[0])", ""),
+        ("self.centre[0] = x.max()", "        y = x.abs()\n        x = y.sqrt()\n"),
+        (
+            "self.count.add_(2)",
+            "        if x.shape[0] > 2:\n            x = x.clone()\n            x[x > 0] = x.mean()\n",
+        ),
+        ("self.count += 1", "        self.learn(x)\n"),
+    ],
+)
+def test_state_that_is_changed_before_an_early_return_is_changed_where_that_is_taken(change: str, behind: str) -> None:
+    import torch
+
+    early = f"        if x.sum() < 0:\n            {change}\n            return x * 0, x.sum()\n"
+    text = BOX.format(body=f"{early}{behind}        return x, x.sum()\n")
+    types = {"x": TENSOR, "self": TypeFact("module"), "self.centre": TENSOR, "self.count": INTEGERS}
+    program, *_ = with_imports("where_merge", context_of(text, "x.sum() < 0", types, "DDE105"))
+    samples = [(torch.ones(3, 2) * sign, torch.arange(2.0), torch.tensor(0)) for sign in (1, -1)]
+    assert failures(text, program, samples, ("export", "compile")) == []
+
+
 def test_the_first_of_what_may_be_nothing_is_taken_of_one_more() -> None:
     """`position[0, 0]` raises where there is no row, and the arm is computed there, too."""
     branch = (

@@ -197,9 +197,12 @@ def _early(merge: Merge) -> Iterator[Rewrite]:
     kept = list(then.prelude)
     name = write.expression(fresh_name(merge.source, condition_name(write.code(test))))
     protected = _harmless_between(merge, compiled, name)
-    if protected or state or write.reads(test) & changed:
-        kept += write.assigned(name, write.expr("{}.clone()", test) if _is_place(statement.test) and state else test)
+    told = merge.changed(name, then)
+    if protected or state or told or write.reads(test) & changed:
+        may_change = _is_place(statement.test) and (state or told)
+        kept += write.assigned(name, write.expr("{}.clone()", test) if may_change else test)
         test = name
+    kept += told
     values: list[Value] = []
     for value in then.returned:
         if write.reads(value.built) & changed:

@@ -171,6 +171,11 @@ class Merge:
             raise NotMergeable("nothing is chosen")
         return [*then.prelude, *otherwise.prelude, *self._assignments(test, choices)]
 
+    def changed(self, test: Expr, arm: Arm) -> Statements:
+        """Changes of state by an arm that returns, where `test` holds; its names end with it. Raises NotMergeable."""
+        state: dict[Target, Value] = {target: value for target, value in arm.values.items() if not target.is_name}
+        return self._assignments(test, self._choices(Arm(values=state), Arm())) if state else []
+
     def masked(self, test: Expr, local: frozenset[str]) -> Statements:
         """The body with each value that outlives it chosen by `test`. Raises NotMergeable."""
         then = self.reader(local).read(self.statement.body, "new")

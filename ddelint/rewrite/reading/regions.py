@@ -43,10 +43,20 @@ def separate_names(body: Sequence[ast.stmt]) -> set[str]:
 
 def changed_in_place(body: Sequence[ast.stmt]) -> set[str]:
     """Roots of what the statements change in place, but for names that were given a value of their own before."""
+    return _changed_in(body, set())
+
+
+def _changed_in(body: Sequence[ast.stmt], own: set[str]) -> set[str]:
+    """Those of one block, before which the names of `own` were given such values."""
     found: set[str] = set()
-    own: set[str] = set()
     for statement in body:
-        found |= _changed(statement) - own
+        if isinstance(statement, _COMPOUND):
+            inside = [child for child in ast.iter_child_nodes(statement) if isinstance(child, ast.stmt)]
+            found |= _changed(*(child for child in ast.iter_child_nodes(statement) if child not in inside)) - own
+            blocks = (getattr(statement, name, []) for name in ("body", "orelse"))
+            found |= set().union(*(_changed_in(block, set(own)) for block in blocks))
+        else:
+            found |= _changed(statement) - own
         own |= separate_names([statement])
         match statement:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.List() | ast.Dict() | ast.Set() | ast.ListComp()):
@@ -58,9 +68,9 @@ def changed_in_place(body: Sequence[ast.stmt]) -> set[str]:
     return found
 
 
-def _changed(statement: ast.stmt) -> set[str]:
+def _changed(*nodes: ast.AST) -> set[str]:
     found: set[str] = set()
-    for node in ast.walk(statement):
+    for node in (inner for each in nodes for inner in ast.walk(each)):
         match node:
             case ast.Subscript(ctx=ast.Store() | ast.Del(), value=value):
                 found.add(root_of(value))
@@ -72,6 +82,7 @@ def _changed(statement: ast.stmt) -> set[str]:
     return found
 
 
+_COMPOUND = (ast.If, ast.For, ast.While, ast.With)
 _LIST_METHODS = frozenset(("append", "extend", "insert", "pop", "update", "clear", "remove", "setdefault"))
 
 
