@@ -602,6 +602,7 @@ class Many(Prover):
     def __init__(self) -> None:
         super().__init__()
         self.texts: list[str] = []
+        self.compared: list[str] = []
 
     def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
         changed = overlay.get(NAME, self.text)
@@ -609,6 +610,7 @@ class Many(Prover):
         return replace(super().trace({NAME: changed}), seconds=1.0)  # so that it is compared first
 
     def compare(self, *asked: Any, **options: Any) -> Comparison:
+        self.compared.append(asked[0][NAME])
         found = super().compare(*asked, **options)
         return replace(found, mismatches=tuple(replace(one, base="seed 0") for one in found.mismatches))
 
@@ -630,6 +632,8 @@ def test_the_next_candidate_of_what_is_wrong_is_tried_together_with_the_others(
     prover = Many()
     outcome = Search(asking(prover, prover.text)).run()
     assert outcome.safe.current(NAME).text.count("right(") == 5
+    together = [text for text in prover.compared if text.count("(n >") == 5]
+    assert [text.count("WRONG") for text in together[:2]] == [2, 0]
     assert [(one.count("right("), one.count("WRONG")) for one in prover.texts[:2]] == [(0, 0), (5, 0)]
 
 

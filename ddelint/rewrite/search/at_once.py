@@ -75,7 +75,9 @@ class AtOnce:
         """Whether a candidate may turn out safe, for all that is known."""
         if is_repeated(state, key, candidate) or not self._trying.may_be_safe(key, candidate):
             return False
-        return not self._trying.is_refuted(state, question, key, candidate)
+        if self._trying.is_refuted(state, question, key, candidate):
+            return False
+        return not self._trying.differs_there(state, question, key, candidate)
 
     def _is_refuted(self, state: State, proposal: Proposal) -> bool:
         return self._trying.is_refuted(state, proposal.question, proposal.key, proposal.candidate)

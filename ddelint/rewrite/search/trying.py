@@ -8,7 +8,7 @@ from collections.abc import Hashable, Sequence
 from contextlib import suppress
 
 from ddelint.nouns.diagnostics import NEEDS_A_PROMISE, Applicability, Claim, Diagnostic, Question, Refusal
-from ddelint.nouns.protocol import Comparison, Decision
+from ddelint.nouns.protocol import Comparison, Decision, Mismatch
 from ddelint.rewrite.candidate import Candidate
 from ddelint.rewrite.search import verdict
 from ddelint.rewrite.search.asking import Asking
@@ -56,6 +56,8 @@ class Trying:
         """Candidates that a few inputs showed to be safe and all samples did not."""
         self.refuted: dict[Place, str] = {}
         """Candidates that gave another result than the original, with the reason."""
+        self._told_by: dict[Key, Mismatch] = {}
+        """What showed it of a candidate that was tried with others."""
         self.refused: dict[Key, tuple[Refusal, ...]] = {}
         """Why the candidates for a question were refused when it was last tried."""
         self.reasons: dict[Known, str] = {}
@@ -155,6 +157,7 @@ class Trying:
                 state, alone, [p.candidate], p.decisions, p.candidate.claim, shown
             )
             if reason:
+                self._told_by[p.key] = shown
                 place = self._place_of(state, p.question, p.key, p.candidate)
                 self._remember_refuted(place, p.candidate, comparison, reason)
             if reason or verdict.doubt(comparison):
@@ -168,6 +171,22 @@ class Trying:
     def is_refuted(self, state: State, question: Question, key: Key, candidate: Candidate) -> bool:
         """Whether a candidate that comes to the same gave another result."""
         return self._place_of(state, question, key, candidate) in self.refuted
+
+    def differs_there(self, state: State, question: Question, key: Key, candidate: Candidate) -> bool:
+        """Whether it gives another result on the input that spoke against another one for the question: soon known."""
+        shown = self._told_by.get(key)
+        if shown is None:
+            return False
+        try:
+            alone = self.applied(state.history, candidate, self.next_number())
+        except (EngineError, SourceError, ValueError):
+            return False
+        decisions = decisions_of(state.history, candidate, question, self._asking.asked(state.history), state.steps)
+        comparison, reason = self._judging.first_look(state, alone, [candidate], decisions, candidate.claim, shown)
+        if reason:
+            place = self._place_of(state, question, key, candidate)
+            self._remember_refuted(place, candidate, comparison, reason)
+        return bool(reason)
 
     def _expect_together(
         self, state: State, history: History, proposals: Sequence[Proposal], decisions: tuple[Decision, ...]
