@@ -31,6 +31,7 @@ _ENTRY, _OFFERED = "Entry", "model"
 """What a program is offered by to be run: `ddelint.Entry(fn, …)`, `model = fn`."""
 _PYTHONS = frozenset(("functools", "contextlib", "contextmanager", "lru_cache", "cache", "wraps", "property"))
 """Roots of decorators that keep a function nowhere."""
+_COLLECTIONS = frozenset(("list", "dict", "set", "deque", "defaultdict", "OrderedDict", "Counter"))
 
 
 def other_callers(site: Site, run: Collection[str] | None = None, importing: Importers = importers) -> str:
@@ -108,41 +109,62 @@ def names_asked_about(site: Site) -> frozenset[str]:
 def _gives_numbers(
     source: SourceFile, call: ast.Call, function: ast.FunctionDef | ast.AsyncFunctionDef, asked: Collection[str]
 ) -> bool:
-    """Whether a method's call gives a number first, or numbers or elements of lists for what the test names."""
+    """Whether a method's call gives a number first, or numbers for what the test names, or what the class keeps and may
+    be one."""
     given = list(_given(function, call, asked))
     numbers = all(is_number(source, value) for value in given)
-    elements = any(_is_element(source, v) for v in given) and not any(is_tensor(source, v) for v in given)
+    kept = any(_is_kept_number(source, v) for v in given) and not any(is_tensor(source, v) for v in given)
     first = bool(call.args) and is_number(source, call.args[0])
-    return first or (bool(given) and numbers) or elements
+    return first or (bool(given) and numbers) or kept
 
 
-def _is_element(source: SourceFile, node: ast.AST, depth: int = 0) -> bool:
-    """Whether an expression may be taken out of a list of the class's own: of past losses, say, which are numbers."""
+def _is_kept_number(source: SourceFile, node: ast.AST, depth: int = 0) -> bool:
+    """Whether an expression may be a number that the class keeps: one out of a collection of its own (of past losses,
+    say), or an attribute that is one at times."""
     match node:
         case ast.For(iter=held) | ast.comprehension(iter=held):
             return _holds_own_list(source, held, depth)
         case ast.Subscript() | ast.Call():
             return _holds_own_list(source, node, depth) and not is_tensor(source, node)
         case ast.IfExp(body=body, orelse=other):
-            return any(_is_element(source, value, depth) for value in (body, other))
+            return any(_is_kept_number(source, value, depth) for value in (body, other))
         case ast.BinOp(left=left, right=right):
-            return all(is_number(source, v, depth) or _is_element(source, v, depth) for v in (left, right))
+            return all(is_number(source, v, depth) or _is_kept_number(source, v, depth) for v in (left, right))
         case ast.Name(id=name) if depth < _DEEPEST:
-            return any(_is_element(source, value, depth + 1) for value in values_of(source, node, name))
+            return any(_is_kept_number(source, value, depth + 1) for value in values_of(source, node, name))
+        case ast.Attribute(value=ast.Name(id="self"), attr=name):  # `self.best = float("inf")`, later a loss
+            return any(is_number(source, v) for v in kept_under(source, node, name) if not _is_none(v))
     return False
 
 
+def _is_none(node: ast.AST) -> bool:
+    """Whether it stands for nothing yet."""
+    return isinstance(node, ast.Constant) and node.value is None
+
+
 def _holds_own_list(source: SourceFile, node: ast.AST, depth: int) -> bool:
-    """Whether a list that the class begins with stands in an expression, by itself or by a name."""
+    """Whether a collection that the class begins with stands in an expression, by itself or by a name."""
     for part in ast.walk(node):
         match part:
             case ast.Attribute(value=ast.Name(id="self"), attr=name):
-                if any(isinstance(value, ast.List) for value in kept_under(source, part, name)):
+                if any(map(_is_collection, kept_under(source, part, name))):
                     return True
             case ast.Name(id=name) if depth < _DEEPEST:
                 values = (v for v in values_of(source, part, name) if isinstance(v, ast.expr))
                 if any(_holds_own_list(source, value, depth + 1) for value in values):
                     return True
+    return False
+
+
+def _is_collection(node: ast.AST) -> bool:
+    """Whether it makes a list or another collection of Python's."""
+    match node:
+        case ast.List() | ast.Dict() | ast.Set() | ast.ListComp() | ast.DictComp() | ast.SetComp():
+            return True
+        case ast.BinOp(left=ast.List()):
+            return True
+        case ast.Call(func=called):
+            return terminal_name(called) in _COLLECTIONS
     return False
 
 

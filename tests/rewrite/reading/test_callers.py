@@ -165,13 +165,20 @@ def test_what_a_class_was_made_with_is_a_number_where_it_was_given_one(
         ("return self.at_most(self.counts[-1], self.counts[0])", True),
         ("return self.at_most(max(self.counts), 3)", True),
         ("return self.at_most(torch.stack(self.counts), 3)", False),
+        ("return [self.at_most(n, 3) for n in self.recent]", True),
+        ("return self.at_most(self.recent.popleft(), 3)", True),
+        ("return [self.at_most(n, 3) for n in self.named.values()]", True),
+        ("return self.at_most(self.best, 3)", True),
+        ("return self.at_most(self.last, 3)", False),
         ("return [self.at_most(x, 3) for x in self.loader]", False),
         ("return [self.at_most(x, 3) for x in batches]", False),
     ],
 )
 def test_what_a_list_of_the_class_holds_may_be_numbers(project: Path, report: str, is_number: bool) -> None:
     text = METHOD.replace("GIVEN", "batch") + (
-        "    def __init__(self, loader):\n        self.counts: list[int] = []\n        self.loader = loader\n\n"
+        "    def __init__(self, loader):\n        self.counts: list[int] = []\n        self.loader = loader\n"
+        "        self.recent, self.named, self.best, self.last = deque(maxlen=4), {}, float('inf'), None\n\n"
+        "    def note(self, loss):\n        self.best, self.last = torch.minimum(self.best, loss), loss\n\n"
         f"    def report(self, batches):\n        {report}\n"
     )
     found = callers(project, ("FILE::Pool.at_most", "FILE::Pool.forward"), text)
