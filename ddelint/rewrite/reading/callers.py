@@ -62,6 +62,8 @@ def other_callers(site: Site, run: Collection[str] | None = None, importing: Imp
             numbers = (call for call in inherited if _gives_numbers(file, call, function, asked))
             asking = _places(call for call in numbers if not _was_run(file, call, run or ()))
             places += [f"{place} of {os.path.basename(file.filename)}" for place in asking]
+        methods = _methods_handed_on(source, function.name) if run is not None else ()
+        handed = _places(method for method in methods if not _is_in_what_ran(source, method, run or ()))
         if run is not None and is_static(function):
             places += _places_elsewhere(source, function.name, owner.name, run, importing)
     elif run is None:
@@ -216,6 +218,17 @@ def _handed_on(source: SourceFile, name: str) -> Iterator[ast.expr]:
                     yield node
             case ast.FunctionDef(name=found, decorator_list=decorators) if found == name:
                 yield from (d for d in decorators if not is_torch(_called(d)) and not _is_of_python(_called(d)))
+
+
+def _methods_handed_on(source: SourceFile, name: str) -> Iterator[ast.expr]:
+    """Where a method of `self` is given to a function, but for torch's: `map(self.squash, self.history)`."""
+    for node in descend(source.tree):
+        match node:
+            case ast.Attribute(value=ast.Name(id="self"), attr=found, ctx=ast.Load()) if found == name:
+                parent = source.parents.get(node)
+                parent = source.parents.get(parent) if isinstance(parent, ast.keyword) else parent
+                if isinstance(parent, ast.Call) and parent.func is not node and not is_torch(parent.func):
+                    yield node
 
 
 def _is_taken_in(source: SourceFile, node: ast.expr) -> bool:
