@@ -304,6 +304,8 @@ class Comparison:
     """How the programs were not run, as time ran out: "in train()", "with gradients"."""
     left_unpaired: tuple[str, ...] = ()
     """Arguments and settings that were not changed at once, as time ran out: "self.fill=0.5, self.sharp=False"."""
+    left_untried: tuple[str, ...] = ()
+    """Arguments and settings that were not of another kind, as time ran out: "w alone in double precision"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,8 +331,9 @@ class TargetResult:
     seconds: float = 0.0
     as_installed: str = ""
     """What torch.compile raises where it may break the graph and captures no reads; empty: nothing, or not tried."""
-    renumbered: str = ""
-    """What it raises then for another number than before among the arguments, which eager takes; empty: the same."""
+    otherwise: str = ""
+    """What it raises then for another number among the arguments, mode, dtype or setting than before, which eager
+    takes; empty: the same."""
 
 
 @dataclass(frozen=True, slots=True)

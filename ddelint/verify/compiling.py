@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
@@ -18,16 +19,22 @@ from ddelint.verify import cpp_kernels, failures
 from ddelint.verify import device as devices
 from ddelint.verify.calls import module_of, run
 from ddelint.verify.flags import other_numbers
+from ddelint.verify.kinds import IN_DOUBLE, other_kinds
 from ddelint.verify.mismatches import tolerance_for
+from ddelint.verify.modes import other_modes, parts_in_other_mode
+from ddelint.verify.other_settings import extreme_settings
 from ddelint.verify.program import RECOMPILES, Program, example_of
 from ddelint.verify.references import Reference
 from ddelint.verify.replaying import Replay
+from ddelint.verify.samples import Sample
 
 _RANDOM = "compile: random numbers are drawn as eager draws them; without that, Inductor's code draws others"
 
 
 _AS_INSTALLED = 8
 """Inputs for torch.compile without settings: a graph that breaks before `torch.cond` is asked for one arm at a time."""
+_OTHERWISE = 2
+"""Arguments in double precision and settings of zero for which control flow is compiled once more."""
 
 
 class Compiling:
@@ -68,7 +75,7 @@ class Compiling:
 
     def _and_as_installed(self, result: TargetResult, example: Reference, replays: Sequence[Reference]) -> TargetResult:
         """The result, and whether torch.compile takes control flow that was handed to it where no setting makes it
-        capture what is read, and where a number is another one than before, for which torch.compile puts a symbol:
+        capture what is read, and where something else is given or set than before:
         everything else breaks the graph there, and goes on."""
         if not (result.ok and self._hands_over and replays):
             return result
@@ -83,19 +90,51 @@ class Compiling:
                 except Exception as error:
                     if failures.is_front_end(error):
                         return replace(result, as_installed=failures.summary(error))
-            return replace(result, renumbered=self._refused_number(compiled, example))
+            refused = self._refused_number(compiled, example) or self._refused_otherwise(example)
+            return replace(result, otherwise=refused)
 
     def _refused_number(self, compiled: Callable[..., Any], example: Reference) -> str:
-        """What a program that has been compiled raises for another number than before, which eager takes."""
-        for change in other_numbers(self._built()[0], example.sample):
-            sample = change(example.sample)
-            for function in (self._built()[0], compiled):
+        """What a program that has been compiled raises for another number than before, for which torch.compile puts a
+        symbol, and which eager takes."""
+        changes = other_numbers(self._built()[0], example.sample)
+        return self._first_refusal(example.sample, changes, lambda prepare: compiled)
+
+    def _refused_otherwise(self, example: Reference) -> str:
+        """What compiling raises in another mode, for one argument in double precision, or with a setting of zero, which
+        eager takes: an arm of control flow is traced even where it is not run."""
+
+        def compiled(prepare: Callable[[Any], Any]) -> Callable[..., Any]:
+            return torch.compile(prepare(self._built()[0]), backend="eager")  # type: ignore[no-any-return]
+
+        program, sample = self._built()[0], example.sample
+        kinds = other_kinds(sample, self._program.entry.parameters)
+        zeros = (change for change in extreme_settings(program, {"*": False}) if change.args[-1] == 0.0)
+        changes: list[Callable[[Sample], Sample]] = [
+            *itertools.islice(other_modes(program), 1),
+            *parts_in_other_mode(program),
+            *itertools.islice((change for change in kinds if change(sample).mode == IN_DOUBLE), _OTHERWISE),
+            *itertools.islice(zeros, _OTHERWISE),
+        ]
+        return self._first_refusal(sample, changes, compiled)
+
+    def _first_refusal(
+        self,
+        given: Sample,
+        changes: Iterable[Callable[[Sample], Sample]],
+        compiled: Callable[[Callable[[Any], Any]], Callable[..., Any]],
+    ) -> str:
+        """What is raised under the first of these changes under which eager raises nothing; `compiled` gets what
+        prepares a program for it."""
+        for change in changes:
+            sample = change(given)
+            eager = sample.prepare(self._built()[0])
+            for function in (eager, compiled(sample.prepare)):
                 args, kwargs = devices.moved(sample.make(), self._device)
                 try:
                     with self._program.entry.surroundings():
                         function(*args, **kwargs)
                 except Exception as error:
-                    if function is compiled:
+                    if function is not eager:
                         return f"{sample.label.rpartition(', ')[2]}: {failures.summary(error)}"
                     break
         return ""

@@ -185,6 +185,7 @@ def _held_against(
         slower=tuple(work.slower(looked_at, [done for _, done in originals.worked], after)),
         left_out=() if quick or some else tuple(runs.left_out),
         left_unpaired=() if some else tuple(runs.left_unpaired),
+        left_untried=() if some else tuple(runs.left_untried),
     )
 
 
@@ -231,6 +232,7 @@ def _run_further(runs: Runs, *, quick: bool) -> list[tuple[Decision, Parting | M
     runs.call_in_a_row()
     met = list(runs.meet())
     runs.change_pairs()
+    runs.change_kinds()
     return met
 
 
@@ -239,7 +241,7 @@ def _run_exactly(runs: Runs, exactly: str, *, quick: bool) -> list[tuple[Decisio
     if not runs.have_run(exactly):
         runs.differentiate()  # what has no gradients at all is run without them
     runs.exactly = exactly
-    for make in () if quick else (runs.hold, runs.change_modes, runs.change_pairs):
+    for make in () if quick else (runs.hold, runs.change_modes, runs.change_pairs, runs.change_kinds):
         if not runs.have_run(exactly):
             make()
     return [] if quick else list(runs.meet())

@@ -18,6 +18,8 @@ import torch
 from ddelint.trace.entry import Arguments
 from ddelint.verify.enumerations import annotated_members, as_there, other_members, said
 from ddelint.verify.members import (
+    extremes_of,
+    fields_of,
     is_of_any_length,
     other_fields,
     places_of_numbers,
@@ -30,7 +32,7 @@ from ddelint.verify.samples import Sample
 
 FLAG = "with another argument"
 """The mode of inputs with another Python argument, or setting, than any that was declared."""
-_MOST, _MOST_TEXTS, _MOST_INSIDE, _MOST_LISTS = 6, 3, 6, 2
+_MOST, _MOST_TEXTS, _MOST_INSIDE, _MOST_LISTS, _MOST_EXTREME = 6, 3, 6, 2, 3
 NO_TEXTS: Mapping[str, Sequence[str]] = {}
 
 
@@ -72,6 +74,25 @@ def other_flags(
     for name in [p.name for p in named if is_of_any_length(given[p.name])][:_MOST_LISTS]:
         yield partial(_with_change, signature, name, "with one more", with_one_more)
         yield partial(_with_change, signature, name, "with one less", with_one_less)
+
+
+def extreme_arguments(program: Callable[..., Any], sample: Sample) -> Iterator[partial[Sample]]:
+    """Changes of an input set: the numbers among the first few arguments that are any, and in lists, dictionaries and
+    objects, infinite, zero, negative and NaN, one at a time."""
+    signature, given = _bound(_called(program), sample)
+    found: list[list[partial[Sample]]] = []
+    for name, parameter in signature.parameters.items():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            continue
+        others = [partial(_with_argument, signature, name, other) for other in extremes_of(given[name])]
+        for field, held in fields_of(given[name]).items():
+            for other in extremes_of(held):
+                text = f"with {field}={said(other)}"
+                others.append(partial(_with_change, signature, name, text, partial(with_field, field, other)))
+        if others:
+            found.append(others)
+    for one_of_each in itertools.zip_longest(*found[:_MOST_EXTREME]):
+        yield from (change for change in one_of_each if change is not None)
 
 
 def other_numbers(program: Callable[..., Any], sample: Sample) -> Iterator[partial[Sample]]:

@@ -20,6 +20,8 @@ from ddelint.verify.enumerations import as_there, other_members
 
 _CONTAINERS = (dict, list, tuple)
 _PLAIN = (bool, float, int, str, type(None))
+_MOST = 3
+"""Floats of a container that become infinite."""
 _NO_FIELDS = (torch.Tensor, torch.nn.Module, type, FunctionType, MethodType, ModuleType, Enum, *_CONTAINERS)
 
 
@@ -43,6 +45,23 @@ def others_of(value: object) -> Sequence[object]:
     if not isinstance(value, _CONTAINERS) or not all(type(leaf) in _PLAIN for leaf in pytree.tree_leaves(value)):
         return ()
     return [with_other_number(value, place) for place in places_of_numbers(value)]
+
+
+def extremes_of(value: object) -> Sequence[object]:
+    """What else a number may be: a float infinite, zero, negative and NaN, an integer zero, one more and negative; a
+    container that holds nothing but numbers and texts, with its first few floats infinite, one at a time."""
+    if type(value) is float:
+        others: Sequence[object] = (math.inf, 0.0, -1.0, math.nan)
+    elif type(value) is int:
+        others = (0, value + 1, -1)
+    elif isinstance(value, _CONTAINERS):
+        leaves, spec = pytree.tree_flatten(value)
+        places = [place for place, leaf in enumerate(leaves) if type(leaf) is float and leaf != math.inf][:_MOST]
+        changed = ([*leaves[:place], math.inf, *leaves[place + 1 :]] for place in places)
+        others = [pytree.tree_unflatten(new, spec) for new in changed]
+    else:
+        return ()
+    return [other for other in others if other != value]
 
 
 def other_fields(value: object, texts: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, object]]:

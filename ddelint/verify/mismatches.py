@@ -11,6 +11,7 @@ import torch
 from ddelint.nouns.protocol import A_RESULT, INTEGERS, Mismatch
 from ddelint.verify.calls import Outcome, Raised
 from ddelint.verify.frozen import Container, Frozen, FrozenTensor, is_finite
+from ddelint.verify.kinds import IN_DOUBLE
 from ddelint.verify.noise import Noise
 from ddelint.verify.references import Reference
 from ddelint.verify.sameness import (
@@ -44,9 +45,11 @@ DRAWS = "generators' state"
 """The aspect in which the path that tracing picks, or the backward pass, draws another number of random numbers."""
 POISONED = "gradient of NaN"
 """The aspect in which, on an input with a NaN or infinity, a gradient is not finite where there was none."""
+MIXED = "mixed dtypes"
+"""The same on the path that is compiled, of one argument in double precision: eager keeps what it gave."""
 TOLD = frozenset(
-    (SIGN_OF_ZERO, SIDE_EFFECT, WARNING, MEETING, ZEROS, SHARED, COPIED, PROMOTED, WIDENED, DRAWS, POISONED, AS_TENSOR)
-)
+    (SIGN_OF_ZERO, SIDE_EFFECT, WARNING, MEETING, ZEROS, SHARED, COPIED, PROMOTED, WIDENED, MIXED, DRAWS, POISONED)
+) | {AS_TENSOR}
 """Aspects in which no result differs."""
 RANDOM = "random state"
 _NUMERIC = ("value", "mutation", "gradient")
@@ -270,9 +273,14 @@ def with_what_varies_noted(found: Sequence[Mismatch], references: Sequence[Refer
     copies = not all(any(tensor.aliases for tensor in _tensors(result)) for result in declared)
     casts = {mode: aspect for mode, aspect in _CASTS.items() if _gives_several_dtypes(references, mode)}
 
+    mixed = _mixed(references)
+
     def cast_by(mismatch: Mismatch) -> str | None:
-        differs = mismatch.aspect == "dtype"
-        return next((aspect for mode, aspect in casts.items() if differs and f", {mode}" in mismatch.sample), None)
+        if mismatch.aspect != "dtype":
+            return None
+        if mismatch.where != "eager" and _last(mismatch.sample) in mixed:
+            return MIXED
+        return next((aspect for mode, aspect in casts.items() if f", {mode}" in mismatch.sample), None)
 
     varies = _is_a_number_at_times(references)
     found = [
@@ -291,8 +299,27 @@ _CASTS = {AUTOCAST: PROMOTED, INTEGERS: WIDENED}
 
 
 def _gives_several_dtypes(references: Sequence[Reference], mode: str) -> bool:
-    cast = [r.first.result for r in references if r.sample.mode == mode and r.first.result is not None]
-    return len({tuple(tensor.dtype for tensor in _tensors(result)) for result in cast}) > 1
+    return len(set(_dtypes([r for r in references if r.sample.mode == mode]))) > 1
+
+
+def _mixed(references: Sequence[Reference]) -> frozenset[str]:
+    """What an argument in double precision is called, of those with which the original gives several dtypes."""
+    found: dict[str, list[Reference]] = {}
+    for reference in references:
+        if reference.sample.mode == IN_DOUBLE:
+            found.setdefault(_last(reference.sample.label), []).append(reference)
+    return frozenset(change for change, those in found.items() if len(set(_dtypes(those))) > 1)
+
+
+def _last(label: str) -> str:
+    """The last change of an input set that is labelled so."""
+    return label.removesuffix(", second call").rpartition(", ")[2]
+
+
+def _dtypes(references: Sequence[Reference]) -> Iterator[tuple[torch.dtype, ...]]:
+    """The dtypes of what was returned, for each that returned."""
+    results = (reference.first.result for reference in references)
+    return (tuple(tensor.dtype for tensor in _tensors(result)) for result in results if result is not None)
 
 
 def _spoils_a_gradient(mismatch: Mismatch) -> bool:

@@ -18,13 +18,15 @@ from ddelint.nouns.protocol import INTEGERS, NOT_FINITE
 from ddelint.trace.entry import Arguments
 from ddelint.verify.calls import letting_gradients_flow
 from ddelint.verify.inputs import is_integer, leaf_name
+from ddelint.verify.kinds import ALONE, EXPANDED, IN_ANOTHER_SHAPE
 from ddelint.verify.samples import AUTOCAST, UNREAD, Sample, is_ordinary
 from ddelint.verify.set_later import is_uniform, kept_to_be_set
 
 OTHER_SIZES = ("with one row", "without rows")
 """Modes in which sizes are others than those that are compiled for."""
 SHARED_ARGUMENT = "with one tensor for two arguments"
-TRACED_ANEW = (*OTHER_SIZES, AUTOCAST, SHARED_ARGUMENT, INTEGERS)
+_MOST_SHARED = 3
+TRACED_ANEW = (*OTHER_SIZES, AUTOCAST, SHARED_ARGUMENT, INTEGERS, IN_ANOTHER_SHAPE, EXPANDED, ALONE)
 """Modes for which what is compiled is traced anew: what cannot be says so then. So does what cannot with another
 argument or setting, whatever the input."""
 _LARGEST = 2**20
@@ -104,14 +106,32 @@ def other_modes(program: Any) -> Iterator[Callable[[Sample], Sample]]:
 
 
 def sharing(sample: Sample) -> Iterator[Callable[[Sample], Sample]]:
-    """The same input with the first two arguments that are alike in shape and dtype one and the same tensor, if there
-    are any: what an arm writes into one is read from the other."""
+    """The same input with two arguments that are alike in shape and dtype one and the same tensor, for the first few
+    such pairs: what an arm writes into one is read from the other."""
     leaves = pytree.tree_leaves(sample.make())
-    for first, second in itertools.combinations(range(len(leaves)), 2):
-        one, other = leaves[first], leaves[second]
-        if _are_alike(one, other) and one is not other:
-            yield partial(_with_one_for_two, first, second)
-            return
+    pairs = itertools.combinations(range(len(leaves)), 2)
+    alike = ((a, b) for a, b in pairs if _are_alike(leaves[a], leaves[b]) and leaves[a] is not leaves[b])
+    for nth, (first, second) in enumerate(itertools.islice(alike, _MOST_SHARED)):
+        text = f"{SHARED_ARGUMENT} ({first + 1} and {second + 1})" if nth else SHARED_ARGUMENT
+        yield partial(_with_one_for_two, first, second, text)
+
+
+def parts_in_other_mode(program: Any) -> Iterator[Callable[[Sample], Sample]]:
+    """The same input with the modules that a module holds in train() where itself is in eval(), or the other way round:
+    statistics that are kept as they are, dropout that goes on."""
+    if isinstance(program, torch.nn.Module) and any(True for _ in program.children()):
+        yield partial(_parts_in_training, not program.training)
+
+
+def _parts_in_training(training: bool, sample: Sample) -> Sample:
+    def prepare(program: Any) -> Any:
+        program = sample.prepare(program)
+        for part in program.children():
+            part.train(training)
+        return program
+
+    mode = f"with its parts in {'train' if training else 'eval'}()"
+    return _in_mode(sample, mode, prepare=prepare)
 
 
 def _are_alike(one: Any, other: Any) -> bool:
@@ -120,7 +140,7 @@ def _are_alike(one: Any, other: Any) -> bool:
     return is_ordinary(one) and is_ordinary(other) and one.shape == other.shape and one.dtype == other.dtype
 
 
-def _with_one_for_two(first: int, second: int, sample: Sample) -> Sample:
+def _with_one_for_two(first: int, second: int, text: str, sample: Sample) -> Sample:
     def make() -> Arguments:
         leaves, spec = pytree.tree_flatten(sample.make())
         if _are_alike(leaves[first], leaves[second]):
@@ -128,7 +148,7 @@ def _with_one_for_two(first: int, second: int, sample: Sample) -> Sample:
         args, kwargs = pytree.tree_unflatten(leaves, spec)
         return tuple(args), dict(kwargs)
 
-    label = f"{sample.label}, {SHARED_ARGUMENT}"
+    label = f"{sample.label}, {text}"
     return replace(sample, label=label, declared=False, make=make, mode=SHARED_ARGUMENT)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -15,12 +15,23 @@ from ddelint.nouns.protocol import INTEGERS, NOT_FINITE, Decision, Mismatch, Ses
 from ddelint.trace.entry import Entry
 from ddelint.verify import guided, traced_path
 from ddelint.verify.calls import Outcome
-from ddelint.verify.flags import FLAG, other_flags
+from ddelint.verify.flags import FLAG, extreme_arguments, other_flags
 from ddelint.verify.frozen import Container, Frozen, FrozenTensor, is_finite
 from ddelint.verify.inputs import TIES, variations
+from ddelint.verify.kinds import ALONE, IN_ANOTHER_SHAPE, IN_DOUBLE, other_kinds
 from ddelint.verify.meeting import difference, is_untouched
-from ddelint.verify.modes import OTHER_SIZES, changes_of, near, other_modes, poisoned, redrawn, requiring_grad, sharing
-from ddelint.verify.other_settings import other_globals, other_settings, other_texts, pairs
+from ddelint.verify.modes import (
+    OTHER_SIZES,
+    changes_of,
+    near,
+    other_modes,
+    parts_in_other_mode,
+    poisoned,
+    redrawn,
+    requiring_grad,
+    sharing,
+)
+from ddelint.verify.other_settings import extreme_settings, other_globals, other_settings, other_texts, pairs
 from ddelint.verify.partings import Parting, met, void
 from ddelint.verify.recording import Recorder
 from ddelint.verify.references import Reference, is_informative, patience_of
@@ -51,6 +62,9 @@ _SELDOM = 4
 _MEETINGS = 12
 """Inputs for each side that is skipped on which is looked at what the block leaves."""
 
+
+_TORN_APART = (*OTHER_SIZES, FLAG, INTEGERS, IN_ANOTHER_SHAPE, IN_DOUBLE)
+"""Modes of which nothing is said where the original raises: sizes, or arguments, that go together."""
 
 Left = Mapping[str, list[Mapping[str, Frozen]]]
 """Decision key → what was left at its meeting place, in the order of time."""
@@ -102,6 +116,8 @@ class Runs:
         """What nothing was run of, as time ran out: how a program was not run ("in train()")."""
         self.left_unpaired: list[str] = []
         """Settings that were not changed at once, as time ran out: "self.fill=0.5, self.sharp=False"."""
+        self.left_untried: list[str] = []
+        """Arguments and settings that were not of another kind, as time ran out: "w alone in double precision"."""
         self._original = original
         self._decisions = decisions
         self._options = options
@@ -253,7 +269,7 @@ class Runs:
             return
         program = self._original.build()
         flags: list[Callable[[Sample], Sample]]
-        flags = [*sharing(chosen[0].sample), *self._flags(program, chosen[0].sample)]
+        flags = [*itertools.islice(sharing(chosen[0].sample), 1), *self._flags(program, chosen[0].sample)]
         for mode, at in [*((mode, chosen) for mode in other_modes(program)), *((flag, chosen[:2]) for flag in flags)]:
             known = len(self.references)
             for number, reference in enumerate(at):
@@ -262,19 +278,40 @@ class Runs:
                     self._add(reference.sample, mode, of=reference, twin=True)
             self._forget_if_torn_apart(known)
 
+    def change_kinds(self) -> None:
+        """One argument of another kind than declared, numbers at their extremes, as long as time lasts."""
+        chosen = self._returning_one_for_each_way()
+        if not chosen:
+            return
+        program, sample = self._original.build(), chosen[0].sample
+        kinds = other_kinds(sample, self._original.parameters)
+        for change in [*parts_in_other_mode(program), *itertools.islice(sharing(sample), 1, None), *kinds]:
+            mode = change(sample).mode
+            if mode != ALONE or self._has_gradients:  # of what has several dtypes, each is to be seen
+                self._change_while_time_lasts([change], chosen[: None if mode == IN_DOUBLE else 2], self.left_untried)
+        extremes = [*extreme_arguments(program, sample), *extreme_settings(program, self._recorder.settings)]
+        self._change_while_time_lasts(extremes, chosen[:2], self.left_untried)
+
     def change_pairs(self) -> None:
         """Two arguments, settings or globals changed at once, as long as time lasts."""
         chosen = self._returning_one_for_each_way()[:2]
         if not chosen:
             return
-        for both in pairs(self._flags(self._original.build(), chosen[0].sample)):
+        both = pairs(self._flags(self._original.build(), chosen[0].sample))
+        self._change_while_time_lasts(both, chosen, self.left_unpaired)
+
+    def _change_while_time_lasts(
+        self, changes: Iterable[Callable[[Sample], Sample]], chosen: Sequence[Reference], left: list[str]
+    ) -> None:
+        """`left`: gets what time was too short for."""
+        for change in changes:
             if self._is_over():
-                self.left_unpaired.append(both(chosen[0].sample).label.removeprefix(f"{chosen[0].sample.label}, "))
+                left.append(change(chosen[0].sample).label.removeprefix(f"{chosen[0].sample.label}, "))
                 continue
             known = len(self.references)
             for reference in chosen:
                 if not self._is_over():
-                    self._add(reference.sample, both, of=reference, twin=True)
+                    self._add(reference.sample, change, of=reference, twin=True)
             self._forget_if_torn_apart(known)
 
     def _returning_one_for_each_way(self) -> list[Reference]:
@@ -292,7 +329,7 @@ class Runs:
     def _forget_if_torn_apart(self, known: int) -> None:
         """Runs from `known` on say nothing where the original raises: sizes, or arguments, that go together."""
         added = self.references[known:]
-        if any(r.sample.mode in (*OTHER_SIZES, FLAG, INTEGERS) and not r.first.returned for r in added):
+        if any(r.sample.mode in _TORN_APART and not r.first.returned for r in added):
             del self.references[known:]
 
     def call_in_a_row(self) -> None:

@@ -19,7 +19,7 @@ import torch
 from ddelint.verify.calls import module_of
 from ddelint.verify.enumerations import as_there, other_members, said
 from ddelint.verify.flags import FLAG
-from ddelint.verify.members import is_container, others_of
+from ddelint.verify.members import extremes_of, is_container, others_of
 from ddelint.verify.reach import Reached
 from ddelint.verify.samples import Sample, is_ordinary
 
@@ -48,6 +48,28 @@ def other_settings(program: Any, names: Mapping[str, bool]) -> Iterator[partial[
         Enum: _MOST_MEMBERS,
         list: _MOST_LISTED,
     }
+    for path, name, value, is_tested in _settings(program, names):
+        for other in _other_values(value, is_tested=is_tested):
+            kind = _kind(other)
+            if left[kind]:
+                left[kind] -= 1
+                yield partial(_with_setting, path, name, other)
+
+
+def extreme_settings(program: Any, names: Mapping[str, bool]) -> Iterator[partial[Sample]]:
+    """Changes of an input set as in `other_settings`: floats infinite, zero, negative and NaN, integers that a test
+    rests on zero, one more and negative, of the first few settings that are any; one at a time."""
+    found = [
+        [partial(_with_setting, path, name, other) for other in extremes_of(value)]
+        for path, name, value, is_tested in _settings(program, names)
+        if is_tested or type(value) is not int
+    ]
+    for one_of_each in itertools.zip_longest(*[changes for changes in found if changes][:_MOST_SETTINGS]):
+        yield from (change for change in one_of_each if change is not None)
+
+
+def _settings(program: Any, names: Mapping[str, bool]) -> Iterator[tuple[str, str, object, bool]]:
+    """(path of a module of the user's, attribute, value, whether a decision's test rests on it), each once."""
     known: set[tuple[str, str]] = set()
     owner = module_of(program)
     for (pattern, is_tested), place in itertools.product(
@@ -57,14 +79,9 @@ def other_settings(program: Any, names: Mapping[str, bool]) -> Iterator[partial[
         if type(module).__module__.partition(".")[0] == "torch":
             continue
         for name in _names_in(module, pattern):
-            if name == "training" or (path, name) in known:
-                continue
-            for other in _other_values(_value_of(module, name), is_tested=is_tested):
+            if name != "training" and (path, name) not in known:
                 known.add((path, name))
-                kind = _kind(other)
-                if left[kind]:
-                    left[kind] -= 1
-                    yield partial(_with_setting, path, name, other)
+                yield path, name, _value_of(module, name), is_tested
 
 
 def other_texts(program: Any, texts: Mapping[str, Sequence[str]]) -> Iterator[partial[Sample]]:

@@ -13,6 +13,7 @@ from ddelint.nouns.protocol import Mismatch, SessionOptions
 from ddelint.trace.entry import Entry
 from ddelint.trace.forkable import forks_before_gradients
 from ddelint.verify.calls import Outcome
+from ddelint.verify.kinds import ALONE, EXPANDED
 from ddelint.verify.running import Patience
 from ddelint.verify.samples import Sample
 from ddelint.verify.witness import Key, Witness
@@ -83,12 +84,14 @@ def is_informative(outcome: Outcome) -> bool:
 def refusals(references: Sequence[Reference]) -> Mapping[str, frozenset[str]]:
     """Mode that nobody declared → what torch raised there in the original, on one input set or another.
 
-    The program is not written for such a mode: what it raises on one of its sides, a rewrite may raise on all.
+    The program is not written for such a mode: what it raises on one of its sides, a rewrite may raise on all. But for
+    arguments that nobody can write to: many callers have such, and come to no side that does.
     """
     found: dict[str, set[str]] = {}
     for reference in references:
         error = reference.first.error
-        if reference.sample.mode and error is not None and not error.deliberate:
+        is_foreign = reference.sample.mode not in ("", EXPANDED, ALONE)
+        if is_foreign and error is not None and not error.deliberate:
             found.setdefault(reference.sample.mode, set()).add(_without_numbers(str(error)))
     return {mode: frozenset(texts) for mode, texts in found.items()}
 

@@ -51,7 +51,7 @@ def test_control_flow_is_doubted_where_it_needs_a_setting() -> None:
 
 
 def test_control_flow_is_doubted_where_another_number_fails() -> None:
-    fails = TargetResult("compile", "cpu", ok=True, renumbered="eps=1.0: AssertionError: x")
+    fails = TargetResult("compile", "cpu", ok=True, otherwise="eps=1.0: AssertionError: x")
     assert reason_of("torch_cond", fails).endswith("than before: eps=1.0: AssertionError: x")
 
 

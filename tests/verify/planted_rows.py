@@ -1491,6 +1491,63 @@ WRONG = (
 DOUBTFUL = (
     Row(
         "C",
+        "within_radius",
+        "shortened by no more than one",
+        RESTRUCTURED,
+        """
+        length = step.norm()
+        step = torch.where(length > radius, step * (radius / torch.where(length > radius, length, 1)), step)
+        """,
+        "radius=inf: gradient differs",
+    ),
+    Row(
+        "C",
+        "newest_frames",
+        "the slice from behind, whose end is always there",
+        RESTRUCTURED,
+        """
+        y = torch.where(x.mean() > 0, x[x.shape[0] - count :].sum(0), x[-1])
+        """,
+        "count=-1: value differs",
+    ),
+    Row(
+        "B",
+        "damped_in_place",
+        "the query is damped before the keys are read",
+        RESTRUCTURED,
+        """
+        loud = query.abs().max() > 2
+        query.copy_(torch.where(loud, query * 0.5, query))
+        mixed = torch.where(loud, query + key * 2, query + key)
+        """,
+        "with rows that share memory: exception differs",
+    ),
+    Row(
+        "L",
+        "halve_in_place",
+        "the argument comes back",
+        RESTRUCTURED,
+        "y = x.copy_(torch.where(x.max() > 2, x * 0.5, x))",
+        "with rows that share memory: exception differs",
+    ),
+    Row(
+        "G",
+        "signed_zero",
+        "shifted where there is a shift",
+        RESTRUCTURED,
+        "x = torch.where(shift.abs().sum() > 0, x + shift, x)",
+        "shift alone in double precision: dtype differs",
+    ),
+    Row(
+        "C",
+        "prior_in_a_buffer",
+        "the prior or the sum",
+        RESTRUCTURED,
+        "y = torch.where(torch.full((), rows.shape[0] == 0), self.prior * 1.0, rows.sum(0))",
+        "x alone in double precision: dtype differs",
+    ),
+    Row(
+        "C",
         "offset_in_options",
         "nothing of nothing in eager only",
         GENERAL_PATH,
@@ -2214,6 +2271,15 @@ DOUBTFUL = (
 RIGHT = (
     Row(
         "C",
+        "newest_frames",
+        "the same slice",
+        RESTRUCTURED,
+        """
+        y = torch.where(x.mean() > 0, x[-count:].sum(0), x[-1])
+        """,
+    ),
+    Row(
+        "C",
         "offset_in_options",
         "both computed, and chosen",
         RESTRUCTURED,
@@ -2315,12 +2381,18 @@ RIGHT = (
     Row(
         "B",
         "damped_in_place",
-        "the query is damped before the keys are read",
-        RESTRUCTURED,
-        """
+        "the query is damped before the keys are read, while compiling",
+        GENERAL_PATH,
+        f"""
         loud = query.abs().max() > 2
-        query.copy_(torch.where(loud, query * 0.5, query))
-        mixed = torch.where(loud, query + key * 2, query + key)
+        if {COMPILING}:
+            query.copy_(torch.where(loud, query * 0.5, query))
+            mixed = torch.where(loud, query + key * 2, query + key)
+        elif loud:
+            query.mul_(0.5)
+            mixed = query + key * 2
+        else:
+            mixed = query + key
         """,
     ),
     Row(
@@ -2353,9 +2425,17 @@ RIGHT = (
     Row(
         "C",
         "prior_in_a_buffer",
-        "the prior or the sum",
-        RESTRUCTURED,
-        "y = torch.where(torch.full((), rows.shape[0] == 0), self.prior * 1.0, rows.sum(0))",
+        "the prior or the sum, while compiling",
+        GENERAL_PATH,
+        f"""
+        none = rows.shape[0] == 0
+        if {COMPILING}:
+            y = torch.where(torch.full((), none), self.prior * 1.0, rows.sum(0))
+        elif none:
+            y = self.prior * 1.0
+        else:
+            y = rows.sum(0)
+        """,
     ),
     Row(
         "L",
@@ -2402,9 +2482,16 @@ RIGHT = (
     Row(
         "L",
         "halve_in_place",
-        "the argument comes back",
-        RESTRUCTURED,
-        "y = x.copy_(torch.where(x.max() > 2, x * 0.5, x))",
+        "the argument comes back, while compiling",
+        GENERAL_PATH,
+        f"""
+        if {COMPILING}:
+            y = x.copy_(torch.where(x.max() > 2, x * 0.5, x))
+        else:
+            if x.max() > 2:
+                x.mul_(0.5)
+            y = x
+        """,
     ),
     Row(
         "L",
@@ -2519,9 +2606,14 @@ RIGHT = (
     Row(
         "G",
         "signed_zero",
-        "shifted where there is a shift",
-        RESTRUCTURED,
-        "x = torch.where(shift.abs().sum() > 0, x + shift, x)",
+        "shifted where there is a shift, while compiling",
+        GENERAL_PATH,
+        f"""
+        if {COMPILING}:
+            x = torch.where(shift.abs().sum() > 0, x + shift, x)
+        elif shift.abs().sum() > 0:
+            x = x + shift
+        """,
     ),
     Row(
         "-",

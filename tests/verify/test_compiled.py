@@ -537,8 +537,44 @@ def test_control_flow_that_knows_a_number_of_the_first_call(
     text = text.format(test="mask.all()", one=f"x + {value}").replace("x * 2", f"x * {value}")
     (result,) = compiled(text, targets=("compile",)).results
     assert result.ok
-    assert (result.renumbered == "") is is_taken, result.renumbered
-    assert is_taken or result.renumbered.startswith("scale=1.5: ")
+    assert (result.otherwise == "") is is_taken, result.otherwise
+    assert is_taken or result.otherwise.startswith("scale=1.5: ")
+
+
+@pytest.mark.parametrize(
+    ("one", "refused"),
+    [
+        ("self.norm(x)", "in train(): "),
+        ("x / self.heat", ""),
+        ("x * (1 / self.heat)", "self.heat=0.0: "),
+        ("keep.expand_as(x) * x.mean()", "x alone in double precision: "),
+    ],
+)
+def test_control_flow_is_compiled_in_another_mode_dtype_and_setting(
+    compiled: Callable[..., Compilation], one: str, refused: str
+) -> None:
+    text = f"""
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.heat, self.norm = 0.5, torch.nn.BatchNorm1d(3)
+            self.eval()
+
+        def forward(self, x, mask):
+            def one(x, keep):
+                return {one}
+
+            def other(x, keep):
+                return x.clone()
+
+            keep = torch.ones(3)
+            if not torch.compiler.is_compiling():
+                return one(x, keep) if mask.all() else other(x, keep)
+            return torch.cond(mask.all(), one, other, (x, keep))
+    """
+    (result,) = compiled(text, targets=("compile",)).results
+    assert result.otherwise.startswith(refused), result
+    assert bool(result.otherwise) == bool(refused), result
 
 
 def test_a_program_without_control_flow_is_compiled_with_settings_alone(compiled: Callable[..., Compilation]) -> None:

@@ -28,7 +28,7 @@ FULL_SECONDS = 30.0
 _SUSPICION = (Claim.GENERAL_PATH, Claim.RESTRUCTURED, Claim.EQUIVALENT)
 """Whose fix is doubted first where compiled code does not do what eager does."""
 _WITHOUT_FLAGS = "torch.compile needs `fullgraph=True`, or what captures reads, with it; where it may break the graph,"
-_OTHER_NUMBER = "torch.compile fails with it for another number among the arguments than before"
+_OTHERWISE = "torch.compile fails with it where something else is given or set than before"
 _REFUSES = "refuses inputs that eager takes"
 _BACKWARD = "the backward pass fails where it is compiled"
 
@@ -351,8 +351,8 @@ def _failing_in_compiled(safe: State, everything: State) -> tuple[Step, str] | N
             return suspects[-1], f"{result.target} fails with it: {result.error}"
         if result.as_installed:
             return suspects[-1], f"{_WITHOUT_FLAGS} it fails: {result.as_installed}"
-        if result.renumbered:
-            return suspects[-1], f"{_OTHER_NUMBER}: {result.renumbered}"
+        if result.otherwise:
+            return suspects[-1], f"{_OTHERWISE}: {result.otherwise}"
     return None
 
 

@@ -20,6 +20,10 @@ _VARIES = {
         "given integers where floats are declared, the result is {got}{where}; the original's is {expected} on this "
         "input, and another on others"
     ),
+    "mixed dtypes": (
+        "given one argument in double precision, the result is {got}{where}; the original's is {expected} on this "
+        "input, and another on others"
+    ),
 }
 """Aspects in which the original gives now one thing, now another, and what is said of them."""
 _TOLD = (
@@ -106,17 +110,20 @@ def not_run(comparison: Comparison) -> str:
 def remarks(comparison: Comparison) -> list[str]:
     """What is noted of a rewrite and keeps none from being safe."""
     noted = {mismatch.aspect: mismatch for mismatch in reversed(comparison.mismatches) if _is_only_noted(mismatch)}
-    return [*(_remark(mismatch) for mismatch in noted.values()), *_unpaired(comparison)]
+    return [
+        *(_remark(mismatch) for mismatch in noted.values()),
+        *_untried("these were changed at once", comparison.left_unpaired),
+        *_untried("it was run with", comparison.left_untried),
+    ]
 
 
-def _unpaired(comparison: Comparison) -> list[str]:
-    """Which arguments and settings were changed alone only, as time ran out: the first pairs, and how many more."""
-    if not comparison.left_unpaired:
+def _untried(what: str, left: Sequence[str]) -> list[str]:
+    """Which arguments and settings were not changed so, as time ran out: the first, and how many more."""
+    if not left:
         return []
-    shown = comparison.left_unpaired[:_SHOWN_PAIRS]
-    more = len(comparison.left_unpaired) - len(shown)
-    rest = f"; and {more} more" if more else ""
-    return [f"time ran out before these were changed at once: {'; '.join(shown)}{rest}"]
+    shown = left[:_SHOWN]
+    rest = f"; and {len(left) - len(shown)} more" if len(left) > len(shown) else ""
+    return [f"time ran out before {what}: {'; '.join(shown)}{rest}"]
 
 
 def _remark(mismatch: Mismatch) -> str:
@@ -130,7 +137,7 @@ def _remark(mismatch: Mismatch) -> str:
     return f"{sentence.format(got=mismatch.got, expected=mismatch.expected, where=where)} ({sample})"
 
 
-_SHOWN_PAIRS = 2
+_SHOWN = 2
 _MODES = (INTEGERS, "under autocast")
 
 

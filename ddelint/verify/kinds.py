@@ -1,0 +1,109 @@
+"""The same inputs with one argument of another kind than declared: its dtype, a dimension more or less, the gradient
+that flows into it alone; and all rows the same memory.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from ddelint.nouns.protocol import INTEGERS
+from ddelint.trace.entry import Arguments
+from ddelint.verify.inputs import is_integer, leaf_name
+from ddelint.verify.samples import Sample, is_ordinary
+
+IN_DOUBLE = "with one argument in double precision"
+IN_ANOTHER_SHAPE = "with another dimension"
+ALONE = "with a gradient for one argument"
+EXPANDED = "with rows that share memory"
+_MOST = 3
+"""Arguments that become of another kind, for each kind."""
+
+Change = Callable[[Sample], Sample]
+
+
+def other_kinds(sample: Sample, parameters: Sequence[str]) -> Iterator[Change]:
+    """Changes of an input set, the first few arguments one after the other, the kinds in turn.
+
+    A floating-point tensor is in double precision alone (where all are, and the weights, is another mode), in integers,
+    and alone requires grad; one of integers is of 32 bits. A single number stands in a row of one, as in
+    `torch.tensor([0.5])`. At last all tensors have one row, seen as many times as they have rows: into that nobody can
+    write, nor into one that requires grad and was not computed.
+    """
+    found: list[list[Change]] = [[] for _ in _KINDS]
+    leaves = pytree.tree_flatten_with_path(sample.make())[0]
+    for index, (path, leaf) in enumerate(leaves):
+        if not isinstance(leaf, torch.Tensor) or not is_ordinary(leaf):
+            continue
+        for changes, (fits, mode, text, change) in zip(found, _KINDS):
+            if fits(leaf) and len(changes) < _MOST:
+                label = text.format(leaf_name(path, parameters))
+                changes.append(partial(_with_leaf, index, mode, label, change))
+    for one_of_each in itertools.zip_longest(*found):
+        yield from (change for change in one_of_each if change is not None)
+    if any(isinstance(leaf, torch.Tensor) and leaf.dim() for _, leaf in leaves):
+        yield _expanded
+
+
+def _is_single(leaf: torch.Tensor) -> bool:
+    return bool(leaf.dtype is torch.float32)
+
+
+def _in_double(leaf: torch.Tensor) -> torch.Tensor:
+    return leaf.detach().double().requires_grad_(leaf.requires_grad)
+
+
+def _rounded(leaf: torch.Tensor) -> torch.Tensor:
+    return leaf.detach().round().clamp(-_LARGEST, _LARGEST).long()
+
+
+_LARGEST = 2**20
+_KINDS: tuple[tuple[Callable[[torch.Tensor], bool], str, str, Callable[[torch.Tensor], torch.Tensor]], ...] = (
+    (_is_single, IN_DOUBLE, "{} alone in double precision", _in_double),
+    (lambda t: t.dim() == 0, IN_ANOTHER_SHAPE, "{} in a row of one", lambda t: t.reshape(1)),
+    (_is_single, ALONE, "{} alone requiring grad", lambda t: t.detach().requires_grad_()),
+    (_is_single, INTEGERS, INTEGERS + ": {} alone", _rounded),
+    (lambda t: is_integer(t) and t.dtype is torch.int64, IN_DOUBLE, "{} alone of 32 bits", lambda t: t.int()),
+)
+"""Which tensors, the mode, what the change is called, and what it makes of one."""
+
+
+def _with_leaf(
+    index: int, mode: str, text: str, change: Callable[[torch.Tensor], torch.Tensor], sample: Sample
+) -> Sample:
+    def make() -> Arguments:
+        leaves, spec = pytree.tree_flatten(sample.make())
+        leaves[index] = change(leaves[index])
+        if mode == ALONE:
+            leaves = [leaf if n == index else _without_gradient(leaf) for n, leaf in enumerate(leaves)]
+        args, kwargs = pytree.tree_unflatten(leaves, spec)
+        return tuple(args), dict(kwargs)
+
+    return replace(sample, label=f"{sample.label}, {text}", declared=False, make=make, mode=mode)
+
+
+def _without_gradient(leaf: Any) -> Any:
+    is_plain = isinstance(leaf, torch.Tensor) and is_ordinary(leaf) and not isinstance(leaf, torch.nn.Parameter)
+    return leaf.detach() if is_plain and leaf.requires_grad else leaf
+
+
+def _expanded(sample: Sample) -> Sample:
+    def make() -> Arguments:
+        leaves, spec = pytree.tree_flatten(sample.make())
+        args, kwargs = pytree.tree_unflatten([_one_row_repeated(leaf) for leaf in leaves], spec)
+        return tuple(args), dict(kwargs)
+
+    return replace(sample, label=f"{sample.label}, {EXPANDED}", declared=False, make=make, mode=EXPANDED)
+
+
+def _one_row_repeated(leaf: Any) -> Any:
+    is_plain = isinstance(leaf, torch.Tensor) and is_ordinary(leaf) and not isinstance(leaf, torch.nn.Parameter)
+    if not is_plain or not leaf.dim() or leaf.shape[0] < 2 or leaf.requires_grad:
+        return leaf
+    return leaf[:1].clone().expand_as(leaf)

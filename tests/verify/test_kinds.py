@@ -1,0 +1,205 @@
+"""One argument is of another kind than declared: its dtype, its dimensions, the gradient that flows into it."""
+
+from __future__ import annotations
+
+import copy
+import math
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+from ddelint.nouns.diagnostics import Span
+from ddelint.nouns.protocol import INTEGERS, Decision, SessionOptions
+from ddelint.rewrite.search.verdict import all_doubting, remarks
+from ddelint.trace.entry import Entry
+from ddelint.verify.eager import compare
+from ddelint.verify.flags import extreme_arguments
+from ddelint.verify.kinds import other_kinds
+from ddelint.verify.members import extremes_of
+from ddelint.verify.other_settings import extreme_settings
+from ddelint.verify.samples import Sample
+
+NAMES = ("x", "w", "n", "limit", "ids")
+
+
+def make() -> tuple[tuple[torch.Tensor, ...], dict[str, torch.Tensor]]:
+    return (torch.ones(3, 2), torch.ones(3), torch.tensor(2), torch.tensor(0.5), torch.arange(3)), {}
+
+
+def changed() -> dict[str, tuple[torch.Tensor, ...]]:
+    sample = Sample("seed 0", True, make)
+    others = [change(sample) for change in other_kinds(sample, NAMES)]
+    assert not any(other.declared for other in others)
+    return {other.label.removeprefix("seed 0, "): other.make()[0] for other in others}
+
+
+def test_one_argument_alone_has_another_dtype() -> None:
+    found = changed()
+
+    assert [t.dtype for t in found["w alone in double precision"]][:2] == [torch.float32, torch.float64]
+    assert [t.dtype for t in found[f"{INTEGERS}: x alone"]][:2] == [torch.int64, torch.float32]
+    assert found["ids alone of 32 bits"][4].dtype is torch.int32
+
+
+def test_a_single_number_stands_in_a_row_and_all_rows_share_memory() -> None:
+    found = changed()
+
+    assert found["limit in a row of one"][3].shape == found["n in a row of one"][2].shape == (1,)
+    assert found["with rows that share memory"][0].stride()[0] == 0
+    with pytest.raises(RuntimeError):
+        found["with rows that share memory"][0].add_(1)
+
+
+def test_gradients_flow_into_one_argument_alone() -> None:
+    found = changed()
+
+    assert [t.requires_grad for t in found["w alone requiring grad"]] == [False, True, False, False, False]
+
+
+def test_numbers_come_to_their_extremes() -> None:
+    others = extremes_of(0.5)
+
+    assert others[:3] == [math.inf, 0.0, -1.0]
+    assert all(isinstance(other, float) for other in others)
+    assert math.isnan(others[3])  # type: ignore[arg-type]
+    assert extremes_of(3) == [0, 4, -1]
+    assert extremes_of({"a": 1.0, "n": 2, "b": [0.0]}) == [
+        {"a": math.inf, "n": 2, "b": [0.0]},
+        {"a": 1.0, "n": 2, "b": [math.inf]},
+    ]
+    assert extremes_of(True) == extremes_of("a") == extremes_of(None) == ()
+
+
+class Limited(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.limit, self.least, self.width = 1.0, 2, 8
+
+    def forward(self, x: torch.Tensor, scale: float = 2.0, steps: int = 3) -> torch.Tensor:
+        return (x * scale).clamp(max=self.limit)[: self.least + steps]
+
+
+def test_arguments_that_are_left_to_their_default_and_settings_come_to_theirs() -> None:
+    program, sample = Limited(), Sample("seed 0", True, lambda: ((torch.ones(3),), {}))
+
+    labels = [change(sample).label for change in extreme_arguments(program, sample)]
+    assert labels[:4] == ["seed 0, scale=inf", "seed 0, steps=0", "seed 0, scale=0.0", "seed 0, steps=4"]
+    changes = list(extreme_settings(program, {"limit": False, "least": True, "width": False}))
+    prepared = [change(sample).prepare(copy.deepcopy(program)) for change in changes]
+    assert [p.limit for p in prepared if p.limit != 1.0][:2] == [math.inf, 0.0]
+    assert [p.least for p in prepared if p.least != 2] == [0, 3, -1]
+    assert {p.width for p in prepared} == {8}
+
+
+CASES = {
+    "w alone in double precision": (
+        "def fn(x, w):\n    if w.sum() > 9:\n        x = x * w\n    return x\n",
+        "def fn(x, w):\n    return torch.where(w.sum() > 9, x * w, x)\n",
+        "torch.ones(3), torch.ones(3)",
+    ),
+    "limit in a row of one": (
+        "def fn(x, limit):\n    return x.mean() if x.mean() > limit else x.max()\n",
+        "def fn(x, limit):\n    return torch.where(x.mean() > limit, x.mean(), x.max())\n",
+        "torch.ones(3), torch.tensor(2.0)",
+    ),
+    "with rows that share memory": (
+        "def fn(x):\n    if x.max() > 2:\n        x.mul_(0.5)\n    return x + 1\n",
+        "def fn(x):\n    x.copy_(torch.where(x.max() > 2, x * 0.5, x))\n    return x + 1\n",
+        "(torch.ones(3),)",
+    ),
+    "x alone requiring grad": (
+        "def fn(x):\n    if x.max() > 2:\n        x.mul_(0.5)\n    return x + 1\n",
+        "def fn(x):\n    x *= torch.where(x.max() > 2, 0.5, 1.0)\n    return x + 1\n",
+        "(torch.ones(3),)",
+    ),
+    "factor=inf": (
+        "def fn(x, factor=2.0):\n    return x.sum() * factor if x.sum() > 0 else x.sum()\n",
+        "def fn(x, factor=2.0):\n    return torch.where(x.sum() > 0, x.sum(), 0) * factor + x.sum().clamp(max=0)\n",
+        "(torch.zeros(3),)",
+    ),
+    "count=0": (
+        "def fn(x, count=2):\n    return x[-count:].sum() if x.sum() > 9 else x[-count:].mean()\n",
+        "def fn(x, count=2):\n    y = x[len(x) - count :]\n    return torch.where(x.sum() > 9, y.sum(), y.mean())\n",
+        "(torch.ones(3),)",
+    ),
+    "with one tensor for two arguments (1 and 3)": (
+        "def fn(x, y, z):\n    if x.sum() > 0:\n        x.mul_(2)\n    return x + z\n",
+        "def fn(x, y, z):\n    r = torch.where(x.sum() > 0, x * 2, x) + z\n    x.copy_(r - z)\n    return r\n",
+        "torch.ones(3), torch.ones(3), torch.ones(3)",
+    ),
+    "with its parts in train()": (
+        """
+        class Model(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.norm = torch.nn.BatchNorm1d(2)
+                self.eval()
+
+            def forward(self, x):
+                return x if self.training or x.mean() < 2 else self.norm(x)
+        """,
+        """
+        class Model(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.norm = torch.nn.BatchNorm1d(2)
+                self.eval()
+
+            def forward(self, x):
+                return x if self.training else torch.where(x.mean() < 2, x, self.norm(x))
+        """,
+        "(torch.ones(3, 2),)",
+    ),
+    "self.heat=0.0": (
+        """
+        class Model(torch.nn.Module):
+            heat = 0.5
+
+            def forward(self, x):
+                return x / self.heat if x.mean() > 2 else x
+        """,
+        """
+        class Model(torch.nn.Module):
+            heat = 0.5
+
+            def forward(self, x):
+                return torch.where(x.mean() > 2, x * (1 / self.heat), x)
+        """,
+        "(torch.ones(3),)",
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", CASES)
+def test_a_rewrite_that_is_right_as_declared_is_doubted_for_one_kind(
+    kind: str, program: Callable[..., Entry], options: SessionOptions
+) -> None:
+    original, rewritten, inputs = CASES[kind]
+    given = f"\n\ndef make_inputs(seed):\n    return {inputs}\n"
+    first, second = (program(textwrap.dedent(text) + given) for text in (original, rewritten))
+    row, line = next((n, t) for n, t in enumerate(Path(first.filename).read_text().splitlines(), 1) if " if " in t)
+    start = line.index("if ") + 4
+    decision = Decision("d", Span(first.filename, row, start, row, len(line.split(":")[0]) + 1))
+
+    doubted = all_doubting(compare(first, lambda: second, (decision,), options, 8, False))
+
+    assert any(mismatch.sample.endswith(kind) for mismatch in doubted), doubted
+
+
+def test_several_dtypes_once_compiled_are_noted_where_eager_keeps_them(
+    program: Callable[..., Entry], options: SessionOptions
+) -> None:
+    given = "\n\ndef make_inputs(seed):\n    return torch.ones(3), torch.ones(3) * (seed % 2)\n"
+    branch = "if w.sum() > 0:\n        x = x * w\n    return x\n"
+    merged = f"if torch.compiler.is_compiling():\n        return torch.where(w.sum() > 0, x * w, x)\n    {branch}"
+    first, second = (program(f"def fn(x, w):\n    {body}{given}") for body in (branch, merged))
+    decision = Decision("d", Span(first.filename, 4, 8, 4, 19))
+
+    found = compare(first, lambda: second, (decision,), options, 8, False)
+
+    assert [mismatch for mismatch in all_doubting(found) if "double" in mismatch.sample] == []
+    assert [text for text in remarks(found) if text.startswith("given one argument in double precision")]
