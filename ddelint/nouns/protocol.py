@@ -332,8 +332,8 @@ class TargetResult:
     as_installed: str = ""
     """What torch.compile raises where it may break the graph and captures no reads; empty: nothing, or not tried."""
     otherwise: str = ""
-    """What it raises then for another number among the arguments, mode, dtype or setting than before, which eager
-    takes; empty: the same."""
+    """What it raises then for another number among the arguments, mode or setting than before, which eager takes;
+    empty: the same."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,6 @@ from ddelint.verify import cpp_kernels, failures
 from ddelint.verify import device as devices
 from ddelint.verify.calls import module_of, run
 from ddelint.verify.flags import other_numbers
-from ddelint.verify.kinds import IN_DOUBLE, other_kinds
 from ddelint.verify.mismatches import tolerance_for
 from ddelint.verify.modes import other_modes, parts_in_other_mode
 from ddelint.verify.other_settings import extreme_settings
@@ -33,8 +32,8 @@ _RANDOM = "compile: random numbers are drawn as eager draws them; without that, 
 
 _AS_INSTALLED = 8
 """Inputs for torch.compile without settings: a graph that breaks before `torch.cond` is asked for one arm at a time."""
-_OTHERWISE = 2
-"""Arguments in double precision and settings of zero for which control flow is compiled once more."""
+_ZEROS = 2
+"""Settings of zero for which control flow is compiled once more."""
 
 
 class Compiling:
@@ -82,7 +81,8 @@ class Compiling:
         with torch_internals.compile_settings(recompiles=RECOMPILES, captured=False), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             compiled = torch.compile(self._built()[0], backend="eager")
-            for reference in (example, *(r for r in replays if r.sample.declared and r.first.returned))[:_AS_INSTALLED]:
+            given = (example, *(r for r in replays if r.sample.declared and r.first.returned))[:_AS_INSTALLED]
+            for reference in given:
                 args, kwargs = devices.moved(self._program.arguments(reference), self._device)
                 try:
                     with self._program.entry.surroundings():
@@ -90,54 +90,55 @@ class Compiling:
                 except Exception as error:
                     if failures.is_front_end(error):
                         return replace(result, as_installed=failures.summary(error))
-            refused = self._refused_number(compiled, example) or self._refused_otherwise(example)
+            refused = self._refused_number(compiled, example) or self._refused_otherwise(given)
             return replace(result, otherwise=refused)
 
     def _refused_number(self, compiled: Callable[..., Any], example: Reference) -> str:
         """What a program that has been compiled raises for another number than before, for which torch.compile puts a
         symbol, and which eager takes."""
         changes = other_numbers(self._built()[0], example.sample)
-        return self._first_refusal(example.sample, changes, lambda prepare: compiled)
+        return self._first_refusal([example], changes, lambda prepare: compiled)
 
-    def _refused_otherwise(self, example: Reference) -> str:
-        """What compiling raises in another mode, for one argument in double precision, or with a setting of zero, which
-        eager takes: an arm of control flow is traced even where it is not run."""
+    def _refused_otherwise(self, references: Sequence[Reference]) -> str:
+        """What compiling raises in another mode, or with a setting of zero, which eager takes on one of the inputs: an
+        arm of control flow is traced even where it is not run."""
 
         def compiled(prepare: Callable[[Any], Any]) -> Callable[..., Any]:
             return torch.compile(prepare(self._built()[0]), backend="eager")  # type: ignore[no-any-return]
 
-        program, sample = self._built()[0], example.sample
-        kinds = other_kinds(sample, self._program.entry.parameters)
+        program = self._built()[0]
+        modes = itertools.islice(other_modes(program), 1) if isinstance(program, torch.nn.Module) else ()
         zeros = (change for change in extreme_settings(program, {"*": False}) if change.args[-1] == 0.0)
-        changes: list[Callable[[Sample], Sample]] = [
-            *itertools.islice(other_modes(program), 1),
-            *parts_in_other_mode(program),
-            *itertools.islice((change for change in kinds if change(sample).mode == IN_DOUBLE), _OTHERWISE),
-            *itertools.islice(zeros, _OTHERWISE),
-        ]
-        return self._first_refusal(sample, changes, compiled)
+        changes = [*modes, *parts_in_other_mode(program), *itertools.islice(zeros, _ZEROS)]
+        return self._first_refusal(references, changes, compiled)
 
     def _first_refusal(
         self,
-        given: Sample,
+        references: Sequence[Reference],
         changes: Iterable[Callable[[Sample], Sample]],
         compiled: Callable[[Callable[[Any], Any]], Callable[..., Any]],
     ) -> str:
-        """What is raised under the first of these changes under which eager raises nothing; `compiled` gets what
-        prepares a program for it."""
+        """What is raised under the first of these changes under which eager raises nothing on one of the inputs;
+        `compiled` gets what prepares a program for it."""
         for change in changes:
-            sample = change(given)
-            eager = sample.prepare(self._built()[0])
-            for function in (eager, compiled(sample.prepare)):
-                args, kwargs = devices.moved(sample.make(), self._device)
-                try:
-                    with self._program.entry.surroundings():
-                        function(*args, **kwargs)
-                except Exception as error:
-                    if function is not eager:
-                        return f"{sample.label.rpartition(', ')[2]}: {failures.summary(error)}"
-                    break
+            for sample in (change(reference.sample) for reference in references):
+                if self._error(sample.prepare(self._built()[0]), sample) is not None:
+                    continue
+                error = self._error(compiled(sample.prepare), sample)
+                if error is not None:
+                    return f"{sample.label.rpartition(', ')[2]}: {failures.summary(error)}"
+                break
         return ""
+
+    def _error(self, function: Callable[..., Any], sample: Sample) -> Exception | None:
+        """What a call raises."""
+        args, kwargs = devices.moved(sample.make(), self._device)
+        try:
+            with self._program.entry.surroundings():
+                function(*args, **kwargs)
+        except Exception as error:
+            return error
+        return None
 
     def _has_numbers(self, example: Reference) -> bool:
         leaves = pytree.tree_leaves(self._program.arguments(example))

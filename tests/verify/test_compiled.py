@@ -547,10 +547,9 @@ def test_control_flow_that_knows_a_number_of_the_first_call(
         ("self.norm(x)", "in train(): "),
         ("x / self.heat", ""),
         ("x * (1 / self.heat)", "self.heat=0.0: "),
-        ("keep.expand_as(x) * x.mean()", "x alone in double precision: "),
     ],
 )
-def test_control_flow_is_compiled_in_another_mode_dtype_and_setting(
+def test_control_flow_is_compiled_in_another_mode_and_setting(
     compiled: Callable[..., Compilation], one: str, refused: str
 ) -> None:
     text = f"""
