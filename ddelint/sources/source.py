@@ -269,7 +269,7 @@ class SourceFile:
         body = self.tree.body
         if row is None or not body:
             return self.parents
-        place = bisect.bisect_right([statement.lineno for statement in body], row) - 1
+        place = bisect.bisect_right(self._statement_rows, row) - 1
         if place < 0:
             return self.parents
         known = self._near.get(place)
@@ -277,6 +277,10 @@ class SourceFile:
             known = self._near[place] = _parents(body[place])
             known[body[place]] = self.tree
         return known if node in known else self.parents
+
+    @cached_property
+    def _statement_rows(self) -> list[int]:
+        return [statement.lineno for statement in self.tree.body]
 
     @cached_property
     def _near(self) -> dict[int, dict[ast.AST, ast.AST]]:

@@ -30,8 +30,7 @@ def of(source: SourceFile, event: Event, span: Span, expression: str) -> tuple[C
     for trail in trails:
         step: Step | None = trail
         while step is not None:
-            place = source.span(step.node)
-            if place not in seen and step.sentence and len(crumbs) < MOST:
+            if step.sentence and len(crumbs) < MOST and (place := source.span(step.node)) not in seen:
                 seen.add(place)
                 crumbs.append((place, step.sentence))
             if step.before is None:
