@@ -39,6 +39,9 @@ def test_what_is_declared_to_be_of_tensors(tmp_path: Path, header: str) -> None:
         f"x = x.contiguous()\n    {ASKS}",
         f"y = torch.exp(x)\n    {ASKS}",
         f"y = x.new_zeros(3)\n    {ASKS}",
+        f"y = other(x).unsqueeze(0)\n    {ASKS}",
+        f"y = other(3, x).pinverse()\n    {ASKS}",
+        f"y = self.other(x, 3).detach()\n    {ASKS}",
         "return _clean(x, 3)\n\ndef _clean(x, n):\n    x = x.unsqueeze(0)\n    " + ASKS,
         "return _outer(x)\n\ndef _outer(x):\n    return _clean(x)\n\ndef _clean(x):\n    x = x.detach()\n    " + ASKS,
     ],
@@ -62,6 +65,9 @@ def test_what_is_used_as_only_tensors_are(tmp_path: Path, body: str) -> None:
         ("def clean(x: Tensor, name) -> Tensor:", f"y = torch.load(name)\n    {ASKS}"),
         ("def clean(x: Tensor):", "if (x > 0).any():\n        x.zero_()\n"),
         ("def clean(x):", ASKS),
+        ("def clean(x):", f"y = other(x).squeeze(0)\n    {ASKS}"),
+        ("def clean(x):", f"y = other(x=3).unsqueeze(0)\n    {ASKS}"),
+        ("def clean(x):", f"y = other(x.rows).unsqueeze(0)\n    {ASKS}"),
     ],
 )
 def test_what_nobody_compiles_is_silent(tmp_path: Path, header: str, body: str) -> None:
@@ -152,6 +158,59 @@ def test_what_hands_a_tensor_on_to_another_file_takes_one(tmp_path: Path, body: 
 @pytest.mark.parametrize("name", ["tests/ops.py", "plot_ops.py", "datasets/ops.py", "cli.py"])
 def test_files_beside_the_library_are_silent(tmp_path: Path, name: str) -> None:
     assert rows(tmp_path, {name: function("def clean(x: Tensor) -> Tensor:")}) == []
+
+
+def test_lines_may_end_as_they_do_on_windows(tmp_path: Path) -> None:
+    text = function("def clean(x: Tensor) -> Tensor:").replace("\n", "\r\n")
+    assert len(rows(tmp_path, {"ops.py": text})) == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("dist = torch.distributions.Poisson(x)\n    x = dist.sample()", 1),
+        ("x = x - dist.log_prob(x)", 1),
+        ("dist.all_reduce(x)", 0),
+        ("x = x / dist.get_world_size()", 0),
+        ("dist.broadcast(x, src=0)", 0),
+    ],
+)
+def test_a_distribution_is_no_group_of_processes(tmp_path: Path, line: str, found: int) -> None:
+    text = function("def clean(x: Tensor) -> Tensor:", f"{line}\n    {ASKS}")
+    assert len(rows(tmp_path, {"ops.py": text})) == found
+
+
+CALLED = """
+import torch
+from torch import Tensor
+
+class {name}:
+    {decorator}
+    def {method}({given}){returned}:
+        if (x > 0).any():
+            x = x + 1
+        return x
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "method", "given", "returned", "found"),
+    [
+        ("Loss", "__call__", "self, x: Tensor", " -> Tensor", 1),
+        ("Loss", "__call__", "self, x: torch.Tensor, scale: float = 1.0", "", 1),
+        ("Loss", "__call__", "\n        self,\n        x: Tensor,\n    ", " -> tuple[Tensor, Tensor]", 1),
+        ("_Loss", "__call__", "self, x: Tensor", " -> Tensor", 0),
+        ("Loss", "__call__", "self, x: dict", " -> Tensor", 0),
+        ("Loss", "__call__", "self, x: Tensor", " -> float", 0),
+        ("Loss", "__call__", "self, x: Tensor, path: Path", " -> Tensor", 0),
+        ("Loss", "measure", "self, x: Tensor", " -> Tensor", 0),
+    ],
+)
+def test_an_object_that_is_called_is_a_function(
+    tmp_path: Path, name: str, method: str, given: str, returned: str, found: int
+) -> None:
+    text = CALLED.format(name=name, method=method, given=given, returned=returned, decorator="scale = 2")
+    assert len(rows(tmp_path, {"losses.py": text})) == found
 
 
 def test_a_script_is_no_package(tmp_path: Path) -> None:

@@ -42,6 +42,11 @@ RULES = sorted((FIXTURES / "rules").glob("*/*.py"))
     "self.on = nn.Parameter(torch.ones(1))\nif self.on:\n", "class A:\n    count: Tensor\nif self.count < 2:\n",
     "def f(m: Tensor, n):\n    while m[..., n, :]:\n        n += 1\n",
     "label = 'one \\\n two' if x.sum() > 3 else 'three'", "for row in rows:  # of a tensor\n",
+    "for i in torch.arange(3):\n", "for i, j in torch.combinations(r):\n", "c = [p for p in torch.unbind(x)]\n",
+    "def f(p: Tensor):\n    n = p[1] - p[0]\n    if n > 0:\n",
+    "def f(p: Tensor):\n    low, high = p[0], p[1]\n    assert low < high\n",
+    "def f(p: Tensor):\n    a = p[:, 0]\n    b = a[1] - a[0]\n    while b > 0:\n",
+    "def f(p: Tensor):\n    a = p[..., 0]\n    if a:\n",
     "rows = self.rows\nrows = rows(x)\nfor row in rows:\n", "for i, row in enumerate(f(x)):\n",
 ])  # fmt: skip
 def test_text_that_may_read_data(text: str) -> None:
@@ -59,6 +64,7 @@ def test_text_that_may_read_data(text: str) -> None:
     "layers = self.layers\nfor layer in layers:\n",
     "self.bias = nn.Parameter(torch.ones(1))\nif self.bias is not None:\n    return x + self.bias\n",
     "x: list[list[int]] = y", "z = x[y[0], 1:]",
+    "def f(p: list, x: Tensor):\n    n = p[1] - p[0]\n    if n > 0:\n", "for i in torch.Size:\n",
     "def f(mask: torch.Tensor):\n    if mask is not None:\n", "def f(n: int, x: Tensor):\n    if n > 3:\n",
 ])  # fmt: skip
 def test_text_that_reads_none(text: str) -> None:

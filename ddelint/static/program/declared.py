@@ -141,7 +141,7 @@ class Outline:
     """The lines of a file that other files may ask about."""
 
     def __init__(self, data: bytes) -> None:
-        self.text = data.decode("utf-8", errors="replace")
+        self.text = data.decode("utf-8", errors="replace").replace("\r\n", "\n")
         self.digest = digest_of(data)
         self._asks: dict[str, bool] = {}
 

@@ -20,6 +20,8 @@ from ddelint.static.program.documented import docstring_of, documented_tensors
 from ddelint.static.program.imports import Imports
 
 _OBJECTS = frozenset({"self", "cls"})
+_WHEN_CALLED = "__call__"
+"""The method that makes an object one more function."""
 LONGEST_HEADER = 4_000
 """Characters of a function's parameters."""
 
@@ -45,6 +47,8 @@ def public_functions(path: str, outline: Outline, project: Imports | None) -> fr
             found |= {f"{owner}.{name}" for name, text in _public(cls) if reader.is_of_tensors(text, records=True)}
         elif not owner.startswith("_"):
             found |= {f"{owner}.{name}" for name, text in _public(cls) if reader.is_of_tensors(text, static=True)}
+            called = _WHEN_CALLED in cls.methods and reader.is_of_tensors(cls.methods[_WHEN_CALLED])
+            found |= {f"{owner}.{_WHEN_CALLED}"} if called else set()
         found |= {f"{owner}.{name}" for name in _of_metric(cls, reader)}
     return frozenset(found)
 
@@ -165,7 +169,9 @@ class _Reader:
                 found.add(parameter.arg)
         if not found and undeclared:
             text = scan.without_prose(body)
-            used = {match.group(1) or match.group(2) for match in _tensor_use().finditer(text)}
+            used = {
+                name for match in _tensor_use().finditer(text) for name in _WORD.findall(match[match.lastindex or 0])
+            }
             said = documented_tensors(docstring_of(body))
             found = (used | said).intersection(undeclared) or set(self._handed_on(text, undeclared))
         return frozenset(found)
@@ -274,9 +280,14 @@ def _containers() -> frozenset[str]:
 
 @extensions.remembered
 def _tensor_use() -> re.Pattern[str]:
+    """What is used as only tensors are, and what a call is given whose answer is: `jacobian(f, x).pinverse()`."""
     known = operators()
+    methods = "|".join(sorted(known.sure_methods))
     sure = "|".join(sorted(known.sure_methods | known.sure_attributes))
-    return re.compile(rf"(?<![\w.])(\w++)\.(?:{sure})\b|(?<![\w.])(?:torch|F)\.\w++(?:\.\w++)?\((\w++)(?=[,)])")
+    return re.compile(
+        rf"(?<![\w.])(\w++)\.(?:{sure})\b|(?<![\w.])(?:torch|F)\.\w++(?:\.\w++)?\((\w++)(?=[,)])"
+        rf"|\w\((\w[\w, ]{{0,99}}+)\)\.(?:{methods})\("
+    )
 
 
 def _is_eager(text: str) -> bool:

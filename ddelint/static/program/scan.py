@@ -240,19 +240,19 @@ def _tested_tensor(text: str, tensor_calls: Sequence[str]) -> bool:
     if not names:
         return False
     for match in computed.finditer(text):
-        if not names.isdisjoint(match.group(2).split()):
-            names.add(match.group(1))
+        if not names.isdisjoint(_WORDS.findall(match.group(2))):
+            names.update(_WORDS.findall(match.group(1)))
     return any(match.group(1) in names for test in tests for match in test.finditer(text))
 
 
 @cache
 def _declared_tensors() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str], list[re.Pattern[str]]]:
-    """Their type, what stands before it, assignments of plain arithmetic, and tests and counts of a name."""
+    """Their type, what stands before it, assignments of arithmetic and elements, and tests and counts of a name."""
     tested = r" \(*(?:not )?(\w+)(?:\[[^\[\]\n]{0,99}+\])?(?=\s*(?:[-+*/%@<>:),]|[=!]=|\n|and\b|or\b|else\b))"
     tests = [re.compile(word + tested) for word in ("if", "while", "assert", "and", "or", "not")]
     return (
         re.compile(r"Tensor\b"),
         re.compile(r"(?<!\w)(\w++)\s*+:\s*+[\"']?(?:[\w.]++\[)?[\w.]*+$"),
-        re.compile(r"\n[ \t]+(\w+) = ([\w +\-*/%@<>=!.]+)(?=\n)"),
+        re.compile(r"\n[ \t]+(\w[\w, ]*?) = ([\w +\-*/%@<>=!.,:\[\]]+)(?=\n)"),
         [*tests, re.compile(r"range\((?:[^()\n]*\W)?(\w+)\)")],
     )
