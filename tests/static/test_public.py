@@ -180,39 +180,6 @@ def test_a_distribution_is_no_group_of_processes(tmp_path: Path, line: str, foun
     assert len(rows(tmp_path, {"ops.py": text})) == found
 
 
-CALLED = """
-import torch
-from torch import Tensor
-
-class {name}:
-    {decorator}
-    def {method}({given}){returned}:
-        if (x > 0).any():
-            x = x + 1
-        return x
-"""
-
-
-@pytest.mark.parametrize(
-    ("name", "method", "given", "returned", "found"),
-    [
-        ("Loss", "__call__", "self, x: Tensor", " -> Tensor", 1),
-        ("Loss", "__call__", "self, x: torch.Tensor, scale: float = 1.0", "", 1),
-        ("Loss", "__call__", "\n        self,\n        x: Tensor,\n    ", " -> tuple[Tensor, Tensor]", 1),
-        ("_Loss", "__call__", "self, x: Tensor", " -> Tensor", 0),
-        ("Loss", "__call__", "self, x: dict", " -> Tensor", 0),
-        ("Loss", "__call__", "self, x: Tensor", " -> float", 0),
-        ("Loss", "__call__", "self, x: Tensor, path: Path", " -> Tensor", 0),
-        ("Loss", "measure", "self, x: Tensor", " -> Tensor", 0),
-    ],
-)
-def test_an_object_that_is_called_is_a_function(
-    tmp_path: Path, name: str, method: str, given: str, returned: str, found: int
-) -> None:
-    text = CALLED.format(name=name, method=method, given=given, returned=returned, decorator="scale = 2")
-    assert len(rows(tmp_path, {"losses.py": text})) == found
-
-
 def test_a_script_is_no_package(tmp_path: Path) -> None:
     (tmp_path / "ops.py").write_text(function("def clean(x: Tensor) -> Tensor:"))
     assert checked(tmp_path, tmp_path) == []

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ddelint.static.program import scan
+from ddelint.static.program.typed import declared_types
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +56,11 @@ class ClassOutline:
 
     @cached_property
     def held(self) -> dict[str, frozenset[str]]:
-        """Attribute → the (dotted) names of what is called to make it: `self.matcher = Matcher()`."""
-        found: dict[str, set[str]] = {}
+        """Attribute → the (dotted) names of what is called to make it (`self.matcher = Matcher()`), or of its types."""
+        found: dict[str, frozenset[str]] = dict(declared_types(self._text, self.methods.get("__init__", "")))
         for attribute, made in _HELD.findall(self._text):
-            found.setdefault(attribute, set()).add(made)
-        return {attribute: frozenset(makers) for attribute, makers in found.items()}
+            found[attribute] = found.get(attribute, frozenset()) | {made}
+        return found
 
     @cached_property
     def stored(self) -> dict[str, frozenset[str]]:

@@ -20,8 +20,6 @@ from ddelint.static.program.documented import docstring_of, documented_tensors
 from ddelint.static.program.imports import Imports
 
 _OBJECTS = frozenset({"self", "cls"})
-_WHEN_CALLED = "__call__"
-"""The method that makes an object one more function."""
 LONGEST_HEADER = 4_000
 """Characters of a function's parameters."""
 
@@ -47,8 +45,6 @@ def public_functions(path: str, outline: Outline, project: Imports | None) -> fr
             found |= {f"{owner}.{name}" for name, text in _public(cls) if reader.is_of_tensors(text, records=True)}
         elif not owner.startswith("_"):
             found |= {f"{owner}.{name}" for name, text in _public(cls) if reader.is_of_tensors(text, static=True)}
-            called = _WHEN_CALLED in cls.methods and reader.is_of_tensors(cls.methods[_WHEN_CALLED])
-            found |= {f"{owner}.{_WHEN_CALLED}"} if called else set()
         found |= {f"{owner}.{name}" for name in _of_metric(cls, reader)}
     return frozenset(found)
 
