@@ -316,7 +316,7 @@ class _Leaving:
         parent = self.source.parents[read]
         match parent:
             case ast.Call(func=ast.Name(id="sum"), args=[_], keywords=[]):
-                elements = self._listed(read)
+                elements = read if read is node else write.listed(read)
                 return parent, write.expr("torch.stack({}).narrow(0, 0, {}).sum(0)", elements, size)
             case ast.Call(args=[first, *rest], keywords=keywords) if first is read:
                 given: list[Part] = [*rest, *(k.value for k in keywords if k.arg in ("dim", "axis")), 0]
@@ -329,12 +329,6 @@ class _Leaving:
                     length = write.expr("{} * {}[0].shape[{}]", size, node, dim)
                     return parent, write.expr("{}.narrow({}, 0, {})", parent, dim, length)
         raise NotMergeable("a list whose length depends on data")
-
-    def _listed(self, read: ast.Name | ast.ListComp | ast.GeneratorExp) -> Part:
-        match read:
-            case ast.GeneratorExp(elt=element, generators=[ast.comprehension(target=target, iter=iterated)]):
-                return self.write.expr("[{} for {} in {}]", element, target, iterated)
-        return read
 
     def _one_of_each(self, node: ast.Name) -> ast.Name | ast.ListComp | ast.GeneratorExp:
         """What has one element for each of the list's: `[row * 2 for row in rows]`, or the list itself."""

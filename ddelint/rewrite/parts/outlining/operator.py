@@ -72,8 +72,10 @@ def helper(write: Writer, region: Region, name: str, decorator: str = "") -> Sta
 
 def _read_of(write: Writer, region: Region, name: str) -> Expr:
     """What comes out of a name inside of the region."""
-    part = region.parts_read.get(name, "")
-    return write.expr(f"{name}[{part}]") if part else write.expression(name)
+    count = region.parts_read.get(name, 0)
+    if not count:
+        return write.expression(name)
+    return write.expr("{}[:{}]" if count > 0 else "{}[-{}:]", name, str(abs(count)))
 
 
 def _typed(write: Writer, region: Region) -> list[tuple[str, Expr]]:

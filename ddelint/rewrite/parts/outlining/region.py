@@ -50,8 +50,8 @@ class Region:
     results: list[Result] = field(default_factory=list)
     targets: Mapping[str, str] = field(default_factory=dict)
     """Name inside → what the function around it calls that: what results are given to; empty where it returns."""
-    parts_read: dict[str, str] = field(default_factory=dict)
-    """Name of a list → the elements of it that come out: `:1`."""
+    parts_read: dict[str, int] = field(default_factory=dict)
+    """Name of a list → how many elements of it come out: the first ones, or the last where it is negative."""
     replacements: dict[str, str] = field(default_factory=dict)
     """Attribute chain → the parameter that stands for it."""
     returns: bool = False

@@ -47,7 +47,7 @@ def read_results(context: Context, region: Region, way: Way) -> str:
         fact = type_behind(context, target, region.body)
         form = form_of(fact, way)
         if name in growing and form is not None and "[" in form.annotation:
-            region.parts_read[name] = _part_that_is_read(context, region, name)
+            region.parts_read[name] = _elements_read(context, region, name)
             if not region.parts_read[name]:
                 return f"`{target}` has another length for other data"
         if form is None or (form.constant and len(region.targets) == 1):
@@ -56,13 +56,13 @@ def read_results(context: Context, region: Region, way: Way) -> str:
     return ""
 
 
-def _part_that_is_read(context: Context, region: Region, name: str) -> str:
-    """The elements of a list that the region fills (`:1`), where what stands behind it reads some by their number
-    alone; empty where it reads more."""
+def _elements_read(context: Context, region: Region, name: str) -> int:
+    """How many elements of a list that the region fills are read behind it, where all are by their numbers alone: the
+    first ones, or the last where negative; 0 where more is read."""
     source, last = context.site.source, region.body[-1]
     around = (last, *source.ancestors(last))
     if context.site.function is None or any(isinstance(node, (ast.For, ast.While)) for node in around[1:]):
-        return ""
+        return 0
     inside = {node for statement in region.body for node in ast.walk(statement)}
     read: list[int] = []
     for node in ast.walk(context.site.function):
@@ -72,10 +72,10 @@ def _part_that_is_read(context: Context, region: Region, name: str) -> str:
                 case ast.Subscript(slice=index, ctx=ast.Load()) if (number := integer(index)) is not None:
                     read.append(number)
                 case _:
-                    return ""
+                    return 0
     if min(read) >= 0:
-        return f":{max(read) + 1}"
-    return f"{min(read)}:" if max(read) < 0 else ""
+        return max(read) + 1
+    return min(read) if max(read) < 0 else 0
 
 
 def _attributes(body: Sequence[ast.stmt], in_place: set[str]) -> dict[str, str]:
