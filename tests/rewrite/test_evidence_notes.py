@@ -99,6 +99,25 @@ def test_an_unsafe_fix_where_a_safe_one_went_half_of_the_way_is_a_finding_of_its
     assert labels == [Applicability.SAFE, Applicability.UNSAFE]
 
 
+def test_two_fixes_at_one_place_are_two_findings() -> None:
+    state = state_of(Applicability.UNSAFE)
+    second = Candidate("outline", Claim.RESTRUCTURED, "a custom operator", (Edit(Span("m.py", 1, 1, 1, 2), "z"),))
+    state.history = state.history.add(second.edits, 2)
+    state.steps.append(replace(state.steps[0], number=2, candidate=second))
+    found = diagnostics(state, State(state.history, []), Comparison(8, 8, True, {}, ()))
+    fixes = [(one.fix.message, one.message) for one in found if one.fix is not None]
+    assert fixes == [("both", "asks"), ("a custom operator", "asks, also behind another fix here")]
+
+
+def test_what_still_stops_a_front_end_is_named_where_something_else_in_the_same_words_was_fixed() -> None:
+    state = state_of(Applicability.UNSAFE)
+    (key, failing) = next(iter(state.others.items()))
+    state.others[key] = replace(failing, code="DDE105", message="asks.")
+    state.compilation = Compilation((TargetResult("export", "cpu", ok=False),))
+    found = diagnostics(state, State(state.history, []), Comparison(8, 8, True, {}, ()))
+    assert [one.message for one in found if one.fix is None] == ["asks, also behind another fix here"]
+
+
 @pytest.mark.parametrize(("passes", "codes"), [(True, ["DDE105"]), (False, ["DDE005", "DDE105"])])
 def test_what_stopped_a_front_end_is_not_named_where_that_takes_the_fixed_program(
     passes: bool, codes: list[str]

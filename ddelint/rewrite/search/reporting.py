@@ -17,7 +17,8 @@ def diagnostics(state: State, safe: State, comparison: Comparison | None) -> tup
     """One diagnostic a site, on the original text, with the fix and what was run to trust it."""
     safe_numbers = {step.number for step in safe.steps}
     refusals = {key: diagnostic.refused for key, diagnostic in safe.given_up.items()}
-    found: dict[tuple[Span, str, bool], Diagnostic] = {}
+    fixed: set[tuple[Span, str]] = set()
+    done: list[Diagnostic] = []
     for step in state.steps:
         is_safe = step.number in safe_numbers and step.applicability is Applicability.SAFE
         step = step if is_safe else with_a_reason(step)
@@ -28,21 +29,21 @@ def diagnostics(state: State, safe: State, comparison: Comparison | None) -> tup
             evidence=_evidence(step, comparison, state.compilation if not state.given_up else None, state, beside),
             refused=step.diagnostic.refused or refusals.get(step.key, ()),
         )
-        # an unsafe fix on top of a safe one is a finding of its own: what is written without it still asks there
-        found.setdefault((diagnostic.span, diagnostic.code, is_safe), diagnostic)
-    fixed = {(span, code) for span, code, _ in found}
+        place = diagnostic.span, diagnostic.code
+        # a fix on top of another is a finding of its own: what is written without it still asks there
+        done.append(_behind_a_fix(diagnostic) if place in fixed else diagnostic)
+        fixed.add(place)
     # what is still asked at a place where something was fixed is another finding: the fix went only half of the way
     left = {(d.span, d.code): d for d in map(last_resort.told, state.given_up.values())}
     for diagnostic in _still_standing(state):
-        if (diagnostic.span, diagnostic.code) not in fixed:
-            told = last_resort.behind(diagnostic, state.given_up.values())
-            left.setdefault((diagnostic.span, diagnostic.code), told)
-    half = (replace(d, message=d.message + _BEHIND) if (d.span, d.code) in fixed else d for d in left.values())
-    done = (
-        replace(d, message=d.message + _BEHIND) if not is_safe and (span, code, True) in found else d
-        for (span, code, is_safe), d in found.items()
-    )
+        left.setdefault((diagnostic.span, diagnostic.code), last_resort.behind(diagnostic, state.given_up.values()))
+    half = (_behind_a_fix(d) if (d.span, d.code) in fixed else d for d in left.values())
     return tuple(sorted((*done, *half), key=lambda d: (d.span, d.code)))
+
+
+def _behind_a_fix(diagnostic: Diagnostic) -> Diagnostic:
+    """A finding at whose place another in the same words is fixed, and which would count as that one."""
+    return replace(diagnostic, message=f"{diagnostic.message.rstrip('.')}, also behind another fix here")
 
 
 def _unsafe_ones(state: State, safe_numbers: set[int]) -> list[int]:
@@ -73,8 +74,6 @@ def with_a_reason(step: Step) -> Step:
     return step if step.reasons else replace(step, reasons=(_TOGETHER,))
 
 
-_BEHIND = ", also behind another fix here"
-"""What a finding says at whose place another in the same words is fixed: else it would count as that one."""
 _TOGETHER = "it was run only together with fixes that are unsafe"
 
 
