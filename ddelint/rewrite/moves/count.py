@@ -273,7 +273,7 @@ def _unfold(context: Context, call: Applied) -> Iterator[Rewrite]:
 
 
 def _average_pool(context: Context, call: Applied, bases: Sequence[str]) -> Iterator[Rewrite]:
-    """`adaptive_avg_pool1d(x, n)` → a product with the weights of its cells, made by `arange`; one a dimension."""
+    """`adaptive_avg_pool1d(x, n)` → a sum weighted by its cells, which `arange` makes; one a dimension."""
     write, source, size = context.write, context.site.source, call.argument(0, "output_size")
     if size is None or not is_pure(size):
         return
@@ -288,9 +288,11 @@ def _average_pool(context: Context, call: Applied, bases: Sequence[str]) -> Iter
         width = write.expr("{}.shape[{}]", whole, axis)
         positions = fresh_name(source, "positions")
         lines += write.lines(_CELLS, positions=positions, cells=cells, width=width, count=sizes[axis], whole=whole)
-        new = write.expr("{} @ {}.T", new, cells) if axis == -1 else write.expr("{} @ {}", cells, new)
+        # Inductor (2.13) asks whether a size is 1 where a product of matrices has two sizes of run time
+        template = "({} * {}).sum({})" if axis == -1 else "({} * {}.unsqueeze(-1)).sum({})"
+        new = write.expr(template, write.expr("{}.unsqueeze({})", new, axis - 1), cells, axis)
     yield restructured(
-        "adaptive pooling demands a concrete output size; a product with the weights of its cells does not",
+        "adaptive pooling demands a concrete output size; sums weighted by its cells do not",
         below(context, lines, {call.node: new}),
         "values may differ in the last bits",
     )
